@@ -1,0 +1,177 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "takt/base/index.hpp"
+#include "takt/time/time.hpp"
+
+/// The timing model, the one document in which recording, bounding, simulating and running meet.
+/// These are plain values; takt/model/json.hpp reads, validates and writes `takt/model` version 1.
+namespace takt::model {
+
+using ExecutorIndex = Index<struct ExecutorTag>;
+using CallbackIndex = Index<struct CallbackTag>;
+
+/// Fields of a document that this version does not know, name to JSON text. They are kept when the
+/// document is written again.
+using UnknownFields = std::map<std::string, std::string>;
+
+enum class ExecutorKind {
+  single_threaded,
+  multi_threaded,
+  events,
+  fixed_priority,
+  edf,
+  chain_priority,
+  graph_aware,
+  table_driven,
+  event_source,
+};
+
+enum class TimerHandling { polled, privileged };
+
+/// The whole of a processor.
+struct DedicatedSupply {
+  bool operator==(const DedicatedSupply&) const = default;
+};
+
+/// `budget` of processor time in every `period`, each delivered within `deadline` of the period's
+/// start (SCHED_DEADLINE's runtime, period, deadline). 0 < budget <= deadline <= period.
+struct ReservationSupply {
+  Duration budget{};
+  Duration period{};
+  Duration deadline{};
+  bool operator==(const ReservationSupply&) const = default;
+};
+
+using Supply = std::variant<DedicatedSupply, ReservationSupply>;
+
+struct Executor {
+  std::string id;
+  std::string name;
+  ExecutorKind kind = ExecutorKind::single_threaded;
+  TimerHandling timers = TimerHandling::polled;
+  std::int64_t threads = 1;
+  std::optional<std::int64_t> cpu;
+  Supply supply;
+  /// OT(1), OT(2), …: cumulative overhead of that many consecutive instances. Empty: none.
+  std::vector<Duration> overhead;
+  /// Executors of the same process run as threads of one process; none: a process of its own.
+  std::optional<std::string> process;
+  UnknownFields unknown;
+  bool operator==(const Executor&) const = default;
+};
+
+enum class CallbackKind { timer, subscription, service, client, waitable, event_source };
+
+/// At most ceil((Δ + jitter) / period) activations in any window of length Δ.
+struct PeriodicActivation {
+  Duration period{};
+  Duration jitter{};
+  bool operator==(const PeriodicActivation&) const = default;
+};
+
+/// Like PeriodicActivation, but nothing is known of the longest time between activations.
+struct SporadicActivation {
+  Duration min_separation{};
+  Duration jitter{};
+  bool operator==(const SporadicActivation&) const = default;
+};
+
+/// values[n - 1] is the shortest span that contains n consecutive activations; values[0] = 0.
+struct MinDistanceActivation {
+  std::vector<Duration> values;
+  bool operator==(const MinDistanceActivation&) const = default;
+};
+
+using Activation = std::variant<PeriodicActivation, SporadicActivation, MinDistanceActivation>;
+
+struct Callback {
+  std::string id;
+  std::string name;
+  std::string node;
+  ExecutorIndex executor;
+  CallbackKind kind = CallbackKind::timer;
+  /// Topic of a subscription, name of a service or client.
+  std::optional<std::string> topic;
+  /// Order of registration within its executor.
+  std::int64_t registration = 0;
+  /// ET(1), ET(2), …: longest cumulative execution time of that many consecutive instances.
+  std::vector<Duration> execution_time;
+  /// None: derived from the incoming edges.
+  std::optional<Activation> activation;
+  std::optional<std::int64_t> priority;
+  std::optional<Duration> deadline;
+  /// Messages that wait at most (QoS keep-last depth). None: unbounded.
+  std::optional<std::int64_t> queue_depth;
+  UnknownFields unknown;
+  bool operator==(const Callback&) const = default;
+};
+
+struct Edge {
+  CallbackIndex from;
+  CallbackIndex to;
+  std::optional<std::string> topic;
+  /// Longest time from publication to activation.
+  Duration delay{};
+  /// Predecessors of `from` whose activations make it publish here; none: all of them.
+  std::optional<std::vector<CallbackIndex>> triggered_by;
+  /// Size of a message's payload in bytes, for `takt run`.
+  std::int64_t message_size = 0;
+  UnknownFields unknown;
+  bool operator==(const Edge&) const = default;
+};
+
+enum class JoinKind {
+  /// Activated when every input has a message waiting; takes the oldest of each.
+  and_,
+  /// Keeps the newest message of each input; activated when all are new, then forgets them.
+  newest,
+};
+
+/// `callback` is activated by its inputs together instead of by any one of them. Each input is a
+/// predecessor of the callback along an edge.
+struct Join {
+  CallbackIndex callback;
+  JoinKind kind = JoinKind::and_;
+  std::vector<CallbackIndex> inputs;
+  UnknownFields unknown;
+  bool operator==(const Join&) const = default;
+};
+
+struct Chain {
+  std::string id;
+  std::vector<CallbackIndex> callbacks;
+  std::optional<Duration> goal;
+  /// 1 is degraded last.
+  std::optional<std::int64_t> rank;
+  UnknownFields unknown;
+  bool operator==(const Chain&) const = default;
+};
+
+struct Model {
+  std::string name;
+  /// JSON text of the provenance object.
+  std::string provenance = "{}";
+  std::vector<Executor> executors;
+  std::vector<Callback> callbacks;
+  std::vector<Edge> edges;
+  std::vector<Join> joins;
+  std::vector<Chain> chains;
+  UnknownFields unknown;
+  bool operator==(const Model&) const = default;
+
+  [[nodiscard]] const Executor& operator[](ExecutorIndex index) const {
+    return executors[index.value()];
+  }
+  [[nodiscard]] const Callback& operator[](CallbackIndex index) const {
+    return callbacks[index.value()];
+  }
+};
+
+}  // namespace takt::model

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace takt {
+
+/// A length of time: a signed 64-bit count of nanoseconds.
+using Duration = std::chrono::duration<std::int64_t, std::nano>;
+
+/// The clock of every trace and every executor: CLOCK_MONOTONIC of the recorded host, nanoseconds.
+/// It only names the time line of an Instant; std::chrono::steady_clock reads it.
+struct TraceClock {
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<TraceClock, Duration>;
+  static constexpr bool is_steady = true;
+};
+
+/// A point on a host's monotonic time line.
+using Instant = TraceClock::time_point;
+
+/// The smallest unit of time, the ε of the analyses: windows are half-open and times are integers.
+inline constexpr Duration epsilon{1};
+
+}  // namespace takt
