@@ -1,0 +1,131 @@
+"""The command line: finds the command, and turns whatever it raises into one line and a status.
+
+A command is the function `<name>` of the module `takt.commands.<name>`, with its arguments as
+typer reads them, its help as docstring and a string EXAMPLES beside it. The module is imported
+only when the command is called, so it may import what it likes at its top.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import textwrap
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+import takt
+from takt.errors import UserError
+
+COMMANDS = {
+    "doctor": "Say what this machine offers and how to get what is missing.",
+    "record": "Record a command, or what already runs.",
+    "info": "Say what is in a trace.",
+    "model": "Build the timing model from traces.",
+    "run": "Execute a model as real ROS 2 nodes.",
+    "analyze": "Bound the response times of a model.",
+    "report": "Write the self-contained report of a trace or a model.",
+}
+
+# Exit statuses. 0: done, or the answer is yes.
+ANSWER_IS_NO = 1
+BAD_INPUT = 2
+INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 128 + 2  # as the shell reports SIGINT …
+READER_GONE = 128 + 13  # … and SIGPIPE
+
+_app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
+
+
+@_app.callback(
+    invoke_without_command=True,
+    epilog="'takt COMMAND --help' explains a command. Exit status: 0 done, 1 the answer is no "
+    "(a goal is missed, a check failed), 2 bad usage or bad input.",
+)
+def _takt(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """See, bound and explain the end-to-end latency of a ROS 2 system."""
+    if version:
+        print(f"takt {takt.__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+class _Unloaded(TyperCommand):
+    """Stands in the list of commands for one whose module has not been imported."""
+
+    def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> typer.Context:
+        return cast(typer.Context, _load(str(self.name)).make_context(info_name, *args, **kwargs))
+
+
+def _load(name: str) -> TyperCommand:
+    module = importlib.import_module(f"takt.commands.{name}")
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    # \b keeps the lines of the paragraph as they are.
+    examples = "\b\nExamples:\n" + textwrap.indent(textwrap.dedent(module.EXAMPLES).strip(), "  ")
+    app.command(name, epilog=examples)(getattr(module, name))
+    return cast(TyperCommand, typer.main.get_command(app))
+
+
+def _commands() -> TyperGroup:
+    group = typer.main.get_group(_app)
+    for name, summary in COMMANDS.items():
+        group.commands[name] = _Unloaded(name=name, help=summary, callback=None)
+    return group
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit status. Never raises."""
+    try:
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. The interpreter flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("TAKT_DEBUG") == "1":
+            traceback.print_exc()
+        return _explain(error)
+
+
+def _run(arguments: list[str]) -> int:
+    commands = _commands()
+    try:
+        with commands.make_context("takt", arguments) as context:
+            commands.invoke(context)
+    except typer.Exit as exit:
+        return exit.exit_code
+    return 0
+
+
+def _explain(error: Exception) -> int:
+    native = sys.modules.get("takt_native")
+    if isinstance(error, UserError) or (native and isinstance(error, native.InputError)):
+        _complain(str(error))
+        return BAD_INPUT
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "takt"
+        _complain(f"{error.format_message().rstrip('.')}; see '{command} --help'")
+        return BAD_INPUT
+    if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":
+        _complain("the C++ library takt_native is not built; run 'make' in the project's root")
+        return BAD_INPUT
+    _complain(f"internal error: {type(error).__name__}: {error}; "
+              "please report it with what TAKT_DEBUG=1 prints")
+    return INTERNAL_ERROR
+
+
+def _complain(message: str) -> None:
+    print("takt: " + " ".join(message.split()), file=sys.stderr)

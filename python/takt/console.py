@@ -1,0 +1,49 @@
+"""What people see on the terminal: one JSON document or tables on standard output, all else on
+standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Progress = Callable[[int, int], None]
+"""Told how much is done and how much there is in all, in any unit; 0 in all: not known."""
+
+
+def say(message: str) -> None:
+    """A message to the person at the terminal, who may have sent standard output elsewhere."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(document: dict[str, Any] | str) -> None:
+    """The one JSON document of a command called with --json; a string is taken as JSON already."""
+    text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Progress | None]:
+    """Shows a progress bar on standard error while the body runs.
+
+    Yields what the body is to call now and then, or None when nobody watches: standard error is
+    not a terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
+               TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None)
+
+        yield update

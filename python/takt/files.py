@@ -1,0 +1,84 @@
+"""Files that users name: read within bounds, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from takt.errors import UserError
+
+LARGEST_DOCUMENT = 256 * 1024 * 1024
+"""Bytes. No document of ours comes near; a file that does was named by mistake."""
+
+STANDARD_STREAM = "-"
+
+
+def read_document(path: str) -> str:
+    """The text of a JSON document; "-" is standard input. UserError if there is none."""
+    try:
+        if path == STANDARD_STREAM:
+            data = sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(LARGEST_DOCUMENT + 1)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(data) > LARGEST_DOCUMENT:
+        raise UserError(f"{path}: larger than {LARGEST_DOCUMENT >> 20} MiB; is it a document?")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: not a text file (byte {error.start} is no UTF-8); expected a JSON document"
+        ) from error
+
+
+def source_name(path: str) -> str:
+    """How messages call a document that was read from `path`."""
+    return "<stdin>" if path == STANDARD_STREAM else path
+
+
+@contextlib.contextmanager
+def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields the path of a new file that takes the place of `path` if the body ends well.
+
+    A reader sees the old file or the new one, never a part. UserError if the file cannot be
+    written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise UserError(f"{target}: cannot be written: {error.strerror}") from error
+    temporary = Path(name)
+    try:
+        os.close(handle)
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        raise UserError(f"{target}: cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes a file whole or not at all; "-" is standard output."""
+    if path == STANDARD_STREAM:
+        sys.stdout.write(text)
+        return
+    with replacement(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,50 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+NONE = "–"
+
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A time with three significant digits and its unit, "2.13 ms"; a dash for None."""
+    if nanoseconds is None:
+        return NONE
+    if nanoseconds == 0:
+        return "0"
+    magnitude = abs(nanoseconds)
+    # The unit is chosen after rounding: 999 999 ns read as "1.00 ms", never as "1000 µs".
+    for size, unit in _UNITS:
+        if float(f"{magnitude:.3g}") >= size or size == 1:
+            break
+    return f"{significant(nanoseconds / size)} {unit}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without an exponent; whole numbers are never cut."""
+    rounded = float(f"{value:.3g}")
+    if abs(rounded) >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{rounded:.1f}" if abs(rounded) >= 10 else f"{rounded:.2f}"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun: "1 event", "12 345 events" (with thin spaces)."""
+    noun = singular if number == 1 else plural or singular + "s"
+    return f"{grouped(number)} {noun}"
+
+
+def grouped(number: int) -> str:
+    """A whole number with its thousands set apart by narrow no-break spaces."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def frequency(period: int) -> str:
+    """The rate of something that happens every `period` nanoseconds: "50 ms" is "20 Hz"."""
+    return f"{significant(1e9 / period)} Hz"
+
+
+def percentage(part: float, whole: float) -> str:
+    """`part` of `whole` in per cent; a dash when there is no whole."""
+    return f"{significant(100 * part / whole)} %" if whole else NONE
