@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <variant>
+
+#include "takt/base/error.hpp"
+#include "takt/time/time.hpp"
+
+/// How the kernel schedules a thread: sched_setattr(2), sched(7).
+/// (The namespace is not called linux because GNU dialects of C++ define a macro of that name.)
+namespace takt::linux_os {
+
+/// SCHED_OTHER: best effort; `nice` from -20 (favoured) to 19.
+struct OtherScheduling {
+  int nice = 0;
+  auto operator<=>(const OtherScheduling&) const = default;
+};
+
+/// SCHED_FIFO: runs until it blocks or a thread of higher priority (1 to 99) is ready.
+struct FifoScheduling {
+  int priority = 1;
+  auto operator<=>(const FifoScheduling&) const = default;
+};
+
+/// SCHED_RR: like FIFO, with time slices among equal priorities.
+struct RoundRobinScheduling {
+  int priority = 1;
+  auto operator<=>(const RoundRobinScheduling&) const = default;
+};
+
+/// SCHED_DEADLINE: `runtime` in every `period`, each delivered within `deadline` (hard constant
+/// bandwidth server). 1024 ns <= runtime <= deadline <= period. The thread cannot create threads or
+/// processes while it is scheduled so: set this after all threads exist.
+struct DeadlineScheduling {
+  Duration runtime{};
+  Duration deadline{};
+  Duration period{};
+  auto operator<=>(const DeadlineScheduling&) const = default;
+};
+
+using ThreadScheduling =
+    std::variant<OtherScheduling, FifoScheduling, RoundRobinScheduling, DeadlineScheduling>;
+
+/// "other", "fifo", "rr" or "deadline".
+[[nodiscard]] const char* policy_name(const ThreadScheduling& scheduling);
+
+/// The calling thread's kernel id.
+[[nodiscard]] pid_t this_thread_id();
+
+/// Changes how thread `thread` (0: the calling one) is scheduled. Errors say what the kernel asks
+/// for: a privilege, other parameters, or more bandwidth than the machine has left.
+[[nodiscard]] Result<void> set_scheduling(pid_t thread, const ThreadScheduling& scheduling);
+
+/// How thread `thread` (0: the calling one) is scheduled now. An error for policies not listed
+/// here.
+[[nodiscard]] Result<ThreadScheduling> get_scheduling(pid_t thread);
+
+/// Whether this process may use SCHED_DEADLINE, found out by trying it on a short-lived thread with
+/// a reservation of one thousandth of a processor. The error says what to do about it.
+[[nodiscard]] Result<void> check_deadline_scheduling();
+
+}  // namespace takt::linux_os

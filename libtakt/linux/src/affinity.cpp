@@ -1,0 +1,56 @@
+#include "takt/linux/affinity.hpp"
+
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace takt::linux_os {
+namespace {
+
+/// More processors than any kernel is built for (CONFIG_NR_CPUS is 8192 at most).
+constexpr int processor_limit = 8192;
+
+/// The bits of a cpu_set_t that is large enough for every machine.
+using Mask = std::vector<unsigned long>;
+constexpr int bits_per_word = 8 * sizeof(unsigned long);
+constexpr std::size_t mask_words = processor_limit / bits_per_word;
+constexpr std::size_t mask_bytes = mask_words * sizeof(unsigned long);
+
+}  // namespace
+
+Result<std::vector<int>> affinity(pid_t thread) {
+  Mask mask(mask_words);
+  if (sched_getaffinity(thread, mask_bytes, reinterpret_cast<cpu_set_t*>(mask.data())) != 0) {
+    return error("cannot read the processor affinity of thread {}: {}", thread,
+                 std::strerror(errno));
+  }
+  std::vector<int> processors;
+  for (int i = 0; i < processor_limit; ++i) {
+    if ((mask[static_cast<std::size_t>(i / bits_per_word)] >> (i % bits_per_word)) & 1UL) {
+      processors.push_back(i);
+    }
+  }
+  return processors;
+}
+
+Result<void> set_affinity(pid_t thread, const std::vector<int>& processors) {
+  Mask mask(mask_words);
+  for (const int processor : processors) {
+    if (processor < 0 || processor >= processor_limit) {
+      return error("there is no processor {}", processor);
+    }
+    mask[static_cast<std::size_t>(processor / bits_per_word)] |= 1UL << (processor % bits_per_word);
+  }
+  if (sched_setaffinity(thread, mask_bytes, reinterpret_cast<const cpu_set_t*>(mask.data())) != 0) {
+    const int error_number = errno;
+    return error("cannot pin thread {} to processor {}: {}", thread, fmt::join(processors, ", "),
+                 error_number == EINVAL ? "this machine has no such processor for it"
+                                        : std::strerror(error_number));
+  }
+  return {};
+}
+
+}  // namespace takt::linux_os
