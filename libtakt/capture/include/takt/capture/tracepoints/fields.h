@@ -1,0 +1,67 @@
+#pragma once
+
+// The tracepoints of ROS 2 and of Takt are written once, in the *.def files of this folder, as
+//
+//   TAKT_TRACEPOINT(name, (kind, field) (kind, field) …)
+//
+// in the field order of upstream's LTTng events. Whoever includes a .def file defines
+// TAKT_TRACEPOINT first: the LTTng providers, the functions of libtracetools, the writer of the
+// ring and the schema that readers and eBPF probes use are all interpretations of these lists.
+//
+// kind        argument of the tracing function      field of the event
+// pointer     const void *                          64-bit hexadecimal integer
+// pointers    const void **, size_t                 sequence of such integers
+// string      const char *                          string
+// signed64    int64_t                               64-bit integer
+// unsigned64  uint64_t (also size_t)                64-bit integer
+// flag        bool                                  32-bit integer, 0 or 1
+// gid         const uint8_t *                       array of TAKT_GID_SIZE bytes
+// version     none                                  string: version of the installed tracetools
+// unused      const void *                          none
+//
+// This header is C, because LTTng's providers are.
+
+// TAKT_EACH(M_A fields) applies M_A and M_B, which call each other in turn, to a list of fields:
+//
+//   #define M_A(kind, name) M_##kind(name) M_B
+//   #define M_B(kind, name) M_##kind(name) M_A
+//   #define M_A_END
+//   #define M_B_END
+#define TAKT_EACH(...) TAKT_EACH_(__VA_ARGS__)
+#define TAKT_EACH_(...) __VA_ARGS__##_END
+
+// The items of TAKT_EACH come with a leading comma; this takes the first one away.
+#define TAKT_LIST(...) TAKT_LIST_(__VA_ARGS__)
+#define TAKT_LIST_(nothing, ...) __VA_ARGS__
+
+// Parameters of a tracing function: `const void *node_handle_, const char *node_name_`.
+#define TAKT_PARAMETERS(fields) TAKT_LIST(TAKT_EACH(TAKT_PARAMETER_A fields))
+#define TAKT_PARAMETER_A(kind, name) TAKT_PARAMETER_##kind(name) TAKT_PARAMETER_B
+#define TAKT_PARAMETER_B(kind, name) TAKT_PARAMETER_##kind(name) TAKT_PARAMETER_A
+#define TAKT_PARAMETER_A_END
+#define TAKT_PARAMETER_B_END
+#define TAKT_PARAMETER_pointer(name) , const void *name##_
+#define TAKT_PARAMETER_pointers(name) , const void **name##_, size_t name##_count_
+#define TAKT_PARAMETER_string(name) , const char *name##_
+#define TAKT_PARAMETER_signed64(name) , int64_t name##_
+#define TAKT_PARAMETER_unsigned64(name) , uint64_t name##_
+#define TAKT_PARAMETER_flag(name) , bool name##_
+#define TAKT_PARAMETER_gid(name) , const uint8_t *name##_
+#define TAKT_PARAMETER_version(name)
+#define TAKT_PARAMETER_unused(name) , const void *name##_
+
+// The same parameters as arguments of a call: `node_handle_, node_name_`.
+#define TAKT_ARGUMENTS(fields) TAKT_LIST(TAKT_EACH(TAKT_ARGUMENT_A fields))
+#define TAKT_ARGUMENT_A(kind, name) TAKT_ARGUMENT_##kind(name) TAKT_ARGUMENT_B
+#define TAKT_ARGUMENT_B(kind, name) TAKT_ARGUMENT_##kind(name) TAKT_ARGUMENT_A
+#define TAKT_ARGUMENT_A_END
+#define TAKT_ARGUMENT_B_END
+#define TAKT_ARGUMENT_pointer(name) , name##_
+#define TAKT_ARGUMENT_pointers(name) , name##_, name##_count_
+#define TAKT_ARGUMENT_string(name) , name##_
+#define TAKT_ARGUMENT_signed64(name) , name##_
+#define TAKT_ARGUMENT_unsigned64(name) , name##_
+#define TAKT_ARGUMENT_flag(name) , name##_
+#define TAKT_ARGUMENT_gid(name) , name##_
+#define TAKT_ARGUMENT_version(name)
+#define TAKT_ARGUMENT_unused(name) , name##_

@@ -1,0 +1,25 @@
+// LTTng provider takt. LTTng includes this file several times, to build declarations and code from
+// it, so its guard is LTTng's and not a `#pragma once`.
+
+#undef LTTNG_UST_TRACEPOINT_PROVIDER
+#define LTTNG_UST_TRACEPOINT_PROVIDER takt
+
+#undef LTTNG_UST_TRACEPOINT_INCLUDE
+#define LTTNG_UST_TRACEPOINT_INCLUDE "lttng_takt.h"
+
+#if !defined(TAKT_LTTNG_TAKT_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
+#define TAKT_LTTNG_TAKT_H
+
+#include <lttng/tracepoint.h>
+
+#include "lttng_fields.h"
+
+#define TAKT_TRACEPOINT(name, fields)                                            \
+  LTTNG_UST_TRACEPOINT_EVENT(takt, name, LTTNG_UST_TP_ARGS(TAKT_LTTNG_ARGUMENTS(fields)), \
+                             LTTNG_UST_TP_FIELDS(TAKT_LTTNG_FIELDS(fields)))
+#include "takt/capture/tracepoints/takt.def"
+#undef TAKT_TRACEPOINT
+
+#endif
+
+#include <lttng/tracepoint-event.h>

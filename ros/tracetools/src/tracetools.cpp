@@ -1,0 +1,80 @@
+// The functions of tracetools/tracetools.h and takt/tracetools/takt_tracetools.h. Each is defined
+// against its declaration there, so that a distribution that changes a signature stops the build.
+
+#include "tracetools/tracetools.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <string_view>
+
+#include "gid.h"
+#include "lttng_ros2.h"
+#include "lttng_takt.h"
+#include "rmw/types.h"
+#include "takt/tracetools/takt_tracetools.h"
+
+namespace {
+
+/// Puts the processor time of the calling thread beside the start and the end of a callback: the
+/// difference is the callback's execution time net of preemption. Reading it is a system call on
+/// many machines, so it is read only while the event is wanted.
+void trace_thread_cpu_time() {
+  if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time)) {
+    return;
+  }
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  lttng_ust_do_tracepoint(takt, thread_cpu_time,
+                          std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec);
+}
+
+constexpr std::string_view callback_start = "callback_start";
+constexpr std::string_view callback_end = "callback_end";
+
+/// The middleware's identifier in the length that the event has.
+class Gid {
+ public:
+  explicit Gid(const std::uint8_t* gid) { std::copy_n(gid, RMW_GID_STORAGE_SIZE, bytes_.begin()); }
+  operator const std::uint8_t*() const { return bytes_.data(); }
+
+ private:
+  static_assert(RMW_GID_STORAGE_SIZE <= TAKT_GID_SIZE);
+  std::array<std::uint8_t, TAKT_GID_SIZE> bytes_{};
+};
+
+}  // namespace
+
+bool ros_trace_compile_status() { return true; }
+
+#define TAKT_TRACEPOINT(name, fields)                                                     \
+  bool ros_trace_enabled_##name() { return lttng_ust_tracepoint_enabled(ros2, name); }    \
+  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                                     \
+    if constexpr (#name == callback_end) trace_thread_cpu_time();                         \
+    lttng_ust_do_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                          \
+    if constexpr (#name == callback_start) trace_thread_cpu_time();                       \
+  }                                                                                       \
+  void ros_trace_##name(TAKT_PARAMETERS(fields)) {                                        \
+    if (ros_trace_enabled_##name()) ros_trace_do_##name(TAKT_ARGUMENTS(fields));          \
+  }
+#include "takt/capture/tracepoints/ros2.def"
+#if TRACETOOLS_VERSION_GTE(8, 5, 0)
+#include "takt/capture/tracepoints/ros2_services.def"
+#endif
+#undef TAKT_TRACEPOINT
+
+#define TAKT_TRACEPOINT(name, fields)                                                     \
+  void takt_trace_##name(TAKT_PARAMETERS(fields)) {                                       \
+    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                             \
+  }
+#include "takt/capture/tracepoints/ros2_message_links.def"
+#undef TAKT_TRACEPOINT
+
+void takt_trace_executor_init(const char* executor, const char* kind, const char* timers,
+                              std::int64_t threads, const char* policy, std::int64_t runtime,
+                              std::int64_t deadline, std::int64_t period, std::int64_t priority,
+                              std::int64_t cpu) {
+  lttng_ust_tracepoint(takt, executor_init, executor, kind, timers, threads, policy, runtime,
+                       deadline, period, priority, cpu);
+}
