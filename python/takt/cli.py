@@ -122,8 +122,10 @@ def _explain(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":
         _complain("the C++ library takt_native is not built; run 'make' in the project's root")
         return BAD_INPUT
-    _complain(f"internal error: {type(error).__name__}: {error}; "
-              "please report it with what TAKT_DEBUG=1 prints")
+    _complain(
+        f"internal error: {type(error).__name__}: {error}; "
+        "please report it with what TAKT_DEBUG=1 prints"
+    )
     return INTERNAL_ERROR
 
 

@@ -1,5 +1,6 @@
 """What people see on the terminal: one JSON document or tables on standard output, all else on
-standard error."""
+standard error.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +8,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Progress = Callable[[int, int], None]
 """Told how much is done and how much there is in all, in any unit; 0 in all: not known."""
+
+
+PIPE_WIDTH = 160
+"""Columns of a table that no terminal shows."""
 
 
 def say(message: str) -> None:
@@ -22,6 +30,13 @@ def print_json(document: dict[str, Any] | str) -> None:
     """The one JSON document of a command called with --json; a string is taken as JSON already."""
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
     sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def output() -> Console:
+    """Standard output for rich's tables: as wide as the terminal, plain and wide in a pipe."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
 @contextmanager
@@ -38,8 +53,12 @@ def progress(description: str) -> Iterator[Progress | None]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
-               TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=None)
 

@@ -13,11 +13,9 @@ def duration(nanoseconds: float | None) -> str:
         return NONE
     if nanoseconds == 0:
         return "0"
-    magnitude = abs(nanoseconds)
     # The unit is chosen after rounding: 999 999 ns read as "1.00 ms", never as "1000 µs".
-    for size, unit in _UNITS:
-        if float(f"{magnitude:.3g}") >= size or size == 1:
-            break
+    rounded = float(f"{abs(nanoseconds):.3g}")
+    size, unit = next((unit for unit in _UNITS if rounded >= unit[0]), _UNITS[-1])
     return f"{significant(nanoseconds / size)} {unit}"
 
 

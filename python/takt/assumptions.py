@@ -1,0 +1,210 @@
+"""What a bound rests on, and what a recording says about it.
+
+A bound holds as long as the supply of every executor is delivered, no callback runs longer or is
+activated more densely than its curves say, no message travels longer than its edge says, and the
+recording itself is complete. Each function here holds one of these against a measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from takt.documents import Activation, Callback, Executor, Measurement, Model, ObservedThread
+from takt.formatting import count, duration
+
+
+class Standing(Enum):
+    UNSECURED = "unsecured"
+    """Nothing guarantees it and nothing shows that it failed: the bound is conditional."""
+    VIOLATED = "violated"
+    """The recording shows that it did not hold."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One assumption that is not known to hold."""
+
+    standing: Standing
+    text: str
+    executor: str | None
+    """The executor whose bounds rest on it; None: all."""
+
+
+def examine(model: Model, measurement: Measurement, cores: int | None = None) -> list[Finding]:
+    """All assumptions of the model's bounds that the measurement does not support.
+
+    `cores` of the machine that was recorded; by default what the measurement's provenance says.
+    """
+    if cores is None:
+        recorded = measurement.provenance.get("cores")
+        cores = recorded if isinstance(recorded, int) and recorded > 0 else None
+    return [
+        *_supplies(model, measurement, cores),
+        *_execution_times(model, measurement),
+        *_activations(model, measurement),
+        *_delays(model, measurement),
+        *_losses(measurement),
+    ]
+
+
+def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
+    """Executors on which the bounds of `callbacks` depend: their own, and, transitively, those
+    whose callbacks activate a callback of one that they depend on.
+    """
+    executor_of = {callback.id: callback.executor for callback in model.callbacks}
+    feeds: dict[str, set[str]] = {}
+    for edge in model.edges:
+        if edge.source in executor_of and edge.target in executor_of:
+            feeds.setdefault(executor_of[edge.target], set()).add(executor_of[edge.source])
+    reached: set[str] = set()
+    frontier = {executor_of[callback] for callback in callbacks if callback in executor_of}
+    while frontier:
+        executor = frontier.pop()
+        reached.add(executor)
+        frontier |= feeds.get(executor, set()) - reached
+    return reached
+
+
+def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iterator[Finding]:
+    observed = {thread.id: thread for thread in measurement.executors}
+    served = _globally_served(list(measurement.executors), cores)
+    for executor in model.executors:
+        if executor.kind == "event_source":
+            continue
+        lacking = _unsecured_supply(executor, observed.get(executor.id))
+        if lacking is None and executor.supply.kind == "reservation" and not served:
+            lacking = (
+                "was granted its reservation, but the reservations together are more than global "
+                "SCHED_DEADLINE is sure to serve by their deadlines (GFB test)"
+            )
+        if lacking:
+            text = f"executor {executor.name or executor.id} {lacking}"
+            yield Finding(Standing.UNSECURED, text, executor.id)
+
+
+def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str | None:
+    """Why the executor's supply is not known to be delivered; None if it is reserved for it."""
+    supply = executor.supply
+    if supply.kind == "dedicated":
+        return "is assumed to have a processor to itself, which nothing guaranteed"
+    budget, period = supply.budget or 0, supply.period or 0
+    deadline = supply.deadline or period
+    assumed = f"is assumed to get {duration(budget)} every {duration(period)}"
+    if thread is None:
+        return f"{assumed}; the recording does not say whether it had that reservation"
+    if thread.policy != "deadline":
+        return f"{assumed}, but ran without a reservation (policy {thread.policy})"
+    if thread.runtime < budget or thread.period > period or thread.deadline > deadline:
+        return (
+            f"{assumed}, but its reservation was {duration(thread.runtime)} every "
+            f"{duration(thread.period)} within {duration(thread.deadline)}"
+        )
+    return None
+
+
+def _globally_served(threads: list[ObservedThread], cores: int | None) -> bool:
+    """The GFB test: under global EDF on m cores all deadlines are met if the total density is at
+    most m - (m - 1) · (largest density), with density = runtime / min(deadline, period)
+    (Goossens, Funk and Baruah, Real-Time Systems 25, 2003). The kernel's admission control does
+    not check it. Unknown numbers of cores are taken as one.
+    """
+    densities = [
+        thread.runtime / min(thread.deadline or thread.period, thread.period)
+        for thread in threads
+        if thread.policy == "deadline" and thread.period
+    ]
+    if not densities:
+        return True
+    m = cores or 1
+    return sum(densities) <= m - (m - 1) * max(densities)
+
+
+def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    measured = {callback.id: callback for callback in measurement.callbacks}
+    for callback in model.callbacks:
+        if callback.id not in measured or not callback.execution_time.curve:
+            continue
+        longest = measured[callback.id].execution_time.max
+        assumed = callback.execution_time.curve[0]
+        if longest is not None and longest > assumed:
+            yield Finding(
+                Standing.VIOLATED,
+                f"callback {label(callback)} ran for {duration(longest)}, longer than the "
+                f"{duration(assumed)} of its execution-time curve",
+                callback.executor,
+            )
+
+
+def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    measured = {callback.id: callback for callback in measurement.callbacks}
+    for callback in model.callbacks:
+        if callback.id not in measured or callback.activation is None:
+            continue
+        for n, span in enumerate(measured[callback.id].min_distance, start=1):
+            assumed = shortest_span(callback.activation, n)
+            if span < assumed:
+                yield Finding(
+                    Standing.VIOLATED,
+                    f"callback {label(callback)} was activated {n} times within {duration(span)}, "
+                    f"denser than its activation curve ({duration(assumed)})",
+                    callback.executor,
+                )
+                break
+
+
+def shortest_span(activation: Activation, n: int) -> int:
+    """δ(n): the shortest span, in nanoseconds, that holds n ≥ 1 consecutive activations.
+
+    A curve of listed values is extended by super-additivity, δ(a + b + 1) ≥ δ(a + 1) + δ(b + 1).
+    """
+    if activation.kind == "min_distance":
+        values = activation.values or (0,)
+        gaps, last = n - 1, len(values) - 1
+        if gaps <= last:
+            return values[gaps]
+        if last == 0:
+            return 0
+        whole, rest = divmod(gaps, last)
+        return whole * values[last] + values[rest]
+    separation = activation.period or activation.min_separation or 0
+    return max(0, (n - 1) * separation - activation.jitter)
+
+
+def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    callbacks = {callback.id: callback for callback in model.callbacks}
+    assumed: dict[tuple[str, str], int] = {}
+    for edge in model.edges:
+        key = (edge.source, edge.target)
+        assumed[key] = max(edge.delay, assumed.get(key, 0))
+    for measured in measurement.edges:
+        limit = assumed.get((measured.source, measured.target))
+        longest = measured.delay.max
+        if limit is None or longest is None or longest <= limit:
+            continue
+        source, target = callbacks.get(measured.source), callbacks.get(measured.target)
+        if source and target:
+            yield Finding(
+                Standing.VIOLATED,
+                f"a message from {label(source)} to {label(target)} took {duration(longest)}, "
+                f"longer than the {duration(limit)} of the model",
+                target.executor,
+            )
+
+
+def _losses(measurement: Measurement) -> Iterator[Finding]:
+    discarded = measurement.losses.get("discarded", 0)
+    if discarded:
+        yield Finding(
+            Standing.UNSECURED,
+            f"{count(discarded, 'event')} of the recording were discarded, so the curves may have "
+            "missed the worst case",
+            None,
+        )
+
+
+def label(callback: Callback) -> str:
+    """How people call a callback: its node, and its topic where it has one."""
+    node = callback.node or callback.name or callback.id
+    return f"{node} ({callback.topic})" if callback.topic else node

@@ -1,0 +1,66 @@
+"""takt doctor: what this machine offers."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from takt import __version__, console
+from takt.cli import ANSWER_IS_NO
+from takt.doctor import examine, healthy
+from takt.doctor.check import Check, State
+
+EXAMPLES = """
+takt doctor                                      a table for people
+takt doctor --json | jq '.checks[] | select(.state != "ok")'
+"""
+
+MARKS = {State.OK: "[green]✓[/]", State.LIMITED: "[yellow]~[/]", State.MISSING: "[red]✗[/]"}
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Say what this machine offers: ROS 2, LTTng, BPF, real-time scheduling, privileges, clocks.
+
+    Real-time policies are tried in a thread that ends at once; nothing on the machine changes.
+    Exit status 1 if something is missing without which nothing can be recorded, modelled and
+    reported (marked "required"); other gaps only limit what Takt can do.
+    """
+    checks = examine()
+    if json:
+        console.print_json(_document(checks))
+    else:
+        _print_table(checks)
+    if not healthy(checks):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _document(checks: list[Check]) -> dict[str, Any]:
+    return {
+        "format": "takt/doctor",
+        "version": 1,
+        "takt": __version__,
+        "host": {"system": platform.platform(), "machine": platform.machine()},
+        "healthy": healthy(checks),
+        "checks": [{**asdict(check), "state": check.state.value} for check in checks],
+    }
+
+
+def _print_table(checks: list[Check]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for check in checks:
+        detail = escape(check.detail)
+        if check.remedy:
+            required = "required; " if check.required else ""
+            detail += f"\n[dim]{required}→ {escape(check.remedy)}[/]"
+        table.add_row(MARKS[check.state], f"[bold]{check.name}[/]", detail)
+    console.output().print(table)

@@ -1,0 +1,33 @@
+"""Finds out what this machine offers to Takt. Each module looks at one side of it."""
+
+from __future__ import annotations
+
+from takt.doctor import machine, privileges, ros, scheduling, tracing
+from takt.doctor.check import Check, State
+
+CHECKS = (
+    ros.ros,
+    tracing.lttng,
+    tracing.session_daemon,
+    tracing.tracetools,
+    tracing.bpf,
+    scheduling.deadline,
+    scheduling.fifo,
+    privileges.privileges,
+    machine.cores,
+    machine.clocks,
+    machine.control_groups,
+    machine.network_namespaces,
+    machine.graphviz,
+    machine.compilers,
+)
+
+
+def examine() -> list[Check]:
+    """Runs all checks; takes a few seconds at most. Changes nothing on the machine."""
+    return [check() for check in CHECKS]
+
+
+def healthy(checks: list[Check]) -> bool:
+    """Whether everything that recording and reporting need is there."""
+    return all(check.state is not State.MISSING for check in checks if check.required)

@@ -1,0 +1,49 @@
+"""From traces to documents, by libtakt. Each function returns one document as parsed JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import takt_native
+from takt import console
+
+Json = dict[str, Any]
+
+DEFAULT_ANALYSIS = "combined"
+
+
+def validate(model_text: str, source: str) -> Json:
+    """The model with all defaults filled in; what looks wrong but is accepted is said on standard
+    error. Raises takt_native.InputError if it is not a valid `takt/model` document.
+    """
+    parsed = json.loads(takt_native.parse_model(model_text, source))
+    for warning in parsed["warnings"]:
+        console.say(f"takt: warning: {warning}")
+    model: Json = parsed["model"]
+    return model
+
+
+def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
+    """The timing model of what was recorded (`takt/model`). Raises takt_native.InputError."""
+    with console.progress("Building the timing model") as progress:
+        return _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
+
+
+def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
+    """Response-time bounds of a model (`takt/bounds`). Raises takt_native.InputError."""
+    return _document(takt_native.analyze(model_text, source, analysis))
+
+
+def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
+    """What the traces say of the model's callbacks and chains (`takt/measurement`). Raises
+    takt_native.InputError.
+    """
+    with console.progress("Measuring callbacks and chains") as progress:
+        return _document(takt_native.measure(list(traces), model_text, source, progress))
+
+
+def _document(text: str) -> Json:
+    document: Json = json.loads(text)
+    return document

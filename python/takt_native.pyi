@@ -1,0 +1,16 @@
+"""Types of libtakt's Python extension (python/native)."""
+
+from collections.abc import Callable
+
+class InputError(ValueError):
+    """A mistake that a user can correct; its message is one line."""
+
+def parse_model(text: str, source: str) -> str: ...
+def analyze(text: str, source: str, analysis: str) -> str: ...
+def info(paths: list[str], progress: Callable[[int, int], None] | None) -> str: ...
+def synthesize(
+    paths: list[str], options: str, progress: Callable[[int, int], None] | None
+) -> str: ...
+def measure(
+    paths: list[str], model: str, source: str, progress: Callable[[int, int], None] | None
+) -> str: ...
