@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/curves/execution_time_curve.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::curves {
+
+/// η: the most activations in any half-open window of a given length (ros-llama S-1.6a), and its
+/// pseudo-inverse δ: the shortest span that contains n consecutive activations. They determine each
+/// other: η(Δ) = max{n : δ(n) < Δ} for Δ > 0, and η(Δ) = 0 for Δ <= 0.
+///
+/// A minimum-distance curve is continued by super-additivity (S-4.4.6, Def. 10); values beyond the
+/// given ones are computed when first asked for and kept, so a curve must not be shared between
+/// threads.
+class ActivationCurve {
+ public:
+  /// ceil((Δ + jitter) / period): periodic and sporadic activations with release jitter.
+  /// period > 0, jitter >= 0.
+  [[nodiscard]] static ActivationCurve periodic(Duration period, Duration jitter);
+
+  /// values[n - 1] = δ(n); 2 to `most_values` of at most longest_time, the first 0, the last > 0,
+  /// monotone and
+  /// super-additive in the sense δ(m) + δ(n) <= δ(m + n - 1).
+  [[nodiscard]] static ActivationCurve min_distance(std::span<const Duration> values);
+
+  /// η(window). O(1) for periodic curves, O(log n) otherwise.
+  [[nodiscard]] std::int64_t count(Duration window) const {
+    if (window <= Duration{0}) return 0;
+    return gaps_.empty() ? count_periodic(window) : count_by_distance(window);
+  }
+
+  /// δ(n); 0 for n <= 1.
+  [[nodiscard]] Duration distance(std::int64_t n) const;
+
+  /// The least window longer than `window` at which η steps up; unbounded_time when it lies beyond
+  /// what fits.
+  [[nodiscard]] Duration next_step(Duration window) const;
+
+  /// η(Δ)/Δ is never below events/span, and tends to it.
+  struct Rate {
+    std::int64_t events = 1;
+    Duration span{1};
+  };
+  [[nodiscard]] Rate long_run() const { return rate_; }
+
+ private:
+  ActivationCurve() = default;
+  [[nodiscard]] std::int64_t count_periodic(Duration window) const;
+  [[nodiscard]] std::int64_t count_by_distance(Duration window) const;
+  [[nodiscard]] Duration span_of_gaps(std::int64_t gaps) const;
+
+  Rate rate_;
+  Duration jitter_{};
+  std::size_t given_ = 0;    // gaps given by the values of a minimum-distance curve
+  std::size_t longest_ = 0;  // gaps after which it repeats
+  /// gaps_[k] = δ(k + 1), the span of k gaps; empty for periodic curves.
+  mutable std::vector<Duration> gaps_;
+};
+
+/// The first pair (m, n), m, n >= 2, with δ(m) + δ(n) > δ(m + n - 1), if any.
+/// values[n - 1] = δ(n). O(N²).
+[[nodiscard]] std::optional<SplitViolation> find_super_additivity_violation(
+    std::span<const Duration> values);
+
+}  // namespace takt::curves

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "takt/time/time.hpp"
+
+namespace takt::curves {
+
+/// sbf: the least processor time supplied in any window of a given length, and its pseudo-inverse.
+/// Monotone, sbf(0) = 0, and sbf(x) <= sbf(x - ε) + ε (ros-llama S-2.1, Property 1).
+class SupplyBound {
+ public:
+  /// The whole of a processor: sbf(Δ) = Δ.
+  [[nodiscard]] static SupplyBound dedicated() { return {Duration{1}, Duration{1}, Duration{0}}; }
+
+  /// `budget` in every `period`, each delivered within `deadline` of its period's start:
+  /// 0 < budget <= deadline <= period. In the worst case one budget comes at the very start of its
+  /// period and the next at the very end of its deadline, so that nothing is supplied for
+  /// period + deadline - 2·budget, and one budget per period from then on. This is the explicit
+  /// deadline periodic resource model (Easwaran, Anand, Lee, RTSS 2007); with deadline = period it
+  /// is S-2.1 with D = P - Q (the printed D = 2(P - Q) contradicts the document's own examples).
+  [[nodiscard]] static SupplyBound reservation(Duration budget, Duration period,
+                                               Duration deadline) {
+    return {budget, period, period + deadline - 2 * budget};
+  }
+
+  /// sbf(window); 0 for windows <= 0. O(1).
+  [[nodiscard]] Duration supply(Duration window) const;
+
+  /// The least window with sbf(window) >= demand; 0 for demands <= 0, unbounded_time when it does
+  /// not fit. O(1).
+  [[nodiscard]] Duration time_for(Duration demand) const;
+
+  /// The longest time without supply; the long-run share of the processor is budget() / period().
+  [[nodiscard]] Duration blackout() const { return blackout_; }
+  [[nodiscard]] Duration budget() const { return budget_; }
+  [[nodiscard]] Duration period() const { return period_; }
+
+ private:
+  SupplyBound(Duration budget, Duration period, Duration blackout)
+      : budget_(budget), period_(period), blackout_(blackout) {}
+
+  Duration budget_;
+  Duration period_;
+  Duration blackout_;
+};
+
+}  // namespace takt::curves
