@@ -16,24 +16,24 @@
 #define TAKT_LTTNG_ARGUMENT_B(kind, name) TAKT_LTTNG_ARGUMENT_##kind(name) TAKT_LTTNG_ARGUMENT_A
 #define TAKT_LTTNG_ARGUMENT_A_END
 #define TAKT_LTTNG_ARGUMENT_B_END
-#define TAKT_LTTNG_ARGUMENT_pointer(name) , const void *, name##_
-#define TAKT_LTTNG_ARGUMENT_pointers(name) , const void **, name##_, size_t, name##_count_
-#define TAKT_LTTNG_ARGUMENT_string(name) , const char *, name##_
+#define TAKT_LTTNG_ARGUMENT_pointer(name) , const void*, name##_
+#define TAKT_LTTNG_ARGUMENT_pointers(name) , const void**, name##_, size_t, name##_count_
+#define TAKT_LTTNG_ARGUMENT_string(name) , const char*, name##_
 #define TAKT_LTTNG_ARGUMENT_signed64(name) , int64_t, name##_
 #define TAKT_LTTNG_ARGUMENT_unsigned64(name) , uint64_t, name##_
 #define TAKT_LTTNG_ARGUMENT_flag(name) , bool, name##_
-#define TAKT_LTTNG_ARGUMENT_gid(name) , const uint8_t *, name##_
+#define TAKT_LTTNG_ARGUMENT_gid(name) , const uint8_t*, name##_
 #define TAKT_LTTNG_ARGUMENT_version(name)
-#define TAKT_LTTNG_ARGUMENT_unused(name) , const void *, name##_
+#define TAKT_LTTNG_ARGUMENT_unused(name) , const void*, name##_
 
 #define TAKT_LTTNG_FIELDS(fields) TAKT_EACH(TAKT_LTTNG_FIELD_A fields)
 #define TAKT_LTTNG_FIELD_A(kind, name) TAKT_LTTNG_FIELD_##kind(name) TAKT_LTTNG_FIELD_B
 #define TAKT_LTTNG_FIELD_B(kind, name) TAKT_LTTNG_FIELD_##kind(name) TAKT_LTTNG_FIELD_A
 #define TAKT_LTTNG_FIELD_A_END
 #define TAKT_LTTNG_FIELD_B_END
-#define TAKT_LTTNG_FIELD_pointer(name) lttng_ust_field_integer_hex(const void *, name, name##_)
+#define TAKT_LTTNG_FIELD_pointer(name) lttng_ust_field_integer_hex(const void*, name, name##_)
 #define TAKT_LTTNG_FIELD_pointers(name) \
-  lttng_ust_field_sequence_hex(const void *, name, name##_, size_t, name##_count_)
+  lttng_ust_field_sequence_hex(const void*, name, name##_, size_t, name##_count_)
 #define TAKT_LTTNG_FIELD_string(name) lttng_ust_field_string(name, name##_)
 #define TAKT_LTTNG_FIELD_signed64(name) lttng_ust_field_integer(int64_t, name, name##_)
 #define TAKT_LTTNG_FIELD_unsigned64(name) lttng_ust_field_integer(uint64_t, name, name##_)

@@ -14,7 +14,7 @@
 
 #include "lttng_fields.h"
 
-#define TAKT_TRACEPOINT(name, fields)                                            \
+#define TAKT_TRACEPOINT(name, fields)                                                     \
   LTTNG_UST_TRACEPOINT_EVENT(ros2, name, LTTNG_UST_TP_ARGS(TAKT_LTTNG_ARGUMENTS(fields)), \
                              LTTNG_UST_TP_FIELDS(TAKT_LTTNG_FIELDS(fields)))
 #include "takt/capture/tracepoints/ros2.def"

@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
-
 namespace tracetools::detail {
 
 char* demangle_symbol(const char* mangled) {

@@ -19,9 +19,9 @@ extern "C" {
 /// "polled" …); threads: number of threads of the executor; policy: "other", "fifo", "rr" or
 /// "deadline"; runtime, deadline, period: the reservation in nanoseconds, 0 without one; priority:
 /// real-time priority, 0 without one; cpu: the only processor the thread may use, -1 if unpinned.
-TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char *executor, const char *kind,
-                                                     const char *timers, int64_t threads,
-                                                     const char *policy, int64_t runtime,
+TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char* executor, const char* kind,
+                                                     const char* timers, int64_t threads,
+                                                     const char* policy, int64_t runtime,
                                                      int64_t deadline, int64_t period,
                                                      int64_t priority, int64_t cpu);
 
@@ -29,14 +29,14 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char *executor, const
 /// `pubs`, using the newest message of each subscription of `subs`. The elements are addresses of
 /// the rcl handles. Called once, when the subscriptions and publishers exist (message-flow.md
 /// 3.5.3).
-TAKT_TRACETOOLS_PUBLIC void takt_trace_message_link_periodic_async(const void **subs, size_t n_subs,
-                                                                   const void **pubs,
+TAKT_TRACETOOLS_PUBLIC void takt_trace_message_link_periodic_async(const void** subs, size_t n_subs,
+                                                                   const void** pubs,
                                                                    size_t n_pubs);
 
 /// `ros2:message_link_partial_sync`: as above, but the publications happen in the callback that
 /// completes one new message of each subscription (message-flow.md 3.5.4).
-TAKT_TRACETOOLS_PUBLIC void takt_trace_message_link_partial_sync(const void **subs, size_t n_subs,
-                                                                 const void **pubs, size_t n_pubs);
+TAKT_TRACETOOLS_PUBLIC void takt_trace_message_link_partial_sync(const void** subs, size_t n_subs,
+                                                                 const void** pubs, size_t n_pubs);
 
 #ifdef __cplusplus
 }

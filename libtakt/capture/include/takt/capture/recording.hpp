@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+
+namespace takt::capture {
+
+/// What to record and where.
+struct Options {
+  /// The trace's directory. It must not exist; its parent must.
+  std::filesystem::path output;
+  /// Patterns of event names, `*` standing for anything at the end: "ros2:*", "ros2:rcl_publish".
+  std::vector<std::string> events = {"ros2:*", "takt:*", "dds:*"};
+  /// Record only processes that carry Recording::environment(), that is, a command started with it
+  /// and its descendants. Otherwise: every process of this user that has Takt's or an
+  /// LTTng-enabled tracetools, the running ones included.
+  bool only_started = false;
+};
+
+/// Events that were not recorded although they happened.
+struct Losses {
+  std::uint64_t discarded_events = 0;  // the reader was too slow and a buffer was full
+  std::uint64_t lost_packets = 0;      // packets overwritten before they were read
+};
+
+/// What has been recorded so far, or in all.
+struct Status {
+  std::uint64_t bytes = 0;
+  Losses losses;
+};
+
+/// Where events come from. One implementation per tracer.
+class Backend {
+ public:
+  virtual ~Backend() = default;  // stops tracing if stop() has not; leaves nothing behind
+
+  /// Variables that a process needs so that this backend records it.
+  [[nodiscard]] virtual std::map<std::string, std::string> environment() const = 0;
+  [[nodiscard]] virtual Result<Losses> losses() = 0;
+  /// Stops tracing and completes the trace on disk.
+  [[nodiscard]] virtual Result<Losses> stop() = 0;
+};
+
+/// A recording in progress. The trace is written beside its final place, as `<output>.partial`, and
+/// takes its name when it is complete. Whatever ends a Recording ends the tracing; one that is
+/// dropped without stop() leaves its partial trace on disk and nothing else.
+class Recording {
+ public:
+  /// Begins to record with LTTng, starting a session daemon if none runs. Errors: `output` exists
+  /// or cannot be created, LTTng is not installed or its daemon cannot be started or refuses.
+  [[nodiscard]] static Result<Recording> start(const Options& options);
+
+  /// Variables to set for a command that is to be recorded.
+  [[nodiscard]] std::map<std::string, std::string> environment() const;
+  [[nodiscard]] Result<Status> status();
+  /// Ends the recording and moves the trace to its place. Error: the tracer failed (the partial
+  /// trace stays), or there is no trace because no traced process ran.
+  [[nodiscard]] Result<Status> stop();
+
+ private:
+  Recording(std::filesystem::path output, std::filesystem::path partial,
+            std::unique_ptr<Backend> backend);
+
+  std::filesystem::path output_;
+  std::filesystem::path partial_;
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace takt::capture

@@ -1,0 +1,243 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "daemon.hpp"
+#include "takt/capture/environment.h"
+
+namespace takt::capture::lttng {
+
+namespace {
+
+constexpr const char* channel_name = "takt";
+constexpr std::string_view session_prefix = "takt-";
+
+// Per user and processor, 8 sub-buffers of 1 MiB: with about 45 bytes per event, a reader that
+// sleeps for half a second loses nothing at 300 000 events per second. The reader looks every 50 ms
+// by a timer of its own, so that no traced thread makes a system call to wake it. Every second a
+// sub-buffer is handed over even if it is not full, so that an interrupted recording has all but
+// the last second.
+constexpr std::uint64_t sub_buffer_size = 1 << 20;
+constexpr std::uint64_t sub_buffer_count = 8;
+constexpr unsigned read_interval_us = 50'000;
+constexpr unsigned switch_interval_us = 1'000'000;
+
+Error refused(std::string_view what, int code) {
+  return Error{fmt::format("LTTng cannot {}: {}", what, lttng_strerror(code))};
+}
+
+/// lttng_strerror takes the negative codes of the older functions; newer ones return positive ones.
+Error refused(std::string_view what, lttng_error_code code) {
+  return refused(what, -static_cast<int>(code));
+}
+
+lttng_domain user_space() {
+  lttng_domain domain{};
+  domain.type = LTTNG_DOMAIN_UST;
+  domain.buf_type = LTTNG_BUFFER_PER_UID;
+  return domain;
+}
+
+/// The process that made a session of ours; 0 for a session of someone else.
+pid_t maker_of(std::string_view name) {
+  if (!name.starts_with(session_prefix)) {
+    return 0;
+  }
+  name.remove_prefix(session_prefix.size());
+  pid_t pid = 0;
+  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  const bool ours = failed == std::errc{} && end != name.data() + name.size() && *end == '-';
+  return ours ? pid : 0;
+}
+
+/// Destroys sessions of recorders that were killed before they could do it themselves.
+void clear_abandoned_sessions() {
+  lttng_session* sessions = nullptr;
+  const int count = lttng_list_sessions(&sessions);
+  for (int i = 0; i < count; ++i) {
+    const pid_t maker = maker_of(sessions[i].name);
+    if (maker > 0 && kill(maker, 0) != 0 && errno == ESRCH) {
+      lttng_destroy_session(sessions[i].name);
+    }
+  }
+  std::free(sessions);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& directory,
+                                                const Options& options) {
+  if (auto daemon = ensure_daemon(); !daemon) {
+    return tl::unexpected(daemon.error());
+  }
+  clear_abandoned_sessions();
+
+  std::unique_ptr<Session> session(new Session);
+  auto ready =
+      session->create(directory).and_then([&] { return session->add_channel(); }).and_then([&] {
+        return session->add_contexts();
+      });
+  for (const auto& event : options.events) {
+    ready = ready.and_then([&] { return session->enable(event); });
+  }
+  if (options.only_started) {
+    ready = ready.and_then([&] { return session->track_only_started(); });
+  }
+  if (!ready) {
+    return tl::unexpected(ready.error());
+  }
+  if (const int code = lttng_start_tracing(session->name_.c_str()); code < 0) {
+    return tl::unexpected(refused("start to trace", code));
+  }
+  return session;
+}
+
+Session::~Session() {
+  gate_.reset();
+  if (!name_.empty()) {
+    lttng_destroy_session(name_.c_str());
+  }
+}
+
+std::map<std::string, std::string> Session::environment() const {
+  if (!gate_) {
+    return {};
+  }
+  return {{TAKT_GATE_VARIABLE, gate_->address()}};
+}
+
+Result<Losses> Session::losses() {
+  const std::lock_guard lock(control_);
+  return read_losses();
+}
+
+Result<Losses> Session::stop() {
+  gate_.reset();
+  const std::lock_guard lock(control_);
+  const int stopped = lttng_stop_tracing(name_.c_str());
+  auto losses = read_losses();
+  const std::string name = std::exchange(name_, {});
+  const int destroyed = lttng_destroy_session(name.c_str());
+  if (stopped < 0 && stopped != -LTTNG_ERR_TRACE_ALREADY_STOPPED) {
+    return tl::unexpected(refused("stop to trace", stopped));
+  }
+  if (destroyed < 0) {
+    return tl::unexpected(refused("complete the trace", destroyed));
+  }
+  return losses;
+}
+
+Result<void> Session::create(const std::filesystem::path& directory) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::string name = fmt::format("{}{}-{:x}", session_prefix, getpid(), now.count());
+  const std::string url = "file://" + directory.string();
+  if (const int code = lttng_create_session(name.c_str(), url.c_str()); code < 0) {
+    return tl::unexpected(refused("create a session", code));
+  }
+  name_ = std::move(name);
+  auto domain = user_space();
+  handle_.reset(lttng_create_handle(name_.c_str(), &domain));
+  return {};
+}
+
+Result<void> Session::add_channel() {
+  auto domain = user_space();
+  std::unique_ptr<lttng_channel, decltype(&lttng_channel_destroy)> channel(
+      lttng_channel_create(&domain), &lttng_channel_destroy);
+  std::copy_n(channel_name, std::string_view(channel_name).size() + 1, channel->name);
+  channel->attr.overwrite = 0;  // when the buffers are full, lose new events and count them
+  channel->attr.subbuf_size = sub_buffer_size;
+  channel->attr.num_subbuf = sub_buffer_count;
+  channel->attr.switch_timer_interval = switch_interval_us;
+  channel->attr.read_timer_interval = read_interval_us;
+  channel->attr.output = LTTNG_EVENT_MMAP;
+  if (const int code = lttng_enable_channel(handle_.get(), channel.get()); code < 0) {
+    return tl::unexpected(refused("create its buffers", code));
+  }
+  return {};
+}
+
+Result<void> Session::enable(const std::string& event) {
+  std::unique_ptr<lttng_event, decltype(&lttng_event_destroy)> rule(lttng_event_create(),
+                                                                    &lttng_event_destroy);
+  if (event.empty() || event.size() >= sizeof rule->name) {
+    return error(
+        "'{}' is not the name of an event; expected for example ros2:rcl_publish or ros2:*", event);
+  }
+  std::copy(event.begin(), event.end(), rule->name);
+  rule->type = LTTNG_EVENT_TRACEPOINT;
+  rule->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
+  if (const int code = lttng_enable_event(handle_.get(), rule.get(), channel_name);
+      code < 0 && code != -LTTNG_ERR_UST_EVENT_ENABLED) {
+    return tl::unexpected(refused(fmt::format("enable the event '{}'", event), code));
+  }
+  return {};
+}
+
+Result<void> Session::add_contexts() {
+  for (const auto context :
+       {LTTNG_EVENT_CONTEXT_VPID, LTTNG_EVENT_CONTEXT_VTID, LTTNG_EVENT_CONTEXT_PROCNAME}) {
+    lttng_event_context request{};
+    request.ctx = context;
+    if (const int code = lttng_add_context(handle_.get(), &request, nullptr, channel_name);
+        code < 0) {
+      return tl::unexpected(refused("record the process and thread of events", code));
+    }
+  }
+  return {};
+}
+
+Result<void> Session::track_only_started() {
+  lttng_process_attr_tracker_handle* tracker = nullptr;
+  if (const auto code = lttng_session_get_tracker_handle(
+          name_.c_str(), LTTNG_DOMAIN_UST, LTTNG_PROCESS_ATTR_VIRTUAL_PROCESS_ID, &tracker);
+      code != LTTNG_OK) {
+    return tl::unexpected(refused("select processes", code));
+  }
+  tracker_.reset(tracker);
+  if (lttng_process_attr_tracker_handle_set_tracking_policy(tracker_.get(),
+                                                            LTTNG_TRACKING_POLICY_EXCLUDE_ALL) !=
+      LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK) {
+    return error("LTTng cannot select processes by their id");
+  }
+  auto gate = Gate::open([this](pid_t process) {
+    const std::lock_guard lock(control_);
+    lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
+  });
+  if (!gate) {
+    return tl::unexpected(gate.error());
+  }
+  gate_ = std::move(*gate);
+  return {};
+}
+
+Result<Losses> Session::read_losses() {
+  lttng_channel* channels = nullptr;
+  const int count = lttng_list_channels(handle_.get(), &channels);
+  if (count < 0) {
+    return tl::unexpected(refused("say what it lost", count));
+  }
+  Losses losses;
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t discarded = 0;
+    std::uint64_t lost = 0;
+    lttng_channel_get_discarded_event_count(&channels[i], &discarded);
+    lttng_channel_get_lost_packet_count(&channels[i], &lost);
+    losses.discarded_events += discarded;
+    losses.lost_packets += lost;
+  }
+  std::free(channels);
+  return losses;
+}
+
+}  // namespace takt::capture::lttng

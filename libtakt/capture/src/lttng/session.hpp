@@ -1,0 +1,57 @@
+#pragma once
+
+#include <lttng/lttng.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "../gate.hpp"
+#include "takt/capture/recording.hpp"
+
+namespace takt::capture::lttng {
+
+/// A recording session of the LTTng session daemon, destroyed with this object. Its name starts
+/// with "takt-" and this process's id, so that a later recording can clear away what a killed
+/// recorder left; sessions of others are never touched.
+class Session : public Backend {
+ public:
+  /// Creates the session and starts to trace into `directory`.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> start(
+      const std::filesystem::path& directory, const Options& options);
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() override;
+
+  [[nodiscard]] std::map<std::string, std::string> environment() const override;
+  [[nodiscard]] Result<Losses> losses() override;
+  [[nodiscard]] Result<Losses> stop() override;
+
+ private:
+  struct HandleDeleter {
+    void operator()(lttng_handle* handle) const { lttng_destroy_handle(handle); }
+  };
+  struct TrackerDeleter {
+    void operator()(lttng_process_attr_tracker_handle* tracker) const {
+      lttng_process_attr_tracker_handle_destroy(tracker);
+    }
+  };
+
+  Session() = default;
+
+  Result<void> create(const std::filesystem::path& directory);
+  Result<void> add_channel();
+  Result<void> enable(const std::string& event);
+  Result<void> add_contexts();
+  Result<void> track_only_started();
+  Result<Losses> read_losses();
+
+  std::string name_;  // empty when there is no session to destroy
+  std::unique_ptr<lttng_handle, HandleDeleter> handle_;
+  std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
+  std::mutex control_;          // liblttng-ctl keeps its connection in a global variable
+  std::unique_ptr<Gate> gate_;  // last: its thread uses the members above
+};
+
+}  // namespace takt::capture::lttng

@@ -1,0 +1,63 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "native.hpp"
+#include "takt/capture/recording.hpp"
+
+namespace nb = nanobind;
+
+namespace takt::native {
+
+namespace {
+
+std::string to_json(const capture::Status& status) {
+  return nlohmann::json{{"bytes", status.bytes},
+                        {"discarded_events", status.losses.discarded_events},
+                        {"lost_packets", status.losses.lost_packets}}
+      .dump();
+}
+
+/// A recording in progress, as long as the Python object lives or until stop().
+class Recording {
+ public:
+  Recording(const std::string& output, std::vector<std::string> events, bool only_started)
+      : recording_(unwrap(capture::Recording::start({output, std::move(events), only_started}))) {}
+
+  [[nodiscard]] std::map<std::string, std::string> environment() const {
+    return recording_.environment();
+  }
+  [[nodiscard]] std::string status() { return to_json(unwrap(recording_.status())); }
+  [[nodiscard]] std::string stop() { return to_json(unwrap(recording_.stop())); }
+
+ private:
+  capture::Recording recording_;
+};
+
+}  // namespace
+
+void bind_capture(nb::module_& module) {
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Recording>(module, "Recording",
+                        "Records with LTTng into a new directory, which appears when stop() has "
+                        "completed the trace. Raises InputError.")
+      .def(nb::init<const std::string&, std::vector<std::string>, bool>(), nb::arg("output"),
+           nb::arg("events"), nb::arg("only_started"), released,
+           "Begins to record. only_started: only commands that get environment(), and what they "
+           "start.")
+      .def("environment", &Recording::environment,
+           "Variables to set for a command that is to be recorded.")
+      .def("status", &Recording::status, released,
+           "JSON: bytes, discarded_events, lost_packets so far.")
+      .def("stop", &Recording::stop, released,
+           "Ends the recording; JSON as of status(), for the whole trace.");
+}
+
+}  // namespace takt::native
