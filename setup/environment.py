@@ -1,0 +1,119 @@
+"""Writes the two files through which everything else meets ROS 2 and the Python environment:
+
+* build/setup/environment.sh, sourced by the `takt` wrapper and by the tests;
+* build/setup/toolchain.cmake, named by the CMake presets.
+
+Both are alike for a sourced ROS 2 installation and for the wheels. Run it with the environment's own
+Python; the shell's environment says whether an installation is sourced (`setup/ros.sh`).
+"""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from shlex import quote
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = Path(sys.prefix)
+# Libraries of the build that must be found ahead of ROS 2's own: the drop-in tracetools and the
+# type support of Takt's messages.
+BUILT_LIBRARIES = ROOT / "build" / "release" / "lib"
+BUILT_PYTHON = [ROOT / "python", ROOT / "build" / "release" / "python"]
+
+SHELL_HEADER = """\
+# Written by setup/environment.py. Source it (POSIX shell) to run what was built here.
+
+# _takt_prepend VARIABLE PATH: adds PATH to a search path that does not have it yet.
+_takt_prepend() {
+  eval "_takt_paths=\\${$1-}"
+  case ":$_takt_paths:" in
+    *":$2:"*) ;;
+    *) export "$1=$2${_takt_paths:+:$_takt_paths}" ;;
+  esac
+}
+
+"""
+
+
+def write(path: Path, text: str) -> None:
+    """Leaves an unchanged file alone, so that nothing is built anew because of it."""
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def entries(variable: str) -> list[str]:
+    return [entry for entry in os.environ.get(variable, "").split(":") if entry]
+
+
+def shell(sourced: bool) -> str:
+    variables = {"RMW_IMPLEMENTATION": "${RMW_IMPLEMENTATION:-rmw_fastrtps_cpp}"}
+    search = {"PATH": [str(VENV / "bin")], "LD_LIBRARY_PATH": [str(BUILT_LIBRARIES)]}
+    if sourced:
+        # What sourcing the installation set, for shells in which it is not sourced.
+        for name in ("ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION"):
+            if name in os.environ:
+                variables[name] = quote(os.environ[name])
+        prefixes = entries("AMENT_PREFIX_PATH")
+        search["AMENT_PREFIX_PATH"] = prefixes
+        for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
+            inside = [e for e in entries(name) if any(Path(e).is_relative_to(p) for p in prefixes)]
+            search[name] = search.get(name, []) + inside
+    else:
+        variables["ROS_DISTRO"] = os.environ["TAKT_ROS_DISTRO"]
+        variables["ROS_VERSION"] = "2"
+        variables["ROS_PYTHON_VERSION"] = "3"
+        # Else every Python of the environment starts itself a second time to set the loader path.
+        variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+        search["LD_LIBRARY_PATH"].append(str(VENV / "lib"))
+        search["AMENT_PREFIX_PATH"] = [str(VENV)]
+
+    lines = [f"_takt_prepend {n} {quote(e)}" for n, es in search.items() for e in reversed(es)]
+    lines += [f"export {name}={value}" for name, value in variables.items()]
+    return SHELL_HEADER + "\n".join(lines) + "\n\nunset -f _takt_prepend\nunset _takt_paths\n"
+
+
+def old_compiler() -> bool:
+    """Whether the machine's default compiler cannot compile C++20 as the sources use it."""
+    command = ["g++", "-dumpversion"]
+    version = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return int(version.split(".")[0]) < 12
+
+
+def cmake(sourced: bool) -> str:
+    prefixes = entries("AMENT_PREFIX_PATH") if sourced else [str(VENV)]
+    python = VENV / "bin" / "python"
+    lines = [
+        "# Written by setup/environment.py.",
+        f"list(PREPEND CMAKE_PREFIX_PATH {' '.join(f'[[{prefix}]]' for prefix in prefixes)})",
+        f"set(Python_EXECUTABLE [[{python}]])",
+        f"set(Python3_EXECUTABLE [[{python}]])",
+    ]
+    if not sourced:
+        # Some CMake packages of the wheels name libraries of the Python bindings, which a program
+        # does not use and could not resolve.
+        lines += [
+            f"set(CMAKE_{kind}_LINKER_FLAGS_INIT -Wl,--as-needed)"
+            for kind in ("EXE", "SHARED", "MODULE")
+        ]
+    if old_compiler():
+        lines += ["set(CMAKE_C_COMPILER gcc-12)", "set(CMAKE_CXX_COMPILER g++-12)"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    sourced = os.environ.get("TAKT_ROS_DISTRO", "") == ""
+    write(ROOT / "build" / "setup" / "environment.sh", shell(sourced))
+    write(ROOT / "build" / "setup" / "toolchain.cmake", cmake(sourced))
+    write(
+        Path(sysconfig.get_path("purelib")) / "takt_source_tree.pth",
+        "".join(f"{path}\n" for path in BUILT_PYTHON),
+    )
+
+
+if __name__ == "__main__":
+    main()
