@@ -21,6 +21,9 @@ constexpr std::uint32_t policy_other = 0;
 constexpr std::uint32_t policy_fifo = 1;
 constexpr std::uint32_t policy_round_robin = 2;
 constexpr std::uint32_t policy_deadline = 6;
+/// New threads start under SCHED_OTHER instead of inheriting. Without it the kernel refuses to let a
+/// deadline thread create any.
+constexpr std::uint64_t reset_on_fork = 0x01;
 
 /// The first version of the kernel's struct sched_attr, which C libraries before glibc 2.41 do not
 /// declare and whose kernel header cannot be included beside theirs.
@@ -57,6 +60,7 @@ SchedAttr attributes(const ThreadScheduling& scheduling) {
                         },
                         [&](const DeadlineScheduling& deadline) {
                           result.sched_policy = policy_deadline;
+                          result.sched_flags = reset_on_fork;
                           result.sched_runtime = nanoseconds(deadline.runtime);
                           result.sched_deadline = nanoseconds(deadline.deadline);
                           result.sched_period = nanoseconds(deadline.period);

@@ -71,6 +71,19 @@ TEST(ThreadScheduling, AReservationLimitsItsThread) {
   }).join();
 }
 
+TEST(ThreadScheduling, ThreadsOfAReservationAreBestEffort) {
+  if (const Result<void> may = check_deadline_scheduling(); !may) {
+    GTEST_SKIP() << may.error().message;
+  }
+  std::thread([] {
+    ASSERT_TRUE(set_scheduling(0, DeadlineScheduling{.runtime = milliseconds(2),
+                                                     .deadline = milliseconds(20),
+                                                     .period = milliseconds(20)})
+                    .has_value());
+    std::thread([] { EXPECT_STREQ(policy_name(get_scheduling(0).value()), "other"); }).join();
+  }).join();
+}
+
 TEST(ThreadScheduling, SaysWhatTheKernelWants) {
   const Result<ThreadScheduling> priority = scheduled_as(FifoScheduling{.priority = 100});
   ASSERT_FALSE(priority.has_value());

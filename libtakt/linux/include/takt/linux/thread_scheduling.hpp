@@ -31,8 +31,8 @@ struct RoundRobinScheduling {
 };
 
 /// SCHED_DEADLINE: `runtime` in every `period`, each delivered within `deadline` (hard constant
-/// bandwidth server). 1024 ns <= runtime <= deadline <= period. The thread cannot create threads or
-/// processes while it is scheduled so: set this after all threads exist.
+/// bandwidth server). 1024 ns <= runtime <= deadline <= period. Threads that such a thread creates
+/// are scheduled as SCHED_OTHER.
 struct DeadlineScheduling {
   Duration runtime{};
   Duration deadline{};

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <rcl/timer.h>
+
+#include <memory>
+#include <string>
+
+#include "takt/executor/executable.hpp"
+#include "takt/executor/node.hpp"
+#include "takt/executor/traced_callback.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::executor {
+
+/// A periodic timer on the steady clock. Missed periods are skipped, and the grid of its expiries
+/// is kept (edf-executor 1.3).
+class Timer final : public Executable {
+ public:
+  using Callback = std::function<void()>;
+
+  /// A timer that does not run before start(). period > 0.
+  [[nodiscard]] static Result<std::unique_ptr<Timer>> create(std::shared_ptr<Node> node,
+                                                             Duration period, std::string name,
+                                                             Callback callback);
+
+  ~Timer() override;
+
+  /// Expires first one period from now.
+  [[nodiscard]] Result<void> start();
+
+  /// Whether it has expired and not been executed since.
+  [[nodiscard]] Result<bool> is_due() const;
+
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::timer;
+  }
+  [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) override;
+  [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const override;
+  [[nodiscard]] Result<void> execute() override;
+
+ private:
+  Timer(std::shared_ptr<Node> node, std::string name, Callback callback)
+      : node_(std::move(node)), callback_(std::move(name), std::move(callback)) {}
+
+  std::shared_ptr<Node> node_;
+  TracedCallback<> callback_;
+  rcl_timer_t timer_ = rcl_get_zero_initialized_timer();
+  std::size_t wait_set_index_ = 0;
+};
+
+}  // namespace takt::executor

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <rcl/wait.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "takt/executor/executable.hpp"
+#include "takt/executor/guard_condition.hpp"
+#include "takt/executor/timer.hpp"
+#include "takt/scheduling/wait_set.hpp"
+
+namespace takt::executor {
+
+/// The default executor of ROS 2: one thread, the decisions of scheduling::WaitSetPolicy, and a
+/// wait set of rcl as its only view of the middleware (ros-llama S-1.2). It leaves the same events
+/// in a trace as rclcpp's SingleThreadedExecutor.
+class WaitSetExecutor {
+ public:
+  /// `executables` in the order of registration; they must outlive the executor.
+  [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
+      std::shared_ptr<Context> context, std::vector<Executable*> executables,
+      scheduling::TimerHandling timers);
+
+  ~WaitSetExecutor();
+  WaitSetExecutor(const WaitSetExecutor&) = delete;
+  WaitSetExecutor& operator=(const WaitSetExecutor&) = delete;
+
+  /// Runs callbacks on the calling thread until cancel(). An error of the middleware ends it too.
+  [[nodiscard]] Result<void> spin();
+
+  /// Lets spin() return after the running callback. From any thread, also before spin().
+  void cancel();
+
+ private:
+  /// A timer that bypasses the ready set: its expiry is looked for before every decision.
+  struct PrivilegedTimer {
+    const Timer* timer = nullptr;
+    scheduling::CallbackIndex callback;
+    /// Whether the policy has been told of the present expiry.
+    bool released = false;
+  };
+
+  WaitSetExecutor(std::vector<Executable*> executables, scheduling::TimerHandling timers,
+                  std::unique_ptr<GuardCondition> interrupt);
+
+  [[nodiscard]] Result<void> allocate_wait_set(Context& context);
+  [[nodiscard]] Result<std::optional<scheduling::CallbackIndex>> get_next_ready();
+  [[nodiscard]] Result<void> wait_for_work();
+
+  std::vector<Executable*> executables_;
+  scheduling::WaitSetPolicy policy_;
+  std::unique_ptr<GuardCondition> interrupt_;
+  rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
+  std::vector<PrivilegedTimer> privileged_;
+  std::atomic<bool> cancelled_ = false;
+};
+
+}  // namespace takt::executor

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "takt/executor/executable.hpp"
+#include "takt/executor/guard_condition.hpp"
+#include "takt/executor/traced_callback.hpp"
+
+namespace takt::executor {
+
+/// Runs its callback once for each trigger().
+class Waitable final : public Executable {
+ public:
+  using Callback = std::function<void()>;
+
+  [[nodiscard]] static Result<std::unique_ptr<Waitable>> create(std::shared_ptr<Context> context,
+                                                                std::string name,
+                                                                Callback callback);
+
+  /// One more instance is due. From any thread.
+  void trigger();
+
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::waitable;
+  }
+  [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) override;
+  [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const override;
+  [[nodiscard]] Result<void> execute() override;
+
+ private:
+  Waitable(std::unique_ptr<GuardCondition> condition, std::string name, Callback callback)
+      : condition_(std::move(condition)), callback_(std::move(name), std::move(callback)) {}
+
+  std::unique_ptr<GuardCondition> condition_;
+  TracedCallback<> callback_;
+  std::atomic<std::size_t> pending_ = 0;
+};
+
+}  // namespace takt::executor

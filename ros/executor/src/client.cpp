@@ -1,0 +1,59 @@
+#include "takt/executor/client.hpp"
+
+#include <rcl/error_handling.h>
+#include <rcl/graph.h>
+
+#include "takt/executor/rcl_result.hpp"
+
+namespace takt::executor {
+
+Result<void> ClientBase::init(const rosidl_service_type_support_t* type, const std::string& name) {
+  const rcl_client_options_t options = rcl_client_get_default_options();
+  return check(rcl_client_init(&client_, node_->handle(), type, name.c_str(), &options),
+               fmt::format("use service {}", name));
+}
+
+ClientBase::~ClientBase() {
+  if (rcl_client_fini(&client_, node_->handle()) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<void> ClientBase::add_to(rcl_wait_set_t& wait_set) {
+  return check(rcl_wait_set_add_client(&wait_set, &client_, &wait_set_index_), "wait for a client");
+}
+
+bool ClientBase::is_ready_in(const rcl_wait_set_t& wait_set) const {
+  return wait_set.clients[wait_set_index_] != nullptr;
+}
+
+Result<void> ClientBase::execute() {
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &client_);
+  rmw_service_info_t info{};
+  const rcl_ret_t code = rcl_take_response_with_info(&client_, &info, response());
+  if (code == RCL_RET_CLIENT_TAKE_FAILED) {
+    rcl_reset_error();
+    return {};
+  }
+  if (code != RCL_RET_OK) {
+    return check(code, fmt::format("take a response of {}", rcl_client_get_service_name(&client_)));
+  }
+  run_callback();
+  return {};
+}
+
+Result<bool> ClientBase::has_server() const {
+  bool available = false;
+  const Result<void> result =
+      check(rcl_service_server_is_available(node_->handle(), &client_, &available),
+            "look for a service's server");
+  if (!result) return tl::unexpected(result.error());
+  return available;
+}
+
+Result<void> ClientBase::send_request(const void* request) {
+  std::int64_t sequence = 0;
+  const rcl_ret_t code = rcl_send_request(&client_, request, &sequence);
+  if (code == RCL_RET_OK) return {};
+  return check(code, fmt::format("send a request to {}", rcl_client_get_service_name(&client_)));
+}
+
+}  // namespace takt::executor

@@ -1,0 +1,56 @@
+#include "takt/executor/service.hpp"
+
+#include <rcl/error_handling.h>
+
+#include "takt/executor/rcl_result.hpp"
+
+namespace takt::executor {
+
+Result<void> ServiceBase::init(const rosidl_service_type_support_t* type, const std::string& name,
+                               const void* callback) {
+  const rcl_service_options_t options = rcl_service_get_default_options();
+  const Result<void> result =
+      check(rcl_service_init(&service_, node_->handle(), type, name.c_str(), &options),
+            fmt::format("offer service {}", name));
+  if (!result) return result;
+  TRACETOOLS_TRACEPOINT(rclcpp_service_callback_added, &service_, callback);
+  return {};
+}
+
+ServiceBase::~ServiceBase() {
+  if (rcl_service_fini(&service_, node_->handle()) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<void> ServiceBase::add_to(rcl_wait_set_t& wait_set) {
+  return check(rcl_wait_set_add_service(&wait_set, &service_, &wait_set_index_),
+               "wait for a service");
+}
+
+bool ServiceBase::is_ready_in(const rcl_wait_set_t& wait_set) const {
+  return wait_set.services[wait_set_index_] != nullptr;
+}
+
+Result<void> ServiceBase::execute() {
+  rmw_service_info_t info{};
+  const rcl_ret_t taken = rcl_take_request_with_info(&service_, &info, request());
+  if (taken == RCL_RET_SERVICE_TAKE_FAILED) {
+    rcl_reset_error();
+    return {};
+  }
+  if (taken != RCL_RET_OK) {
+    return check(taken,
+                 fmt::format("take a request of {}", rcl_service_get_service_name(&service_)));
+  }
+  void* response = run_callback();
+  const rcl_ret_t sent = rcl_send_response(&service_, &info.request_id, response);
+  // A client that went away meanwhile needs no answer.
+  if (sent == RCL_RET_TIMEOUT) {
+    rcl_reset_error();
+    return {};
+  }
+  if (sent == RCL_RET_OK) return {};
+  return check(sent,
+               fmt::format("answer a request of {}", rcl_service_get_service_name(&service_)));
+}
+
+}  // namespace takt::executor

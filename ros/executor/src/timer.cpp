@@ -1,0 +1,57 @@
+#include "takt/executor/timer.hpp"
+
+#include <rcl/error_handling.h>
+
+#include "takt/executor/rcl_result.hpp"
+
+namespace takt::executor {
+
+Result<std::unique_ptr<Timer>> Timer::create(std::shared_ptr<Node> node, Duration period,
+                                             std::string name, Callback callback) {
+  std::unique_ptr<Timer> timer(new Timer(std::move(node), std::move(name), std::move(callback)));
+  Context& context = timer->node_->context();
+  const Result<void> result =
+      check(rcl_timer_init2(&timer->timer_, context.clock(), context.handle(), period.count(),
+                            nullptr, rcl_get_default_allocator(), /*autostart=*/false),
+            fmt::format("make a timer of {} ns", period.count()));
+  if (!result) return tl::unexpected(result.error());
+  TRACETOOLS_TRACEPOINT(rclcpp_timer_callback_added, &timer->timer_, timer->callback_.address());
+  timer->callback_.announce();
+  TRACETOOLS_TRACEPOINT(rclcpp_timer_link_node, &timer->timer_, timer->node_->handle());
+  return timer;
+}
+
+Timer::~Timer() {
+  if (rcl_timer_fini(&timer_) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<void> Timer::start() { return check(rcl_timer_reset(&timer_), "start a timer"); }
+
+Result<bool> Timer::is_due() const {
+  bool due = false;
+  const Result<void> result = check(rcl_timer_is_ready(&timer_, &due), "ask for a timer's expiry");
+  if (!result) return tl::unexpected(result.error());
+  return due;
+}
+
+Result<void> Timer::add_to(rcl_wait_set_t& wait_set) {
+  return check(rcl_wait_set_add_timer(&wait_set, &timer_, &wait_set_index_), "wait for a timer");
+}
+
+bool Timer::is_ready_in(const rcl_wait_set_t& wait_set) const {
+  return wait_set.timers[wait_set_index_] != nullptr;
+}
+
+Result<void> Timer::execute() {
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &timer_);
+  if (const rcl_ret_t code = rcl_timer_call(&timer_); code == RCL_RET_TIMER_CANCELED) {
+    rcl_reset_error();
+    return {};
+  } else if (code != RCL_RET_OK) {
+    return check(code, "call a timer");
+  }
+  callback_();
+  return {};
+}
+
+}  // namespace takt::executor

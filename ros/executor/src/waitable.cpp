@@ -1,0 +1,35 @@
+#include "takt/executor/waitable.hpp"
+
+namespace takt::executor {
+
+Result<std::unique_ptr<Waitable>> Waitable::create(std::shared_ptr<Context> context,
+                                                   std::string name, Callback callback) {
+  auto condition = GuardCondition::create(std::move(context));
+  if (!condition) return tl::unexpected(condition.error());
+  std::unique_ptr<Waitable> waitable(
+      new Waitable(std::move(*condition), std::move(name), std::move(callback)));
+  waitable->callback_.announce();
+  return waitable;
+}
+
+void Waitable::trigger() {
+  ++pending_;
+  condition_->trigger();
+}
+
+Result<void> Waitable::add_to(rcl_wait_set_t& wait_set) {
+  // A guard condition forgets its trigger when a wait has seen it; the instances behind the first
+  // one must still be found.
+  if (pending_ > 0) condition_->trigger();
+  return condition_->add_to(wait_set);
+}
+
+bool Waitable::is_ready_in(const rcl_wait_set_t& /*wait_set*/) const { return pending_ > 0; }
+
+Result<void> Waitable::execute() {
+  --pending_;
+  callback_();
+  return {};
+}
+
+}  // namespace takt::executor
