@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PREFIX = Path(sys.prefix)
+LIBRARIES = PREFIX / "lib"
 SITE_PACKAGES = Path(sysconfig.get_path("platlib"))
 PATCHELF = PREFIX / "bin" / "patchelf"
 
@@ -59,7 +60,9 @@ def needless(library: Path, needed: str) -> bool:
     """Whether `library` asks for `needed` without using it."""
     if needed.startswith("liblttng-ust"):
         return not library.name.startswith(LTTNG_USERS)
-    return PYTHON_BINDINGS in needed and PYTHON_BINDINGS not in library.name
+    if PYTHON_BINDINGS in needed:
+        return library.parent == LIBRARIES and PYTHON_BINDINGS not in library.name
+    return False
 
 
 def repair_library(library: Path) -> bool:
@@ -111,7 +114,7 @@ def main() -> None:
     libraries = sum(
         repair_library(library)
         for library in (
-            *(PREFIX / "lib").glob("lib*.so*"),
+            *LIBRARIES.glob("lib*.so*"),
             *SITE_PACKAGES.glob("*/*.so"),
             *SITE_PACKAGES.glob("ros_*.libs/*.so*"),
         )
