@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "takt/model/model.hpp"
+
+/// The words of the contract for the model's kinds, and back.
+namespace takt::model {
+
+[[nodiscard]] std::string_view to_string(ExecutorKind kind);
+[[nodiscard]] std::string_view to_string(TimerHandling timers);
+[[nodiscard]] std::string_view to_string(CallbackKind kind);
+[[nodiscard]] std::string_view to_string(JoinKind kind);
+
+/// The kind of that name; none if there is no such kind.
+template <typename Kind>
+[[nodiscard]] std::optional<Kind> from_string(std::string_view name);
+
+/// All names of a kind, for messages: "single_threaded, multi_threaded, …".
+template <typename Kind>
+[[nodiscard]] std::string all_names();
+
+}  // namespace takt::model

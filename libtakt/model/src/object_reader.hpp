@@ -1,0 +1,168 @@
+#pragma once
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/model/model.hpp"
+#include "takt/model/names.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::model {
+
+/// What reading a document has found so far. Only the first fault is reported; after it, readers
+/// yield defaults.
+struct Findings {
+  std::string fault;
+  std::vector<std::string> warnings;
+
+  template <typename... Args>
+  void fail(fmt::format_string<Args...> format, Args&&... args) {
+    if (fault.empty()) fault = fmt::format(format, std::forward<Args>(args)...);
+  }
+};
+
+/// Reads the members of one JSON object and notes which it knows. `path` is its JSON path.
+class ObjectReader {
+ public:
+  ObjectReader(const nlohmann::json& value, std::string path, Findings& findings)
+      : value_(value), path_(std::move(path)), findings_(findings) {
+    if (!value.is_object()) fail_type("", "an object");
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string path_of(std::string_view name) const {
+    return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+  }
+
+  /// The member, or nullptr if it is missing or null.
+  const nlohmann::json* optional(std::string_view name) {
+    known_.push_back(name);
+    if (!value_.is_object()) return nullptr;
+    const auto member = value_.find(name);
+    return member == value_.end() || member->is_null() ? nullptr : &*member;
+  }
+
+  const nlohmann::json* required(std::string_view name, std::string_view meaning) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr && value_.is_object()) {
+      findings_.fail("{}: missing; {}", path_of(name), meaning);
+    }
+    return member;
+  }
+
+  std::string text(std::string_view name, std::string fallback = {}) {
+    const nlohmann::json* member = optional(name);
+    return member == nullptr ? std::move(fallback) : read_text(*member, path_of(name));
+  }
+
+  std::string required_text(std::string_view name, std::string_view meaning) {
+    const nlohmann::json* member = required(name, meaning);
+    return member == nullptr ? std::string{} : read_text(*member, path_of(name));
+  }
+
+  std::optional<std::string> optional_text(std::string_view name) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr) return std::nullopt;
+    return read_text(*member, path_of(name));
+  }
+
+  std::optional<std::int64_t> integer(std::string_view name) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr) return std::nullopt;
+    return read_integer(*member, path_of(name), "an integer");
+  }
+
+  std::optional<Duration> time(std::string_view name) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr) return std::nullopt;
+    return read_time(*member, path_of(name));
+  }
+
+  Duration required_time(std::string_view name, std::string_view meaning) {
+    const nlohmann::json* member = required(name, meaning);
+    return member == nullptr ? Duration{} : read_time(*member, path_of(name));
+  }
+
+  std::vector<Duration> times(const nlohmann::json& array, const std::string& path) {
+    std::vector<Duration> values;
+    for_each(array, path, [&](const nlohmann::json& element, const std::string& element_path) {
+      values.push_back(read_time(element, element_path));
+    });
+    return values;
+  }
+
+  template <typename Kind>
+  Kind kind(std::string_view name, Kind fallback) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr) return fallback;
+    const std::string text = read_text(*member, path_of(name));
+    if (const auto known = from_string<Kind>(text)) return *known;
+    findings_.fail("{}: \"{}\" is none of {}", path_of(name), text, all_names<Kind>());
+    return fallback;
+  }
+
+  /// Calls read(element, path) for each element; a fault if it is no array.
+  template <typename Read>
+  void for_each(const nlohmann::json& array, const std::string& path, Read read) {
+    if (!array.is_array()) {
+      findings_.fail("{}: must be an array, is {}", path, array.type_name());
+      return;
+    }
+    for (std::size_t i = 0; i < array.size() && findings_.fault.empty(); ++i) {
+      read(array[i], fmt::format("{}[{}]", path, i));
+    }
+  }
+
+  std::string read_text(const nlohmann::json& value, const std::string& path) {
+    if (value.is_string()) return value.get<std::string>();
+    findings_.fail("{}: must be a string, is {}", path, value.type_name());
+    return {};
+  }
+
+  /// Keeps the members that nobody asked for; `prefix` marks those of nested objects.
+  void keep_unknown(UnknownFields& unknown, std::string_view prefix = "") {
+    if (!value_.is_object()) return;
+    for (const auto& [name, member] : value_.items()) {
+      if (std::ranges::count(known_, name) > 0) continue;
+      findings_.warnings.push_back(
+          fmt::format("{}: unknown field, kept but not used", path_of(name)));
+      unknown[std::string(prefix) + name] = member.dump();
+    }
+  }
+
+ private:
+  std::int64_t read_integer(const nlohmann::json& value, const std::string& path,
+                            std::string_view expected) {
+    if (value.is_number_unsigned() &&
+        value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+      findings_.fail("{}: {} is too large", path, value.dump());
+      return 0;
+    }
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+    findings_.fail("{}: must be {}, is {}", path, expected,
+                   value.is_number() ? value.dump() : value.type_name());
+    return 0;
+  }
+
+  Duration read_time(const nlohmann::json& value, const std::string& path) {
+    return Duration{read_integer(value, path, "an integer number of nanoseconds")};
+  }
+
+  void fail_type(std::string_view name, std::string_view expected) {
+    const std::string path = name.empty() ? path_ : path_of(name);
+    findings_.fail("{}: must be {}, is {}", path.empty() ? "document" : path, expected,
+                   value_.type_name());
+  }
+
+  const nlohmann::json& value_;
+  std::string path_;
+  Findings& findings_;
+  std::vector<std::string_view> known_;  // string literals of the callers
+};
+
+}  // namespace takt::model

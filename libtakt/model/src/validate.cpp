@@ -1,0 +1,341 @@
+#include "takt/model/validate.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "takt/curves/activation_curve.hpp"
+#include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/model/names.hpp"
+#include "takt/model/order.hpp"
+#include "trigger_cycle.hpp"
+
+namespace takt::model {
+
+namespace {
+
+using curves::longest_time;
+using curves::most_values;
+
+/// Each check returns the first fault it finds, or an empty string: "path: what is wrong; remedy".
+std::string check_time(Duration time, Duration least, const std::string& path) {
+  if (time < least) {
+    return fmt::format("{}: {} ns must not be {}", path, time.count(),
+                       least == Duration{0} ? "negative" : "less than 1 ns");
+  }
+  if (time > longest_time) {
+    return fmt::format("{}: {} ns is longer than the longest time, {} ns (11.5 days)", path,
+                       time.count(), longest_time.count());
+  }
+  return {};
+}
+
+std::string check_length(std::size_t size, std::size_t least, const std::string& path) {
+  if (size < least) {
+    return fmt::format("{}: needs at least {} value{}", path, least, least == 1 ? "" : "s");
+  }
+  if (size > most_values) {
+    return fmt::format(
+        "{}: has {} values, at most {} are used; drop the last ones, the curve is "
+        "continued from the rest",
+        path, size, most_values);
+  }
+  return {};
+}
+
+std::string check_monotone(std::span<const Duration> values, const std::string& path) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string element = fmt::format("{}[{}]", path, i);
+    if (auto fault = check_time(values[i], Duration{0}, element); !fault.empty()) return fault;
+    if (i > 0 && values[i] < values[i - 1]) {
+      return fmt::format("{}: {} ns is less than the {} ns before it; the values are cumulative",
+                         element, values[i].count(), values[i - 1].count());
+    }
+  }
+  return {};
+}
+
+/// A cumulative cost curve, of execution times or overheads (ros-llama S-1.6).
+std::string check_cost_curve(std::span<const Duration> values, const std::string& path) {
+  if (auto fault = check_monotone(values, path); !fault.empty()) return fault;
+  if (const auto split = curves::find_sub_additivity_violation(values)) {
+    const std::size_t total = split->m + split->n;
+    return fmt::format(
+        "{}[{}]: not sub-additive: {} instances cannot cost {} ns when {} cost at "
+        "most {} ns and {} at most {} ns",
+        path, total - 1, total, values[total - 1].count(), split->m, values[split->m - 1].count(),
+        split->n, values[split->n - 1].count());
+  }
+  return {};
+}
+
+std::string check_min_distance(std::span<const Duration> values, const std::string& path) {
+  if (auto fault = check_length(values.size(), 2, path); !fault.empty()) return fault;
+  if (auto fault = check_monotone(values, path); !fault.empty()) return fault;
+  if (values.front() != Duration{0}) {
+    return fmt::format("{}[0]: must be 0, the span of a single activation", path);
+  }
+  if (values.back() == Duration{0}) {
+    return fmt::format("{}[{}]: must be above 0, else activations are not limited at all", path,
+                       values.size() - 1);
+  }
+  if (const auto split = curves::find_super_additivity_violation(values)) {
+    const std::size_t total = split->m + split->n - 1;
+    return fmt::format(
+        "{}[{}]: not super-additive: {} activations cannot fit in {} ns when {} "
+        "need {} ns and {} need {} ns",
+        path, total - 1, total, values[total - 1].count(), split->m, values[split->m - 1].count(),
+        split->n, values[split->n - 1].count());
+  }
+  return {};
+}
+
+std::string check_activation(const Activation& activation, const std::string& path) {
+  if (const auto* periodic = std::get_if<PeriodicActivation>(&activation)) {
+    auto fault = check_time(periodic->period, Duration{1}, path + ".period");
+    return fault.empty() ? check_time(periodic->jitter, Duration{0}, path + ".jitter") : fault;
+  }
+  if (const auto* sporadic = std::get_if<SporadicActivation>(&activation)) {
+    auto fault = check_time(sporadic->min_separation, Duration{1}, path + ".min_separation");
+    return fault.empty() ? check_time(sporadic->jitter, Duration{0}, path + ".jitter") : fault;
+  }
+  return check_min_distance(std::get<MinDistanceActivation>(activation).values, path + ".values");
+}
+
+std::string check_supply(const Supply& supply, const std::string& path) {
+  const auto* reservation = std::get_if<ReservationSupply>(&supply);
+  if (reservation == nullptr) return {};
+  if (auto fault = check_time(reservation->period, Duration{1}, path + ".period"); !fault.empty()) {
+    return fault;
+  }
+  if (auto fault = check_time(reservation->budget, Duration{1}, path + ".budget"); !fault.empty()) {
+    return fault;
+  }
+  if (reservation->deadline > reservation->period) {
+    return fmt::format(
+        "{}.deadline: {} ns is longer than the period of {} ns; a reservation needs "
+        "budget <= deadline <= period",
+        path, reservation->deadline.count(), reservation->period.count());
+  }
+  if (reservation->budget > reservation->deadline) {
+    return fmt::format(
+        "{}.budget: {} ns is more than the deadline of {} ns; a reservation needs "
+        "budget <= deadline <= period",
+        path, reservation->budget.count(), reservation->deadline.count());
+  }
+  return {};
+}
+
+class Validator {
+ public:
+  explicit Validator(const Model& model) : model_(model) {}
+
+  std::string first_fault() {
+    if (auto fault = check_ids(model_.executors, "executors"); !fault.empty()) return fault;
+    if (auto fault = check_ids(model_.callbacks, "callbacks"); !fault.empty()) return fault;
+    if (auto fault = check_ids(model_.chains, "chains"); !fault.empty()) return fault;
+    if (auto fault = check_each(model_.executors, &Validator::check_executor); !fault.empty()) {
+      return fault;
+    }
+    if (auto fault = check_each(model_.edges, &Validator::check_edge); !fault.empty()) return fault;
+    if (auto fault = check_each(model_.callbacks, &Validator::check_callback); !fault.empty()) {
+      return fault;
+    }
+    if (auto fault = check_each(model_.edges, &Validator::check_triggers); !fault.empty()) {
+      return fault;
+    }
+    if (auto fault = check_each(model_.joins, &Validator::check_join); !fault.empty()) return fault;
+    if (auto fault = check_each(model_.chains, &Validator::check_chain); !fault.empty()) {
+      return fault;
+    }
+    if (const auto cycle = find_trigger_cycle(model_); !cycle.empty()) {
+      return fmt::format(
+          "edges: cyclic trigger relation {}: one activation would cause "
+          "activations without end; break it with triggered_by on one of the edges",
+          cycle);
+    }
+    return {};
+  }
+
+ private:
+  template <typename Object>
+  std::string check_ids(const std::vector<Object>& objects, std::string_view list) {
+    std::unordered_set<std::string_view> ids;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (objects[i].id.empty()) return fmt::format("{}[{}].id: must not be empty", list, i);
+      if (!ids.insert(objects[i].id).second) {
+        return fmt::format("{}[{}].id: \"{}\" is taken by another of the {}; ids are unique", list,
+                           i, objects[i].id, list);
+      }
+    }
+    return {};
+  }
+
+  template <typename Object>
+  std::string check_each(const std::vector<Object>& objects,
+                         std::string (Validator::*check)(const Object&, std::size_t)) {
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (auto fault = (this->*check)(objects[i], i); !fault.empty()) return fault;
+    }
+    return {};
+  }
+
+  std::string check_executor(const Executor& executor, std::size_t i) {
+    const std::string path = fmt::format("executors[{}]", i);
+    if (auto fault = check_supply(executor.supply, path + ".supply"); !fault.empty()) return fault;
+    if (executor.overhead.size() > most_values) {
+      return check_length(executor.overhead.size(), 0, path + ".overhead");
+    }
+    if (auto fault = check_cost_curve(executor.overhead, path + ".overhead"); !fault.empty()) {
+      return fault;
+    }
+    if (executor.threads < 1) return path + ".threads: must be at least 1";
+    if (executor.threads > 1 && executor.kind != ExecutorKind::multi_threaded) {
+      return fmt::format("{}.threads: a {} executor has one thread; use kind multi_threaded", path,
+                         to_string(executor.kind));
+    }
+    return {};
+  }
+
+  std::string check_edge(const Edge& edge, std::size_t i) {
+    const std::string path = fmt::format("edges[{}]", i);
+    if (auto fault = check_time(edge.delay, Duration{0}, path + ".delay"); !fault.empty()) {
+      return fault;
+    }
+    if (edge.message_size < 0) return path + ".message_size: must not be negative";
+    connected_.insert({edge.from, edge.to});
+    has_input_.insert(edge.to);
+    return {};
+  }
+
+  std::string check_callback(const Callback& callback, std::size_t i) {
+    const std::string path = fmt::format("callbacks[{}]", i);
+    const std::string curve = path + ".execution_time.curve";
+    if (auto fault = check_length(callback.execution_time.size(), 1, curve); !fault.empty()) {
+      return fault;
+    }
+    if (auto fault = check_cost_curve(callback.execution_time, curve); !fault.empty()) return fault;
+    if (callback.activation) {
+      if (auto fault = check_activation(*callback.activation, path + ".activation");
+          !fault.empty()) {
+        return fault;
+      }
+    } else if (!is_message_driven(callback)) {
+      return fmt::format(
+          "{}.activation: missing; {} \"{}\" is activated by no message, so say how "
+          "often it is activated",
+          path, to_string(callback.kind), callback.id);
+    } else if (!has_input_.contains(CallbackIndex{i})) {
+      return fmt::format(
+          "{}.activation: missing; no edge leads to {} \"{}\", so say how often it "
+          "is activated or add the edge",
+          path, to_string(callback.kind), callback.id);
+    }
+    if (callback.deadline) {
+      if (auto fault = check_time(*callback.deadline, Duration{1}, path + ".deadline");
+          !fault.empty()) {
+        return fault;
+      }
+    }
+    if (callback.queue_depth && *callback.queue_depth < 1) {
+      return path + ".queue_depth: must be at least 1";
+    }
+    return check_event_source(callback, path);
+  }
+
+  /// Event sources are threads of their own (ros-llama S-1.5).
+  std::string check_event_source(const Callback& callback, const std::string& path) {
+    const bool source = callback.kind == CallbackKind::event_source;
+    const Executor& executor = model_[callback.executor];
+    if (source != (executor.kind == ExecutorKind::event_source)) {
+      return fmt::format(
+          "{}.executor: {} \"{}\" cannot be on {} executor \"{}\"; an event source "
+          "is alone on an executor of kind event_source",
+          path, to_string(callback.kind), callback.id, to_string(executor.kind), executor.id);
+    }
+    if (source && !source_executors_.insert(callback.executor).second) {
+      return fmt::format(
+          "{}.executor: \"{}\" already has an event source; give each one an "
+          "executor of its own",
+          path, executor.id);
+    }
+    return {};
+  }
+
+  std::string check_triggers(const Edge& edge, std::size_t i) {
+    if (!edge.triggered_by) return {};
+    for (std::size_t t = 0; t < edge.triggered_by->size(); ++t) {
+      const CallbackIndex trigger = (*edge.triggered_by)[t];
+      if (!connected_.contains({trigger, edge.from})) {
+        return fmt::format(
+            "edges[{}].triggered_by[{}]: \"{}\" is not a predecessor of \"{}\"; no "
+            "edge leads from it",
+            i, t, model_[trigger].id, model_[edge.from].id);
+      }
+    }
+    return {};
+  }
+
+  std::string check_join(const Join& join, std::size_t i) {
+    const std::string path = fmt::format("joins[{}]", i);
+    const std::string& id = model_[join.callback].id;
+    if (!joined_.insert(join.callback).second) {
+      return fmt::format("{}.callback: \"{}\" already has a join", path, id);
+    }
+    if (model_[join.callback].kind == CallbackKind::timer ||
+        model_[join.callback].kind == CallbackKind::event_source) {
+      return fmt::format(
+          "{}.callback: {} \"{}\" is not activated by messages, so it cannot join "
+          "them",
+          path, to_string(model_[join.callback].kind), id);
+    }
+    if (join.inputs.empty()) return path + ".inputs: needs at least one input";
+    std::set<CallbackIndex> inputs;
+    for (std::size_t n = 0; n < join.inputs.size(); ++n) {
+      const std::string& input = model_[join.inputs[n]].id;
+      if (!connected_.contains({join.inputs[n], join.callback})) {
+        return fmt::format(
+            "{}.inputs[{}]: \"{}\" is not a predecessor of \"{}\"; no edge leads "
+            "from it",
+            path, n, input, id);
+      }
+      if (!inputs.insert(join.inputs[n]).second) {
+        return fmt::format("{}.inputs[{}]: \"{}\" is named twice", path, n, input);
+      }
+    }
+    return {};
+  }
+
+  std::string check_chain(const Chain& chain, std::size_t i) {
+    const std::string path = fmt::format("chains[{}]", i);
+    if (chain.callbacks.empty()) return path + ".callbacks: needs at least one callback";
+    for (std::size_t n = 1; n < chain.callbacks.size(); ++n) {
+      if (connected_.contains({chain.callbacks[n - 1], chain.callbacks[n]})) continue;
+      return fmt::format(
+          "{}.callbacks[{}]: no edge leads from \"{}\" to \"{}\"; a chain follows "
+          "edges",
+          path, n, model_[chain.callbacks[n - 1]].id, model_[chain.callbacks[n]].id);
+    }
+    return chain.goal ? check_time(*chain.goal, Duration{1}, path + ".goal") : std::string{};
+  }
+
+  const Model& model_;
+  std::set<std::pair<CallbackIndex, CallbackIndex>> connected_;
+  std::set<CallbackIndex> has_input_;
+  std::set<ExecutorIndex> source_executors_;
+  std::set<CallbackIndex> joined_;
+};
+
+}  // namespace
+
+Result<void> validate(const Model& model, std::string_view source) {
+  const std::string fault = Validator(model).first_fault();
+  if (!fault.empty()) return error("{}: {}", source, fault);
+  return {};
+}
+
+}  // namespace takt::model
