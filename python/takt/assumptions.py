@@ -22,10 +22,21 @@ class Standing(Enum):
     """The recording shows that it did not hold."""
 
 
+class Subject(Enum):
+    """What an assumption is about."""
+
+    SUPPLY = "supply"
+    EXECUTION_TIME = "execution time"
+    ACTIVATION = "activation"
+    DELAY = "delay"
+    RECORDING = "recording"
+
+
 @dataclass(frozen=True)
 class Finding:
     """One assumption that is not known to hold."""
 
+    subject: Subject
     standing: Standing
     text: str
     executor: str | None
@@ -47,6 +58,18 @@ def examine(model: Model, measurement: Measurement, cores: int | None = None) ->
         *_delays(model, measurement),
         *_losses(measurement),
     ]
+
+
+def checked(measurement: Measurement) -> set[Subject]:
+    """The subjects of which the measurement says anything at all."""
+    subjects = {Subject.SUPPLY, Subject.RECORDING}
+    if measurement.callbacks:
+        subjects.add(Subject.EXECUTION_TIME)
+    if any(callback.min_distance for callback in measurement.callbacks):
+        subjects.add(Subject.ACTIVATION)
+    if measurement.edges:
+        subjects.add(Subject.DELAY)
+    return subjects
 
 
 def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
@@ -81,7 +104,7 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
             )
         if lacking:
             text = f"executor {executor.name or executor.id} {lacking}"
-            yield Finding(Standing.UNSECURED, text, executor.id)
+            yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id)
 
 
 def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str | None:
@@ -130,6 +153,7 @@ def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding
         assumed = callback.execution_time.curve[0]
         if longest is not None and longest > assumed:
             yield Finding(
+                Subject.EXECUTION_TIME,
                 Standing.VIOLATED,
                 f"callback {label(callback)} ran for {duration(longest)}, longer than the "
                 f"{duration(assumed)} of its execution-time curve",
@@ -146,6 +170,7 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
             assumed = shortest_span(callback.activation, n)
             if span < assumed:
                 yield Finding(
+                    Subject.ACTIVATION,
                     Standing.VIOLATED,
                     f"callback {label(callback)} was activated {n} times within {duration(span)}, "
                     f"denser than its activation curve ({duration(assumed)})",
@@ -186,6 +211,7 @@ def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
         source, target = callbacks.get(measured.source), callbacks.get(measured.target)
         if source and target:
             yield Finding(
+                Subject.DELAY,
                 Standing.VIOLATED,
                 f"a message from {label(source)} to {label(target)} took {duration(longest)}, "
                 f"longer than the {duration(limit)} of the model",
@@ -197,6 +223,7 @@ def _losses(measurement: Measurement) -> Iterator[Finding]:
     discarded = measurement.losses.get("discarded", 0)
     if discarded:
         yield Finding(
+            Subject.RECORDING,
             Standing.UNSECURED,
             f"{count(discarded, 'event')} of the recording were discarded, so the curves may have "
             "missed the worst case",

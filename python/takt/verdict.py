@@ -48,15 +48,16 @@ class Verdict:
         return bool(self.conditions)
 
     @property
+    def summary(self) -> str:
+        """The verdict in two words at most: "met", "met (conditional)", "violated assumption"."""
+        condition = " (conditional)" if self.good and self.conditional else ""
+        return f"{self.status.value}{condition}"
+
+    @property
     def text(self) -> str:
-        """The verdict in a table's cell: "met", "met (conditional)", "violated assumption: …"."""
-        if self.status is Status.VIOLATED:
-            return f"{self.status.value}: {self.explanation}"
-        return (
-            f"{self.status.value} (conditional)"
-            if self.good and self.conditional
-            else str(self.status.value)
-        )
+        """The verdict with the assumption that failed: "violated assumption: …"."""
+        blame = f": {self.explanation}" if self.status is Status.VIOLATED else ""
+        return self.summary + blame
 
 
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 
 from takt.doctor.check import Check, State, output_of
 
@@ -30,9 +31,9 @@ def ros() -> Check:
             "the project's root, which brings one",
             required=True,
         )
-    sourced = any(found["path"].startswith(prefix + os.sep) for prefix in _sourced_prefixes())
+    sourced = not Path(found["path"]).is_relative_to(sys.prefix)
     source = "sourced installation" if sourced else "Python wheels"
-    distribution = _distribution(sourced) or "unknown distribution"
+    distribution = _distribution() or "unknown distribution"
     facts = {
         "distribution": distribution,
         "source": "sourced" if sourced else "wheels",
@@ -56,13 +57,9 @@ def _probe() -> dict[str, str] | None:
     return result
 
 
-def _sourced_prefixes() -> list[str]:
-    return [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
-
-
-def _distribution(sourced: bool) -> str | None:
-    if sourced or "ROS_DISTRO" in os.environ:
-        return os.environ.get("ROS_DISTRO")
+def _distribution() -> str | None:
+    if "ROS_DISTRO" in os.environ:
+        return os.environ["ROS_DISTRO"]
     for distribution in importlib.metadata.distributions():
         match = re.fullmatch(r"ros-([a-z]+)-rclpy", distribution.metadata["Name"] or "")
         if match:

@@ -80,9 +80,9 @@ def tracetools() -> Check:
 
 
 def drop_in_tracetools() -> Path | None:
-    """Where our libtracetools.so was built."""
-    build = Path(__file__).parents[3] / "build" / "release"
-    return next(iter(sorted(build.glob("**/libtracetools.so"))), None)
+    """Our libtracetools.so, where the build leaves it."""
+    library = Path(__file__).parents[3] / "build" / "release" / "lib" / "libtracetools.so"
+    return library if library.exists() else None
 
 
 def bpf() -> Check:
