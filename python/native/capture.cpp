@@ -36,6 +36,7 @@ class Recording {
   }
   [[nodiscard]] std::string status() { return to_json(unwrap(recording_.status())); }
   [[nodiscard]] std::string stop() { return to_json(unwrap(recording_.stop())); }
+  void discard() { recording_.discard(); }
 
  private:
   capture::Recording recording_;
@@ -57,7 +58,9 @@ void bind_capture(nb::module_& module) {
       .def("status", &Recording::status, released,
            "JSON: bytes, discarded_events, lost_packets so far.")
       .def("stop", &Recording::stop, released,
-           "Ends the recording; JSON as of status(), for the whole trace.");
+           "Ends the recording; JSON as of status(), for the whole trace.")
+      .def("discard", &Recording::discard, released,
+           "Ends the recording and removes what was recorded.");
 }
 
 }  // namespace takt::native

@@ -83,23 +83,29 @@ Result<Recording> Recording::start(const Options& options) {
 }
 
 std::map<std::string, std::string> Recording::environment() const {
-  return backend_->environment();
+  return backend_ ? backend_->environment() : std::map<std::string, std::string>{};
 }
 
 Result<Status> Recording::status() {
+  if (!backend_) {
+    return error("the recording has ended");
+  }
   return backend_->losses().map([&](const Losses& losses) {
     return Status{size_of(partial_), losses};
   });
 }
 
 Result<Status> Recording::stop() {
+  if (!backend_) {
+    return error("the recording has ended");
+  }
   const auto losses = backend_->stop();
+  backend_.reset();
   if (!losses) {
     return error("{}; what was recorded is in {}", losses.error().message, partial_.string());
   }
   if (!holds_a_trace(partial_)) {
-    std::error_code kept;
-    fs::remove_all(partial_, kept);
+    discard();
     return error(
         "nothing was recorded: no process with ROS 2's tracepoints ran; record a ROS 2 program, or "
         "start it with 'takt record -- COMMAND'");
@@ -109,6 +115,12 @@ Result<Status> Recording::stop() {
                  std::strerror(errno), partial_.string());
   }
   return Status{size_of(output_), *losses};
+}
+
+void Recording::discard() {
+  backend_.reset();
+  std::error_code kept;
+  fs::remove_all(partial_, kept);
 }
 
 }  // namespace takt::capture

@@ -13,7 +13,7 @@
 namespace {
 
 // A recorder answers within milliseconds; one that does not must not keep a robot from starting.
-constexpr timeval patience{.tv_sec = 5, .tv_usec = 0};
+constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
 
 /// Runs when the library is loaded: after LTTng's own start, as that library is loaded before this
 /// one, and before the program's code. Without a recorder it does nothing.

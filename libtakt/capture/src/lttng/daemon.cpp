@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <lttng/lttng.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -49,9 +50,16 @@ Result<void> ensure_daemon() {
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, complaints, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, complaints, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;  // signals that we keep for ourselves must not be deaf spots of the daemon
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
   const int failed =
-      posix_spawnp(&child, program.c_str(), &files, nullptr, arguments.data(), environ);
+      posix_spawnp(&child, program.c_str(), &files, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
 
   int status = 0;

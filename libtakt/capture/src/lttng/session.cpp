@@ -206,7 +206,7 @@ Result<void> Session::track_only_started() {
   }
   tracker_.reset(tracker);
   if (lttng_process_attr_tracker_handle_set_tracking_policy(tracker_.get(),
-                                                            LTTNG_TRACKING_POLICY_EXCLUDE_ALL) !=
+                                                            LTTNG_TRACKING_POLICY_INCLUDE_SET) !=
       LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK) {
     return error("LTTng cannot select processes by their id");
   }

@@ -62,6 +62,8 @@ class Recording {
   /// Ends the recording and moves the trace to its place. Error: the tracer failed (the partial
   /// trace stays), or there is no trace because no traced process ran.
   [[nodiscard]] Result<Status> stop();
+  /// Ends the recording and removes what was recorded.
+  void discard();
 
  private:
   Recording(std::filesystem::path output, std::filesystem::path partial,

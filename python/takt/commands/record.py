@@ -1,0 +1,153 @@
+"""takt record: what a command does, or what already runs, as a trace."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from json import loads
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import takt_native
+from takt import console
+from takt.errors import UserError
+from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch
+from takt.recorder import record as record_trace
+
+EXAMPLES = """
+takt record -- python3 talker.py                 one program, from its first event to its end
+takt record --duration 10 -o run1 -- ros2 launch demo robot.launch.py
+takt record --duration 30                        what already runs
+takt record --event 'ros2:callback_*' -- ./node  only some events
+"""
+
+
+class Backend(str, Enum):
+    LTTNG = "lttng"
+    RING = "ring"
+    EBPF = "ebpf"
+
+
+def record(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]", help="What to start and record.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="The new trace; default: takt-trace-DATE-TIME."
+        ),
+    ] = None,
+    backend: Annotated[Backend, typer.Option(help="The tracer.")] = Backend.LTTNG,
+    kernel: Annotated[bool, typer.Option("--kernel", help="Add scheduling events.")] = False,
+    duration: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.001, help="End after this time.")
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Record these events; may be repeated, and end in '*'. Default: {', '.join(DEFAULT_EVENTS)}.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Record what a command does, or what already runs.
+
+    With a COMMAND, only it and the processes it starts are recorded, from their first event on, until
+    it ends; the exit status is the command's, or 0 if it was told to end by Ctrl-C or --duration.
+    Without one, every traceable ROS 2 process of this user is recorded until Ctrl-C: those started
+    by 'takt', and all others where ROS 2 itself was built with LTTng. What such processes did before
+    is not in the trace.
+    """
+    if backend is not Backend.LTTNG:
+        raise UserError(f"--backend {backend.value}: not available in this version; use lttng")
+    if kernel:
+        raise UserError("--kernel: not available in this version; record without it")
+    trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
+    request = Request(
+        trace,
+        event or DEFAULT_EVENTS,
+        command or (),
+        duration,
+        # Standard output is for our document alone.
+        command_output=sys.stderr.fileno() if json else None,
+    )
+    with _display(request) as watch:
+        recorded = record_trace(request, watch)
+    events = _count(recorded)
+    if json:
+        console.print_json(_document(recorded, events))
+    console.say(
+        f"Recorded {events} events in {recorded.seconds:.1f} s, {_size(recorded.bytes)}, "
+        f"{_losses(recorded.discarded_events, recorded.lost_packets)}: {trace}"
+    )
+    console.say(f"Next: takt info {shlex.quote(str(trace))}")
+    if recorded.command_status:
+        console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
+        raise typer.Exit(recorded.command_status)
+
+
+@contextmanager
+def _display(request: Request) -> Iterator[Watch]:
+    """Says what is going on; on a terminal that no command writes to, with a line that moves."""
+    until = f"for {request.duration:g} s" if request.duration else "until Ctrl-C"
+    if request.command or not sys.stderr.isatty():
+        what = shlex.join(request.command) or "what runs"
+        ends = "until it ends" if request.command and not request.duration else until
+        console.say(f"Recording {what} {ends}")
+        yield lambda seconds, status: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"Recording what runs {until}") as line:
+
+        def watch(seconds: float, status: dict[str, int]) -> None:
+            losses = _losses(status["discarded_events"], status["lost_packets"])
+            line.update(
+                f"Recording what runs {until}: {seconds:.0f} s, {_size(status['bytes'])}, {losses}"
+            )
+
+        yield watch
+
+
+def _count(recorded: Recorded) -> int:
+    with console.progress("Counting events") as progress:
+        info = loads(takt_native.info([str(recorded.trace)], progress))
+    return int(info["events"])
+
+
+def _document(recorded: Recorded, events: int) -> dict[str, Any]:
+    return {
+        "format": "takt/recording",
+        "version": 1,
+        "trace": str(recorded.trace),
+        "seconds": round(recorded.seconds, 3),
+        "events": events,
+        "bytes": recorded.bytes,
+        "losses": {
+            "discarded_events": recorded.discarded_events,
+            "lost_packets": recorded.lost_packets,
+        },
+        "command_status": recorded.command_status,
+    }
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB"
+
+
+def _losses(discarded_events: int, lost_packets: int) -> str:
+    if discarded_events == lost_packets == 0:
+        return "none lost"
+    return f"{discarded_events} events and {lost_packets} packets lost"

@@ -1,0 +1,174 @@
+"""Records what a command does, or what already runs, until it ends or someone says so."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import takt_native
+from takt.errors import UserError
+
+Watch = Callable[[float, dict[str, int]], None]
+"""Told now and then of the seconds passed and of bytes, discarded_events, lost_packets so far."""
+
+DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
+
+# An unmodified ROS 2 program ends itself on SIGINT; the others are for one that does not.
+REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+PATIENCE = 5.0  # seconds between two of them
+
+TICK = 0.5  # seconds between two looks at the recording
+
+ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+FROM_THE_KERNEL = 0x80  # SI_KERNEL: the terminal sent it, to the command as well as to us
+
+
+@dataclass
+class Recorded:
+    """A finished recording."""
+
+    trace: Path
+    seconds: float
+    bytes: int
+    discarded_events: int
+    lost_packets: int
+    command_status: int | None = None
+    """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
+
+
+@dataclass
+class Request:
+    """What to record."""
+
+    output: Path
+    events: Sequence[str] = DEFAULT_EVENTS
+    command: Sequence[str] = ()
+    """Empty: whatever runs."""
+    duration: float | None = None
+    """Seconds; None: until the command ends or a signal comes."""
+    command_output: int | None = None
+    """File descriptor that the command gets as standard output; None: ours."""
+
+
+def tracetools() -> Path:
+    """Takt's libtracetools.so, which is built beside the extension. UserError without it."""
+    library = Path(takt_native.__file__).resolve().parent.parent / "lib" / "libtracetools.so"
+    if not library.exists():
+        raise UserError(
+            f"{library}: not built, as ROS 2 was missing; run 'make' with ROS 2 present"
+        )
+    return library
+
+
+def record(request: Request, watch: Watch) -> Recorded:
+    """Records as requested; a bad name of an event, an existing output and the like are
+    UserError or takt_native.InputError.
+
+    SIGINT, SIGTERM and SIGHUP end the recording in good order, also while it starts. UserError or
+    takt_native.InputError if it cannot start or the trace cannot be completed.
+    """
+    preload = tracetools() if request.command else None
+    with _signals_kept() as former_mask:
+        recording = takt_native.Recording(
+            str(request.output), list(request.events), only_started=preload is not None
+        )
+        started = time.monotonic()
+        command = None
+        if preload:
+            environment = {**os.environ, **recording.environment()}
+            others = environment.get("LD_PRELOAD")
+            environment["LD_PRELOAD"] = f"{preload}:{others}" if others else str(preload)
+            try:
+                command = _Command(request, environment, former_mask)
+            except OSError as error:
+                recording.discard()
+                what = request.command[0]
+                raise UserError(f"{what}: cannot be started: {error.strerror}") from error
+        _until_the_end(
+            command,
+            request.duration,
+            lambda: watch(time.monotonic() - started, json.loads(recording.status())),
+        )
+        seconds = time.monotonic() - started
+        status = json.loads(recording.stop())
+    return Recorded(request.output, seconds, **status, command_status=command and command.status)
+
+
+class _Command:
+    """A program that is being recorded."""
+
+    def __init__(
+        self, request: Request, environment: Mapping[str, str], mask: Iterable[int]
+    ) -> None:
+        self.status: int | None = None
+        self._requests = iter(REQUESTS_TO_END)
+        actions = []
+        if request.command_output is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, request.command_output, 1))
+        self._pid = os.posix_spawnp(
+            request.command[0], request.command, environment, file_actions=actions, setsigmask=mask
+        )
+        self._told_to_end = False
+
+    def ended(self) -> bool:
+        """Sets `status` if the program has ended: as a shell would, but 0 if it was told to."""
+        pid, status = os.waitpid(self._pid, os.WNOHANG)
+        if pid == 0:
+            return False
+        code = os.waitstatus_to_exitcode(status)
+        self.status = 0 if self._told_to_end else code if code >= 0 else 128 - code
+        return True
+
+    def forward(self, received: signal.struct_siginfo) -> None:
+        """Hands on a signal, unless the terminal has sent it to the program already."""
+        self._told_to_end = True
+        if received.si_code != FROM_THE_KERNEL:
+            os.kill(self._pid, received.si_signo)
+
+    def ask_to_end(self) -> None:
+        """Asks more firmly each time."""
+        self._told_to_end = True
+        os.kill(self._pid, next(self._requests, signal.SIGKILL))
+
+
+def _until_the_end(
+    command: _Command | None, duration: float | None, watch: Callable[[], None]
+) -> None:
+    """Waits for the command's end, or for a signal if there is none, or for the duration's end."""
+    deadline = time.monotonic() + duration if duration is not None else math.inf
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            if command is None:
+                return
+            command.ask_to_end()
+            deadline = time.monotonic() + PATIENCE
+            continue
+        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD}, min(left, TICK))
+        if received and received.si_signo in ENDING:
+            if command is None:
+                return
+            command.forward(received)
+        if command and command.ended():
+            return
+        watch()
+
+
+@contextmanager
+def _signals_kept() -> Iterator[set[int]]:
+    """Keeps the signals that end a recording pending for sigtimedwait; yields the former mask."""
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING | {signal.SIGCHLD})
+    try:
+        yield {int(number) for number in former}
+    finally:
+        # A second Ctrl-C, while the trace was completed, must not strike what comes after.
+        while signal.sigtimedwait(ENDING, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
