@@ -25,14 +25,24 @@ enum class Admission {
   at_polling_point,
 };
 
+/// Which of a callback's released instances next() means, and so which message it takes.
+enum class Queueing {
+  oldest_first,
+  newest_first,
+  /// A release takes the place of an instance that has not started: the older one is dropped.
+  newest_only,
+};
+
 /// The decision rule of one executor. An executor (simulated or real) drives it so:
 ///
 ///   release(c) for every activated instance of c, as admission(c) asks;
-///   next(): the callback of which the oldest released instance must run now. None: nothing may
-///   run. If some callback is admitted at polling points, this moment is one: release what is
-///   pending of these callbacks and ask again. If there is still nothing, wait.
+///   next(): the callback of which a released instance, chosen as queueing(c) says, must run now.
+///   None: nothing may run. If some callback is admitted at polling points, this moment is one:
+///   release what is pending of these callbacks and ask again. If there is still nothing, wait.
+///   completed(c) when that instance has run and what it published has been released.
 ///
-/// Implementations allocate nothing after their construction.
+/// Implementations allocate after their construction only if more instances wait at once than they
+/// were made for. All functions take at most O(log n) of the number of callbacks or instances.
 class Policy {
  public:
   Policy() = default;
@@ -40,14 +50,37 @@ class Policy {
   Policy& operator=(const Policy&) = delete;
   virtual ~Policy() = default;
 
-  [[nodiscard]] virtual Admission admission(CallbackIndex callback) const = 0;
+  [[nodiscard]] virtual Admission admission(CallbackIndex /*callback*/) const {
+    return Admission::at_once;
+  }
 
-  /// One more instance of `callback` may run; `activation` is the instant at which it was
-  /// activated.
-  virtual void release(CallbackIndex callback, Instant activation) = 0;
+  [[nodiscard]] virtual Queueing queueing(CallbackIndex /*callback*/) const {
+    return Queueing::oldest_first;
+  }
+
+  /// One more instance of `callback` may run, activated at `activation` on behalf of something that
+  /// began at `origin`, e.g. the release of the chain's timer. Deadlines count from the origin.
+  virtual void release(CallbackIndex callback, Instant activation, Instant origin) = 0;
+
+  /// An instance that is its own origin.
+  void release(CallbackIndex callback, Instant activation) {
+    release(callback, activation, activation);
+  }
 
   /// Takes the next instance to run from the released ones.
   [[nodiscard]] virtual std::optional<CallbackIndex> next() = 0;
+
+  /// The instance of `callback` that next() gave has run to its end.
+  virtual void completed(CallbackIndex /*callback*/) {}
+};
+
+/// A policy that several threads of an executor can share (under a lock): callbacks that exclude
+/// one that is running, as those of a mutually exclusive callback group do, are held meanwhile.
+class SharablePolicy : public Policy {
+ public:
+  /// Until resume(), next() passes over `callback`; it loses neither instances nor its place.
+  virtual void hold(CallbackIndex callback) = 0;
+  virtual void resume(CallbackIndex callback) = 0;
 };
 
 }  // namespace takt::scheduling

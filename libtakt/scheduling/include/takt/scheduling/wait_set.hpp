@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "takt/scheduling/holdable_heap.hpp"
 #include "takt/scheduling/policy.hpp"
 
 namespace takt::scheduling {
@@ -17,15 +18,18 @@ enum class TimerHandling { polled, privileged };
 /// order of their category and registration, and refills the set only when it is empty. The set
 /// holds one instance of each polled callback at most; privileged callbacks come before it.
 ///
-/// release() and next() take O(log n) of the number of callbacks.
-class WaitSetPolicy final : public Policy {
+/// A multi-threaded executor refills it when it is empty but for callbacks that are held.
+class WaitSetPolicy final : public SharablePolicy {
  public:
   /// `callbacks`: the executor's callbacks in the order of registration.
   WaitSetPolicy(std::span<const Category> callbacks, TimerHandling timers);
 
   [[nodiscard]] Admission admission(CallbackIndex callback) const override;
-  void release(CallbackIndex callback, Instant activation) override;
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
   [[nodiscard]] std::optional<CallbackIndex> next() override;
+  void hold(CallbackIndex callback) override { ready_.hold(callback); }
+  void resume(CallbackIndex callback) override { ready_.resume(callback); }
 
  private:
   struct Callback {
@@ -35,9 +39,8 @@ class WaitSetPolicy final : public Policy {
   };
 
   std::vector<Callback> callbacks_;
-  std::vector<CallbackIndex> by_rank_;
-  /// Heap of the ranks of callbacks with a released instance, the lowest first.
-  std::vector<std::uint32_t> ready_;
+  /// By rank.
+  HoldableHeap<std::uint32_t> ready_;
 };
 
 }  // namespace takt::scheduling

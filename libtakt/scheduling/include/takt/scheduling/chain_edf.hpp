@@ -1,0 +1,95 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/scheduling/holdable_heap.hpp"
+#include "takt/scheduling/waiting_lists.hpp"
+
+namespace takt::scheduling {
+
+/// Which deadline an instance of a chain has (edf-executor 3.2).
+enum class DeadlineRule {
+  /// Its own origin plus the chain's relative deadline.
+  per_instance,
+  /// The one fixed when the chain's previous instance completed: what was then the timer's next
+  /// expiry plus the relative deadline, also if that expiry is skipped later. It spreads skipped
+  /// instances over all chains of an overloaded executor.
+  frozen_at_completion,
+};
+
+/// The deadline-based executor of Al Arafat et al., DAC 2022 (edf-executor 3): all callbacks of a
+/// chain instance share one absolute deadline, and a chain has one instance in progress at most.
+/// Ties go to the chain given first, then to the earlier callback of the chain.
+///
+/// If a timer at a chain's head expires again before its instance has started, the newer instance
+/// takes the older one's place (1.3).
+class ChainEdfPolicy final : public SharablePolicy {
+ public:
+  struct Chain {
+    /// Those on this executor, one after the other. Chains may share their first callback, no
+    /// other.
+    std::vector<CallbackIndex> callbacks;
+    Duration relative_deadline{};
+    /// Of the timer at the chain's head. None: another callback heads it, and every one of its
+    /// activations is an instance, with its own deadline by either rule.
+    std::optional<Duration> period;
+  };
+
+  /// Every one of the executor's callbacks is in some chain, be it a chain of its own.
+  ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> chains, DeadlineRule rule,
+                 std::size_t capacity);
+
+  [[nodiscard]] Queueing queueing(CallbackIndex callback) const override;
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<CallbackIndex> next() override;
+  void completed(CallbackIndex callback) override;
+  void hold(CallbackIndex callback) override { ready_.hold(callback); }
+  void resume(CallbackIndex callback) override { ready_.resume(callback); }
+
+ private:
+  /// What orders the ready callbacks.
+  struct Key {
+    Instant deadline;
+    std::size_t chain = 0;
+    std::size_t position = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  struct Progress {
+    Chain chain;
+    /// Position of the callback that may run next.
+    std::size_t position = 0;
+    /// Whether that callback is running.
+    bool running = false;
+    /// Of the instance in progress or, by the frozen rule, the one to come.
+    std::optional<Instant> deadline{};
+    /// Of the instance in progress.
+    Instant origin{};
+  };
+
+  struct Member {
+    /// Those that the callback belongs to; more than one only at their head.
+    std::vector<std::size_t> chains;
+    std::size_t position = 0;
+    bool timer = false;
+  };
+
+  [[nodiscard]] Instant deadline_at_head(const Progress& progress, Instant origin) const;
+  [[nodiscard]] bool is_abandoned(const Progress& progress) const;
+  void update(CallbackIndex callback);
+
+  DeadlineRule rule_;
+  std::vector<Progress> chains_;
+  std::vector<Member> members_;
+  /// Origins of the instances that have been released and not started.
+  WaitingLists<Instant> waiting_;
+  HoldableHeap<Key> ready_;
+};
+
+}  // namespace takt::scheduling

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "takt/scheduling/ready_queue.hpp"
+
+/// The events executor and its orders (component-cps 3.4, 3.5): every activated instance enters the
+/// ready queue at once, and each decision takes one instance from it. Of equals the one released
+/// first runs first.
+namespace takt::scheduling {
+
+/// The events executor as it comes: first released, first run.
+class FifoPolicy final : public SharablePolicy {
+ public:
+  FifoPolicy(std::size_t callbacks, std::size_t capacity) : queue_(callbacks, capacity) {}
+
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
+  void hold(CallbackIndex callback) override { queue_.hold(callback); }
+  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+
+ private:
+  ReadyQueue<std::uint64_t> queue_;
+  std::uint64_t released_ = 0;
+};
+
+/// Fixed priority per callback, non-preemptive. With rate_monotonic() it is the rate-monotonic
+/// executor, with chain_priorities() the chain-priority executor (PiCAS).
+class FixedPriorityPolicy final : public SharablePolicy {
+ public:
+  /// A larger priority is more urgent, as with the kernel's SCHED_FIFO.
+  FixedPriorityPolicy(std::span<const std::int64_t> priorities, std::size_t capacity);
+
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
+  void hold(CallbackIndex callback) override { queue_.hold(callback); }
+  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+
+ private:
+  struct Key {
+    std::uint64_t rank = 0;
+    std::uint64_t released = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  /// Position of a callback's priority among all, 0 the most urgent.
+  std::vector<std::uint64_t> ranks_;
+  ReadyQueue<Key> queue_;
+  std::uint64_t released_ = 0;
+};
+
+/// Earliest deadline first: an instance's deadline is its origin plus the relative deadline of its
+/// callback. Deadlines order; a late instance still runs.
+class EdfPolicy final : public SharablePolicy {
+ public:
+  EdfPolicy(std::span<const Duration> relative_deadlines, std::size_t capacity);
+
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
+  void hold(CallbackIndex callback) override { queue_.hold(callback); }
+  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+
+ private:
+  struct Key {
+    Instant deadline;
+    std::uint64_t released = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  std::vector<Duration> relative_deadlines_;
+  ReadyQueue<Key> queue_;
+  std::uint64_t released_ = 0;
+};
+
+/// The priorities of callbacks by period: the shorter, the more urgent.
+[[nodiscard]] std::vector<std::int64_t> rate_monotonic(std::span<const Duration> periods);
+
+/// The priorities of PiCAS (edf-executor 1.2): every callback of a more important chain before
+/// every one of a less important, and within a chain the later callbacks first, so that an instance
+/// that has begun is brought to its end. A callback of several chains counts for the most important
+/// one; a callback of none is the least urgent of all.
+///
+/// `chains`: the most important first; `callbacks`: how many callbacks there are.
+[[nodiscard]] std::vector<std::int64_t> chain_priorities(
+    std::span<const std::vector<CallbackIndex>> chains, std::size_t callbacks);
+
+}  // namespace takt::scheduling

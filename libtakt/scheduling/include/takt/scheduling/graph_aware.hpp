@@ -1,0 +1,67 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/scheduling/ready_queue.hpp"
+
+namespace takt::scheduling {
+
+/// The graph-aware executor (component-cps Part 4, Algorithms 7 and 8): each job of a root callback
+/// has a priority, and whatever it triggers, directly or not, inherits it. It schedules an
+/// arbitrary acyclic graph as a limited-preemptive, fixed-job-priority scheduler would schedule the
+/// unfolded forest (Theorem 2), without knowing the graph.
+///
+/// It holds for one thread, as who triggered a callback is told by what ran last. Children are
+/// released by the callback that runs, before the next decision; in publication order, so that the
+/// last published runs first. The newest message of a child is the one that its instance takes:
+/// the executor binds messages to instances at their release, or its middleware's queues are LIFO.
+class GraphAwarePolicy final : public Policy {
+ public:
+  /// Priorities of the roots, a larger one more urgent; none for children.
+  [[nodiscard]] static GraphAwarePolicy fixed_priority(
+      std::span<const std::optional<std::int64_t>> priorities, std::size_t capacity);
+
+  /// Relative deadlines of the roots, counted from a job's origin; none for children.
+  [[nodiscard]] static GraphAwarePolicy edf(
+      std::span<const std::optional<Duration>> relative_deadlines, std::size_t capacity);
+
+  [[nodiscard]] Queueing queueing(CallbackIndex callback) const override;
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<CallbackIndex> next() override;
+
+ private:
+  /// The smaller, the more urgent: a deadline, or a priority's negative.
+  using Urgency = std::int64_t;
+
+  struct Key {
+    Urgency urgency = 0;
+    std::uint64_t released = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  struct Child {
+    CallbackIndex callback;
+    Urgency urgency = 0;
+  };
+
+  GraphAwarePolicy(std::vector<std::optional<Urgency>> roots, bool by_deadline,
+                   std::size_t capacity);
+
+  /// Relative deadline or urgency of each root.
+  std::vector<std::optional<Urgency>> roots_;
+  bool by_deadline_;
+  ReadyQueue<Key> root_queue_;
+  /// Sorted by urgency without being sorted: the top is the most urgent (Lemma 5).
+  std::vector<Child> child_stack_;
+  /// Of the instance chosen last.
+  Urgency latest_ = 0;
+  std::uint64_t released_ = 0;
+};
+
+}  // namespace takt::scheduling

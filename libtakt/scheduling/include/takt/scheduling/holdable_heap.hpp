@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "takt/scheduling/policy.hpp"
+
+namespace takt::scheduling {
+
+/// A heap of callbacks by key, the smallest first, each callback in it once at most. A callback
+/// that is held is kept with its key but not found. All changes O(log n); nothing is allocated
+/// after construction.
+template <typename Key>
+class HoldableHeap {
+ public:
+  explicit HoldableHeap(std::size_t callbacks) : entries_(callbacks) { heap_.reserve(callbacks); }
+
+  [[nodiscard]] bool contains(CallbackIndex callback) const { return entry(callback).contained; }
+
+  /// Adds a callback, or changes its key.
+  void insert(CallbackIndex callback, Key key) {
+    remove(callback);
+    Entry& added = entry(callback);
+    added.key = std::move(key);
+    added.contained = true;
+    if (!added.held) add(callback);
+  }
+
+  /// Nothing happens if it is not contained.
+  void remove(CallbackIndex callback) {
+    Entry& removed = entry(callback);
+    if (!removed.contained) return;
+    removed.contained = false;
+    if (!removed.held) take_out(removed.place);
+  }
+
+  /// The smallest callback that is not held.
+  [[nodiscard]] std::optional<CallbackIndex> top() const {
+    if (heap_.empty()) return std::nullopt;
+    return heap_.front();
+  }
+
+  [[nodiscard]] const Key& key(CallbackIndex callback) const { return entry(callback).key; }
+
+  void hold(CallbackIndex callback) {
+    Entry& held = entry(callback);
+    assert(!held.held);
+    if (held.contained) take_out(held.place);
+    held.held = true;
+  }
+
+  void resume(CallbackIndex callback) {
+    Entry& resumed = entry(callback);
+    assert(resumed.held);
+    resumed.held = false;
+    if (resumed.contained) add(callback);
+  }
+
+ private:
+  struct Entry {
+    Key key{};
+    std::size_t place = 0;
+    bool contained = false;
+    bool held = false;
+  };
+
+  Entry& entry(CallbackIndex callback) { return entries_[callback.value()]; }
+  const Entry& entry(CallbackIndex callback) const { return entries_[callback.value()]; }
+
+  [[nodiscard]] bool precedes(CallbackIndex a, CallbackIndex b) const {
+    return entry(a).key < entry(b).key;
+  }
+
+  void put(std::size_t place, CallbackIndex callback) {
+    heap_[place] = callback;
+    entry(callback).place = place;
+  }
+
+  void add(CallbackIndex callback) {
+    heap_.push_back(callback);
+    rise(heap_.size() - 1);
+  }
+
+  void take_out(std::size_t place) {
+    const CallbackIndex last = heap_.back();
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    put(place, last);
+    rise(place);
+    sink(entry(last).place);
+  }
+
+  void rise(std::size_t place) {
+    const CallbackIndex moving = heap_[place];
+    for (; place > 0; place = (place - 1) / 2) {
+      const CallbackIndex parent = heap_[(place - 1) / 2];
+      if (!precedes(moving, parent)) break;
+      put(place, parent);
+    }
+    put(place, moving);
+  }
+
+  void sink(std::size_t place) {
+    const CallbackIndex moving = heap_[place];
+    for (std::size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
+      if (child + 1 < heap_.size() && precedes(heap_[child + 1], heap_[child])) ++child;
+      if (!precedes(heap_[child], moving)) break;
+      put(place, heap_[child]);
+      place = child;
+    }
+    put(place, moving);
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<CallbackIndex> heap_;
+};
+
+}  // namespace takt::scheduling

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "takt/scheduling/holdable_heap.hpp"
+#include "takt/scheduling/waiting_lists.hpp"
+
+namespace takt::scheduling {
+
+/// The queue of an events executor: released instances, of which the oldest of each callback
+/// compete by their keys. Keys of one callback must not decrease from one instance to the next, or
+/// an urgent one waits for its elder (instances of a callback never overtake each other).
+template <typename Key>
+class ReadyQueue {
+ public:
+  /// `capacity`: how many instances may wait at once before memory is allocated.
+  ReadyQueue(std::size_t callbacks, std::size_t capacity)
+      : waiting_(callbacks, capacity), ready_(callbacks) {}
+
+  void push(CallbackIndex callback, Key key) {
+    if (waiting_.empty(callback)) ready_.insert(callback, key);
+    waiting_.push_back(callback, std::move(key));
+  }
+
+  /// The key of what pop() would give.
+  [[nodiscard]] std::optional<Key> top() const {
+    const std::optional<CallbackIndex> callback = ready_.top();
+    if (!callback) return std::nullopt;
+    return ready_.key(*callback);
+  }
+
+  std::optional<CallbackIndex> pop() {
+    const std::optional<CallbackIndex> callback = ready_.top();
+    if (!callback) return std::nullopt;
+    waiting_.pop_front(*callback);
+    if (waiting_.empty(*callback)) {
+      ready_.remove(*callback);
+    } else {
+      ready_.insert(*callback, waiting_.front(*callback));
+    }
+    return callback;
+  }
+
+  void hold(CallbackIndex callback) { ready_.hold(callback); }
+  void resume(CallbackIndex callback) { ready_.resume(callback); }
+
+ private:
+  WaitingLists<Key> waiting_;
+  HoldableHeap<Key> ready_;
+};
+
+}  // namespace takt::scheduling

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/scheduling/policy.hpp"
+
+namespace takt::scheduling {
+
+/// A table of slots that repeats (performance-engineering 3.1): an instance may start only within a
+/// slot of its callback, at both conditions: it is released (event) and a slot is open (time).
+///
+/// It has no clock: the executor tells the time before it asks, and asks again at the next
+/// boundary, since a slot that opens makes an instance ready that was released before.
+class TableDrivenPolicy final : public Policy {
+ public:
+  /// Half-open [start, end), offsets within the cycle.
+  struct Slot {
+    Duration start{};
+    Duration end{};
+    CallbackIndex callback;
+  };
+
+  /// `slots`: in the order of their starts, none overlapping, all within [0, cycle).
+  TableDrivenPolicy(std::size_t callbacks, std::span<const Slot> slots, Duration cycle);
+
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+
+  /// The time of the next decision, counted from the table's beginning; never goes back.
+  void advance(Instant now);
+
+  /// By the time of the last advance().
+  [[nodiscard]] std::optional<CallbackIndex> next() override;
+
+  /// When next() may next find something though nothing is released: the start of a slot after the
+  /// time of the last advance().
+  [[nodiscard]] Instant next_start() const;
+
+ private:
+  std::vector<Slot> slots_;
+  Duration cycle_;
+  std::vector<std::size_t> released_;
+  /// When the present round of the table began.
+  Instant round_{};
+  Duration offset_{};
+  /// The last slot that has begun in this round, and one more.
+  std::size_t begun_ = 0;
+};
+
+}  // namespace takt::scheduling

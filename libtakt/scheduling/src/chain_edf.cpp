@@ -1,0 +1,110 @@
+#include "takt/scheduling/chain_edf.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace takt::scheduling {
+
+ChainEdfPolicy::ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> chains,
+                               DeadlineRule rule, std::size_t capacity)
+    : rule_(rule), members_(callbacks), waiting_(callbacks, capacity), ready_(callbacks) {
+  for (const Chain& chain : chains) {
+    assert(!chain.callbacks.empty());
+    for (std::size_t position = 0; position < chain.callbacks.size(); ++position) {
+      Member& member = members_[chain.callbacks[position].value()];
+      assert((member.chains.empty() || (position == 0 && member.position == 0)) &&
+             "chains share their first callback only");
+      member.chains.push_back(chains_.size());
+      member.position = position;
+      member.timer = position == 0 && chain.period.has_value();
+    }
+    chains_.push_back({.chain = chain});
+  }
+}
+
+Queueing ChainEdfPolicy::queueing(CallbackIndex callback) const {
+  return members_[callback.value()].timer ? Queueing::newest_only : Queueing::oldest_first;
+}
+
+void ChainEdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+  const Member& member = members_[callback.value()];
+  if (member.timer && !waiting_.empty(callback)) {
+    waiting_.front(callback) = origin;
+  } else {
+    waiting_.push_back(callback, origin);
+  }
+  if (member.position == 0) {
+    for (const std::size_t chain : member.chains) {
+      if (is_abandoned(chains_[chain])) chains_[chain].position = 0;
+    }
+  }
+  update(callback);
+}
+
+std::optional<CallbackIndex> ChainEdfPolicy::next() {
+  const std::optional<CallbackIndex> callback = ready_.top();
+  if (!callback) return std::nullopt;
+  const Member& member = members_[callback->value()];
+  const Instant origin = waiting_.front(*callback);
+  waiting_.pop_front(*callback);
+  ready_.remove(*callback);
+  for (const std::size_t chain : member.chains) {
+    Progress& progress = chains_[chain];
+    progress.running = true;
+    if (member.position == 0) {
+      progress.deadline = deadline_at_head(progress, origin);
+      progress.origin = origin;
+    }
+  }
+  return callback;
+}
+
+void ChainEdfPolicy::completed(CallbackIndex callback) {
+  const Member& member = members_[callback.value()];
+  for (const std::size_t chain : member.chains) {
+    Progress& progress = chains_[chain];
+    progress.running = false;
+    progress.position = member.position + 1;
+    if (progress.position == progress.chain.callbacks.size()) {
+      progress.position = 0;
+      if (progress.chain.period) {
+        progress.deadline =
+            progress.origin + *progress.chain.period + progress.chain.relative_deadline;
+      }
+    }
+    update(progress.chain.callbacks[progress.position]);
+  }
+}
+
+Instant ChainEdfPolicy::deadline_at_head(const Progress& progress, Instant origin) const {
+  const bool frozen = rule_ == DeadlineRule::frozen_at_completion && progress.chain.period;
+  return frozen && progress.deadline ? *progress.deadline
+                                     : origin + progress.chain.relative_deadline;
+}
+
+/// An instance in progress of which nothing waits or runs, though its timer has expired again: its
+/// message was lost, or a callback did not publish.
+bool ChainEdfPolicy::is_abandoned(const Progress& progress) const {
+  return progress.position > 0 && !progress.running &&
+         waiting_.empty(progress.chain.callbacks[progress.position]);
+}
+
+/// Puts the callback among the ready ones if it may run, with its present key.
+void ChainEdfPolicy::update(CallbackIndex callback) {
+  const Member& member = members_[callback.value()];
+  ready_.remove(callback);
+  if (waiting_.empty(callback)) return;
+  std::optional<Key> key;
+  for (const std::size_t chain : member.chains) {
+    const Progress& progress = chains_[chain];
+    if (progress.running || progress.position != member.position) return;
+    const Instant deadline = member.position == 0
+                                 ? deadline_at_head(progress, waiting_.front(callback))
+                                 : *progress.deadline;
+    const Key candidate{deadline, chain, member.position};
+    key = key ? std::min(*key, candidate) : candidate;
+  }
+  if (key) ready_.insert(callback, *key);
+}
+
+}  // namespace takt::scheduling

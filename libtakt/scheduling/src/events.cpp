@@ -1,0 +1,55 @@
+#include "takt/scheduling/events.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace takt::scheduling {
+
+void FifoPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant /*origin*/) {
+  queue_.push(callback, released_++);
+}
+
+FixedPriorityPolicy::FixedPriorityPolicy(std::span<const std::int64_t> priorities,
+                                         std::size_t capacity)
+    : queue_(priorities.size(), capacity) {
+  std::vector<std::int64_t> descending(priorities.begin(), priorities.end());
+  std::ranges::sort(descending, std::greater{});
+  for (const std::int64_t priority : priorities) {
+    const auto place = std::ranges::lower_bound(descending, priority, std::greater{});
+    ranks_.push_back(static_cast<std::uint64_t>(place - descending.begin()));
+  }
+}
+
+void FixedPriorityPolicy::release(CallbackIndex callback, Instant /*activation*/,
+                                  Instant /*origin*/) {
+  queue_.push(callback, {ranks_[callback.value()], released_++});
+}
+
+EdfPolicy::EdfPolicy(std::span<const Duration> relative_deadlines, std::size_t capacity)
+    : relative_deadlines_(relative_deadlines.begin(), relative_deadlines.end()),
+      queue_(relative_deadlines.size(), capacity) {}
+
+void EdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+  queue_.push(callback, {origin + relative_deadlines_[callback.value()], released_++});
+}
+
+std::vector<std::int64_t> rate_monotonic(std::span<const Duration> periods) {
+  std::vector<std::int64_t> priorities;
+  for (const Duration period : periods) priorities.push_back(-period.count());
+  return priorities;
+}
+
+std::vector<std::int64_t> chain_priorities(std::span<const std::vector<CallbackIndex>> chains,
+                                           std::size_t callbacks) {
+  std::vector<std::int64_t> priorities(callbacks, 0);
+  std::int64_t priority = 0;
+  for (std::size_t i = chains.size(); i-- > 0;) {
+    for (const CallbackIndex callback : chains[i]) {
+      // What a more important chain gives is larger and comes later: it prevails.
+      priorities[callback.value()] = ++priority;
+    }
+  }
+  return priorities;
+}
+
+}  // namespace takt::scheduling

@@ -1,0 +1,58 @@
+#include "takt/scheduling/graph_aware.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace takt::scheduling {
+
+GraphAwarePolicy::GraphAwarePolicy(std::vector<std::optional<Urgency>> roots, bool by_deadline,
+                                   std::size_t capacity)
+    : roots_(std::move(roots)), by_deadline_(by_deadline), root_queue_(roots_.size(), capacity) {
+  child_stack_.reserve(capacity);
+}
+
+GraphAwarePolicy GraphAwarePolicy::fixed_priority(
+    std::span<const std::optional<std::int64_t>> priorities, std::size_t capacity) {
+  std::vector<std::optional<Urgency>> roots;
+  for (const auto& priority : priorities) {
+    roots.push_back(priority ? std::optional(-*priority) : std::nullopt);
+  }
+  return {std::move(roots), false, capacity};
+}
+
+GraphAwarePolicy GraphAwarePolicy::edf(std::span<const std::optional<Duration>> relative_deadlines,
+                                       std::size_t capacity) {
+  std::vector<std::optional<Urgency>> roots;
+  for (const auto& deadline : relative_deadlines) {
+    roots.push_back(deadline ? std::optional(deadline->count()) : std::nullopt);
+  }
+  return {std::move(roots), true, capacity};
+}
+
+Queueing GraphAwarePolicy::queueing(CallbackIndex callback) const {
+  return roots_[callback.value()] ? Queueing::oldest_first : Queueing::newest_first;
+}
+
+void GraphAwarePolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+  if (const std::optional<Urgency> root = roots_[callback.value()]) {
+    const Urgency urgency = by_deadline_ ? origin.time_since_epoch().count() + *root : *root;
+    root_queue_.push(callback, {urgency, released_++});
+  } else {
+    child_stack_.push_back({callback, latest_});
+  }
+}
+
+std::optional<CallbackIndex> GraphAwarePolicy::next() {
+  const std::optional<Key> root = root_queue_.top();
+  // Ties go to the child: trees that have begun are finished first.
+  if (child_stack_.empty() || (root && root->urgency < child_stack_.back().urgency)) {
+    if (root) latest_ = root->urgency;
+    return root_queue_.pop();
+  }
+  const Child child = child_stack_.back();
+  child_stack_.pop_back();
+  latest_ = child.urgency;
+  return child.callback;
+}
+
+}  // namespace takt::scheduling
