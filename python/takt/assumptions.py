@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from takt.documents import Activation, Callback, Executor, Measurement, Model, ObservedThread
-from takt.formatting import count, duration
+from takt.formatting import count, duration, printable
 
 
 class Standing(Enum):
@@ -232,6 +232,6 @@ def _losses(measurement: Measurement) -> Iterator[Finding]:
 
 
 def label(callback: Callback) -> str:
-    """How people call a callback: its node, and its topic where it has one."""
+    """How people call a callback: its node, and its topic where it has one. Printable."""
     node = callback.node or callback.name or callback.id
-    return f"{node} ({callback.topic})" if callback.topic else node
+    return printable(f"{node} ({callback.topic})" if callback.topic else node)

@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import takt
 from takt.errors import UserError
+from takt.formatting import printable
 
 COMMANDS = {
     "doctor": "Say what this machine offers and how to get what is missing.",
@@ -130,4 +131,5 @@ def _explain(error: Exception) -> int:
 
 
 def _complain(message: str) -> None:
-    print("takt: " + " ".join(message.split()), file=sys.stderr)
+    # One line, whatever a file name or an exception holds.
+    print("takt: " + printable(" ".join(message.split())), file=sys.stderr)

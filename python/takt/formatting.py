@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 NONE = "–"
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -46,3 +48,18 @@ def frequency(period: int) -> str:
 def percentage(part: float, whole: float) -> str:
     """`part` of `whole` in per cent; a dash when there is no whole."""
     return f"{significant(100 * part / whole)} %" if whole else NONE
+
+
+def printable(text: str) -> str:
+    """Text from anywhere, harmless to terminals and pages: control, format and unassigned
+    characters become U+FFFD, line breaks stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or _is_visible(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _is_visible(character: str) -> bool:
+    # Of the categories, C are controls, surrogates and the like, Zl and Zp line separators.
+    category = unicodedata.category(character)
+    return not category.startswith("C") and category not in ("Zl", "Zp")

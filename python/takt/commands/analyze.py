@@ -14,7 +14,7 @@ from takt import console, documents, files, pipeline
 from takt.assumptions import label
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Bounds, Model
-from takt.formatting import NONE, duration
+from takt.formatting import NONE, duration, printable
 
 EXAMPLES = """
 takt analyze model.json                          tables for people
@@ -78,27 +78,32 @@ def _print_tables(model: Model, bounds: Bounds) -> None:
             bound = bound_of[callback.id]
             curve = callback.execution_time.curve
             table.add_row(
-                escape(label(callback)),
+                _cell(label(callback)),
                 duration(curve[0] if curve else None),
                 duration(bound.bound),
-                escape(bound.by or bound.reason or NONE),
+                _cell(bound.by or bound.reason or NONE),
             )
         output.print(table)
     if not bounds.chains:
         return
     table = _table("Chains", "Chain", "Bound", "Goal", "Verdict")
     for chain in bounds.chains:
-        verdict = f"[red]diverges[/]: {escape(chain.reason or '')}"
+        verdict = f"[red]diverges[/]: {_cell(chain.reason or '')}"
         if chain.bound is not None:
             verdict = {True: "[green]met[/]", False: "[red]missed[/]", None: "no goal"}[chain.met]
-        table.add_row(escape(chain.id), duration(chain.bound), duration(chain.goal), verdict)
+        table.add_row(_cell(chain.id), duration(chain.bound), duration(chain.goal), verdict)
     output.print(table)
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+    table = Table(title=_cell(title), title_justify="left", box=None, pad_edge=False)
     for column in columns:
         table.add_column(
             column, justify="right" if column in ("ET(1)", "Bound", "Goal") else "left"
         )
     return table
+
+
+def _cell(text: str) -> str:
+    """A name for a table, which would read brackets as markup."""
+    return escape(printable(text))

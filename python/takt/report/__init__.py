@@ -19,7 +19,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 import takt
 from takt import assumptions, verdict
 from takt.documents import Bounds, MeasuredChain, Measurement, Model
-from takt.formatting import count, duration
+from takt.formatting import count, duration, printable
 from takt.report import figures, graph, page
 
 
@@ -134,7 +134,13 @@ def _script_json(data: dict[str, Any]) -> str:
 
 
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return environment.from_string(_asset("report.html.j2"))
 
 

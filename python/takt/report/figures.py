@@ -12,7 +12,7 @@ import html
 from typing import Any
 
 from takt.documents import Bounds, Instance, MeasuredChain, Measurement, Model, Statistics
-from takt.formatting import duration
+from takt.formatting import duration, printable
 from takt.report.graph import short
 
 Figure = dict[str, Any]
@@ -270,7 +270,7 @@ def _row_names(model: Model) -> dict[str, str]:
         if name in taken:
             name += f" [{short(callback.id)}]"
         taken.add(name)
-        names[callback.id] = html.escape(name)
+        names[callback.id] = html.escape(printable(name))
     return names
 
 

@@ -12,13 +12,12 @@ from xml.etree import ElementTree
 
 from takt.documents import Activation, Callback, Chain, Edge, Model
 from takt.errors import UserError
-from takt.formatting import duration, frequency
+from takt.formatting import duration, frequency, printable
 
 LARGEST_GRAPH = 400
 """Callbacks. Beyond that a drawing helps nobody and its layout takes minutes."""
 LAYOUT_SECONDS = 60
 LONGEST_NAME = 34
-UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 SVG = "http://www.w3.org/2000/svg"
 KEPT_ELEMENTS = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}
@@ -160,9 +159,9 @@ def _escape(text: str) -> str:
     def escaped(character: str) -> str:
         if character.isalnum() or character in " -_./:,":
             return character
-        return f"&#{ord(character)};" if character.isprintable() else UNPRINTABLE
+        return f"&#{ord(character)};"
 
-    return "".join(escaped(character) for character in text) or " "
+    return "".join(escaped(character) for character in printable(text)) or " "
 
 
 def _clean(svg: str, model: Model) -> str | None:
@@ -197,5 +196,4 @@ def _strip(element: ElementTree.Element, titles: dict[str, str]) -> None:
 
 def _tooltip(callback: Callback) -> str:
     lines = [callback.node, callback.name, callback.topic, f"id {callback.id}"]
-    text = "\n".join(line for line in lines if line)
-    return "".join(c if c.isprintable() or c == "\n" else UNPRINTABLE for c in text)
+    return printable("\n".join(line for line in lines if line))

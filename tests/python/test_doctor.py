@@ -1,0 +1,113 @@
+"""What the doctor says, on this machine and on poorer ones."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Takt
+from takt import doctor
+from takt.doctor import machine, privileges, ros, scheduling, tracing
+from takt.doctor.check import Check, State, first_line, output_of
+
+SUBJECTS = {
+    *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
+    *("privileges", "cores", "clocks", "cgroups", "netns", "graphviz", "compilers"),
+}
+
+
+def test_json_is_one_document_that_agrees_with_the_status(takt: Takt) -> None:
+    done = takt("doctor", "--json")
+    document = json.loads(done.stdout)
+    assert (document["format"], document["version"]) == ("takt/doctor", 1)
+    assert {check["id"] for check in document["checks"]} == SUBJECTS
+    missing = [c["id"] for c in document["checks"] if c["required"] and c["state"] == "missing"]
+    assert document["healthy"] == (not missing)
+    assert done.returncode == (1 if missing else 0)
+
+
+def test_whatever_is_missing_comes_with_its_remedy() -> None:
+    for check in doctor.examine():
+        assert check.detail
+        assert check.state is not State.MISSING or check.remedy, check.id
+
+
+def test_the_table_names_every_subject(takt: Takt) -> None:
+    shown = takt("doctor").stdout
+    for check in doctor.examine():
+        assert check.name in shown
+
+
+@pytest.mark.parametrize(
+    ("state", "healthy"), [("ok", True), ("limited", True), ("missing", False)]
+)
+def test_only_what_is_required_and_missing_is_unhealthy(state: str, healthy: bool) -> None:
+    required = Check("x", "X", State(state), "detail", required=True)
+    optional = Check("y", "Y", State.MISSING, "detail")
+    assert doctor.healthy([required, optional]) is healthy
+
+
+def test_policies_are_tried_in_a_thread_of_their_own() -> None:
+    before = os.sched_getscheduler(0)
+    scheduling.fifo()
+    scheduling.deadline()
+    assert os.sched_getscheduler(0) == before
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [(errno.EPERM, "CAP_SYS_NICE"), (errno.EBUSY, "sched_rt_runtime_us"), (errno.ENOSYS, "Linux")],
+)
+def test_a_refused_reservation_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, error: int, remedy: str
+) -> None:
+    def refuse() -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(scheduling, "_become_deadline", refuse)
+    check = scheduling.deadline()
+    assert check.state is State.MISSING
+    assert os.strerror(error) in check.detail
+    assert remedy in (check.remedy or "")
+
+
+def test_without_programs_they_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert tracing.lttng().state is State.MISSING
+    assert machine.graphviz().state is State.MISSING
+    assert machine.compilers().state is State.LIMITED
+    assert "c++, cmake, ninja" in machine.compilers().detail
+
+
+def test_a_python_without_rclpy_has_no_ros(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ros, "PROBE", "import a_module_that_is_not_there")
+    check = ros.ros()
+    assert (check.state, check.required) == (State.MISSING, True)
+    assert "setup.bash" in (check.remedy or "")
+
+
+def test_capabilities_are_those_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def status(self: Path) -> str:
+        return "Name:\tx\nCapEff:\t0000000000800000\n"
+
+    monkeypatch.setattr(Path, "read_text", status)
+    assert privileges.capabilities() == {"CAP_SYS_NICE"}
+    check = privileges.privileges()
+    assert check.state is State.LIMITED
+    assert "without CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_SYS_ADMIN" in check.detail
+
+
+def test_programs_that_fail_or_hang_print_nothing() -> None:
+    assert output_of("sh", "-c", "echo 3") == "3"
+    assert output_of("sh", "-c", "echo 3; exit 1") is None
+    assert output_of("sleep", "100", seconds=0.1) is None
+    assert output_of("a-program-that-is-not-there") is None
+
+
+def test_unreadable_files_have_no_first_line(tmp_path: Path) -> None:
+    assert first_line(str(tmp_path / "nothing")) is None
+    assert re.fullmatch(r"\d+", first_line("/proc/sys/kernel/pid_max") or "")

@@ -1,0 +1,165 @@
+"""Goals, bounds and measurements held together, and what to blame when they disagree."""
+
+from __future__ import annotations
+
+from conftest import Json, bounds, changed, measurement, model, raw
+from hypothesis import given
+from hypothesis import strategies as st
+from takt import assumptions
+from takt.documents import Activation
+from takt.verdict import Status, Verdict, judge
+
+MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")
+
+
+def verdict(
+    model_json: Json = MODEL, bounds_json: Json = BOUNDS, measured: Json | None = MEASUREMENT
+) -> Verdict:
+    """The verdict on the chain "stop": measured 9.38 ms, bound 64 ms, goal 80 ms."""
+    measured_values = measurement(measured) if measured is not None else None
+    return judge(model(model_json), bounds(bounds_json), measured_values)[0]
+
+
+def slow(milliseconds: int, document: Json = MEASUREMENT) -> Json:
+    """A measurement in which the chain "stop" took so long."""
+    return changed(document, "chains", 0, "max", value=milliseconds * 1_000_000)
+
+
+def test_a_goal_above_the_bound_is_met() -> None:
+    found = verdict()
+    assert (found.status, found.text, found.conditions) == (Status.MET, "met", ())
+
+
+def test_without_a_goal_a_chain_is_bounded() -> None:
+    found = judge(model(), bounds(), measurement())[1]
+    assert (found.status, found.good) == (Status.BOUNDED, True)
+
+
+def test_a_bound_above_the_goal_guarantees_nothing() -> None:
+    found = verdict(changed(MODEL, "chains", 0, "goal", value=60_000_000))
+    assert (found.status, found.good) == (Status.NOT_GUARANTEED, False)
+    assert found.explanation == "the bound 64 ms is above the goal 60 ms"
+
+
+def test_a_measured_latency_above_the_goal_misses_it() -> None:
+    found = verdict(changed(MODEL, "chains", 0, "goal", value=9_000_000))
+    assert found.status is Status.MISSED
+    assert found.explanation == "9.38 ms was measured, the goal is 9 ms"
+
+
+def test_a_diverged_bound_gives_its_reason() -> None:
+    diverged = changed(BOUNDS, "chains", 0, "bound", value=None)
+    diverged = changed(diverged, "chains", 0, "reason", value="utilisation of e1 is 1.2")
+    found = verdict(bounds_json=diverged)
+    assert (found.status, found.explanation) == (Status.NOT_GUARANTEED, "utilisation of e1 is 1.2")
+
+
+def test_a_model_alone_is_judged_by_its_bounds() -> None:
+    assert verdict(measured=None).status is Status.MET
+
+
+def test_nothing_to_blame_is_said_so() -> None:
+    found = verdict(measured=slow(65))
+    assert found.status is Status.VIOLATED
+    assert found.text.startswith("violated assumption: none of the checked ones")
+
+
+def test_an_execution_time_above_its_curve_is_blamed() -> None:
+    long_run = changed(MEASUREMENT, "callbacks", 1, "execution_time", "max", value=4_500_000)
+    assert verdict(measured=slow(65, long_run)).text == (
+        "violated assumption: callback /detector (/image) ran for 4.50 ms, longer than the 4 ms of "
+        "its execution-time curve"
+    )
+
+
+def test_a_denser_activation_is_blamed() -> None:
+    dense = changed(MEASUREMENT, "callbacks", 0, "min_distance", value=[0, 50_000_000, 99_000_000])
+    assert verdict(measured=slow(65, dense)).explanation == (
+        "callback /camera was activated 3 times within 99 ms, denser than its activation curve "
+        "(100 ms)"
+    )
+
+
+def test_a_slow_message_is_blamed() -> None:
+    delayed = changed(MEASUREMENT, "edges", 0, "delay", "max", value=3_000_000)
+    assert verdict(measured=slow(65, delayed)).explanation == (
+        "a message from /camera to /detector (/image) took 3 ms, longer than the 2 ms of the model"
+    )
+
+
+def test_what_failed_is_blamed_before_what_was_not_guaranteed() -> None:
+    lossy = changed(MEASUREMENT, "losses", "discarded", value=7)
+    assert "7 events of the recording were discarded" in verdict(measured=slow(65, lossy)).text
+    delayed = changed(lossy, "edges", 0, "delay", "max", value=3_000_000)
+    assert "discarded" not in verdict(measured=slow(65, delayed)).text
+
+
+def test_a_missing_reservation_makes_the_bound_conditional() -> None:
+    found = verdict(measured=changed(MEASUREMENT, "executors", 1, "policy", value="other"))
+    assert (found.text, found.good) == ("met (conditional)", True)
+    assert [condition.text for condition in found.conditions] == [
+        "executor driving is assumed to get 5 ms every 10 ms, but ran without a reservation "
+        "(policy other)"
+    ]
+
+
+def test_a_smaller_reservation_makes_the_bound_conditional() -> None:
+    found = verdict(measured=changed(MEASUREMENT, "executors", 1, "runtime", value=4_000_000))
+    assert found.conditions[0].text == (
+        "executor driving is assumed to get 5 ms every 10 ms, but its reservation was 4 ms every "
+        "10 ms within 10 ms"
+    )
+
+
+def test_an_unrecorded_reservation_makes_the_bound_conditional() -> None:
+    found = verdict(measured=changed(MEASUREMENT, "executors", value=[]))
+    assert len(found.conditions) == 2
+    assert "does not say whether it had that reservation" in found.conditions[0].text
+
+
+def test_a_dedicated_processor_is_an_unsecured_assumption() -> None:
+    dedicated = changed(MODEL, "executors", 1, "supply", value={"kind": "dedicated"})
+    assert (
+        "a processor to itself, which nothing guaranteed" in verdict(dedicated).conditions[0].text
+    )
+
+
+def test_reservations_are_held_to_the_gfb_test() -> None:
+    # Densities 0.2 and 0.5 on one core: 0.7 <= 1. A third of 0.4 is too much for one core, and on
+    # two cores 1.1 <= 2 - 0.5.
+    third = {"id": "e2", "policy": "deadline", "runtime": 4, "deadline": 10, "period": 10}
+    crowded = changed(MEASUREMENT, "executors", value=[*MEASUREMENT["executors"], third])
+    assert verdict(measured=changed(MEASUREMENT, "provenance", "cores", value=1)).conditions == ()
+    assert verdict(measured=crowded).conditions == ()
+    found = verdict(measured=changed(crowded, "provenance", "cores", value=1))
+    assert "GFB" in found.conditions[0].text
+
+
+def test_only_what_influences_a_chain_counts() -> None:
+    apart = changed(MODEL, "chains", 0, "callbacks", value=["camera"])
+    unsecured = changed(MEASUREMENT, "executors", 1, "policy", value="fifo")
+    assert verdict(apart, measured=unsecured).conditions == ()
+    assert assumptions.influencing(model(), ("camera",)) == {"e0"}
+    assert assumptions.influencing(model(), ("brake",)) == {"e0", "e1"}
+
+
+@given(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(1, 50))
+def test_a_periodic_curve_holds_its_own_grid(period: int, jitter: int, n: int) -> None:
+    curve = Activation(kind="periodic", period=period, jitter=jitter)
+    # The closest that n activations come: the first as late, the last as early as the jitter lets.
+    assert assumptions.shortest_span(curve, n) == max(0, (n - 1) * period - jitter)
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(1, 30), st.integers(1, 30)
+)
+def test_a_listed_curve_is_extended_super_additively(gaps: list[int], a: int, b: int) -> None:
+    values = [0]
+    for gap in sorted(gaps):
+        values.append(values[-1] + gap)
+    curve = Activation(kind="min_distance", values=tuple(values))
+    assert [assumptions.shortest_span(curve, n + 1) for n in range(len(values))] == values
+    joined = assumptions.shortest_span(curve, a + b + 1)
+    assert joined <= assumptions.shortest_span(curve, a + b + 2)
+    whole = (len(values) - 1) * a
+    assert assumptions.shortest_span(curve, whole + 1) == a * values[-1]
