@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/events/event.hpp"
+#include "takt/events/threads.hpp"
+
+namespace takt::events {
+
+/// What is known to be missing from what a source delivered. Grows while reading.
+struct Losses {
+  /// Events that the tracer could not record, by its own count.
+  std::uint64_t discarded_events = 0;
+  /// Packets that the tracer overwrote or never wrote.
+  std::uint64_t discarded_packets = 0;
+  /// Bytes of the trace that could not be decoded, and one line for each reason.
+  std::uint64_t unreadable_bytes = 0;
+  std::vector<std::string> faults;
+
+  [[nodiscard]] bool any() const {
+    return discarded_events != 0 || discarded_packets != 0 || !faults.empty();
+  }
+};
+
+/// Identity of one trace that a source reads.
+struct Input {
+  std::string path;
+  std::uint64_t bytes = 0;
+  /// 64-bit FNV-1a of the metadata and of the stream files' names and sizes, in hexadecimal.
+  std::string fingerprint;
+};
+
+/// A stream of events in time order. Reading is single-pass and takes bounded memory however long
+/// the stream is.
+///
+/// Event::time is CLOCK_MONOTONIC of the first host; the times of other hosts are shifted by the
+/// difference of the hosts' offsets to the epoch.
+class Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+
+  /// Replaces the batch by the next events (at least one). False at the end: the batch is empty.
+  virtual bool read(Batch& batch) = 0;
+
+  /// How far reading has come; total 0: not known.
+  struct Position {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+  };
+  [[nodiscard]] virtual Position position() const = 0;
+
+  [[nodiscard]] const Threads& threads() const { return threads_; }
+  [[nodiscard]] const Losses& losses() const { return losses_; }
+  [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
+  /// Events read so far by full name, those of unknown types included.
+  [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
+  /// What to add to Event::time for the time since the epoch, when the trace was begun.
+  [[nodiscard]] Duration epoch_offset() const { return epoch_offset_; }
+
+ protected:
+  Threads threads_;
+  Losses losses_;
+  std::vector<Input> inputs_;
+  Duration epoch_offset_{};
+};
+
+/// Largest size that the contents of an archive may have, in bytes.
+inline constexpr std::uint64_t default_unpack_limit = std::uint64_t{64} << 30;
+
+/// Opens the traces at `paths` as one source. A path is a directory with CTF traces anywhere below
+/// it (LTTng's layout), or an archive of one (.tar, .tar.gz, .tar.xz, .tar.zst), which is unpacked
+/// to a temporary directory for as long as the source lives.
+/// Errors: no such path, not a trace, unreadable metadata, an archive with anything but files and
+/// directories inside or larger than the limit.
+[[nodiscard]] Result<std::unique_ptr<Source>> open(
+    std::span<const std::filesystem::path> paths,
+    std::uint64_t unpack_limit = default_unpack_limit);
+
+}  // namespace takt::events

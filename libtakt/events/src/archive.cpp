@@ -1,0 +1,122 @@
+#include "archive.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+namespace takt::events {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t block_size = 256 * 1024;
+constexpr std::size_t max_entries = 1'000'000;
+
+using Archive = std::unique_ptr<archive, decltype(&archive_read_free)>;
+
+Result<Archive> open_archive(const fs::path& path) {
+  Archive archive(archive_read_new(), &archive_read_free);
+  archive_read_support_format_tar(archive.get());
+  archive_read_support_filter_gzip(archive.get());
+  archive_read_support_filter_xz(archive.get());
+  archive_read_support_filter_zstd(archive.get());
+  archive_read_support_filter_bzip2(archive.get());
+  if (archive_read_open_filename(archive.get(), path.c_str(), block_size) != ARCHIVE_OK) {
+    return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
+                 path.string());
+  }
+  return archive;
+}
+
+/// Below the target, whatever the archive says.
+bool is_safe(const fs::path& name) {
+  return !name.empty() && name.is_relative() &&
+         std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
+}
+
+Result<void> copy_data(archive* archive, const fs::path& source, const fs::path& target,
+                       std::uint64_t& budget) {
+  std::ofstream file(target, std::ios::binary);
+  const void* data = nullptr;
+  std::size_t size = 0;
+  la_int64_t offset = 0;
+  int status = ARCHIVE_OK;
+  while ((status = archive_read_data_block(archive, &data, &size, &offset)) == ARCHIVE_OK) {
+    const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
+    if (size > budget || end > budget + static_cast<std::uint64_t>(file.tellp())) {
+      return error("{}: unpacks to more than allowed; unpack it yourself and give the directory",
+                   source.string());
+    }
+    budget -= size;
+    file.seekp(offset);
+    file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+    if (!file) {
+      return error("{}: cannot be unpacked into {}: disk full? Set TMPDIR to a larger disk",
+                   source.string(), target.parent_path().string());
+    }
+  }
+  if (status != ARCHIVE_EOF) {
+    return error("{}: damaged archive: {}", source.string(), archive_error_string(archive));
+  }
+  return {};
+}
+
+Result<void> unpack_entry(archive* archive, archive_entry* entry, const fs::path& source,
+                          const fs::path& target, std::uint64_t& budget) {
+  const char* const name = archive_entry_pathname(entry);
+  const fs::path relative = name == nullptr ? fs::path() : fs::path(name);
+  if (!is_safe(relative)) {
+    return error("{}: refused: its entry '{}' lies outside of the archive", source.string(),
+                 relative.string());
+  }
+  const auto type = archive_entry_filetype(entry);
+  if (archive_entry_hardlink(entry) != nullptr || (type != AE_IFREG && type != AE_IFDIR)) {
+    return error("{}: refused: its entry '{}' is neither a file nor a directory", source.string(),
+                 relative.string());
+  }
+  const fs::path path = target / relative;
+  std::error_code code;
+  fs::create_directories(type == AE_IFDIR ? path : path.parent_path(), code);
+  if (code) {
+    return error("{}: cannot be unpacked into {}: {}", source.string(), target.string(),
+                 code.message());
+  }
+  return type == AE_IFDIR ? Result<void>() : copy_data(archive, source, path, budget);
+}
+
+}  // namespace
+
+Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
+  auto archive = open_archive(path);
+  if (!archive) {
+    return tl::unexpected(archive.error());
+  }
+  auto directory = TemporaryDirectory::create();
+  if (!directory) {
+    return directory;
+  }
+  std::uint64_t budget = limit;
+  for (std::size_t count = 0;; ++count) {
+    archive_entry* entry = nullptr;
+    const int status = archive_read_next_header(archive->get(), &entry);
+    if (status == ARCHIVE_EOF) {
+      return directory;
+    }
+    if (status != ARCHIVE_OK || count == max_entries) {
+      return count == 0 ? error("{}: not a trace: neither a CTF directory nor a tar archive of one",
+                                path.string())
+                        : error("{}: damaged archive: {}", path.string(),
+                                status == ARCHIVE_OK ? "too many entries"
+                                                     : archive_error_string(archive->get()));
+    }
+    if (auto done = unpack_entry(archive->get(), entry, path, directory->path(), budget); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+}
+
+}  // namespace takt::events

@@ -1,0 +1,94 @@
+#include "layout.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace takt::events {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int max_depth = 16;  // LTTng's deepest layout has 8
+
+class Fnv {
+ public:
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) {
+      hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    }
+  }
+  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace
+
+Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
+  std::vector<fs::path> found;
+  std::error_code code;
+  if (fs::is_regular_file(root / "metadata", code)) {
+    found.push_back(root);
+  }
+  fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (entry.depth() >= max_depth) {
+      entry.disable_recursion_pending();
+    }
+    std::error_code unreadable;
+    if (entry->is_directory(unreadable) &&
+        fs::is_regular_file(entry->path() / "metadata", unreadable)) {
+      found.push_back(entry->path());
+    }
+  }
+  if (code) {
+    return error("{}: cannot be read: {}", name, code.message());
+  }
+  if (found.empty()) {
+    return error(
+        "{}: not a trace: no file named 'metadata' in it or below; give the directory that was "
+        "recorded (an empty recording has none)",
+        name);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<fs::path> stream_files(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator();
+       entry.increment(code)) {
+    std::error_code unreadable;
+    const std::string name = entry->path().filename().string();
+    if (name != "metadata" && !name.starts_with('.') && entry->is_regular_file(unreadable)) {
+      files.push_back(entry->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Input describe(const std::string& name, const std::vector<fs::path>& directories) {
+  Input input{name, 0, {}};
+  Fnv hash;
+  for (const fs::path& directory : directories) {
+    std::ifstream metadata(directory / "metadata", std::ios::binary);
+    hash.add(std::string(std::istreambuf_iterator<char>(metadata), {}));
+    for (const fs::path& file : stream_files(directory)) {
+      std::error_code code;
+      const std::uint64_t size = fs::file_size(file, code);
+      if (!code) {
+        input.bytes += size;
+        hash.add(fmt::format("{}:{};", file.filename().string(), size));
+      }
+    }
+  }
+  input.fingerprint = hash.hex();
+  return input;
+}
+
+}  // namespace takt::events

@@ -1,0 +1,63 @@
+#include <system_error>
+#include <utility>
+
+#include "archive.hpp"
+#include "babeltrace_source.hpp"
+#include "layout.hpp"
+#include "takt/events/source.hpp"
+
+namespace takt::events {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The directory to read for a path that a user gave; archives are unpacked into `unpacked`.
+Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
+                            std::vector<TemporaryDirectory>& unpacked) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (!fs::exists(status)) {
+    return error("{}: {}", path.string(), code ? code.message() : "no such file or directory");
+  }
+  if (fs::is_directory(status)) {
+    return path;
+  }
+  if (!fs::is_regular_file(status)) {
+    return error("{}: not a trace: neither a directory nor a file", path.string());
+  }
+  if (fs::file_size(path, code) == 0) {
+    return error("{}: not a trace: the file is empty", path.string());
+  }
+  auto directory = unpack(path, unpack_limit);
+  if (!directory) {
+    return tl::unexpected(directory.error());
+  }
+  unpacked.push_back(std::move(*directory));
+  return unpacked.back().path();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, std::uint64_t unpack_limit) {
+  if (paths.empty()) {
+    return error("no trace given");
+  }
+  std::vector<TemporaryDirectory> unpacked;
+  std::vector<fs::path> directories;
+  std::vector<Input> inputs;
+  for (const fs::path& path : paths) {
+    const auto root = trace_root(path, unpack_limit, unpacked);
+    if (!root) {
+      return tl::unexpected(root.error());
+    }
+    const auto traces = find_traces(*root, path.string());
+    if (!traces) {
+      return tl::unexpected(traces.error());
+    }
+    directories.insert(directories.end(), traces->begin(), traces->end());
+    inputs.push_back(describe(path.string(), *traces));
+  }
+  return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+}
+
+}  // namespace takt::events

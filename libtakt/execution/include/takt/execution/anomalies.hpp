@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace takt::execution {
+
+/// Everything in a trace that did not fit together, counted (message-flow 3.3.5). Zero throughout
+/// for a complete trace of a system that was recorded from its start to its end.
+struct Anomalies {
+  /// Instances of callbacks whose registration was not recorded.
+  std::uint64_t unknown_callback_instances = 0;
+  /// Publications and requests by objects whose creation was not recorded; their topic is unknown.
+  std::uint64_t unknown_publications = 0;
+  /// Messages taken by subscriptions whose creation was not recorded.
+  std::uint64_t unknown_takes = 0;
+  /// callback_end without callback_start on the thread.
+  std::uint64_t orphan_ends = 0;
+  /// callback_start without callback_end: cut off by a later end on the thread or by a lost event.
+  std::uint64_t orphan_starts = 0;
+  /// Instances still running when the trace ends.
+  std::uint64_t open_instances = 0;
+  /// Calls of publish that never reached the middleware (a context that was shut down).
+  std::uint64_t unfinished_publications = 0;
+  /// Messages taken whose publication is not in the trace, or too long ago.
+  std::uint64_t takes_without_publication = 0;
+  /// Messages taken that several publications match: not linked to any.
+  std::uint64_t ambiguous_takes = 0;
+  /// Messages matched with a source timestamp that differs by 1 ns (RTPS counts in 2^-32 s).
+  std::uint64_t takes_matched_within_1ns = 0;
+  /// Messages taken that no callback followed on the thread (wait sets, rclpy).
+  std::uint64_t takes_without_callback = 0;
+  /// Declared message links that name an object whose creation was not recorded.
+  std::uint64_t unknown_link_ends = 0;
+
+  /// Name and count of each, for documents.
+  [[nodiscard]] auto list() const {
+    return std::array<std::pair<std::string_view, std::uint64_t>, 12>{
+        {{"unknown_callback_instances", unknown_callback_instances},
+         {"unknown_publications", unknown_publications},
+         {"unknown_takes", unknown_takes},
+         {"orphan_ends", orphan_ends},
+         {"orphan_starts", orphan_starts},
+         {"open_instances", open_instances},
+         {"unfinished_publications", unfinished_publications},
+         {"takes_without_publication", takes_without_publication},
+         {"ambiguous_takes", ambiguous_takes},
+         {"takes_matched_within_1ns", takes_matched_within_1ns},
+         {"takes_without_callback", takes_without_callback},
+         {"unknown_link_ends", unknown_link_ends}}};
+  }
+
+  /// Run-time events spoke of objects that no initialisation event made known: the trace was begun
+  /// after the programs, or lost their beginning (message-flow 1.3).
+  [[nodiscard]] bool missing_initialisation() const {
+    return unknown_callback_instances + unknown_publications + unknown_takes != 0;
+  }
+};
+
+}  // namespace takt::execution

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/execution/objects.hpp"
+
+namespace takt::execution {
+
+/// A C++ function's name as people read it: demangled, without template arguments, parameters and
+/// the wrappers of std::bind. "Planner::Planner()::{lambda()#2}" → "Planner::Planner::lambda#2".
+[[nodiscard]] std::string readable_symbol(std::string_view symbol);
+
+/// A time with the unit that keeps it whole: "100ms", "12500us".
+[[nodiscard]] std::string compact_duration(Duration duration);
+
+/// What a callback does, for people: its function, or what is known of it if that was not recorded;
+/// "unknown(0x…)" if nothing is.
+[[nodiscard]] std::string display_name(const Objects& objects, const Callback& callback);
+
+/// Ids of all callbacks, in the order of Objects::callbacks: "/planner:timer-100ms",
+/// "/planner:/robot/pose" (node:topic), unique by a suffix "#2", "#3" … in order of registration.
+[[nodiscard]] std::vector<std::string> callback_ids(const Objects& objects);
+
+}  // namespace takt::execution

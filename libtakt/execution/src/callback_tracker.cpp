@@ -1,0 +1,127 @@
+#include "callback_tracker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::execution {
+
+CallbackTracker::State& CallbackTracker::state(ThreadIndex thread) {
+  if (thread.value() >= states_.size()) {
+    states_.resize(thread.value() + 1);
+  }
+  return states_[thread.value()];
+}
+
+const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
+  if (thread.value() >= states_.size() || states_[thread.value()].stack.empty()) {
+    return nullptr;
+  }
+  return &states_[thread.value()].stack.back().instance;
+}
+
+std::optional<Duration> CallbackTracker::overhead(const State& state, Instant start) {
+  if (!state.last_end || (state.waited && !state.before_wait)) {
+    return std::nullopt;
+  }
+  if (!state.waited) {
+    return start - *state.last_end;
+  }
+  // What the executor does between two waits while nothing is ready is no cost of an instance.
+  return *state.before_wait + (start - *state.wait_end);
+}
+
+CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::uint64_t handle,
+                                         CallbackIndex callback) {
+  wait_end(thread, time);
+  State& now = state(thread);
+  CallbackInstance instance;
+  instance.id = static_cast<InstanceId>(++newest_);
+  instance.callback = callback;
+  instance.thread = thread;
+  instance.start = time;
+  instance.wait_begin = now.wait_begin;
+  instance.wait_end = now.wait_end;
+  instance.first_after_wait = now.waited;
+  if (now.stack.empty()) {
+    instance.overhead = overhead(now, time);
+  }
+  now.waited = false;
+  now.before_wait.reset();
+  now.stack.push_back({handle, std::nullopt, false, instance});
+  return now.stack.back().instance;
+}
+
+const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
+                                             std::uint64_t handle) {
+  State& now = state(thread);
+  const auto found = std::find_if(now.stack.rbegin(), now.stack.rend(),
+                                  [handle](const Open& open) { return open.handle == handle; });
+  if (found == now.stack.rend()) {
+    ++anomalies_.orphan_ends;
+    return nullptr;
+  }
+  // What was started on top of it can no longer end.
+  anomalies_.orphan_starts += static_cast<std::uint64_t>(found - now.stack.rbegin());
+  now.stack.erase(found.base(), now.stack.end());
+  Open& open = now.stack.back();
+  now.ended = open.instance;
+  now.ended.end = time;
+  if (open.cpu_known_later && *now.cpu_now >= *open.cpu_at_start) {
+    now.ended.cpu_time = *now.cpu_now - *open.cpu_at_start;
+  }
+  now.stack.pop_back();
+  now.last_end = time;
+  now.cpu_at_end = now.cpu_now;
+  now.before_wait.reset();
+  now.waited = false;
+  return &now.ended;
+}
+
+void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
+  State& now = state(thread);
+  now.cpu_now = time;
+  if (now.stack.empty()) {
+    return;
+  }
+  Open& open = now.stack.back();
+  if (open.cpu_at_start) {
+    open.cpu_known_later = true;
+    return;
+  }
+  open.cpu_at_start = time;
+  // The processor clock tells the overhead net of preemption, but not net of polling while idle.
+  if (open.instance.overhead && now.cpu_at_end && time >= *now.cpu_at_end) {
+    open.instance.overhead = std::min(*open.instance.overhead, time - *now.cpu_at_end);
+  }
+}
+
+void CallbackTracker::wait_begin(ThreadIndex thread, Instant time) {
+  State& now = state(thread);
+  if (!now.before_wait && now.last_end) {
+    now.before_wait = time - *now.last_end;
+  }
+  now.waiting_since = time;
+}
+
+void CallbackTracker::wait_end(ThreadIndex thread, Instant time) {
+  State& now = state(thread);
+  if (now.waiting_since) {
+    now.wait_begin = std::exchange(now.waiting_since, std::nullopt);
+    now.wait_end = time;
+    now.waited = true;
+  }
+}
+
+std::vector<CallbackInstance> CallbackTracker::finish() {
+  std::vector<CallbackInstance> open;
+  for (State& now : states_) {
+    for (const Open& entry : now.stack) {
+      open.push_back(entry.instance);
+    }
+    now.stack.clear();
+  }
+  anomalies_.open_instances += open.size();
+  return open;
+}
+
+}  // namespace takt::execution

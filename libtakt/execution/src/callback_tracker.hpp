@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "takt/execution/anomalies.hpp"
+#include "takt/execution/instances.hpp"
+
+namespace takt::execution {
+
+/// The callbacks that run on each thread, as a stack: a callback may spin and so run another
+/// (message-flow 3.3.3). Also keeps each thread's processor time and waits, which tell an
+/// instance's execution time and the executor's overhead before it.
+class CallbackTracker {
+ public:
+  explicit CallbackTracker(Anomalies& anomalies) : anomalies_(anomalies) {}
+
+  /// Begins an instance; the caller adds how it was activated.
+  CallbackInstance& start(ThreadIndex thread, Instant time, std::uint64_t handle,
+                          CallbackIndex callback);
+  /// Ends the newest instance of the callback on the thread; the pointer is valid until the next
+  /// start. Null if there is none.
+  const CallbackInstance* end(ThreadIndex thread, Instant time, std::uint64_t handle);
+  /// The instance running on the thread, or null.
+  [[nodiscard]] const CallbackInstance* current(ThreadIndex thread) const;
+
+  void cpu_time(ThreadIndex thread, Duration time);
+  void wait_begin(ThreadIndex thread, Instant time);
+  void wait_end(ThreadIndex thread, Instant time);
+
+  /// Takes the instances that never ended.
+  std::vector<CallbackInstance> finish();
+
+ private:
+  struct Open {
+    std::uint64_t handle = 0;
+    std::optional<Duration> cpu_at_start;
+    bool cpu_known_later = false;
+    CallbackInstance instance;
+  };
+  struct State {
+    std::vector<Open> stack;
+    CallbackInstance ended;
+    std::optional<Duration> cpu_now;
+    std::optional<Duration> cpu_at_end;
+    std::optional<Instant> last_end;
+    /// From the last instance's end to the first wait after it.
+    std::optional<Duration> before_wait;
+    std::optional<Instant> waiting_since;
+    std::optional<Instant> wait_begin;
+    std::optional<Instant> wait_end;
+    bool waited = false;
+  };
+
+  State& state(ThreadIndex thread);
+  static std::optional<Duration> overhead(const State& state, Instant start);
+
+  Anomalies& anomalies_;
+  std::uint64_t newest_ = 0;
+  std::vector<State> states_;
+};
+
+}  // namespace takt::execution

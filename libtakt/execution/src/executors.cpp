@@ -1,0 +1,116 @@
+#include "takt/execution/executors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+namespace takt::execution {
+namespace {
+
+/// Union-find over threads.
+class Groups {
+ public:
+  explicit Groups(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+  std::size_t root(std::size_t i) {
+    while (parent_[i] != i) {
+      i = parent_[i] = parent_[parent_[i]];
+    }
+    return i;
+  }
+  void join(std::size_t a, std::size_t b) { parent_[root(b)] = root(a); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace
+
+std::int64_t Executor::thread_count() const {
+  return std::max(static_cast<std::int64_t>(threads.size()), announced ? announced->threads : 0);
+}
+
+std::string Executor::kind() const {
+  if (announced) {
+    return announced->kind;
+  }
+  return threads.size() > 1 ? "multi_threaded" : "single_threaded";
+}
+
+void ExecutorFinder::on_instance(const CallbackInstance& instance) {
+  const std::size_t callback = instance.callback.value();
+  if (callback >= threads_of_.size()) {
+    threads_of_.resize(callback + 1);
+  }
+  auto& threads = threads_of_[callback];
+  if (std::find(threads.begin(), threads.end(), instance.thread) == threads.end()) {
+    threads.push_back(instance.thread);
+  }
+}
+
+std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
+                                                const events::Threads& threads) const {
+  Groups groups(threads.threads().size());
+  for (const auto& shared : threads_of_) {
+    for (const ThreadIndex thread : shared) {
+      groups.join(shared.front().value(), thread.value());
+    }
+  }
+  std::map<std::pair<ProcessIndex, std::string>, ThreadIndex> announced;
+  for (const ExecutorThread& thread : objects.executor_threads) {
+    const auto [first, is_new] =
+        announced.try_emplace({threads[thread.thread].process, thread.executor}, thread.thread);
+    groups.join(first->second.value(), thread.thread.value());
+  }
+
+  std::vector<Executor> executors;
+  std::unordered_map<std::size_t, std::size_t> position;
+  const auto executor_of = [&](ThreadIndex thread) -> Executor& {
+    const auto [entry, is_new] =
+        position.try_emplace(groups.root(thread.value()), executors.size());
+    if (is_new) {
+      executors.push_back({threads[thread].process, {}, {}, {}});
+    }
+    return executors[entry->second];
+  };
+  for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    for (const ThreadIndex thread : threads_of_[callback]) {
+      Executor& executor = executor_of(thread);
+      if (std::find(executor.threads.begin(), executor.threads.end(), thread) ==
+          executor.threads.end()) {
+        executor.threads.push_back(thread);
+      }
+    }
+    if (!threads_of_[callback].empty()) {
+      executor_of(threads_of_[callback].front()).callbacks.emplace_back(callback);
+    }
+  }
+  for (const ExecutorThread& thread : objects.executor_threads) {
+    const auto found = position.find(groups.root(thread.thread.value()));
+    if (found != position.end() && !executors[found->second].announced) {
+      executors[found->second].announced = thread;
+    }
+  }
+  return executors;
+}
+
+std::vector<std::string> executor_ids(const std::vector<Executor>& executors,
+                                      const events::Threads& threads) {
+  std::vector<std::string> ids;
+  std::unordered_map<std::string, int> used;
+  for (const Executor& executor : executors) {
+    const std::string& process = threads[executor.process].name;
+    const std::string stem = executor.announced ? executor.announced->executor
+                             : process.empty()  ? "process"
+                                                : process;
+    const int count = ++used[stem];
+    ids.push_back(count == 1 ? stem : fmt::format("{}#{}", stem, count));
+  }
+  return ids;
+}
+
+}  // namespace takt::execution

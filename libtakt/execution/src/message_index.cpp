@@ -1,0 +1,85 @@
+#include "message_index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <utility>
+
+namespace takt::execution {
+namespace {
+
+constexpr std::size_t initial_capacity = 1024;
+
+}  // namespace
+
+MessageIndex::MessageIndex(std::size_t capacity)
+    : capacity_(capacity), ring_(std::min(capacity, initial_capacity)), buckets_(2 * ring_.size()) {
+  assert(std::has_single_bit(capacity));
+}
+
+std::size_t MessageIndex::bucket(const Key& key) const {
+  std::uint64_t hash = static_cast<std::uint64_t>(key.stamp) * 0x9e3779b97f4a7c15u;
+  hash ^= (key.writer + key.topic.value()) * 0xc2b2ae3d27d4eb4fu;
+  hash ^= hash >> 29;
+  return hash & (buckets_.size() - 1);
+}
+
+MessageIndex::Entry& MessageIndex::append(Publication publication) {
+  if (kept_ == ring_.size() && ring_.size() < capacity_) {
+    grow();
+  }
+  ++newest_;
+  kept_ = std::min<std::uint64_t>(kept_ + 1, ring_.size());
+  publication.id = static_cast<PublicationId>(newest_);
+  Entry& added = entry(newest_);
+  added = {publication, {}, 0};
+  return added;
+}
+
+PublicationId MessageIndex::add(Publication publication) {
+  return append(publication).publication.id;
+}
+
+PublicationId MessageIndex::add(Publication publication, const Key& key) {
+  Entry& added = append(publication);
+  added.key = key;
+  added.previous = std::exchange(buckets_[bucket(key)], newest_);
+  return added.publication.id;
+}
+
+void MessageIndex::grow() {
+  std::vector<Entry> old(2 * ring_.size());
+  std::swap(old, ring_);
+  buckets_.assign(2 * ring_.size(), 0);
+  for (std::uint64_t id = newest_ - kept_ + 1; id <= newest_; ++id) {
+    Entry& moved = entry(id);
+    moved = old[id & (old.size() - 1)];
+    if (moved.key != Key{}) {
+      moved.previous = std::exchange(buckets_[bucket(moved.key)], id);
+    }
+  }
+}
+
+const Publication* MessageIndex::find(PublicationId id) const {
+  const auto number = static_cast<std::uint64_t>(id);
+  return is_kept(number) ? &entry(number).publication : nullptr;
+}
+
+void MessageIndex::set_instance(PublicationId id, InstanceId instance) {
+  const auto number = static_cast<std::uint64_t>(id);
+  if (is_kept(number)) {
+    entry(number).publication.instance = instance;
+  }
+}
+
+MessageIndex::Matches MessageIndex::find(const Key& key) const {
+  Matches matches;
+  for (std::uint64_t id = buckets_[bucket(key)]; is_kept(id); id = entry(id).previous) {
+    if (entry(id).key == key && matches.count++ == 0) {
+      matches.newest = entry(id).publication.id;
+    }
+  }
+  return matches;
+}
+
+}  // namespace takt::execution

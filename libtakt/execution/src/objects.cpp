@@ -1,0 +1,37 @@
+#include "takt/execution/objects.hpp"
+
+namespace takt::execution {
+
+std::optional<NodeIndex> Objects::node_of(const Callback& callback) const {
+  switch (callback.kind) {
+    case CallbackKind::timer:
+      return (*this)[*callback.timer].node;
+    case CallbackKind::subscription:
+      return (*this)[*callback.subscription].node;
+    case CallbackKind::service:
+      return (*this)[*callback.service].node;
+    case CallbackKind::unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string Objects::node_name(const Callback& callback) const {
+  const auto node = node_of(callback);
+  return node ? (*this)[*node].full_name() : "unknown";
+}
+
+std::optional<TopicIndex> Objects::topic_of(const Callback& callback) const {
+  switch (callback.kind) {
+    case CallbackKind::subscription:
+      return (*this)[*callback.subscription].topic;
+    case CallbackKind::service:
+      return (*this)[*callback.service].name;
+    case CallbackKind::timer:
+    case CallbackKind::unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace takt::execution

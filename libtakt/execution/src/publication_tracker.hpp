@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "message_index.hpp"
+#include "object_tracker.hpp"
+#include "takt/execution/anomalies.hpp"
+#include "takt/execution/instances.hpp"
+
+namespace takt::execution {
+
+/// Puts together what the layers tell of one publication: rclcpp_publish → rcl_publish →
+/// rmw_publish on one thread, with the same message (message-flow 3.3.3). The upper layers may be
+/// absent (rclpy, /rosout).
+class PublicationTracker {
+ public:
+  PublicationTracker(const ObjectTracker& objects, Anomalies& anomalies)
+      : objects_(objects), anomalies_(anomalies) {}
+
+  void rclcpp_publish(ThreadIndex thread, Instant time, std::uint64_t message);
+  void rcl_publish(ThreadIndex thread, Instant time, ProcessIndex process, std::uint64_t publisher,
+                   std::uint64_t message);
+  /// The publication, complete but for the callback instance around it; nothing for the
+  /// middleware's own messages and for publishers that are not known.
+  std::optional<Publication> rmw_publish(ThreadIndex thread, Instant time, ProcessIndex process,
+                                         std::uint64_t rmw_publisher, std::uint64_t message,
+                                         std::int64_t source_timestamp);
+  std::optional<Publication> intra_publish(ThreadIndex thread, Instant time, ProcessIndex process,
+                                           std::uint64_t publisher);
+  /// A callback ended on the thread: a publication that it began will not go on.
+  void abandon(ThreadIndex thread);
+  void finish();
+
+ private:
+  struct Open {
+    bool active = false;
+    std::uint64_t message = 0;
+    Instant begin;
+    bool in_rcl = false;
+    std::optional<PublisherIndex> publisher;
+  };
+
+  Open& open(ThreadIndex thread);
+
+  const ObjectTracker& objects_;
+  Anomalies& anomalies_;
+  std::vector<Open> open_;
+};
+
+}  // namespace takt::execution

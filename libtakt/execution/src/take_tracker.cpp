@@ -1,0 +1,152 @@
+#include "take_tracker.hpp"
+
+#include <array>
+
+namespace takt::execution {
+namespace {
+
+/// Slots of a ring buffer that are followed; rclcpp makes one for each message of the queue depth.
+constexpr std::uint64_t max_slots = 1 << 16;
+
+}  // namespace
+
+MessageIndex::Key TakeTracker::request_key(TopicIndex service, const Gid& client,
+                                           std::int64_t sequence_number) {
+  return {service, sequence_number, client[0] * 0x9e3779b97f4a7c15u ^ client[1]};
+}
+
+TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) {
+  if (thread.value() >= pending_.size()) {
+    pending_.resize(thread.value() + 1);
+  }
+  return pending_[thread.value()];
+}
+
+const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
+  Pending& slot = pending(thread);
+  if (slot.active) {
+    ++anomalies_.takes_without_callback;
+  }
+  slot = {true, received};
+  return &slot.received;
+}
+
+void TakeTracker::match(MessageIndex::Key key, std::int64_t tolerance, Received& received) {
+  MessageIndex::Matches matches = messages_.find(key);
+  if (matches.count == 0 && tolerance != 0) {
+    for (const std::int64_t difference : std::array{-tolerance, tolerance}) {
+      const auto near = messages_.find({key.topic, key.stamp + difference, key.writer});
+      matches.count += near.count;
+      matches.newest = near.count != 0 ? near.newest : matches.newest;
+    }
+    anomalies_.takes_matched_within_1ns += matches.count == 1 ? 1 : 0;
+  }
+  if (matches.count == 1) {
+    received.source = matches.newest;
+  } else if (matches.count == 0) {
+    ++anomalies_.takes_without_publication;
+  } else {
+    ++anomalies_.ambiguous_takes;
+  }
+}
+
+const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
+                                      std::uint64_t rmw_subscription, std::int64_t source_timestamp,
+                                      bool await_publication) {
+  Received received;
+  received.time = time;
+  received.subscription = objects_.rmw_subscription(process, rmw_subscription);
+  if (!received.subscription) {
+    if (!objects_.is_internal_subscription(process, rmw_subscription)) {
+      ++anomalies_.unknown_takes;
+    }
+    return nullptr;
+  }
+  const MessageIndex::Key key{objects_.objects()[*received.subscription].topic, source_timestamp,
+                              0};
+  const auto without = anomalies_.takes_without_publication;
+  match(key, 1, received);
+  if (await_publication && anomalies_.takes_without_publication != without) {
+    received.unmatched = unmatched_.add(Publication(), key);
+  }
+  return receive(thread, received);
+}
+
+void TakeTracker::rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
+                                   std::uint64_t rmw_service, const Gid& client,
+                                   std::int64_t sequence_number) {
+  Received received;
+  received.time = time;
+  received.service = objects_.rmw_service(process, rmw_service);
+  if (!received.service) {
+    ++anomalies_.unknown_takes;
+    return;
+  }
+  match(request_key(objects_.objects()[*received.service].name, client, sequence_number), 0,
+        received);
+  receive(thread, received);
+}
+
+void TakeTracker::enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
+                          PublicationId publication) {
+  if (slot >= max_slots) {
+    return;
+  }
+  auto& slots = buffers_.at(process, buffer).slots;
+  if (slot >= slots.size()) {
+    slots.resize(slot + 1);
+  }
+  slots[slot] = publication;
+}
+
+const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIndex process,
+                                     std::uint64_t buffer, std::uint64_t slot) {
+  Received received;
+  received.time = time;
+  received.subscription = objects_.buffer_reader(process, buffer);
+  if (!received.subscription) {
+    ++anomalies_.unknown_takes;
+    return nullptr;
+  }
+  RingBuffer* const ring = buffers_.find(process, buffer);
+  if (ring != nullptr && slot < ring->slots.size()) {
+    received.source = std::exchange(ring->slots[slot], PublicationId::none);
+  }
+  if (received.source == PublicationId::none) {
+    ++anomalies_.takes_without_publication;
+  }
+  return receive(thread, received);
+}
+
+void TakeTracker::clear(ProcessIndex process, std::uint64_t buffer) {
+  if (RingBuffer* const ring = buffers_.find(process, buffer)) {
+    ring->slots.clear();
+  }
+}
+
+std::optional<Received> TakeTracker::claim(ThreadIndex thread, const Callback& callback) {
+  Pending& slot = pending(thread);
+  const bool matches =
+      slot.active &&
+      ((callback.kind == CallbackKind::subscription &&
+        slot.received.subscription == callback.subscription) ||
+       (callback.kind == CallbackKind::service && slot.received.service == callback.service));
+  if (!matches) {
+    return std::nullopt;
+  }
+  slot.active = false;
+  return slot.received;
+}
+
+void TakeTracker::bind(PublicationId unmatched, InstanceId instance) {
+  unmatched_.set_instance(unmatched, instance);
+}
+
+void TakeTracker::finish() {
+  for (const Pending& slot : pending_) {
+    anomalies_.takes_without_callback += slot.active ? 1 : 0;
+  }
+  pending_.clear();
+}
+
+}  // namespace takt::execution
