@@ -7,20 +7,16 @@ from enum import Enum
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from takt import console, documents, files, pipeline
-from takt.assumptions import label
+from takt import console, documents, files, pipeline, tables, verdict
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Bounds, Model
-from takt.formatting import NONE, duration, printable
 
 EXAMPLES = """
 takt analyze model.json                          tables for people
 takt analyze model.json --analysis round_robin   one analysis alone
-takt analyze model.json --json -o bounds.json    the takt/bounds document in a file
-takt model trace/ | takt analyze -               straight from a trace
+takt analyze model.json --json -o bounds.json    the takt/bounds document, printed and in a file
+takt model trace/ -o - | takt analyze -          straight from a trace
 """
 
 
@@ -44,66 +40,20 @@ def analyze(
 
     Exit status 1 if a chain's bound is above its goal or the analysis diverges.
     """
-    text = files.read_document(model)
-    source = files.source_name(model)
-    bounds_json = pipeline.analyze(text, source, analysis.value)
-    bounds_text = json_format.dumps(bounds_json, indent=1) + "\n"
+    text, source = files.read_document(model), files.source_name(model)
+    document = json_format.dumps(pipeline.analyze(text, source, analysis.value), indent=1)
     if output is not None and output != files.STANDARD_STREAM:
-        files.write_text(output, bounds_text)
-    bounds = documents.parse(Bounds, bounds_text, "bounds")
+        files.write_text(output, document + "\n")
+    bounds = documents.parse(Bounds, document, "bounds")
+    valid = documents.parse(Model, json_format.dumps(pipeline.validate(text, source)), source)
+    verdicts = verdict.judge(valid, bounds, None)
     if json or output == files.STANDARD_STREAM:
-        console.print_json(bounds_text)
+        console.print_json(document)
     else:
-        valid = json_format.dumps(pipeline.validate(text, source))
-        _print_tables(documents.parse(Model, valid, source), bounds)
-    if not _all_is_well(bounds):
+        for executor in valid.executors:
+            console.output().print(tables.callbacks(valid, executor, bounds), "")
+        if verdicts:
+            console.output().print(tables.chains(verdicts))
+    diverged = any(callback.bound is None for callback in bounds.callbacks)
+    if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _all_is_well(bounds: Bounds) -> bool:
-    bounded = all(entry.bound is not None for entry in bounds.callbacks)
-    return bounded and all(c.bound is not None and c.met is not False for c in bounds.chains)
-
-
-def _print_tables(model: Model, bounds: Bounds) -> None:
-    output = console.output()
-    bound_of = {bound.id: bound for bound in bounds.callbacks}
-    for executor in model.executors:
-        table = _table(
-            f"Executor {executor.name or executor.id}", "Callback", "ET(1)", "Bound", "By"
-        )
-        for callback in model.callbacks:
-            if callback.executor != executor.id:
-                continue
-            bound = bound_of[callback.id]
-            curve = callback.execution_time.curve
-            table.add_row(
-                _cell(label(callback)),
-                duration(curve[0] if curve else None),
-                duration(bound.bound),
-                _cell(bound.by or bound.reason or NONE),
-            )
-        output.print(table)
-    if not bounds.chains:
-        return
-    table = _table("Chains", "Chain", "Bound", "Goal", "Verdict")
-    for chain in bounds.chains:
-        verdict = f"[red]diverges[/]: {_cell(chain.reason or '')}"
-        if chain.bound is not None:
-            verdict = {True: "[green]met[/]", False: "[red]missed[/]", None: "no goal"}[chain.met]
-        table.add_row(_cell(chain.id), duration(chain.bound), duration(chain.goal), verdict)
-    output.print(table)
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=_cell(title), title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(
-            column, justify="right" if column in ("ET(1)", "Bound", "Goal") else "left"
-        )
-    return table
-
-
-def _cell(text: str) -> str:
-    """A name for a table, which would read brackets as markup."""
-    return escape(printable(text))
