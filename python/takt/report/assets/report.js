@@ -46,7 +46,9 @@
   }
 
   draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+    matchMedia(query).addEventListener("change", draw);
+  }
 
   // A chain is shown while the pointer is on it, and stays after a click.
   const drawing = document.querySelector(".drawing svg");
