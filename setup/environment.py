@@ -7,6 +7,7 @@ Both are alike for a sourced ROS 2 installation and for the wheels. Run it with 
 Python; the shell's environment says whether an installation is sourced (`setup/ros.sh`).
 """
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from shlex import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(sys.prefix)
+# What the environment was made from (setup/python.sh).
+STATE = VENV / "takt-state"
 # Libraries of the build that must be found ahead of ROS 2's own: the drop-in tracetools and the
 # type support of Takt's messages.
 BUILT_LIBRARIES = ROOT / "build" / "release" / "lib"
@@ -33,6 +36,18 @@ _takt_prepend() {
   esac
 }
 
+"""
+
+REFUSE_OTHER_ROS = """\
+_takt_ifs=$IFS
+IFS=:
+for _takt_prefix in ${{AMENT_PREFIX_PATH-}}; do
+  if [ "$_takt_prefix" != {own} ] && [ -e "$_takt_prefix/share/rcl/cmake/rclConfig.cmake" ]; then
+    echo "takt: ROS 2 of $_takt_prefix is sourced, but Takt was set up without it: run make" >&2
+    exit 2
+  fi
+done
+IFS=$_takt_ifs
 """
 
 
@@ -72,9 +87,10 @@ def shell(sourced: bool) -> str:
         search["LD_LIBRARY_PATH"].append(str(VENV / "lib"))
         search["AMENT_PREFIX_PATH"] = [str(VENV)]
 
-    lines = [f"_takt_prepend {n} {quote(e)}" for n, es in search.items() for e in reversed(es)]
+    lines = [] if sourced else [REFUSE_OTHER_ROS.format(own=quote(str(VENV)))]
+    lines += [f"_takt_prepend {n} {quote(e)}" for n, es in search.items() for e in reversed(es)]
     lines += [f"export {name}={value}" for name, value in variables.items()]
-    return SHELL_HEADER + "\n".join(lines) + "\n\nunset -f _takt_prepend\nunset _takt_paths\n"
+    return SHELL_HEADER + "\n".join(lines) + "\n\nunset -f _takt_prepend\nunset _takt_ifs _takt_paths _takt_prefix\n"
 
 
 def old_compiler() -> bool:
@@ -89,6 +105,9 @@ def cmake(sourced: bool) -> str:
     python = VENV / "bin" / "python"
     lines = [
         "# Written by setup/environment.py.",
+        # The build is made anew when this file changes, as it must be for another ROS 2.
+        f"# Environment: {hashlib.sha256(STATE.read_bytes()).hexdigest()}",
+        f"set(ENV{{AMENT_PREFIX_PATH}} [[{':'.join(prefixes)}]])",
         f"list(PREPEND CMAKE_PREFIX_PATH {' '.join(f'[[{prefix}]]' for prefix in prefixes)})",
         f"set(Python_EXECUTABLE [[{python}]])",
         f"set(Python3_EXECUTABLE [[{python}]])",

@@ -1,0 +1,73 @@
+# Everything from a fresh clone: each target sets the machine up as far as it is not yet.
+# Variables: TAKT_ROS_DISTRO=jazzy|kilted, TAKT_PYTHON=…, FUZZ_SECONDS=… (see setup/setup.sh).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: setup build test demo bench lint format asan tsan fuzz clean help
+
+FUZZ_SECONDS ?= 60
+MAKEFLAGS += --no-print-directory
+
+# What the programs need to find each other and ROS 2; tests keep DDS on the loopback interface.
+environment := . build/setup/environment.sh
+loopback := eval "$$(python -m takt.loopback)"
+sources = git ls-files -z --cached --others --exclude-standard
+
+build: setup build/release/build.ninja  ## set up and build (the default)
+	@$(environment); cmake --build --preset release -- --quiet
+
+setup:  ## system packages, Python environment, ROS 2
+	@setup/setup.sh
+
+# A new toolchain file means another compiler or ROS 2: nothing found before is valid then.
+build/%/build.ninja: build/setup/toolchain.cmake CMakePresets.json
+	@rm -rf build/$*/CMakeCache.txt build/$*/CMakeFiles
+	@$(environment); cmake --preset $* -Wno-dev
+
+# Written by setup/, which leaves it alone if it would not change.
+build/setup/toolchain.cmake: setup ;
+
+test: build  ## all tests: C++, Python, and integration on real ROS 2 and LTTng
+	@$(environment); $(loopback); \
+	status=0; \
+	echo "== C++ tests"; ctest --preset release --progress || status=1; \
+	echo "== Python tests"; python -m pytest tests/python || status=1; \
+	echo "== Integration tests on ROS 2 and LTTng"; python -m pytest tests/integration || status=1; \
+	exit $$status
+
+demo: build  ## record, model, bound and report the Autoware reference system
+	@./takt demo
+
+bench: setup build/benchmark/build.ninja  ## all benchmarks
+	@$(environment); cmake --build --preset benchmark -- --quiet; \
+	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done
+
+lint: build  ## layout and static checks of all sources
+	@$(environment); \
+	echo "== clang-format"; $(sources) '*.c' '*.cpp' '*.h' '*.hpp' | \
+	  xargs -0 clang-format --dry-run --Werror; \
+	echo "== clang-tidy"; setup/clang_tidy.sh; \
+	echo "== ruff"; ruff check; ruff format --check; \
+	echo "== mypy"; mypy
+
+format:  ## lay out all sources
+	@$(environment); \
+	$(sources) '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0 clang-format -i; \
+	ruff check --fix; ruff format
+
+asan tsan: %: setup build/%/build.ninja  ## C++ tests with a sanitizer (asan: addresses, undefined behaviour; tsan: threads)
+	@$(environment); cmake --build --preset $@ -- --quiet; ctest --preset $@ --progress
+
+fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
+	@$(environment); cmake --build --preset fuzz -- --quiet; \
+	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
+	  mkdir -p "$$program.corpus"; \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 "$$program.corpus"; \
+	done
+
+clean:  ## remove what was built; the Python environment stays
+	rm -rf build
+
+help:
+	@sed -n 's/^\([a-z ]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
