@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import importlib.util
 import os
 import socket
 from pathlib import Path
@@ -62,27 +63,28 @@ def _lttng_home() -> Path:
 
 
 def tracetools() -> Check:
-    library = drop_in_tracetools()
-    facts = {"path": str(library) if library else None}
-    if library is None:
-        return Check(
-            "tracetools",
-            "Drop-in tracetools",
-            State.MISSING,
-            "libtracetools.so of Takt is not built: ROS 2 programs stay silent",
-            "run 'make' in the project's root",
-            required=True,
-            facts=facts,
-        )
+    """The drop-in library that the build leaves beside the extension."""
+    extension = importlib.util.find_spec("takt_native")
+    if extension is None or not extension.has_location:
+        return _not_built("the C++ library takt_native is not built")
+    library = Path(str(extension.origin)).resolve().parent.parent / "lib" / "libtracetools.so"
+    if not library.exists():
+        return _not_built(f"{library} is not built: ROS 2 programs stay silent")
     return Check(
-        "tracetools", "Drop-in tracetools", State.OK, str(library), required=True, facts=facts
+        "tracetools",
+        "Takt's libraries",
+        State.OK,
+        f"takt_native, drop-in {library.name}",
+        required=True,
+        facts={"takt_native": extension.origin, "tracetools": str(library)},
     )
 
 
-def drop_in_tracetools() -> Path | None:
-    """Our libtracetools.so, where the build leaves it."""
-    library = Path(__file__).parents[3] / "build" / "release" / "lib" / "libtracetools.so"
-    return library if library.exists() else None
+def _not_built(detail: str) -> Check:
+    remedy = "run 'make' in the project's root"
+    return Check(
+        "tracetools", "Takt's libraries", State.MISSING, detail, remedy=remedy, required=True
+    )
 
 
 def bpf() -> Check:
