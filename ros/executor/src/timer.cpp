@@ -27,6 +27,8 @@ Timer::~Timer() {
 
 Result<void> Timer::start() { return check(rcl_timer_reset(&timer_), "start a timer"); }
 
+Result<void> Timer::stop() { return check(rcl_timer_cancel(&timer_), "stop a timer"); }
+
 Result<bool> Timer::is_due() const {
   bool due = false;
   const Result<void> result = check(rcl_timer_is_ready(&timer_, &due), "ask for a timer's expiry");

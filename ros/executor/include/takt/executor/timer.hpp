@@ -28,6 +28,9 @@ class Timer final : public Executable {
   /// Expires first one period from now.
   [[nodiscard]] Result<void> start();
 
+  /// Does not expire any more, until it is started again.
+  [[nodiscard]] Result<void> stop();
+
   /// Whether it has expired and not been executed since.
   [[nodiscard]] Result<bool> is_due() const;
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "takt/time/time.hpp"
+
+namespace takt::workload {
+
+/// The execution times of a callback's instances, one after the other, as long as its cumulative
+/// curve allows: instance k takes the longest time for which no window of n consecutive instances
+/// ending with it exceeds ET(n) (ros-llama S-1.6). The first one takes ET(1), and ET(1) returns as
+/// soon as the curve permits.
+class CostSequence {
+ public:
+  /// `curve`: ET(1), ET(2), …; monotone and sub-additive, not empty. Longer windows keep to the
+  /// curve's sub-additive extension by themselves.
+  explicit CostSequence(std::span<const Duration> curve);
+
+  /// The next instance's execution time. O(length of the curve), allocates nothing.
+  [[nodiscard]] Duration next();
+
+ private:
+  std::vector<Duration> curve_;
+  /// The most recent costs as a ring; as many as windows of the curve can reach back.
+  std::vector<Duration> recent_;
+  std::size_t newest_ = 0;
+};
+
+}  // namespace takt::workload

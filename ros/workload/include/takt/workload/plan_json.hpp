@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "takt/model/model.hpp"
+#include "takt/workload/plan.hpp"
+
+namespace takt::workload {
+
+/// What `takt run` must know before it starts anything, as one JSON document: the processes with
+/// their executors, and whether this machine can give the reservations what they ask for (GFB test,
+/// the kernel's own admission, the privilege).
+[[nodiscard]] std::string plan_to_json(const model::Model& model, const Plan& plan);
+
+}  // namespace takt::workload

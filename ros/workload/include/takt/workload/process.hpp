@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "takt/model/model.hpp"
+#include "takt/workload/plan.hpp"
+#include "takt/workload/work.hpp"
+
+namespace takt::workload {
+
+/// One process of a running model: its nodes, and a thread for each executor, event source and
+/// activation from outside. Phases: create, start, stop (nothing new is activated), quit.
+class Process {
+ public:
+  /// What became of an executor's supply.
+  struct Supply {
+    std::string executor;
+    /// Why the executor's thread is not scheduled as its supply asks; empty: it is.
+    std::string refusal;
+  };
+
+  struct Count {
+    std::string callback;
+    WorkCounts work;
+  };
+
+  /// Makes all entities and threads of `process`; nothing runs yet. `model` must outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
+                                                               const Plan& plan,
+                                                               const PlannedProcess& process);
+
+  /// Quits.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Whether the middleware has matched all publishers, subscriptions, services and clients with
+  /// those of the other processes, so that nothing that is sent is lost.
+  [[nodiscard]] Result<bool> is_connected() const;
+
+  /// Gives the threads their scheduling and lets them and the timers run. Once.
+  [[nodiscard]] Result<std::vector<Supply>> start();
+
+  /// Activates nothing any more; what is activated already still runs.
+  [[nodiscard]] Result<void> stop();
+
+  /// Ends all threads. Nothing is left to do if it has been called before.
+  void quit();
+
+  /// The first error that a callback or a thread has met so far.
+  [[nodiscard]] Result<void> failure() const;
+
+  [[nodiscard]] std::vector<Count> counts() const;
+
+ private:
+  class Implementation;
+  explicit Process(std::unique_ptr<Implementation> implementation);
+
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace takt::workload

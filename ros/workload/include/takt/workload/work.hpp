@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/model/model.hpp"
+#include "takt/workload/burner.hpp"
+#include "takt/workload/cost_sequence.hpp"
+#include "takt/workload/join_state.hpp"
+
+namespace takt::workload {
+
+/// What a callback has done so far. Read by any thread.
+struct WorkCounts {
+  /// Instances that ran to completion; at a join, sets that were completed.
+  std::uint64_t instances = 0;
+  /// Instances that took more processor time than the model allows.
+  std::uint64_t overruns = 0;
+  /// The longest processor time of an instance.
+  Duration longest{};
+};
+
+/// What the instances of one callback do: consume the modelled processor time and, when most of it
+/// is gone, send what the model's edges say. Instances run on one thread, one after the other.
+class Work {
+ public:
+  /// Sends something, if an activation by `source` (none: from outside) asks for it.
+  using Send = std::function<void(std::optional<model::CallbackIndex> source)>;
+
+  Work(const Burner& burner, std::span<const Duration> execution_time,
+       std::optional<JoinState> join, std::vector<Send> sends);
+
+  /// Runs one activation by a message of `source`, or from outside. At a join only the arrival that
+  /// completes the set does anything.
+  void run(std::optional<model::CallbackIndex> source);
+
+  [[nodiscard]] WorkCounts counts() const;
+
+ private:
+  const Burner& burner_;
+  CostSequence costs_;
+  std::optional<JoinState> join_;
+  std::vector<Send> sends_;
+  std::atomic<std::uint64_t> instances_ = 0;
+  std::atomic<std::uint64_t> overruns_ = 0;
+  std::atomic<Duration::rep> longest_ = 0;
+};
+
+}  // namespace takt::workload

@@ -1,0 +1,347 @@
+#include "takt/workload/entities.hpp"
+
+#include <algorithm>
+
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::workload {
+
+using executor::Client;
+using executor::Executable;
+using executor::Publisher;
+using executor::Service;
+using executor::Subscription;
+using executor::Timer;
+using executor::Waitable;
+using model::CallbackIndex;
+using model::CallbackKind;
+
+namespace {
+
+/// The source of packets that come from outside the model.
+constexpr std::uint32_t outside = 0xffffffff;
+
+/// Least queue of a publisher: messages that a reader in another process may not have taken yet.
+constexpr std::size_t least_publisher_depth = 10;
+
+takt_msgs::msg::Packet make_packet(std::uint32_t source, std::int64_t size) {
+  takt_msgs::msg::Packet packet;
+  packet.source = source;
+  packet.payload.resize(static_cast<std::size_t>(size));
+  return packet;
+}
+
+/// Dates and numbers the next packet of a sender.
+void renew(takt_msgs::msg::Packet& packet) {
+  packet.stamp = linux_os::monotonic_now().time_since_epoch().count();
+  ++packet.sequence;
+}
+
+bool asks_for(const Output& output, std::optional<CallbackIndex> source) {
+  return !output.triggered_by || !source ||
+         std::ranges::find(*output.triggered_by, *source) != output.triggered_by->end();
+}
+
+template <typename Entity>
+Result<std::unique_ptr<Executable>> as_executable(Result<std::unique_ptr<Entity>> made) {
+  if (!made) return tl::unexpected(made.error());
+  return std::unique_ptr<Executable>(std::move(*made));
+}
+
+}  // namespace
+
+Entities::Entities(const model::Model& model, const Plan& plan) : model_(model), plan_(plan) {}
+
+Result<void> Entities::init() {
+  auto context = executor::Context::create();
+  if (!context) return tl::unexpected(context.error());
+  context_ = std::move(*context);
+  return {};
+}
+
+Result<std::vector<Executable*>> Entities::make(const PlannedExecutor& planned) {
+  std::vector<Executable*> made;
+  for (const PlannedCallback& callback : planned.callbacks) {
+    if (const Result<void> result = make_callback(callback, made); !result) {
+      return tl::unexpected(result.error());
+    }
+  }
+  return made;
+}
+
+Result<void> Entities::make_callback(const PlannedCallback& planned,
+                                     std::vector<Executable*>& made) {
+  const Result<NodePointer> owner = node(planned.node);
+  if (!owner) return tl::unexpected(owner.error());
+  const Result<Work*> work = make_work(planned);
+  if (!work) return tl::unexpected(work.error());
+  const auto keep = [&](Made entity) -> Result<void> {
+    if (!entity) return tl::unexpected(entity.error());
+    made.push_back(entity->get());
+    executables_.push_back(std::move(*entity));
+    return {};
+  };
+  switch (planned.kind) {
+    case CallbackKind::timer:
+      return keep(make_timer(planned, *owner, **work));
+    case CallbackKind::service:
+      return keep(make_service(planned, *owner, **work));
+    case CallbackKind::client:
+      return keep(make_client(planned, *owner, **work));
+    case CallbackKind::waitable:
+      return keep(make_waitable(planned, **work));
+    case CallbackKind::subscription:
+    case CallbackKind::event_source:
+      break;
+  }
+  for (const std::string& topic : planned.names) {
+    if (Result<void> kept = keep(make_subscription(planned, *owner, topic, **work)); !kept) {
+      return kept;
+    }
+  }
+  return {};
+}
+
+Result<PeriodicActivity> Entities::make_event_source(const PlannedCallback& planned) {
+  const Result<Work*> work = make_work(planned);
+  if (!work) return tl::unexpected(work.error());
+  auto callback = std::make_shared<executor::TracedCallback<>>(
+      trace_name(planned.callback), [work = *work] { work->run(std::nullopt); });
+  callback->announce();
+  return PeriodicActivity{.period = planned.period.value(),
+                          .release = [callback] { (*callback)(); }};
+}
+
+Result<std::optional<PeriodicActivity>> Entities::make_outside(const PlannedCallback& planned) {
+  if (!planned.period || planned.kind == CallbackKind::timer ||
+      planned.kind == CallbackKind::event_source) {
+    return std::nullopt;
+  }
+  PeriodicActivity activity{.period = *planned.period, .release = {}};
+  if (planned.kind == CallbackKind::waitable) {
+    activity.release = [&inbox = inboxes_.at(planned.callback)] { inbox.put(std::nullopt); };
+    return activity;
+  }
+  const Result<NodePointer> owner = node("/takt_outside");
+  if (!owner) return tl::unexpected(owner.error());
+  auto send =
+      planned.kind == CallbackKind::subscription
+          ? make_publish(planned.names.front(), 0, outside, *owner)
+          : make_request(planned.names.front(),
+                         planned.kind == CallbackKind::client ? std::optional(planned.callback)
+                                                              : std::nullopt,
+                         0, outside, *owner);
+  if (!send) return tl::unexpected(send.error());
+  activity.release = std::move(*send);
+  return activity;
+}
+
+Result<Entities::NodePointer> Entities::node(const std::string& name) {
+  NodePointer& node = nodes_[name];
+  if (!node) {
+    auto made = executor::Node::create(context_, name);
+    if (!made) return tl::unexpected(made.error());
+    node = std::move(*made);
+  }
+  return node;
+}
+
+Result<Work*> Entities::make_work(const PlannedCallback& planned) {
+  std::vector<Work::Send> sends;
+  for (const Output& output : planned.outputs) {
+    const Result<NodePointer> owner = node(planned.node);
+    if (!owner) return tl::unexpected(owner.error());
+    auto send = make_send(output, static_cast<std::uint32_t>(planned.callback.value()), *owner);
+    if (!send) return tl::unexpected(send.error());
+    sends.push_back(std::move(*send));
+  }
+  std::optional<JoinState> join;
+  if (planned.join) join.emplace(model_.joins[*planned.join]);
+  std::unique_ptr<Work>& work = works_[planned.callback];
+  work = std::make_unique<Work>(burner_, model_[planned.callback].execution_time, std::move(join),
+                                std::move(sends));
+  return work.get();
+}
+
+Entities::Made Entities::make_timer(const PlannedCallback& planned, const NodePointer& node,
+                                    Work& work) {
+  auto timer = Timer::create(node, planned.period.value(), trace_name(planned.callback),
+                             [&work] { work.run(std::nullopt); });
+  if (timer) timers_.push_back(timer->get());
+  return as_executable(std::move(timer));
+}
+
+Entities::Made Entities::make_subscription(const PlannedCallback& planned, const NodePointer& node,
+                                           const std::string& topic, Work& work) {
+  auto subscription = Subscription<Packet>::create(
+      node, topic, planned.queue_depth, trace_name(planned.callback),
+      [this, &work](const Packet& packet) { work.run(source_of(packet)); });
+  if (subscription) {
+    subscriptions_.push_back({subscription->get(), plan_.topic(topic)->publishers});
+  }
+  return as_executable(std::move(subscription));
+}
+
+Entities::Made Entities::make_service(const PlannedCallback& planned, const NodePointer& node,
+                                      Work& work) {
+  const auto index = static_cast<std::uint32_t>(planned.callback.value());
+  return as_executable(Service<Exchange>::create(
+      node, planned.names.front(), trace_name(planned.callback),
+      [this, &work, packet = make_packet(index, planned.response_size)](
+          const Exchange::Request& request, Exchange::Response& response) mutable {
+        work.run(source_of(request.packet));
+        renew(packet);
+        response.packet = packet;
+      }));
+}
+
+Entities::Made Entities::make_client(const PlannedCallback& planned, const NodePointer& node,
+                                     Work& work) {
+  auto client = Client<Exchange>::create(
+      node, planned.names.front(), trace_name(planned.callback),
+      [this, &work](const Exchange::Response& response) { work.run(source_of(response.packet)); });
+  if (client) clients_[planned.callback] = client->get();
+  return as_executable(std::move(client));
+}
+
+Entities::Made Entities::make_waitable(const PlannedCallback& planned, Work& work) {
+  Inbox& inbox = inboxes_[planned.callback];
+  auto waitable = Waitable::create(context_, trace_name(planned.callback),
+                                   [&inbox, &work] { work.run(inbox.take()); });
+  if (waitable) inbox.waitable = waitable->get();
+  return as_executable(std::move(waitable));
+}
+
+void Entities::Inbox::put(std::optional<CallbackIndex> source) {
+  {
+    const std::lock_guard lock(mutex);
+    sources.push_back(source);
+  }
+  waitable->trigger();
+}
+
+std::optional<CallbackIndex> Entities::Inbox::take() {
+  const std::lock_guard lock(mutex);
+  const std::optional<CallbackIndex> source = sources.front();
+  sources.pop_front();
+  return source;
+}
+
+Result<Work::Send> Entities::make_send(const Output& output, std::uint32_t source,
+                                       const NodePointer& node) {
+  std::function<void()> send;
+  if (output.kind == Output::Kind::waitable) {
+    // Looked up when it sends: the waitable may be made after its sender.
+    send = [this, waitable = output.waitable, sender = CallbackIndex(source)] {
+      inboxes_.at(waitable).put(sender);
+    };
+  } else {
+    auto made = output.kind == Output::Kind::topic
+                    ? make_publish(output.name, output.message_size, source, node)
+                    : make_request(output.name, output.client, output.message_size, source, node);
+    if (!made) return tl::unexpected(made.error());
+    send = std::move(*made);
+  }
+  return [output, send = std::move(send)](std::optional<CallbackIndex> trigger) {
+    if (asks_for(output, trigger)) send();
+  };
+}
+
+Result<std::function<void()>> Entities::make_publish(const std::string& topic, std::int64_t size,
+                                                     std::uint32_t source,
+                                                     const NodePointer& node) {
+  const TopicEnds& ends = *plan_.topic(topic);
+  auto made =
+      Publisher<Packet>::create(node, topic, std::max(ends.queue_depth, least_publisher_depth));
+  if (!made) return tl::unexpected(made.error());
+  auto publisher = std::make_shared<Publisher<Packet>>(std::move(*made));
+  publishers_.push_back({publisher, ends.subscriptions});
+  return [this, publisher, packet = make_packet(source, size)]() mutable {
+    renew(packet);
+    note(publisher->publish(packet));
+  };
+}
+
+Result<std::function<void()>> Entities::make_request(const std::string& service,
+                                                     std::optional<CallbackIndex> client,
+                                                     std::int64_t size, std::uint32_t source,
+                                                     const NodePointer& node) {
+  Exchange::Request request;
+  request.packet = make_packet(source, size);
+  if (client) {
+    return [this, index = *client, request]() mutable {
+      renew(request.packet);
+      note(clients_.at(index)->send(request));
+    };
+  }
+  auto made = Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {});
+  if (!made) return tl::unexpected(made.error());
+  lone_clients_.emplace_back(std::move(*made));
+  return [this, lone = lone_clients_.back().get(), request]() mutable {
+    renew(request.packet);
+    note(lone->send(request));
+  };
+}
+
+Result<bool> Entities::is_connected() const {
+  const auto all = [](const auto& items, auto is_matched) -> Result<bool> {
+    for (const auto& item : items) {
+      const Result<bool> matched = is_matched(item);
+      if (!matched || !*matched) return matched;
+    }
+    return true;
+  };
+  const Result<bool> publishers =
+      all(publishers_, [](const ExpectedSubscriptions& expected) -> Result<bool> {
+        return expected.publisher->subscription_count().map(
+            [&](std::size_t count) { return count >= expected.count; });
+      });
+  if (!publishers || !*publishers) return publishers;
+  const Result<bool> subscriptions =
+      all(subscriptions_, [](const ExpectedPublishers& expected) -> Result<bool> {
+        return expected.subscription->publisher_count().map(
+            [&](std::size_t count) { return count >= expected.count; });
+      });
+  if (!subscriptions || !*subscriptions) return subscriptions;
+  const Result<bool> clients =
+      all(clients_, [](const auto& client) { return client.second->has_server(); });
+  if (!clients || !*clients) return clients;
+  return all(lone_clients_, [](const auto& client) { return client->has_server(); });
+}
+
+Result<void> Entities::start_timers() {
+  for (Timer* timer : timers_) {
+    if (const Result<void> started = timer->start(); !started) return started;
+  }
+  return {};
+}
+
+Result<void> Entities::stop_timers() {
+  for (Timer* timer : timers_) {
+    if (const Result<void> stopped = timer->stop(); !stopped) return stopped;
+  }
+  return {};
+}
+
+Result<void> Entities::first_error() const {
+  const std::lock_guard lock(error_mutex_);
+  return first_error_;
+}
+
+void Entities::note(const Result<void>& result) {
+  if (result) return;
+  const std::lock_guard lock(error_mutex_);
+  if (first_error_) first_error_ = result;
+}
+
+const std::string& Entities::trace_name(CallbackIndex index) const {
+  const model::Callback& callback = model_[index];
+  return callback.name.empty() ? callback.id : callback.name;
+}
+
+std::optional<CallbackIndex> Entities::source_of(const Packet& packet) const {
+  if (packet.source >= model_.callbacks.size()) return std::nullopt;
+  return CallbackIndex(packet.source);
+}
+
+}  // namespace takt::workload

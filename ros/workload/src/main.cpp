@@ -1,0 +1,215 @@
+// takt-workload: one process of a running timing model. People use `takt run`, which starts one of
+// these for each process of the model and speaks with it:
+//
+//   takt-workload plan MODEL [--executor KIND]          the plan, as JSON
+//   takt-workload run PROCESS MODEL [--executor KIND]   one of the plan's processes
+//
+// A running process writes one JSON object per line: {"event": "connected"} when it has found all
+// the others; then, each in answer to a line on its standard input, {"event": "started", …} to
+// "start",
+// {"event": "counts", …} to "counts", {"event": "stopped"} to "stop". "quit", the end of the input,
+// SIGINT or SIGTERM end it. Errors are one line on standard error and exit status 2.
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "takt/model/json.hpp"
+#include "takt/model/names.hpp"
+#include "takt/workload/plan.hpp"
+#include "takt/workload/plan_json.hpp"
+#include "takt/workload/process.hpp"
+
+namespace takt::workload {
+namespace {
+
+using nlohmann::json;
+
+void say(const json& line) {
+  fmt::print("{}\n", line.dump());
+  std::fflush(stdout);
+}
+
+Result<model::Model> read_model(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return error("{}: cannot be read; does it exist?", path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto parsed = model::parse(text, path);
+  if (!parsed) return tl::unexpected(parsed.error());
+  return std::move(parsed->model);
+}
+
+Result<void> replace_executors(model::Model& model, const std::string& name) {
+  const auto kind = model::from_string<model::ExecutorKind>(name);
+  if (!kind || *kind == model::ExecutorKind::event_source) {
+    return error("--executor {}: no such kind of executor; one of {}", name,
+                 model::all_names<model::ExecutorKind>());
+  }
+  for (model::Executor& executor : model.executors) {
+    if (executor.kind != model::ExecutorKind::event_source) executor.kind = *kind;
+  }
+  return {};
+}
+
+Result<void> check_executors(const model::Model& model) {
+  for (const model::Executor& executor : model.executors) {
+    if (executor.kind != model::ExecutorKind::single_threaded &&
+        executor.kind != model::ExecutorKind::event_source) {
+      return error(
+          "executor \"{}\": `takt run` has no {} executor; choose another with --executor "
+          "single_threaded",
+          executor.id, to_string(executor.kind));
+    }
+  }
+  return {};
+}
+
+/// Lines of standard input, and signals that ask for the end.
+class Commands {
+ public:
+  Commands() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    // Before any thread is made: they all inherit it.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
+  }
+
+  ~Commands() { close(signals_); }
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  /// The next command; "" if there is none for `milliseconds`, "quit" at the end of the input.
+  std::string next(int milliseconds) {
+    while (true) {
+      if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
+        std::string line = input_.substr(0, end);
+        input_.erase(0, end + 1);
+        return line;
+      }
+      std::array<pollfd, 2> sources{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                     {.fd = signals_, .events = POLLIN, .revents = 0}}};
+      if (poll(sources.data(), sources.size(), milliseconds) <= 0) return "";
+      if (sources[1].revents != 0) return "quit";
+      std::array<char, 256> buffer{};
+      const ssize_t got = read(STDIN_FILENO, buffer.data(), buffer.size());
+      if (got <= 0) return "quit";
+      input_.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  int signals_ = -1;
+  std::string input_;
+};
+
+json supplies_to_json(const std::vector<Process::Supply>& supplies) {
+  json result = json::array();
+  for (const Process::Supply& supply : supplies) {
+    result.push_back({{"id", supply.executor},
+                      {"refusal", supply.refusal.empty() ? json() : json(supply.refusal)}});
+  }
+  return result;
+}
+
+json counts_to_json(const std::vector<Process::Count>& counts) {
+  json result = json::array();
+  for (const auto& [callback, work] : counts) {
+    result.push_back({{"id", callback},
+                      {"count", work.instances},
+                      {"overruns", work.overruns},
+                      {"longest", work.longest.count()}});
+  }
+  return result;
+}
+
+Result<void> obey(Commands& commands, Process& process) {
+  constexpr int poll_milliseconds = 20;
+  bool connected = false;
+  while (true) {
+    if (Result<void> failure = process.failure(); !failure) return failure;
+    if (!connected) {
+      const Result<bool> found = process.is_connected();
+      if (!found) return tl::unexpected(found.error());
+      connected = *found;
+      if (connected) say({{"event", "connected"}});
+    }
+    const std::string command = commands.next(poll_milliseconds);
+    if (command == "start") {
+      const auto supplies = process.start();
+      if (!supplies) return tl::unexpected(supplies.error());
+      say({{"event", "started"}, {"executors", supplies_to_json(*supplies)}});
+    } else if (command == "counts") {
+      say({{"event", "counts"}, {"callbacks", counts_to_json(process.counts())}});
+    } else if (command == "stop") {
+      if (Result<void> stopped = process.stop(); !stopped) return stopped;
+      say({{"event", "stopped"}});
+    } else if (command == "quit") {
+      process.quit();
+      return process.failure();
+    } else if (!command.empty()) {
+      return error("unknown command \"{}\"; one of start, counts, stop, quit", command);
+    }
+  }
+}
+
+Result<void> run(const model::Model& model, const Plan& plan, const std::string& name) {
+  const PlannedProcess* planned = plan.process(name);
+  if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
+  Commands commands;
+  auto process = Process::create(model, plan, *planned);
+  if (!process) return tl::unexpected(process.error());
+  return obey(commands, **process);
+}
+
+constexpr const char* usage =
+    "usage: takt-workload plan MODEL [--executor KIND] | "
+    "takt-workload run PROCESS MODEL [--executor KIND]";
+
+Result<void> main(std::vector<std::string> arguments) {
+  std::string kind;
+  if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--executor") {
+    kind = arguments.back();
+    arguments.resize(arguments.size() - 2);
+  }
+  const bool plan_only = arguments.size() == 2 && arguments[0] == "plan";
+  if (!plan_only && !(arguments.size() == 3 && arguments[0] == "run")) return error("{}", usage);
+  auto model = read_model(arguments.back());
+  if (!model) return tl::unexpected(model.error());
+  if (!kind.empty()) {
+    if (Result<void> replaced = replace_executors(*model, kind); !replaced) return replaced;
+  }
+  const auto with_source = [&](const Error& failure) {
+    return error("{}: {}", arguments.back(), failure.message);
+  };
+  if (const Result<void> known = check_executors(*model); !known) return with_source(known.error());
+  const auto plan = make_plan(*model);
+  if (!plan) return with_source(plan.error());
+  if (!plan_only) return run(*model, *plan, arguments[1]);
+  fmt::print("{}\n", plan_to_json(*model, *plan));
+  return {};
+}
+
+}  // namespace
+}  // namespace takt::workload
+
+int main(int argc, char** argv) {
+  const takt::Result<void> result =
+      takt::workload::main(std::vector<std::string>(argv + 1, argv + argc));
+  if (result) return 0;
+  fmt::print(stderr, "takt-workload: {}\n", result.error().message);
+  return 2;
+}

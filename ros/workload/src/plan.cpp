@@ -1,0 +1,333 @@
+#include "takt/workload/plan.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "takt/model/names.hpp"
+#include "takt/model/order.hpp"
+#include "takt/workload/release_period.hpp"
+
+namespace takt::workload {
+namespace {
+
+using model::CallbackIndex;
+using model::CallbackKind;
+using model::Edge;
+
+/// Room for messages where the model sets no limit: more than ever wait in a system that is
+/// schedulable, little enough for the middleware to reserve.
+constexpr std::size_t unlimited_depth = 1000;
+
+std::string absolute(const std::string& name) { return name.starts_with('/') ? name : "/" + name; }
+
+/// A name of its own for what the model leaves unnamed.
+std::string name_for(const model::Callback& callback) {
+  std::string id = callback.id;
+  for (char& c : id) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return "/takt/callback_" + id;
+}
+
+class Planner {
+ public:
+  explicit Planner(const model::Model& model) : model_(model) {
+    for (const Edge& edge : model_.edges) {
+      incoming_[edge.to].push_back(&edge);
+      outgoing_[edge.from].push_back(&edge);
+    }
+    for (std::size_t i = 0; i < model_.joins.size(); ++i) joins_[model_.joins[i].callback] = i;
+  }
+
+  Result<Plan> plan() {
+    Plan plan;
+    const auto callbacks = callbacks_by_executor(model_);
+    for (std::size_t i = 0; i < model_.executors.size(); ++i) {
+      PlannedExecutor executor{.executor = model::ExecutorIndex(i), .callbacks = {}};
+      for (const CallbackIndex callback : callbacks[i]) {
+        auto planned = plan_callback(callback);
+        if (!planned) return tl::unexpected(planned.error());
+        executor.callbacks.push_back(std::move(*planned));
+      }
+      process_of(plan, executor.executor).executors.push_back(std::move(executor));
+    }
+    count_ends(plan);
+    return plan;
+  }
+
+ private:
+  [[nodiscard]] const std::string& process_name(model::ExecutorIndex index) const {
+    const model::Executor& executor = model_[index];
+    return executor.process ? *executor.process : executor.id;
+  }
+
+  PlannedProcess& process_of(Plan& plan, model::ExecutorIndex executor) const {
+    const std::string& name = process_name(executor);
+    auto found = std::ranges::find(plan.processes, name, &PlannedProcess::name);
+    if (found == plan.processes.end()) {
+      found = plan.processes.insert(found, PlannedProcess{.name = name, .executors = {}});
+    }
+    return *found;
+  }
+
+  [[nodiscard]] bool same_process(CallbackIndex a, CallbackIndex b) const {
+    return process_name(model_[a].executor) == process_name(model_[b].executor);
+  }
+
+  Result<PlannedCallback> plan_callback(CallbackIndex index) {
+    const model::Callback& callback = model_[index];
+    PlannedCallback planned{.callback = index,
+                            .kind = callback.kind,
+                            .node = callback.node.empty() ? "/takt" : absolute(callback.node),
+                            .names = {},
+                            .queue_depth = callback.queue_depth
+                                               ? static_cast<std::size_t>(*callback.queue_depth)
+                                               : unlimited_depth,
+                            .outputs = {},
+                            .response_size = 0,
+                            .join = {},
+                            .period = {}};
+    if (const auto join = joins_.find(index); join != joins_.end()) planned.join = join->second;
+    auto names = names_of(index);
+    if (!names) return tl::unexpected(names.error());
+    planned.names = std::move(*names);
+    planned.period = external_period(index);
+    auto outputs = outputs_of(index);
+    if (!outputs) return tl::unexpected(outputs.error());
+    planned.outputs = std::move(*outputs);
+    if (const auto edges = outgoing_.find(index); edges != outgoing_.end()) {
+      for (const Edge* edge : edges->second) {
+        if (model_[edge->to].kind != CallbackKind::client) continue;
+        planned.response_size = std::max(planned.response_size, edge->message_size);
+      }
+    }
+    return planned;
+  }
+
+  /// The period of activations that no callback of the model causes.
+  [[nodiscard]] std::optional<Duration> external_period(CallbackIndex index) const {
+    const model::Callback& callback = model_[index];
+    if (callback.kind == CallbackKind::service && first_client(index)) return std::nullopt;
+    if (callback.kind == CallbackKind::client) {
+      // Requests from outside come through the client that waits for their responses.
+      const std::optional<CallbackIndex> service = service_of_client(index);
+      const bool calls =
+          service && !incoming_.contains(*service) && first_client(*service) == index;
+      if (!calls || !model_[*service].activation) return std::nullopt;
+      return release_period(*model_[*service].activation);
+    }
+    const bool external = !receives_messages(callback.kind) || !incoming_.contains(index);
+    if (!external || !callback.activation) return std::nullopt;
+    return release_period(*callback.activation);
+  }
+
+  [[nodiscard]] std::optional<CallbackIndex> first_client(CallbackIndex service) const {
+    const auto edges = outgoing_.find(service);
+    if (edges == outgoing_.end()) return std::nullopt;
+    const auto found = std::ranges::find_if(edges->second, [&](const Edge* edge) {
+      return model_[edge->to].kind == CallbackKind::client;
+    });
+    if (found == edges->second.end()) return std::nullopt;
+    return (*found)->to;
+  }
+
+  /// Edges into other kinds carry data that is sampled and activates nothing.
+  static bool receives_messages(CallbackKind kind) {
+    return kind != CallbackKind::timer && kind != CallbackKind::event_source;
+  }
+
+  /// The topics of a subscription, or the name of a service or client.
+  Result<std::vector<std::string>> names_of(CallbackIndex index) const {
+    const model::Callback& callback = model_[index];
+    switch (callback.kind) {
+      case CallbackKind::timer:
+      case CallbackKind::event_source:
+      case CallbackKind::waitable:
+        return std::vector<std::string>{};
+      case CallbackKind::service:
+        return std::vector{service_name(callback)};
+      case CallbackKind::client: {
+        const std::optional<CallbackIndex> service = service_of_client(index);
+        if (!service) {
+          return error(
+              "client \"{}\": no edge leads to it from a service, so no response can activate it; "
+              "add the service and the edge",
+              callback.id);
+        }
+        return std::vector{service_name(model_[*service])};
+      }
+      case CallbackKind::subscription:
+        break;
+    }
+    std::set<std::string> topics;
+    if (const auto edges = incoming_.find(index); edges != incoming_.end()) {
+      for (const Edge* edge : edges->second) topics.insert(topic_of(*edge));
+    } else {
+      topics.insert(callback.topic ? absolute(*callback.topic) : name_for(callback));
+    }
+    if (topics.size() > 1 && !joins_.contains(index)) {
+      return error(
+          "subscription \"{}\": messages come to it on the topics {} and {}; give it one topic, or "
+          "a join",
+          callback.id, *topics.begin(), *topics.rbegin());
+    }
+    return std::vector(topics.begin(), topics.end());
+  }
+
+  [[nodiscard]] std::string topic_of(const Edge& edge) const {
+    if (edge.topic) return absolute(*edge.topic);
+    const model::Callback& to = model_[edge.to];
+    return to.topic ? absolute(*to.topic) : name_for(to);
+  }
+
+  [[nodiscard]] static std::string service_name(const model::Callback& service) {
+    return service.topic ? absolute(*service.topic) : name_for(service);
+  }
+
+  [[nodiscard]] std::optional<CallbackIndex> service_of_client(CallbackIndex client) const {
+    const auto edges = incoming_.find(client);
+    if (edges == incoming_.end()) return std::nullopt;
+    const auto found = std::ranges::find_if(edges->second, [&](const Edge* edge) {
+      return model_[edge->from].kind == CallbackKind::service;
+    });
+    if (found == edges->second.end()) return std::nullopt;
+    return (*found)->from;
+  }
+
+  Result<std::vector<Output>> outputs_of(CallbackIndex from) const {
+    std::vector<Output> outputs;
+    const auto edges = outgoing_.find(from);
+    if (edges == outgoing_.end()) return outputs;
+    for (const Edge* edge : edges->second) {
+      auto output = output_along(*edge);
+      if (!output) return tl::unexpected(output.error());
+      if (!*output) continue;
+      const auto same = std::ranges::find_if(outputs, [&](const Output& other) {
+        return other.kind == (*output)->kind && other.kind == Output::Kind::topic &&
+               other.name == (*output)->name;
+      });
+      if (same == outputs.end()) {
+        outputs.push_back(std::move(**output));
+        continue;
+      }
+      // One publication reaches every subscription of the topic.
+      if (same->triggered_by != (*output)->triggered_by) {
+        return error(
+            "callback \"{}\": its edges along {} have different triggered_by, but one publication "
+            "reaches all of them; give them different topics",
+            model_[from].id, same->name);
+      }
+      same->message_size = std::max(same->message_size, (*output)->message_size);
+    }
+    return outputs;
+  }
+
+  /// What an instance sends along an edge; none where nothing needs to be sent.
+  Result<std::optional<Output>> output_along(const Edge& edge) const {
+    const model::Callback& from = model_[edge.from];
+    const model::Callback& to = model_[edge.to];
+    Output output{.kind = Output::Kind::topic,
+                  .name = {},
+                  .client = {},
+                  .waitable = edge.to,
+                  .message_size = edge.message_size,
+                  .triggered_by = edge.triggered_by};
+    switch (to.kind) {
+      case CallbackKind::timer:
+      case CallbackKind::event_source:
+        return std::nullopt;
+      case CallbackKind::subscription:
+        output.name = topic_of(edge);
+        return output;
+      case CallbackKind::service:
+        output.kind = Output::Kind::service;
+        output.name = service_name(to);
+        output.client = client_for(edge);
+        return output;
+      case CallbackKind::client:
+        if (from.kind != CallbackKind::service) {
+          return error(
+              "client \"{}\": an edge leads to it from {} \"{}\", but clients are activated by "
+              "services alone",
+              to.id, model::to_string(from.kind), from.id);
+        }
+        return std::nullopt;  // the service's response, which it always sends
+      case CallbackKind::waitable:
+        break;
+    }
+    if (!same_process(edge.from, edge.to)) {
+      return error(
+          "waitable \"{}\": an edge leads to it from \"{}\", which is in another process; put "
+          "their executors into one process, or make it a subscription",
+          to.id, from.id);
+    }
+    output.kind = Output::Kind::waitable;
+    return output;
+  }
+
+  /// The client through which `request.from` calls the service: one that the service's response
+  /// activates, of the same node if there is one.
+  [[nodiscard]] std::optional<CallbackIndex> client_for(const Edge& request) const {
+    std::optional<CallbackIndex> result;
+    const auto responses = outgoing_.find(request.to);
+    if (responses == outgoing_.end()) return result;
+    for (const Edge* response : responses->second) {
+      const bool answers =
+          model_[response->to].kind == CallbackKind::client &&
+          same_process(request.from, response->to) &&
+          (!response->triggered_by || std::ranges::find(*response->triggered_by, request.from) !=
+                                          response->triggered_by->end());
+      if (!answers) continue;
+      if (model_[response->to].node == model_[request.from].node) return response->to;
+      if (!result) result = response->to;
+    }
+    return result;
+  }
+
+  static void count_ends(Plan& plan) {
+    std::map<std::string, TopicEnds> topics;
+    for (const PlannedProcess& process : plan.processes) {
+      for (const PlannedExecutor& executor : process.executors) {
+        for (const PlannedCallback& callback : executor.callbacks) {
+          for (const Output& output : callback.outputs) {
+            if (output.kind == Output::Kind::topic) ++topics[output.name].publishers;
+          }
+          if (callback.kind != CallbackKind::subscription) continue;
+          for (const std::string& name : callback.names) {
+            TopicEnds& topic = topics[name];
+            ++topic.subscriptions;
+            topic.queue_depth = std::max(topic.queue_depth, callback.queue_depth);
+            if (callback.period) ++topic.publishers;
+          }
+        }
+      }
+    }
+    for (auto& [name, topic] : topics) {
+      topic.name = name;
+      plan.topics.push_back(std::move(topic));
+    }
+  }
+
+  const model::Model& model_;
+  std::map<CallbackIndex, std::vector<const Edge*>> incoming_;
+  std::map<CallbackIndex, std::vector<const Edge*>> outgoing_;
+  std::map<CallbackIndex, std::size_t> joins_;
+};
+
+}  // namespace
+
+const PlannedProcess* Plan::process(const std::string& name) const {
+  const auto found = std::ranges::find(processes, name, &PlannedProcess::name);
+  return found == processes.end() ? nullptr : &*found;
+}
+
+const TopicEnds* Plan::topic(const std::string& name) const {
+  const auto found = std::ranges::find(topics, name, &TopicEnds::name);
+  return found == topics.end() ? nullptr : &*found;
+}
+
+Result<Plan> make_plan(const model::Model& model) { return Planner(model).plan(); }
+
+}  // namespace takt::workload

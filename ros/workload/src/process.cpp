@@ -1,0 +1,187 @@
+#include "takt/workload/process.hpp"
+
+#include <functional>
+#include <variant>
+
+#include "takt/executor/wait_set_executor.hpp"
+#include "takt/model/names.hpp"
+#include "takt/workload/entities.hpp"
+#include "takt/workload/gated_thread.hpp"
+#include "takt/workload/periodic_releases.hpp"
+
+namespace takt::workload {
+namespace {
+
+linux_os::ThreadScheduling scheduling_for(const model::Supply& supply) {
+  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
+    return linux_os::DeadlineScheduling{.runtime = reservation->budget,
+                                        .deadline = reservation->deadline,
+                                        .period = reservation->period};
+  }
+  return linux_os::OtherScheduling{};
+}
+
+ThreadSetup thread_setup(const model::Executor& executor) {
+  ThreadSetup setup{
+      .scheduling = scheduling_for(executor.supply),
+      .processor = {},
+      .announcement = executor::Announcement{.id = executor.id,
+                                             .kind = std::string(to_string(executor.kind)),
+                                             .timers = std::string(to_string(executor.timers)),
+                                             .threads = executor.threads}};
+  // The kernel serves a reservation on all processors of the machine or not at all.
+  if (executor.cpu && !std::holds_alternative<model::ReservationSupply>(executor.supply)) {
+    setup.processor = static_cast<int>(*executor.cpu);
+  }
+  return setup;
+}
+
+scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
+  return timers == model::TimerHandling::polled ? scheduling::TimerHandling::polled
+                                                : scheduling::TimerHandling::privileged;
+}
+
+}  // namespace
+
+class Process::Implementation {
+ public:
+  Implementation(const model::Model& model, const Plan& plan)
+      : model_(model), entities_(model, plan) {}
+
+  ~Implementation() { quit(); }
+
+  Result<void> create(const PlannedProcess& process) {
+    if (Result<void> started = entities_.init(); !started) return started;
+    for (const PlannedExecutor& planned : process.executors) {
+      const bool source = model_[planned.executor].kind == model::ExecutorKind::event_source;
+      if (Result<void> made = source ? make_event_source(planned) : make_executor(planned); !made) {
+        return made;
+      }
+    }
+    // Entities that activate others from outside come last: they are no part of the model.
+    for (const PlannedExecutor& planned : process.executors) {
+      for (const PlannedCallback& callback : planned.callbacks) {
+        auto activity = entities_.make_outside(callback);
+        if (!activity) return tl::unexpected(activity.error());
+        if (*activity) add_periodic(ThreadSetup{}, std::move(**activity));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<bool> is_connected() const { return entities_.is_connected(); }
+
+  Result<std::vector<Supply>> start() {
+    std::vector<Supply> supplies;
+    for (const Thread& thread : threads_) {
+      const Result<void> set_up = thread.gated->set_up();
+      if (!thread.executor.empty()) {
+        supplies.push_back({.executor = thread.executor,
+                            .refusal = set_up ? std::string{} : set_up.error().message});
+      }
+    }
+    if (const Result<void> started = entities_.start_timers(); !started) {
+      return tl::unexpected(started.error());
+    }
+    for (const Thread& thread : threads_) thread.gated->go();
+    return supplies;
+  }
+
+  Result<void> stop() {
+    for (const auto& releases : releases_) releases->stop();
+    return entities_.stop_timers();
+  }
+
+  void quit() {
+    for (const auto& releases : releases_) releases->stop();
+    for (const auto& executor : executors_) executor->cancel();
+    // Their threads end with them.
+    threads_.clear();
+  }
+
+  [[nodiscard]] Result<void> failure() const { return entities_.first_error(); }
+
+  [[nodiscard]] std::vector<Count> counts() const {
+    std::vector<Count> result;
+    for (const auto& [callback, work] : entities_.works()) {
+      result.push_back({.callback = model_[callback].id, .work = work->counts()});
+    }
+    return result;
+  }
+
+ private:
+  struct Thread {
+    /// The model's id; empty for threads that are no part of the model.
+    std::string executor;
+    std::unique_ptr<GatedThread> gated;
+  };
+
+  Result<void> make_executor(const PlannedExecutor& planned) {
+    const model::Executor& executor = model_[planned.executor];
+    auto executables = entities_.make(planned);
+    if (!executables) return tl::unexpected(executables.error());
+    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(*executables),
+                                                  timer_handling(executor.timers));
+    if (!made) return tl::unexpected(made.error());
+    executors_.push_back(std::move(*made));
+    threads_.push_back({.executor = executor.id,
+                        .gated = std::make_unique<GatedThread>(
+                            thread_setup(executor), [this, spinning = executors_.back().get()] {
+                              entities_.note(spinning->spin());
+                            })});
+    return {};
+  }
+
+  Result<void> make_event_source(const PlannedExecutor& planned) {
+    for (const PlannedCallback& callback : planned.callbacks) {
+      auto activity = entities_.make_event_source(callback);
+      if (!activity) return tl::unexpected(activity.error());
+      add_periodic(thread_setup(model_[planned.executor]), std::move(*activity),
+                   model_[planned.executor].id);
+    }
+    return {};
+  }
+
+  void add_periodic(ThreadSetup setup, PeriodicActivity activity, std::string executor = {}) {
+    releases_.push_back(
+        std::make_unique<PeriodicReleases>(activity.period, std::move(activity.release)));
+    threads_.push_back(
+        {.executor = std::move(executor),
+         .gated = std::make_unique<GatedThread>(
+             std::move(setup), [running = releases_.back().get()] { running->run(); })});
+  }
+
+  const model::Model& model_;
+  Entities entities_;
+  std::vector<std::unique_ptr<executor::WaitSetExecutor>> executors_;
+  std::vector<std::unique_ptr<PeriodicReleases>> releases_;
+  std::vector<Thread> threads_;
+};
+
+Process::Process(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+
+Process::~Process() = default;
+
+Result<std::unique_ptr<Process>> Process::create(const model::Model& model, const Plan& plan,
+                                                 const PlannedProcess& process) {
+  auto implementation = std::make_unique<Implementation>(model, plan);
+  if (const Result<void> created = implementation->create(process); !created) {
+    return tl::unexpected(created.error());
+  }
+  return std::unique_ptr<Process>(new Process(std::move(implementation)));
+}
+
+Result<bool> Process::is_connected() const { return implementation_->is_connected(); }
+
+Result<std::vector<Process::Supply>> Process::start() { return implementation_->start(); }
+
+Result<void> Process::stop() { return implementation_->stop(); }
+
+void Process::quit() { implementation_->quit(); }
+
+Result<void> Process::failure() const { return implementation_->failure(); }
+
+std::vector<Process::Count> Process::counts() const { return implementation_->counts(); }
+
+}  // namespace takt::workload
