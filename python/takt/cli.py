@@ -105,8 +105,8 @@ def _run(arguments: list[str]) -> int:
     try:
         with commands.make_context("takt", arguments) as context:
             commands.invoke(context)
-    except typer.Exit as exit:
-        return exit.exit_code
+    except typer.Exit as request:
+        return request.exit_code
     return 0
 
 

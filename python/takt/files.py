@@ -23,7 +23,7 @@ def read_document(path: str) -> str:
         if path == STANDARD_STREAM:
             data = sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
         else:
-            with open(path, "rb") as file:
+            with Path(path).open("rb") as file:
                 data = file.read(LARGEST_DOCUMENT + 1)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
@@ -59,7 +59,7 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         os.close(handle)
         yield temporary
-        with open(temporary, "rb") as written:
+        with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)

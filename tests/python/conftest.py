@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from takt import documents
 from takt.documents import Bounds, Measurement, Model
 

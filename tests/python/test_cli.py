@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-import takt as package
 import typer
+
+import takt as package
 from conftest import Takt
 from takt import cli
 from takt.errors import UserError

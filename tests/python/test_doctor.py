@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from conftest import Takt
 from takt import doctor
 from takt.doctor import machine, privileges, ros, scheduling, tracing

@@ -6,9 +6,10 @@ import contextlib
 import json
 
 import pytest
-from conftest import changed, raw
 from hypothesis import given
 from hypothesis import strategies as st
+
+from conftest import changed, raw
 from takt import documents
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
@@ -57,8 +58,8 @@ JSON = st.recursive(
 
 @given(st.sampled_from(list(documents.KINDS)), st.sampled_from(list(raw("measurement"))), JSON)
 def test_any_json_is_read_or_refused_as_a_users_mistake(
-    format: str, field: str, value: object
+    kind: str, field: str, value: object
 ) -> None:
-    document = {"version": 1, field: value, "format": format}
+    document = {"version": 1, field: value, "format": kind}
     with contextlib.suppress(UserError):
         documents.parse_any(json.dumps(document), "x")

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from takt import files
 from takt.errors import UserError
 

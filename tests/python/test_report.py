@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, Json, Takt, bounds, changed, measurement, model, raw
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from conftest import FIXTURES, Json, Takt, bounds, changed, measurement, model, raw
 from takt import report
 from takt.errors import UserError
 from takt.formatting import printable

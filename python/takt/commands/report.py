@@ -91,7 +91,7 @@ def _is_document(path: str) -> bool:
         return False
     if path.endswith(".json"):
         return True
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return file.read(64).lstrip()[:1] == b"{"
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 
@@ -45,7 +46,7 @@ def output_of(*command: str, seconds: float = 20) -> str | None:
 def first_line(path: str) -> str | None:
     """The first line of a file of /proc or /sys, or None if it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
             return file.readline().strip()
     except OSError:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+from plotly.offline import get_plotlyjs
 
 import takt
 from takt import assumptions, verdict
@@ -36,12 +36,11 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         charts[f"chain{i}"] = figures.latency(judged.measured, limit, judged.chain.goal)
         distributions.append(_panel(i, judged.chain.id, judged.measured))
     if measurement is not None:
-        for name, chart in (
-            ("callbacks", figures.callbacks(model, bounds, measurement)),
-            ("timeline", figures.timeline(model, measurement)),
-        ):
-            if chart is not None:
-                charts[name] = chart
+        whole = {
+            "callbacks": figures.callbacks(model, bounds, measurement),
+            "timeline": figures.timeline(model, measurement),
+        }
+        charts |= {name: chart for name, chart in whole.items() if chart is not None}
 
     drawing = graph.draw(model)
     data = {
@@ -64,7 +63,7 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         title=model.name or "Timing report",
         content_security_policy=_content_security_policy(plotly, script),
         style=Markup(_asset("report.css")),
-        sections=[(id, name) for id, name, shown in sections if shown],
+        sections=[(anchor, name) for anchor, name, shown in sections if shown],
         provenance=_provenance(bounds, measurement),
         tiles=list(page.tiles(verdicts, model, measurement)),
         notices=list(page.notices(verdicts, findings, bounds, model, measurement)),
@@ -145,4 +144,4 @@ def _template() -> jinja2.Template:
 
 
 def _asset(name: str) -> str:
-    return resources.files(__name__).joinpath("assets", name).read_text(encoding="utf-8")
+    return (resources.files(__name__) / "assets" / name).read_text(encoding="utf-8")

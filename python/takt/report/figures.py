@@ -54,8 +54,12 @@ def latency(measured: MeasuredChain, bound: int | None, goal: int | None) -> Fig
             "yaxis": {"title": {"text": "% of messages"}, "rangemode": "tozero", "nticks": 4},
             "shapes": [
                 {
-                    **{"type": "line", "yref": "paper", "y0": 0, "y1": 1},
-                    **{"x0": value / MILLISECOND, "x1": value / MILLISECOND},
+                    "type": "line",
+                    "yref": "paper",
+                    "y0": 0,
+                    "y1": 1,
+                    "x0": value / MILLISECOND,
+                    "x1": value / MILLISECOND,
                     "line": {"color": colour, "width": 1.5, "dash": dash},
                 }
                 for _, value, colour, dash in present
@@ -63,8 +67,12 @@ def latency(measured: MeasuredChain, bound: int | None, goal: int | None) -> Fig
             # Each label has a height of its own: lines close together stay readable.
             "annotations": [
                 {
-                    **{"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 14 * row},
-                    **{"x": value / MILLISECOND, "showarrow": False},
+                    "yref": "paper",
+                    "y": 1,
+                    "yanchor": "bottom",
+                    "yshift": 14 * row,
+                    "x": value / MILLISECOND,
+                    "showarrow": False,
                     "xanchor": "right" if value / MILLISECOND > 0.5 * right else "left",
                     "text": f"{name} {duration(value)}",
                     "font": {"color": colour, "size": 11},
@@ -116,8 +124,11 @@ def callbacks(model: Model, bounds: Bounds, measurement: Measurement) -> Figure 
                 "rangemode": "tozero",
             },
             "xaxis2": {
-                **{"title": {"text": "response time, ms (log)"}, "domain": [0.53, 1]},
-                **{"type": "log", "dtick": 1, "showgrid": True},
+                "title": {"text": "response time, ms (log)"},
+                "domain": [0.53, 1],
+                "type": "log",
+                "dtick": 1,
+                "showgrid": True,
             },
             "yaxis": _rows_axis(rows),
             "showlegend": False,
