@@ -12,7 +12,7 @@
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
-#include "trigger_cycle.hpp"
+#include "takt/model/trigger_order.hpp"
 
 namespace takt::model {
 
@@ -152,7 +152,7 @@ class Validator {
     if (auto fault = check_each(model_.chains, &Validator::check_chain); !fault.empty()) {
       return fault;
     }
-    if (const auto cycle = find_trigger_cycle(model_); !cycle.empty()) {
+    if (const auto cycle = trigger_order(model_).cycle; !cycle.empty()) {
       return fmt::format(
           "edges: cyclic trigger relation {}: one activation would cause "
           "activations without end; break it with triggered_by on one of the edges",

@@ -6,9 +6,12 @@
 
 namespace takt::model {
 
-/// Whether the callback is activated by messages: it has incoming edges that trigger it and no
-/// activation of its own. An edge into any other callback carries data that is sampled, e.g. by a
-/// timer, and triggers nothing.
+/// Whether messages to the callback trigger nothing but wait until its own clock or device
+/// activates it: an edge into such a callback carries data that is sampled.
+[[nodiscard]] bool samples_messages(const Callback& callback);
+
+/// Whether the callback's activations follow from its incoming edges: it is activated by messages
+/// and no activation of its own is given.
 [[nodiscard]] bool is_message_driven(const Callback& callback);
 
 /// The callbacks of every executor, most urgent first, in the order of the default executor

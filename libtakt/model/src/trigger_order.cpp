@@ -1,4 +1,4 @@
-#include "trigger_cycle.hpp"
+#include "takt/model/trigger_order.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -52,14 +52,15 @@ class EdgeDependencies {
     }
   }
 
-  /// Depth-first search with a stack of its own: chains of edges may be as long as the document.
-  [[nodiscard]] std::string find_cycle() const {
+  /// Depth-first search: an edge is finished after all that it leads to.
+  [[nodiscard]] TriggerOrder order() const {
     enum class State : char { unseen, open, done };
     std::vector<State> state(successors_.size(), State::unseen);
     struct Visit {
       std::size_t node;
       std::size_t next;
     };
+    TriggerOrder order;
     for (std::size_t start = 0; start < successors_.size(); ++start) {
       if (state[start] != State::unseen) continue;
       std::vector<Visit> path{{start, 0}};
@@ -68,6 +69,7 @@ class EdgeDependencies {
         auto& [current, next] = path.back();
         if (next == successors_[current].size()) {
           state[current] = State::done;
+          if (activates(current)) order.edges.push_back(current);
           path.pop_back();
           continue;
         }
@@ -76,7 +78,8 @@ class EdgeDependencies {
           std::vector<std::size_t> cycle;
           auto from = std::ranges::find(path, successor, &Visit::node);
           for (; from != path.end(); ++from) cycle.push_back(from->node);
-          return describe(cycle);
+          order.cycle = describe(cycle);
+          return order;
         }
         if (state[successor] == State::unseen) {
           state[successor] = State::open;
@@ -84,7 +87,8 @@ class EdgeDependencies {
         }
       }
     }
-    return {};
+    std::ranges::reverse(order.edges);
+    return order;
   }
 
  private:
@@ -93,6 +97,10 @@ class EdgeDependencies {
   };
   [[nodiscard]] Node node(CallbackIndex callback) const {
     return {model_.edges.size() + callback.value()};
+  }
+
+  [[nodiscard]] bool activates(std::size_t node) const {
+    return node < model_.edges.size() && is_message_driven(model_[model_.edges[node].to]);
   }
 
   [[nodiscard]] std::string describe(const std::vector<std::size_t>& cycle) const {
@@ -116,6 +124,6 @@ class EdgeDependencies {
 
 }  // namespace
 
-std::string find_trigger_cycle(const Model& model) { return EdgeDependencies(model).find_cycle(); }
+TriggerOrder trigger_order(const Model& model) { return EdgeDependencies(model).order(); }
 
 }  // namespace takt::model

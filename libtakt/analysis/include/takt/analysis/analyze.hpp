@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "takt/analysis/bounds.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// How callbacks of the default single-threaded executor are bounded.
+enum class Method {
+  round_robin,  ///< ros-llama Theorem 2
+  busy_window,  ///< ros-llama Theorem 3
+  combined,     ///< the lesser of both for every callback and chain (S-3.5)
+};
+
+[[nodiscard]] std::string_view to_string(Method method);
+[[nodiscard]] std::optional<Method> method_from_string(std::string_view name);
+/// "round_robin, busy_window, combined"
+[[nodiscard]] std::string all_method_names();
+
+struct Options {
+  Method method = Method::combined;
+  /// Bounds longer than this are not searched for: a callback that has none below it is reported as
+  /// without bound. At most curves::longest_time.
+  Duration horizon = std::chrono::seconds{100};
+};
+
+/// Bounds the response time of every callback and chain of a valid model (see model::validate).
+///
+/// Compositional performance analysis (ros-llama S-3.1): bounds of callbacks determine how bunched
+/// the activations of their successors can be, and those the bounds; the least fixed point is found
+/// from below. A callback without bound leaves its successors without bound, but not the whole
+/// system.
+[[nodiscard]] Bounds analyze(const model::Model& model, const Options& options = {});
+
+}  // namespace takt::analysis

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// A bound on the response time of a callback: from activation to completion of any instance.
+struct CallbackBound {
+  std::string id;
+  /// None: there is no bound, and `reason` says why.
+  std::optional<Duration> bound;
+  /// The analysis that gave the bound.
+  std::string by;
+  std::string reason;
+};
+
+/// Consecutive callbacks of a chain on one executor.
+struct Segment {
+  std::string executor;
+  std::vector<std::string> callbacks;
+  /// From the activation of the first to the completion of the last callback.
+  std::optional<Duration> bound;
+  std::string by;
+  /// Longest time of the message from the previous segment to this one.
+  Duration delay{};
+  /// Longest time that a message waits for a timer that samples it; 0 if it activates the segment.
+  Duration sampling{};
+};
+
+struct ChainBound {
+  std::string id;
+  /// From the activation of the first callback to the completion of the last: the sum of all
+  /// segments with their delays and samplings.
+  std::optional<Duration> bound;
+  std::string reason;
+  std::optional<Duration> goal;
+  std::vector<Segment> segments;
+
+  /// None: there is no goal.
+  [[nodiscard]] std::optional<bool> met() const {
+    if (!goal) return std::nullopt;
+    return bound && *bound <= *goal;
+  }
+};
+
+/// What analyze() finds, in the order of the model.
+struct Bounds {
+  std::string analysis;
+  std::string model;
+  /// Every callback has a bound.
+  bool converged = false;
+  /// Wall-clock time of the analysis.
+  double seconds = 0;
+  Duration horizon{};
+  std::vector<CallbackBound> callbacks;
+  std::vector<ChainBound> chains;
+
+  /// The `takt/bounds` version 1 document.
+  [[nodiscard]] std::string to_json() const;
+};
+
+}  // namespace takt::analysis

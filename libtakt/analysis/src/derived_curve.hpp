@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "takt/curves/activation_curve.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+struct JoinCurve;
+
+/// Where activations come from: a curve of the model, or a join of derived curves. Exactly one of
+/// the two is set.
+struct Source {
+  const curves::ActivationCurve* curve = nullptr;
+  const JoinCurve* join = nullptr;
+};
+
+/// The activation curve of a callback as the analysis derives it. Propagation (ros-llama Def. 1, 2)
+/// only ever shifts curves and adds them up, so every derived curve is a sum of shifted sources,
+///   η(Δ) = Σ multiplicity · source(Δ + shift)   for Δ > 0,
+/// kept as a flat array in which equal terms are merged. That makes evaluation and step enumeration
+/// loops over a few numbers.
+class DerivedCurve {
+ public:
+  struct Term {
+    const Source* source;
+    Duration shift;
+    std::int64_t multiplicity;
+    bool operator==(const Term&) const = default;
+  };
+
+  void clear() {
+    terms_.clear();
+    unbounded_ = false;
+    revision_ = 0;
+  }
+  void add(const Source& source) { terms_.push_back({&source, Duration{0}, 1}); }
+  /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
+  void add(const DerivedCurve& other, Duration shift);
+  /// Merges equal terms; call once all are added. A curve of more than `most_terms` is replaced by
+  /// a simpler one above it.
+  void finish();
+
+  /// Whether nothing limits the activations.
+  [[nodiscard]] bool unbounded() const { return unbounded_; }
+  /// Whether there are no activations at all.
+  [[nodiscard]] bool empty() const { return terms_.empty() && !unbounded_; }
+  [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
+  /// Equal, and not changed through the joins that it refers to since the other was finished.
+  [[nodiscard]] bool operator==(const DerivedCurve&) const = default;
+
+  /// η(window); unbounded_count if there is no limit.
+  [[nodiscard]] std::int64_t count(Duration window) const;
+  /// The least window longer than `window` at which η may step up.
+  [[nodiscard]] Duration next_step(Duration window) const;
+
+  static constexpr std::size_t most_terms = 1024;
+
+ private:
+  void merge_terms();
+
+  std::vector<Term> terms_;
+  bool unbounded_ = false;
+  /// Sum of the revisions of the joins among the sources.
+  std::uint64_t revision_ = 0;
+};
+
+/// The activations of a callback that joins messages of several inputs (one operand each).
+struct JoinCurve {
+  enum class Kind {
+    /// Activation n needs the n-th message of every input. Let i be the input that completes the
+    /// first activation of a window: its message falls into the window, and so do all its later
+    /// ones up to that of the last activation, since they are in order and no later than the
+    /// activations they belong to. So the window has no more activations than messages of i: η is
+    /// at most the largest operand.
+    all,
+    /// Between two activations every input has sent anew. So m activations take m messages of the
+    /// input that completes the first one, and m - 1 of every other: η is at most the largest
+    /// operand and at most one more than the least.
+    newest,
+    /// All operands are bounds of the same activations: η is at most the least.
+    least,
+  };
+  Kind kind = Kind::all;
+  std::vector<DerivedCurve> operands;
+  /// Joins on the longest path below this one, with itself.
+  int depth = 1;
+  /// Counts the changes of the operands.
+  std::uint64_t revision = 0;
+
+  [[nodiscard]] std::int64_t count(Duration window) const;
+  [[nodiscard]] Duration next_step(Duration window) const;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,210 @@
+#include "propagation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+/// Joins below joins beyond this depth are bounded more simply: evaluation follows every path.
+constexpr int deepest_join = 6;
+
+/// Whether a <= b everywhere, seen from their terms alone.
+bool dominated(const DerivedCurve& a, const DerivedCurve& b) {
+  if (b.unbounded()) return true;
+  if (a.unbounded()) return false;
+  return std::ranges::all_of(a.terms(), [&](const DerivedCurve::Term& term) {
+    return std::ranges::any_of(b.terms(), [&](const DerivedCurve::Term& other) {
+      return other.source == term.source && other.shift >= term.shift &&
+             other.multiplicity >= term.multiplicity &&
+             std::ranges::count(a.terms(), term.source, &DerivedCurve::Term::source) == 1;
+    });
+  });
+}
+
+/// The operand that all others are dominated by, if there is one.
+const DerivedCurve* largest(const std::vector<DerivedCurve>& operands) {
+  for (const DerivedCurve& candidate : operands) {
+    if (std::ranges::all_of(
+            operands, [&](const DerivedCurve& other) { return dominated(other, candidate); })) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
+int join_depth(const std::vector<DerivedCurve>& operands) {
+  int deepest = 0;
+  for (const DerivedCurve& operand : operands) {
+    for (const auto& term : operand.terms()) {
+      if (term.source->join != nullptr) deepest = std::max(deepest, term.source->join->depth);
+    }
+  }
+  return deepest + 1;
+}
+
+void set_operands(JoinCurve& join, std::vector<DerivedCurve> operands) {
+  if (join.operands == operands) return;
+  join.operands = std::move(operands);
+  join.depth = join_depth(join.operands);
+  ++join.revision;
+}
+
+}  // namespace
+
+Curves::Family Curves::make_family() const {
+  Family family;
+  family.edges.resize(system_.edges.size());
+  family.activations.resize(system_.tasks.size());
+  family.joins.resize(system_.joins.size());
+  family.join_sources.resize(system_.joins.size());
+  family.partial_joins.resize(system_.partial_joins);
+  family.partial_sources.resize(system_.partial_joins);
+  return family;
+}
+
+Curves::Curves(const System& system)
+    : system_(system), given_(system.tasks.size()), ordinary_(make_family()), busy_(make_family()) {
+  for (std::size_t c = 0; c < given_.size(); ++c) {
+    if (system.tasks[c].given) given_[c].curve = &*system.tasks[c].given;
+  }
+  for (Family* family : {&ordinary_, &busy_}) {
+    for (std::size_t j = 0; j < family->joins.size(); ++j) {
+      family->joins[j].kind = system.joins[j].kind == model::JoinKind::and_
+                                  ? JoinCurve::Kind::all
+                                  : JoinCurve::Kind::newest;
+      family->join_sources[j].join = &family->joins[j];
+    }
+    for (std::size_t j = 0; j < family->partial_joins.size(); ++j) {
+      family->partial_joins[j].kind = JoinCurve::Kind::least;
+      family->partial_sources[j].join = &family->partial_joins[j];
+    }
+  }
+}
+
+bool Curves::propagate(ExecutorIndex executor, const std::vector<Duration>& response) {
+  bool changed = false;
+  for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
+    switch (kind) {
+      case PropagationStep::Kind::activations:
+        sum_activations(CallbackIndex{index}, ordinary_, false);
+        sum_activations(CallbackIndex{index}, busy_, true);
+        break;
+      case PropagationStep::Kind::join:
+        build_join(index, ordinary_, false);
+        build_join(index, busy_, true);
+        break;
+      case PropagationStep::Kind::edge: {
+        const TriggerEdge& edge = system_.edges[index];
+        // Def. 1: Δ + R - ε + δ. A message is sent at most R - ε after the activation began to
+        // wait, that is, while the instance still runs.
+        const Duration jitter = response[edge.from.value()] == curves::unbounded_time
+                                    ? curves::unbounded_time
+                                    : response[edge.from.value()] - epsilon;
+        std::swap(scratch_, ordinary_.edges[index]);
+        pass_on(edge, ordinary_, false, curves::saturating_add(jitter, edge.delay),
+                ordinary_.edges[index]);
+        if (system_[edge.to].executor != executor) {
+          changed = changed || !(scratch_ == ordinary_.edges[index]);
+        }
+        // Lemma 18: within a busy window, activations from the same executor carry no jitter.
+        if (edge.local) pass_on(edge, busy_, true, Duration{0}, busy_.edges[index]);
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) {
+  const Task& task = system_[callback];
+  DerivedCurve& sum = family.activations[callback.value()];
+  sum.clear();
+  if (task.given) {
+    sum.add(given_[callback.value()]);
+    return;
+  }
+  if (task.join) {
+    add_join(sum, family.joins[*task.join], family.join_sources[*task.join], Duration{0});
+  }
+  for (const std::size_t e : task.incoming) {
+    if (task.join && std::ranges::binary_search(system_.joins[*task.join].edges, e)) continue;
+    sum.add(edge_curve(e, family, busy), Duration{0});
+  }
+  sum.finish();
+}
+
+void Curves::build_join(std::size_t index, Family& family, bool busy) {
+  const JoinInputs& inputs = system_.joins[index];
+  std::vector<DerivedCurve> operands(inputs.inputs.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (const std::size_t e : inputs.inputs[i]) {
+      operands[i].add(edge_curve(e, family, busy), Duration{0});
+    }
+    operands[i].finish();
+  }
+  set_operands(family.joins[index], std::move(operands));
+}
+
+void Curves::add_join(DerivedCurve& curve, const JoinCurve& join, const Source& source,
+                      Duration shift) {
+  const DerivedCurve* only = join.kind == JoinCurve::Kind::least ? nullptr : largest(join.operands);
+  if (only != nullptr && (join.kind == JoinCurve::Kind::all || join.operands.size() == 1)) {
+    curve.add(*only, shift);
+  } else if (join.depth <= deepest_join) {
+    DerivedCurve reference;
+    reference.add(source);
+    curve.add(reference, shift);
+  } else {
+    // Simpler and above: the operand that bounds the others, or all together; any one of `least`.
+    if (only != nullptr) {
+      curve.add(*only, shift);
+    } else if (join.kind == JoinCurve::Kind::least) {
+      curve.add(join.operands.front(), shift);
+    } else {
+      for (const DerivedCurve& operand : join.operands) curve.add(operand, shift);
+    }
+  }
+}
+
+void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
+                     DerivedCurve& curve) {
+  curve.clear();
+  const Task& sender = system_[edge.from];
+  if (!edge.triggers) {
+    curve.add(family.activations[edge.from.value()], shift);
+    curve.finish();
+    return;
+  }
+  const std::vector<std::size_t> none;
+  const auto& joined = sender.join ? system_.joins[*sender.join].edges : none;
+  bool by_join = false;
+  DerivedCurve inputs;
+  for (const std::size_t in : *edge.triggers) {
+    if (std::ranges::binary_search(joined, in)) {
+      by_join = true;
+      inputs.add(edge_curve(in, family, busy), Duration{0});
+    } else {
+      curve.add(edge_curve(in, family, busy), shift);
+    }
+  }
+  if (by_join && edge.partial_join) {
+    // Only activations that one of these inputs completes: no more than they send, and no more than
+    // the join has.
+    inputs.finish();
+    JoinCurve& partial = family.partial_joins[*edge.partial_join];
+    DerivedCurve whole;
+    add_join(whole, family.joins[*sender.join], family.join_sources[*sender.join], Duration{0});
+    whole.finish();
+    set_operands(partial, {std::move(inputs), std::move(whole)});
+    add_join(curve, partial, family.partial_sources[*edge.partial_join], shift);
+  } else if (by_join) {
+    add_join(curve, family.joins[*sender.join], family.join_sources[*sender.join], shift);
+  }
+  curve.finish();
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,57 @@
+#include "reasons.hpp"
+
+#include <fmt/format.h>
+
+#include "takt/curves/saturating.hpp"
+#include "takt/model/names.hpp"
+#include "utilisation.hpp"
+
+namespace takt::analysis {
+
+using curves::unbounded_time;
+
+namespace {
+
+/// The sender whose missing bound leaves the callback's activations without bound.
+std::string unbounded_sender(const model::Model& model, const System& system,
+                             const FixedPoint& solution, CallbackIndex callback) {
+  for (const std::size_t e : system[callback].incoming) {
+    if (solution.curves().edge(e).unbounded()) return model[system.edges[e].from].id;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string why_unbounded(const model::Model& model, const System& system,
+                          const FixedPoint& solution, CallbackIndex callback) {
+  const ExecutorIndex index = system[callback].executor;
+  const LocalExecutor& executor = system.executors[index.value()];
+  const std::string& id = model[index].id;
+  if (!is_supported(executor.kind)) {
+    return fmt::format("there is no analysis for {} executors yet, and \"{}\" is one",
+                       model::to_string(executor.kind), id);
+  }
+  const Curves& curves = solution.curves();
+  if (curves.activations(callback).unbounded()) {
+    return fmt::format("it is activated by \"{}\", which has no bound",
+                       unbounded_sender(model, system, solution, callback));
+  }
+  if (const auto use = utilisation(executor, system, curves); use.overloaded) {
+    return fmt::format("executor \"{}\" needs {:.2f} of a processor, its supply gives {:.2f}", id,
+                       use.demand, use.supply);
+  }
+  for (const CallbackIndex other : executor.callbacks) {
+    if (curves.activations(other).unbounded()) {
+      return fmt::format(
+          "nothing limits how often \"{}\" runs on its executor \"{}\": that is "
+          "activated by \"{}\", which has no bound",
+          model[other].id, id, unbounded_sender(model, system, solution, other));
+    }
+  }
+  return fmt::format(
+      "executor \"{}\" yields no bound below the analysis horizon of {} ms", id,
+      std::chrono::duration_cast<std::chrono::milliseconds>(solution.horizon()).count());
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,212 @@
+#include "system.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "takt/curves/saturating.hpp"
+#include "takt/model/order.hpp"
+#include "takt/model/trigger_order.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+curves::SupplyBound supply_of(const model::Supply& supply) {
+  const auto* reservation = std::get_if<model::ReservationSupply>(&supply);
+  if (reservation == nullptr) return curves::SupplyBound::dedicated();
+  return curves::SupplyBound::reservation(reservation->budget, reservation->period,
+                                          reservation->deadline);
+}
+
+curves::ActivationCurve curve_of(const model::Activation& activation) {
+  using curves::ActivationCurve;
+  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
+    return ActivationCurve::periodic(periodic->period, periodic->jitter);
+  }
+  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&activation)) {
+    return ActivationCurve::periodic(sporadic->min_separation, sporadic->jitter);
+  }
+  return ActivationCurve::min_distance(std::get<model::MinDistanceActivation>(activation).values);
+}
+
+bool is_polled(const model::Callback& callback, const model::Executor& executor) {
+  if (callback.kind == model::CallbackKind::event_source) return false;
+  return callback.kind != model::CallbackKind::timer ||
+         executor.timers == model::TimerHandling::polled;
+}
+
+/// Executors in reverse order of completion of a depth-first search along `successors`.
+std::vector<ExecutorIndex> upstream_first(const std::vector<LocalExecutor>& executors) {
+  std::vector<bool> seen(executors.size(), false);
+  std::vector<ExecutorIndex> order;
+  struct Visit {
+    std::size_t executor;
+    std::size_t next;
+  };
+  for (std::size_t start = 0; start < executors.size(); ++start) {
+    if (seen[start]) continue;
+    std::vector<Visit> path{{start, 0}};
+    seen[start] = true;
+    while (!path.empty()) {
+      auto& [current, next] = path.back();
+      const auto& successors = executors[current].successors;
+      if (next == successors.size()) {
+        order.emplace_back(current);
+        path.pop_back();
+        continue;
+      }
+      const std::size_t successor = successors[next++].value();
+      if (!seen[successor]) {
+        seen[successor] = true;
+        path.push_back({successor, 0});
+      }
+    }
+  }
+  std::ranges::reverse(order);
+  return order;
+}
+
+}  // namespace
+
+Cost::Cost(const std::vector<Duration>& execution_time, const std::vector<Duration>& overhead)
+    : execution_(execution_time) {
+  if (!overhead.empty()) overhead_.emplace(overhead);
+}
+
+Duration Cost::operator()(std::int64_t n) const {
+  const Duration cost = execution_(n);
+  return overhead_ ? curves::saturating_add(cost, (*overhead_)(n)) : cost;
+}
+
+System::System(const model::Model& model) : executors(model.executors.size()) {
+  const auto callbacks = model::callbacks_by_executor(model);
+  tasks.reserve(model.callbacks.size());
+  for (const model::Callback& callback : model.callbacks) {
+    const model::Executor& executor = model[callback.executor];
+    tasks.push_back(Task{.executor = callback.executor,
+                         .cost = Cost(callback.execution_time, executor.overhead),
+                         .polled = is_polled(callback, executor),
+                         .rank = 0,
+                         .given = std::nullopt,
+                         .incoming = {},
+                         .join = std::nullopt});
+    if (callback.activation) tasks.back().given = curve_of(*callback.activation);
+  }
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    executors[e].kind = model.executors[e].kind;
+    executors[e].supply = supply_of(model.executors[e].supply);
+    executors[e].callbacks = callbacks[e];
+    for (std::size_t r = 0; r < callbacks[e].size(); ++r) tasks[callbacks[e][r].value()].rank = r;
+  }
+  add_edges(model);
+  add_joins(model);
+  add_triggers(model);
+  add_propagation();
+  order = upstream_first(executors);
+}
+
+void System::add_edges(const model::Model& model) {
+  const auto trigger_order = model::trigger_order(model);
+  edge_of_model_.resize(model.edges.size());
+  for (const std::size_t e : trigger_order.edges) {
+    const model::Edge& edge = model.edges[e];
+    edge_of_model_[e] = edges.size();
+    tasks[edge.to.value()].incoming.push_back(edges.size());
+    edges.push_back({.from = edge.from,
+                     .to = edge.to,
+                     .delay = edge.delay,
+                     .local = (*this)[edge.from].executor == (*this)[edge.to].executor &&
+                              edge.delay == Duration{0},
+                     .triggers = std::nullopt,
+                     .partial_join = std::nullopt});
+  }
+}
+
+void System::add_joins(const model::Model& model) {
+  for (const model::Join& join : model.joins) {
+    Task& task = tasks[join.callback.value()];
+    if (task.given) continue;
+    task.join = joins.size();
+    JoinInputs& inputs = joins.emplace_back();
+    inputs.kind = join.kind;
+    for (const CallbackIndex input : join.inputs) {
+      auto& from_input = inputs.inputs.emplace_back();
+      for (const std::size_t e : task.incoming) {
+        if (edges[e].from == input) from_input.push_back(e);
+      }
+      inputs.edges.insert(inputs.edges.end(), from_input.begin(), from_input.end());
+    }
+    std::ranges::sort(inputs.edges);
+  }
+}
+
+void System::add_triggers(const model::Model& model) {
+  for (std::size_t e = 0; e < model.edges.size(); ++e) {
+    const model::Edge& edge = model.edges[e];
+    const Task& sender = (*this)[edge.from];
+    if (!edge.triggered_by || sender.given || !model::is_message_driven(model[edge.to])) continue;
+    TriggerEdge& compiled = edges[edge_of_model_[e]];
+    const std::set<CallbackIndex> named(edge.triggered_by->begin(), edge.triggered_by->end());
+    auto& triggers = compiled.triggers.emplace();
+    for (const std::size_t in : sender.incoming) {
+      if (named.contains(edges[in].from)) triggers.push_back(in);
+    }
+    if (!sender.join) continue;
+    const auto& joined = joins[*sender.join].edges;
+    const auto used = std::ranges::count_if(
+        triggers, [&](std::size_t in) { return std::ranges::binary_search(joined, in); });
+    if (used > 0 && static_cast<std::size_t>(used) < joined.size()) {
+      compiled.partial_join = partial_joins++;
+    }
+  }
+}
+
+void System::add_propagation() {
+  using Kind = PropagationStep::Kind;
+  std::vector<bool> joined(joins.size(), false);
+  std::vector<bool> summed(tasks.size(), false);
+  const auto steps = [&](CallbackIndex callback) -> auto& {
+    return executors[(*this)[callback].executor.value()].propagation;
+  };
+  const auto need_join = [&](CallbackIndex callback) {
+    const auto join = (*this)[callback].join;
+    if (!join || joined[*join]) return;
+    joined[*join] = true;
+    steps(callback).push_back({Kind::join, *join});
+  };
+  const auto need_activations = [&](CallbackIndex callback) {
+    if (summed[callback.value()]) return;
+    summed[callback.value()] = true;
+    need_join(callback);
+    steps(callback).push_back({Kind::activations, callback.value()});
+  };
+  std::vector<std::set<ExecutorIndex>> successors(executors.size());
+  // Edges are in trigger order: those that an edge needs come before it, and so do all edges into
+  // its sender if it needs the sum of them.
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const TriggerEdge& edge = edges[e];
+    if (edge.triggers) {
+      const auto join = (*this)[edge.from].join;
+      if (join && std::ranges::any_of(*edge.triggers, [&](std::size_t in) {
+            return std::ranges::binary_search(joins[*join].edges, in);
+          })) {
+        need_join(edge.from);
+      }
+    } else {
+      need_activations(edge.from);
+    }
+    steps(edge.from).push_back({Kind::edge, e});
+    const ExecutorIndex from = (*this)[edge.from].executor;
+    const ExecutorIndex to = (*this)[edge.to].executor;
+    if (from != to) successors[from.value()].insert(to);
+  }
+  for (std::size_t c = 0; c < tasks.size(); ++c) need_activations(CallbackIndex{c});
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    executors[e].successors.assign(successors[e].begin(), successors[e].end());
+  }
+}
+
+}  // namespace takt::analysis

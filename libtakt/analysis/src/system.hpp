@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "derived_curve.hpp"
+#include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/supply_bound.hpp"
+#include "takt/model/model.hpp"
+
+namespace takt::analysis {
+
+using model::CallbackIndex;
+using model::ExecutorIndex;
+
+/// The cost of n consecutive instances of a callback with the overhead of its executor
+/// (ros-llama Lemma 1): ET(n) + OT(n).
+class Cost {
+ public:
+  Cost(const std::vector<Duration>& execution_time, const std::vector<Duration>& overhead);
+  [[nodiscard]] Duration operator()(std::int64_t n) const;
+
+  [[nodiscard]] const curves::ExecutionTimeCurve& execution_time() const { return execution_; }
+  [[nodiscard]] const std::optional<curves::ExecutionTimeCurve>& overhead() const {
+    return overhead_;
+  }
+
+ private:
+  curves::ExecutionTimeCurve execution_;
+  std::optional<curves::ExecutionTimeCurve> overhead_;
+};
+
+/// A callback as the analyses see it.
+struct Task {
+  ExecutorIndex executor;
+  Cost cost;
+  /// Sampled at polling points; others are privileged.
+  bool polled = true;
+  /// Position in its executor, 0 most urgent.
+  std::size_t rank = 0;
+  /// The curve given by the model; none: derived from the incoming edges.
+  std::optional<curves::ActivationCurve> given;
+  /// Edges that activate it, if derived; indices into System::edges.
+  std::vector<std::size_t> incoming;
+  /// The join of some of the incoming edges; index into System::joins.
+  std::optional<std::size_t> join;
+};
+
+/// An edge that activates a message-driven callback.
+struct TriggerEdge {
+  CallbackIndex from;
+  CallbackIndex to;
+  Duration delay{};
+  /// On one executor and without delay: the receiver is pending as soon as the sender publishes.
+  bool local = false;
+  /// Incoming edges of `from` whose activations make it publish here; none: any activation.
+  std::optional<std::vector<std::size_t>> triggers;
+  /// `triggers` holds some inputs of a join of `from`: index into System::partial_joins.
+  std::optional<std::size_t> partial_join;
+};
+
+struct JoinInputs {
+  model::JoinKind kind = model::JoinKind::and_;
+  /// The edges of each input.
+  std::vector<std::vector<std::size_t>> inputs;
+  /// All of them.
+  std::vector<std::size_t> edges;
+};
+
+/// One step of the propagation of curves through an executor (see propagation.hpp).
+struct PropagationStep {
+  enum class Kind { activations, join, edge };
+  Kind kind;
+  /// Of a callback, into System::joins, or into System::edges.
+  std::size_t index;
+};
+
+struct LocalExecutor {
+  model::ExecutorKind kind = model::ExecutorKind::single_threaded;
+  curves::SupplyBound supply = curves::SupplyBound::dedicated();
+  /// Most urgent first.
+  std::vector<CallbackIndex> callbacks;
+  /// How to get from the curves of the edges that enter to those of the edges that leave, each step
+  /// after those that it needs.
+  std::vector<PropagationStep> propagation;
+  /// Executors with callbacks that these edges activate, without itself.
+  std::vector<ExecutorIndex> successors;
+};
+
+/// A model, compiled: everything that stays the same while the bounds are searched for.
+struct System {
+  explicit System(const model::Model& model);
+
+  [[nodiscard]] const Task& operator[](CallbackIndex index) const { return tasks[index.value()]; }
+
+  std::vector<Task> tasks;
+  std::vector<TriggerEdge> edges;
+  std::vector<JoinInputs> joins;
+  std::size_t partial_joins = 0;
+  std::vector<LocalExecutor> executors;
+  /// Executors such that, but for cycles, each comes after those that activate it.
+  std::vector<ExecutorIndex> order;
+
+ private:
+  void add_edges(const model::Model& model);
+  void add_joins(const model::Model& model);
+  void add_triggers(const model::Model& model);
+  void add_propagation();
+
+  std::vector<std::size_t> edge_of_model_;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "propagation.hpp"
+#include "system.hpp"
+
+namespace takt::analysis {
+
+/// The long-run need for processor time of an executor's callbacks beside what is supplied, both as
+/// shares of a processor.
+struct Utilisation {
+  double demand = 0;
+  double supply = 0;
+  /// Decided in integers: the demand is certainly not below the supply, so busy windows never end
+  /// (η(Δ) is never below its long-run rate, nor ET(n) below n times its cheapest stretch).
+  bool overloaded = false;
+};
+
+/// Leaves out callbacks whose activations have no bound.
+[[nodiscard]] Utilisation utilisation(const LocalExecutor& executor, const System& system,
+                                      const Curves& curves);
+
+}  // namespace takt::analysis
