@@ -7,11 +7,12 @@
 namespace takt::workload {
 namespace {
 
-/// What tracepoints and clock reads around an instance take of its processor time.
-constexpr Duration around = std::chrono::microseconds(5);
+/// What tracepoints, clock reads and the odd interrupt around an instance take of its processor
+/// time.
+constexpr Duration around = std::chrono::microseconds(20);
 
-/// Processor time set aside for each message sent, before the remaining work.
-constexpr Duration send_allowance = std::chrono::microseconds(100);
+/// Processor time set aside for sending as long as it is not known what that takes.
+constexpr Duration first_sending = std::chrono::microseconds(500);
 
 }  // namespace
 
@@ -23,11 +24,14 @@ void Work::run(std::optional<model::CallbackIndex> source) {
   if (join_ && source && !join_->arrive(*source)) return;
   const Duration start = linux_os::thread_cpu_time();
   const Duration cost = costs_.next();
-  const Duration end = start + std::max(cost - around, Duration{0});
-  const Duration sending =
-      std::min(send_allowance * static_cast<Duration::rep>(sends_.size()), (end - start) / 2);
-  burner_.burn_until(end - sending);
+  const Duration end = start + cost - std::min(around, cost / 2);
+  // Messages leave late, as the worst case has it, but early enough to end in time.
+  const Duration reserve = longest_sending_ ? *longest_sending_ * 3 / 2 : first_sending;
+  burner_.burn_until(end - std::min(reserve, (end - start) / 2));
+  const Duration before_sending = linux_os::thread_cpu_time();
   for (const Send& send : sends_) send(source);
+  const Duration sending = linux_os::thread_cpu_time() - before_sending;
+  longest_sending_ = std::max(longest_sending_.value_or(Duration{0}), sending);
   burner_.burn_until(end);
 
   const Duration taken = linux_os::thread_cpu_time() - start;

@@ -45,6 +45,8 @@ class Work {
   CostSequence costs_;
   std::optional<JoinState> join_;
   std::vector<Send> sends_;
+  /// Processor time that sending has taken at most.
+  std::optional<Duration> longest_sending_;
   std::atomic<std::uint64_t> instances_ = 0;
   std::atomic<std::uint64_t> overruns_ = 0;
   std::atomic<Duration::rep> longest_ = 0;

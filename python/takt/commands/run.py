@@ -1,0 +1,138 @@
+"""takt run: a timing model as real ROS 2 nodes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console, runner
+from takt.formatting import duration as readable
+from takt.formatting import grouped
+from takt.tables import cell
+
+EXAMPLES = """
+takt run models/autoware_reference_system.json                 until Ctrl-C
+takt run models/pipeline.json --duration 10 --json
+takt record --duration 10 -- takt run models/pipeline.json     recorded
+"""
+
+
+def run(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The timing model to execute.")],
+    duration: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Execute a model as real ROS 2 nodes.
+
+    Starts one process for each executor, or for each group of executors that the model puts into
+    one process. Their nodes send each other real messages over the loopback interface, and their
+    callbacks take the processor time that the model gives them. Executors whose supply is a
+    reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
+    """
+    plan = runner.plan(model, executor)
+    conditions = plan.conditions()
+    for condition in conditions:
+        console.say(f"takt: warning: {condition}; bounds are conditional in this run")
+    with _display(len(plan.processes), duration) as watch:
+        result = runner.run(model, plan, executor, duration, watch)
+    if json:
+        console.print_json(_document(model, plan, result, conditions))
+        return
+    output = console.output()
+    output.print(_executors(plan, result))
+    output.print()
+    output.print(_callbacks(plan, result))
+
+
+@contextmanager
+def _display(processes: int, duration: float | None) -> Iterator[runner.Watch]:
+    """Says what is going on; on a terminal with a line that moves."""
+    until = f"for {duration:g} s" if duration is not None else "until Ctrl-C"
+    what = f"Running {processes} process{'es' if processes > 1 else ''} {until}"
+    if not sys.stderr.isatty():
+        console.say(what)
+        yield lambda seconds, callbacks: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as line:
+        yield lambda seconds, callbacks: line.update(
+            f"{what}: {seconds:.0f} s, {grouped(callbacks)} callbacks"
+        )
+
+
+def _document(
+    model: str, plan: runner.Plan, result: runner.Result, conditions: list[str]
+) -> dict[str, Any]:
+    return {
+        "format": "takt/run",
+        "version": 1,
+        "model": model,
+        "seconds": round(result.seconds, 3),
+        "conditions": conditions,
+        "executors": [
+            {
+                "id": executor["id"],
+                "process": process["name"],
+                "supply": executor["supply"],
+                "refusal": result.refusals.get(executor["id"]),
+            }
+            for process in plan.processes
+            for executor in process["executors"]
+        ],
+        "callbacks": result.counts,
+    }
+
+
+def _executors(plan: runner.Plan, result: runner.Result) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("Executor", "Process", "Supply", "Granted"):
+        table.add_column(column)
+    for process in plan.processes:
+        for executor in process["executors"]:
+            refusal = result.refusals.get(executor["id"])
+            supply = executor["supply"]
+            if supply["kind"] == "reservation":
+                asked = f"{readable(supply['budget'])} every {readable(supply['period'])}"
+                granted = f"[yellow]no[/]: {cell(refusal)}" if refusal else "[green]yes[/]"
+            else:
+                asked = "a whole processor"
+                granted = f"[yellow]no[/]: {cell(refusal)}" if refusal else "best effort"
+            table.add_row(
+                cell(executor["name"] or executor["id"]), cell(process["name"]), asked, granted
+            )
+    return table
+
+
+def _callbacks(plan: runner.Plan, result: runner.Result) -> Table:
+    counts = {count["id"]: count for count in result.counts}
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Callback")
+    table.add_column("Executor")
+    for column in ("Instances", "ET(1)", "Longest", "Overruns"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for process in plan.processes:
+        for executor in process["executors"]:
+            for callback in executor["callbacks"]:
+                count = counts.get(callback["id"], {"count": 0, "longest": None, "overruns": 0})
+                table.add_row(
+                    cell(callback["name"] or callback["id"]),
+                    cell(executor["name"] or executor["id"]),
+                    grouped(count["count"]),
+                    readable(callback["execution_time"]),
+                    readable(count["longest"]) if count["count"] else "",
+                    f"[yellow]{count['overruns']}[/]" if count["overruns"] else "",
+                )
+    return table

@@ -1,0 +1,275 @@
+"""Runs a timing model: starts its processes, lets them find each other, and ends them together.
+
+Each process is a `takt-workload` (ros/workload), with which this speaks in lines: a command on its
+standard input, one JSON object on its standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import takt_native
+from takt import loopback
+from takt.errors import UserError
+
+Json = dict[str, Any]
+Watch = Callable[[float, int], None]
+"""Told now and then of the seconds passed and the callbacks that ran."""
+
+PATIENCE = 30.0  # seconds for all processes to find each other, or to answer
+TICK = 0.5  # seconds between two looks at the counts
+DRAIN = 0.2  # seconds in which what was activated before the end still runs
+COMPLAINT = "takt-workload: "
+
+
+@dataclass
+class Plan:
+    """The processes of a model, and whether this machine can give them what they ask for."""
+
+    processes: list[Json]
+    reservations: Json | None
+    """None: the model has none."""
+
+    def conditions(self) -> list[str]:
+        """Why the bounds of the model may not hold in this run."""
+        if self.reservations is None:
+            return []
+        found = [self.reservations["privilege"], self.reservations["admission"]]
+        gfb = self.reservations["gfb"]
+        if not gfb["holds"]:
+            found.append(
+                f"the reservations ask for {gfb['total']:.3f} processors together, but on "
+                f"{self.reservations['processors']} processors global SCHED_DEADLINE is only sure "
+                f"to serve {gfb['limit']:.3f} (GFB test); lower the budgets"
+            )
+        return [text for text in found if text]
+
+
+@dataclass
+class Result:
+    """What became of a run."""
+
+    seconds: float
+    refusals: dict[str, str | None]
+    """For each executor, why it did not get its supply; None: it did."""
+    counts: list[Json]
+    """For each callback `id`, `count`, `overruns` and `longest` (ns)."""
+
+
+@dataclass
+class _Process:
+    name: str
+    popen: subprocess.Popen[bytes]
+    unread: dict[IO[bytes], bytes] = field(default_factory=dict)
+    answers: list[Json] = field(default_factory=list)
+    complaint: str = ""
+
+
+def program() -> Path:
+    """`takt-workload`, which is built beside the extension. UserError without it."""
+    path = Path(takt_native.__file__).resolve().parent.parent / "bin" / "takt-workload"
+    if not path.exists():
+        raise UserError(f"{path}: not built, as ROS 2 was missing; run 'make' with ROS 2 present")
+    return path
+
+
+def plan(model: str, executor: str | None = None) -> Plan:
+    """How `model` (a path) will run, its executors replaced by `executor` if given. UserError if it
+    cannot.
+    """
+    command = [str(program()), "plan", model, *_options(executor)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise UserError(
+            _complaint(done.stderr) or f"{model}: planning ended with {done.returncode}"
+        )
+    document = json.loads(done.stdout)
+    return Plan(document["processes"], document.get("reservations"))
+
+
+def run(
+    model: str, planned: Plan, executor: str | None, duration: float | None, watch: Watch
+) -> Result:
+    """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
+    at any time. UserError if a process fails.
+    """
+    with _Processes(model, planned, executor) as processes, _wake_on_signals() as signals:
+        processes.listen(signals)
+        if processes.expect("connected", "to find each other") is None:
+            return Result(0.0, {}, [])
+        started = processes.ask("start", "started")
+        refusals = {
+            entry["id"]: entry["refusal"] for answer in started for entry in answer["executors"]
+        }
+        begin = time.monotonic()
+        while not processes.interrupted:
+            passed = time.monotonic() - begin
+            if duration is not None and passed >= duration:
+                break
+            processes.wait(min(TICK, duration - passed) if duration is not None else TICK)
+            if not processes.interrupted:
+                watch(time.monotonic() - begin, sum(c["count"] for c in processes.counts()))
+        seconds = time.monotonic() - begin
+        processes.ask("stop", "stopped")
+        time.sleep(DRAIN)
+        return Result(seconds, refusals, processes.counts())
+
+
+class _Processes:
+    """All processes of a run. On leaving they have ended: told to, then asked, then killed."""
+
+    def __init__(self, model: str, planned: Plan, executor: str | None) -> None:
+        self.interrupted = False
+        self._selector = selectors.DefaultSelector()
+        self._processes: list[_Process] = []
+        self._start = [str(program()), "run"], [model, *_options(executor)]
+        self._names = [process["name"] for process in planned.processes]
+
+    def __enter__(self) -> _Processes:
+        before, after = self._start
+        for name in self._names:
+            popen = subprocess.Popen(
+                [*before, name, *after],
+                env=loopback.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # The terminal's Ctrl-C comes to us alone, who end all of them together.
+                start_new_session=True,
+            )
+            process = _Process(name, popen)
+            self._processes.append(process)
+            for stream in (popen.stdout, popen.stderr):
+                assert stream is not None
+                os.set_blocking(stream.fileno(), False)
+                process.unread[stream] = b""
+                self._selector.register(stream, selectors.EVENT_READ, process)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            assert process.popen.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.popen.stdin.close()
+        for process in self._processes:
+            for end in (process.popen.terminate, process.popen.kill):
+                try:
+                    process.popen.wait(PATIENCE / 6)
+                    break
+                except subprocess.TimeoutExpired:
+                    end()
+            process.popen.wait()
+        self._selector.close()
+
+    def listen(self, signals: int) -> None:
+        """Takes a readable `signals` as the wish to end."""
+        self._selector.register(signals, selectors.EVENT_READ, None)
+
+    def ask(self, command: str, event: str) -> list[Json]:
+        """The answers of all processes to a command."""
+        for process in self._processes:
+            assert process.popen.stdin is not None
+            try:
+                process.popen.stdin.write(f"{command}\n".encode())
+                process.popen.stdin.flush()
+            except BrokenPipeError:
+                self._fail(process)
+        answers = self.expect(event, f"to answer {command!r}", interruptible=False)
+        assert answers is not None
+        return answers
+
+    def expect(self, event: str, purpose: str, *, interruptible: bool = True) -> list[Json] | None:
+        """The next line of all processes, which must be of that kind. None if interrupted."""
+        deadline = time.monotonic() + PATIENCE
+        while not all(process.answers for process in self._processes):
+            if interruptible and self.interrupted:
+                return None
+            left = deadline - time.monotonic()
+            if left <= 0:
+                silent = ", ".join(p.name for p in self._processes if not p.answers)
+                raise UserError(
+                    f"processes took longer than {PATIENCE:.0f} s {purpose}: {silent}; "
+                    "is the loopback interface up ('ip link show lo')?"
+                )
+            self.wait(left, for_answers=True)
+        answers = [process.answers.pop(0) for process in self._processes]
+        assert all(answer["event"] == event for answer in answers), answers
+        return answers
+
+    def counts(self) -> list[Json]:
+        answers = self.ask("counts", "counts")
+        return [count for answer in answers for count in answer["callbacks"]]
+
+    def wait(self, seconds: float, *, for_answers: bool = False) -> None:
+        """Until the time has passed, a signal comes, or, if wanted, a process says something."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            ready = self._selector.select(left)
+            for key, _ in ready:
+                if key.data is None:
+                    self.interrupted = True
+                    self._selector.unregister(key.fileobj)
+                    return
+                self._read(key.data, key.fileobj)  # type: ignore[arg-type]
+            if ready and for_answers:
+                return
+
+    def _read(self, process: _Process, stream: IO[bytes]) -> None:
+        data = stream.read()
+        if not data:
+            self._selector.unregister(stream)
+            if stream is process.popen.stdout:
+                self._fail(process)
+            return
+        *lines, process.unread[stream] = (process.unread[stream] + data).split(b"\n")
+        if stream is process.popen.stdout:
+            process.answers += [json.loads(line) for line in lines]
+        elif lines:
+            process.complaint = _complaint(b"\n".join(lines)) or process.complaint
+
+    def _fail(self, process: _Process) -> None:
+        """A process ended that should not have."""
+        status = process.popen.wait()
+        assert process.popen.stderr is not None
+        rest = process.popen.stderr.read() or b""
+        complaint = _complaint(process.unread[process.popen.stderr] + rest) or process.complaint
+        raise UserError(f"process {process.name}: {complaint or f'ended with status {status}'}")
+
+
+def _options(executor: str | None) -> list[str]:
+    return ["--executor", executor] if executor else []
+
+
+def _complaint(stderr: bytes) -> str:
+    """What the program said last to a person; libraries below it may have said more."""
+    lines = stderr.decode(errors="replace").splitlines()
+    said = [line.removeprefix(COMPLAINT) for line in lines if line.startswith(COMPLAINT)]
+    return said[-1] if said else ""
+
+
+@contextlib.contextmanager
+def _wake_on_signals() -> Iterator[int]:
+    """Turns SIGINT and SIGTERM into bytes of a pipe, whose reading end it yields."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    former_descriptor = signal.set_wakeup_fd(write)
+    former = {number: signal.signal(number, lambda *_: None) for number in wanted}
+    try:
+        yield read
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(former_descriptor)
+        os.close(read)
+        os.close(write)
