@@ -15,7 +15,7 @@ loopback := eval "$$(python -m takt.loopback)"
 sources = git ls-files -z --cached --others --exclude-standard
 
 build: setup build/release/build.ninja  ## set up and build (the default)
-	@$(environment); cmake --build --preset release -- --quiet
+	@$(environment); cmake --build --preset release
 
 setup:  ## system packages, Python environment, ROS 2
 	@setup/setup.sh
@@ -23,7 +23,7 @@ setup:  ## system packages, Python environment, ROS 2
 # A new toolchain file means another compiler or ROS 2: nothing found before is valid then.
 build/%/build.ninja: build/setup/toolchain.cmake CMakePresets.json
 	@rm -rf build/$*/CMakeCache.txt build/$*/CMakeFiles
-	@$(environment); cmake --preset $* -Wno-dev
+	@$(environment); cmake --preset $* -Wno-dev --log-level=NOTICE
 
 # Written by setup/, which leaves it alone if it would not change.
 build/setup/toolchain.cmake: setup ;
@@ -40,7 +40,7 @@ demo: build  ## record, model, bound and report the Autoware reference system
 	@./takt demo
 
 bench: setup build/benchmark/build.ninja  ## all benchmarks
-	@$(environment); cmake --build --preset benchmark -- --quiet; \
+	@$(environment); cmake --build --preset benchmark; \
 	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done
 
 lint: build  ## layout and static checks of all sources
@@ -57,10 +57,10 @@ format:  ## lay out all sources
 	ruff check --fix; ruff format
 
 asan tsan: %: setup build/%/build.ninja  ## C++ tests with a sanitizer (asan: addresses, undefined behaviour; tsan: threads)
-	@$(environment); cmake --build --preset $@ -- --quiet; ctest --preset $@ --progress
+	@$(environment); cmake --build --preset $@; ctest --preset $@ --progress
 
 fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
-	@$(environment); cmake --build --preset fuzz -- --quiet; \
+	@$(environment); cmake --build --preset fuzz; \
 	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
 	  mkdir -p "$$program.corpus"; \
 	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 "$$program.corpus"; \
