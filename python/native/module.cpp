@@ -5,12 +5,20 @@
 namespace takt::native {
 
 // Each is in the file of its name.
+void bind_analysis(nanobind::module_& module);
+void bind_analysis(nanobind::module_& module);
 void bind_capture(nanobind::module_& module);
+void bind_model(nanobind::module_& module);
+void bind_model(nanobind::module_& module);
 
 }  // namespace takt::native
 
 NB_MODULE(takt_native, module) {
   module.doc() = "Takt's C++ library: documents in, documents out.";
   nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);
+  takt::native::bind_analysis(module);
+  takt::native::bind_analysis(module);
   takt::native::bind_capture(module);
+  takt::native::bind_model(module);
+  takt::native::bind_model(module);
 }
