@@ -118,7 +118,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "takt"
-        _complain(f"{error.format_message().rstrip('.')}; see '{command} --help'")
+        # Typer passes on how its validation library calls a wrong value.
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        _complain(f"{message}; see '{command} --help'")
         return BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":
         _complain("the C++ library takt_native is not built; run 'make' in the project's root")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
-from takt import console
+from takt import __version__, console
 
 Json = dict[str, Any]
 
@@ -33,7 +36,15 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
 
 def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
     """Response-time bounds of a model (`takt/bounds`). Raises takt_native.InputError."""
-    return _document(takt_native.analyze(model_text, source, analysis))
+    document = _document(takt_native.analyze(model_text, source, analysis))
+    digest = hashlib.sha256(model_text.encode()).hexdigest()
+    document["provenance"] |= {
+        "takt": __version__,
+        "host": platform.node(),
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "inputs": [{"path": source, "sha256": digest}],
+    }
+    return document
 
 
 def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
