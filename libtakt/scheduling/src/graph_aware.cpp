@@ -15,7 +15,8 @@ GraphAwarePolicy GraphAwarePolicy::fixed_priority(
     std::span<const std::optional<std::int64_t>> priorities, std::size_t capacity) {
   std::vector<std::optional<Urgency>> roots;
   for (const auto& priority : priorities) {
-    roots.push_back(priority ? std::optional(-*priority) : std::nullopt);
+    // The complement reverses the order as the negative would, and never overflows.
+    roots.push_back(priority ? std::optional(~*priority) : std::nullopt);
   }
   return {std::move(roots), false, capacity};
 }

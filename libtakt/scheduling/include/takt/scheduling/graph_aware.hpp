@@ -36,7 +36,7 @@ class GraphAwarePolicy final : public Policy {
   [[nodiscard]] std::optional<CallbackIndex> next() override;
 
  private:
-  /// The smaller, the more urgent: a deadline, or a priority's negative.
+  /// The smaller, the more urgent: a deadline, or a priority's complement.
   using Urgency = std::int64_t;
 
   struct Key {

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::simulation {
+
+/// How long instances run, within the execution-time curve of their callback.
+enum class ExecutionModel {
+  /// As long as the curve allows after the instances before.
+  worst_case,
+  /// Uniformly between a share of ET(1) and ET(1), and never above what the curve allows.
+  random,
+};
+
+/// When callbacks with an activation of their own are activated, within their activation curve.
+enum class ReleaseModel {
+  /// All begin together, each as densely as its curve allows.
+  synchronous,
+  /// Random phases, jitters and, where only a least distance is known, distances.
+  random,
+};
+
+/// What becomes of a timer's expiry while an earlier one has not been served.
+enum class MissedPeriods {
+  /// It is released as well (events executors: a thread of its own releases timers).
+  kept,
+  /// It is skipped, on the grid of the period (rcl's timers, called by a waiting executor).
+  skipped,
+  /// It takes the place of the earlier one (the reading of DAC 2022, edf-executor 1.3).
+  replacing,
+};
+
+/// Deadlines of the `edf` executor.
+enum class EdfDeadlines {
+  /// Per chain instance, one instance in progress (edf-executor 3), its deadline its own …
+  per_instance,
+  /// … or fixed when the previous instance completed.
+  frozen_at_completion,
+  /// Per instance of any callback of any graph, counted from the release of what triggered it.
+  inherited,
+  /// Per instance of any callback, counted from its own activation.
+  per_callback,
+};
+
+/// What orders the roots of the `graph_aware` executor.
+enum class RootOrder { priority, rate_monotonic, edf };
+
+/// When a callback's messages leave.
+enum class Publication { at_end, at_start };
+
+/// Where within its periods a reservation of an executor that is alone on its processor is served.
+enum class ReservationModel {
+  /// As the constant-bandwidth server of SCHED_DEADLINE does on an idle processor.
+  constant_bandwidth,
+  /// As late as it may be: the first budget is gone when the simulation begins, all others end with
+  /// their deadline. This is what the supply bound function assumes.
+  latest,
+  /// Anywhere before the deadline.
+  random,
+};
+
+enum class ThreadPolicy { deadline, fifo, other };
+
+/// How an executor's threads are scheduled on shared cores.
+struct ThreadOptions {
+  /// None: deadline for a reservation, other for the rest.
+  std::optional<ThreadPolicy> policy;
+  /// Of fifo; larger is more urgent.
+  std::int64_t priority = 1;
+  /// None: as the model says.
+  std::optional<std::int64_t> cpu;
+};
+
+/// A slot of a table-driven executor, [start, end) within its cycle.
+struct SlotOptions {
+  Duration start{};
+  Duration end{};
+  std::string callback;
+};
+
+struct TableOptions {
+  Duration cycle{};
+  std::vector<SlotOptions> slots;
+};
+
+struct Options {
+  Duration duration = std::chrono::seconds{10};
+  std::uint64_t seed = 0;
+  /// Instead of the kind of every executor but event sources.
+  std::optional<model::ExecutorKind> executor;
+  ExecutionModel execution = ExecutionModel::worst_case;
+  /// Of random execution times: the least, as a share of ET(1), 0 to 1.
+  double shortest = 0.5;
+  ReleaseModel releases = ReleaseModel::synchronous;
+  /// None: skipped by executors that wait (single_threaded, multi_threaded), kept by others.
+  std::optional<MissedPeriods> missed_periods;
+  /// None: per_instance if the executor's chains allow it, else inherited.
+  std::optional<EdfDeadlines> edf_deadlines;
+  /// None: priority if a root has one, else edf if a root has a deadline, else rate_monotonic.
+  std::optional<RootOrder> root_order;
+  Publication publication = Publication::at_end;
+  ReservationModel reservation = ReservationModel::constant_bandwidth;
+  /// Cores that all threads share; none: every thread has a processor of its own.
+  std::optional<std::int64_t> cores;
+
+  // By callback id: first activation; instants of all activations (nothing is skipped);
+  // execution times, repeated from the first when they are used up.
+  std::map<std::string, Duration> offsets;
+  std::map<std::string, std::vector<Duration>> release_times;
+  std::map<std::string, std::vector<Duration>> execution_times;
+  // By executor id.
+  std::map<std::string, ThreadOptions> threads;
+  std::map<std::string, TableOptions> tables;
+
+  /// Instances and polling points that are listed one by one at most; the first ones.
+  std::size_t timeline = 0;
+};
+
+/// Options from a JSON object with the names above; times in nanoseconds. `source` names the
+/// document in messages, which name the field.
+[[nodiscard]] Result<Options> parse_options(std::string_view json, std::string_view source);
+
+}  // namespace takt::simulation

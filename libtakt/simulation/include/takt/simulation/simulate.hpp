@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/model/model.hpp"
+#include "takt/simulation/distribution.hpp"
+#include "takt/simulation/options.hpp"
+
+/// A discrete-event simulation of a timing model in exact integers: executors, driven by the very
+/// policies that run in real executors, on threads that are scheduled as Linux schedules them. What
+/// it shows is one legal schedule, and so a lower bound of the worst case.
+namespace takt::simulation {
+
+struct SimulatedCallback {
+  std::string id;
+  /// From activation to completion, of completed instances.
+  Distribution response_time;
+  std::int64_t activations = 0;
+  /// Expiries of a timer that were never served (MissedPeriods).
+  std::int64_t skipped = 0;
+  /// Messages that a full queue lost.
+  std::int64_t discarded = 0;
+};
+
+struct SimulatedChain {
+  std::string id;
+  /// From the activation of the first callback to the completion of the last, of instances in which
+  /// each callback triggers the next, or leaves a message that the next, a timer, samples first.
+  Distribution latency;
+};
+
+/// A callback instance. Times count from the beginning of the simulation.
+struct TimelineEntry {
+  model::ExecutorIndex executor;
+  std::int64_t thread = 0;
+  model::CallbackIndex callback;
+  Instant activation;
+  Instant start;
+  Instant end;
+};
+
+struct PollingPoint {
+  model::ExecutorIndex executor;
+  Instant when;
+};
+
+struct Simulation {
+  std::vector<SimulatedCallback> callbacks;
+  std::vector<SimulatedChain> chains;
+  /// In the order of completion.
+  std::vector<TimelineEntry> timeline;
+  /// Whether there were more instances than Options::timeline.
+  bool timeline_is_partial = false;
+  /// Instants at which an executor without a ready callback looked at its queues.
+  std::vector<PollingPoint> polling_points;
+  /// Activations, starts and completions.
+  std::int64_t events = 0;
+  /// Instances that were activated and had not completed at the end.
+  std::int64_t unfinished = 0;
+  /// Lines about what in the model the simulation could not follow.
+  std::vector<std::string> warnings;
+};
+
+/// Told now and then up to where the simulation has come.
+using Progress = std::function<void(Duration)>;
+
+/// Simulates a valid model (see model::validate). O(log n) per event of the number of callbacks.
+/// Errors: options that do not fit the model; more than 10 million waiting instances.
+[[nodiscard]] Result<Simulation> simulate(const model::Model& model, const Options& options,
+                                          const Progress& progress = {});
+
+}  // namespace takt::simulation

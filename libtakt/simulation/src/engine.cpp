@@ -1,0 +1,381 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "takt/model/order.hpp"
+
+namespace takt::simulation {
+
+using scheduling::Admission;
+using scheduling::Queueing;
+
+namespace {
+
+/// Messages on their way and instances that wait at most: beyond, a system is hopelessly
+/// overloaded, and memory is not without end.
+constexpr std::int64_t most_waiting = 10'000'000;
+
+/// The index of a message in the lower bits of its event's subject, below its place in the order of
+/// sending.
+constexpr std::uint64_t message_bits = 24;
+static_assert(most_waiting < std::int64_t{1} << message_bits);
+
+/// How many events pass between two calls for progress.
+constexpr std::int64_t progress_interval = 1'000'000;
+
+}  // namespace
+
+Engine::Engine(const model::Model& model, const Options& options)
+    : model_(model), options_(options), network_(model) {}
+
+void Engine::must_decide(ExecutorIndex index) {
+  ExecutorState& executor = executors_[index.value()];
+  if (std::exchange(executor.must_decide, true)) return;
+  deciding_.push_back(index);
+}
+
+Result<Simulation> Engine::run(const Progress& progress) {
+  const Instant end = Instant(options_.duration);
+  std::int64_t reported = 0;
+  while (!events_.empty() && events_.top().when < end) {
+    now_ = events_.top().when;
+    while (!events_.empty() && events_.top().when == now_) {
+      const Event event = events_.top();
+      events_.pop();
+      take_in(event);
+    }
+    for (std::size_t i = 0; i < deciding_.size(); ++i) {
+      executors_[deciding_[i].value()].must_decide = false;
+      decide(deciding_[i]);
+    }
+    deciding_.clear();
+    if (processors_changed_) follow_processors();
+    if (waiting_ > most_waiting) {
+      return error(
+          "after {} ms, {} instances and messages wait: the system is overloaded; lower the load, "
+          "limit the queues, or simulate a shorter time",
+          now_.time_since_epoch().count() / 1'000'000, waiting_);
+    }
+    if (progress && result_.events - reported >= progress_interval) {
+      reported = result_.events;
+      progress(now_.time_since_epoch());
+    }
+  }
+  result_.unfinished = waiting_;
+  for (const ThreadState& thread : threads_) result_.unfinished += thread.running ? 1 : 0;
+  return std::move(result_);
+}
+
+void Engine::take_in(const Event& event) {
+  const auto subject = static_cast<std::size_t>(event.subject);
+  switch (event.kind) {
+    case EventKind::completion:
+      complete(subject);
+      break;
+    case EventKind::processors:
+      if (event.subject != processors_plan_) break;
+      done_.clear();
+      processors_->advance(now_, done_);
+      processors_changed_ = true;
+      for (const std::size_t thread : done_) complete(thread);
+      break;
+    case EventKind::message: {
+      const std::size_t index = subject & ((std::size_t{1} << message_bits) - 1);
+      --waiting_;
+      const Message& message = messages_[index];
+      arrive(message.link, message.origin, message.places);
+      free_messages_.push_back(index);
+      break;
+    }
+    case EventKind::activation:
+      begin_activation(CallbackIndex(subject));
+      break;
+    case EventKind::wake_up:
+      must_decide(ExecutorIndex(subject));
+      break;
+  }
+}
+
+void Engine::schedule_activation(CallbackIndex callback) {
+  if (const std::optional<Instant> release = state(callback).releases->next()) {
+    events_.push({std::max(*release, now_), EventKind::activation, callback.value()});
+  }
+}
+
+/// A source is activated: a timer expires, a device delivers.
+void Engine::begin_activation(CallbackIndex callback) {
+  const Station& station = network_.stations[callback.value()];
+  CallbackState& activated = state(callback);
+  // rcl's timers learn of further expiries only when they are called; others release each.
+  if (activated.missed_periods != MissedPeriods::skipped) schedule_activation(callback);
+  if (activated.missed_periods == MissedPeriods::replacing && activated.pending.size() > 0) {
+    activated.pending.drop_front();
+    --waiting_;
+    ++result_.callbacks[callback.value()].skipped;
+  }
+  scratch_.assign(station.places, not_on_chain);
+  activate(callback, {.when = now_, .origin = now_}, scratch_);
+}
+
+void Engine::activate(CallbackIndex callback, const Activation& activation,
+                      std::span<const Instant> places) {
+  CallbackState& activated = state(callback);
+  SimulatedCallback& result = result_.callbacks[callback.value()];
+  ++result.activations;
+  ++result_.events;
+  const std::optional<std::int64_t> depth = model_[callback].queue_depth;
+  const bool queued = !model::samples_messages(model_[callback]);
+  if (queued && depth && std::cmp_equal(activated.pending.size(), *depth)) {
+    activated.pending.drop_front();
+    --waiting_;
+    ++result.discarded;
+  }
+  activated.pending.push_back(activation, places);
+  ++waiting_;
+  ExecutorState& executor = executors_[activated.executor.value()];
+  if (!activated.polled) {
+    const Instant origin = executor.chosen.own_origin ? activation.when : activation.origin;
+    executor.chosen.policy->release(activated.local, activation.when, origin);
+  } else if (!activated.sampled && !std::exchange(activated.listed, true)) {
+    executor.unsampled.push_back(activated.local);
+  }
+  if (!executor.idle_threads.empty()) must_decide(activated.executor);
+}
+
+void Engine::publish(const ThreadState& thread) {
+  const Station& station = network_.stations[thread.callback.value()];
+  for (const std::size_t index : station.outgoing) {
+    const Link& link = network_.links[index];
+    if (link.triggered_by) {
+      const std::size_t via = thread.activation.via;
+      if (via == Activation::external) continue;
+      if (std::ranges::find(*link.triggered_by, network_.links[via].from) ==
+          link.triggered_by->end()) {
+        continue;
+      }
+    }
+    const std::size_t places = network_.stations[link.to.value()].places;
+    Duration delay = link.delay;
+    if (options_.releases == ReleaseModel::random && delay > Duration{0}) {
+      delay = delays_[index].between(Duration{0}, delay);
+    }
+    const Instant arrival = std::max(now_ + delay, last_arrivals_[index]);
+    last_arrivals_[index] = arrival;
+    scratch_.assign(places, not_on_chain);
+    for (const auto& [from, to] : link.places) scratch_[to] = thread.places[from];
+    if (arrival == now_) {
+      arrive(index, thread.activation.origin, scratch_);
+      continue;
+    }
+    if (free_messages_.empty()) {
+      free_messages_.push_back(messages_.size());
+      messages_.emplace_back();
+    }
+    const std::size_t message = free_messages_.back();
+    free_messages_.pop_back();
+    messages_[message].link = index;
+    messages_[message].origin = thread.activation.origin;
+    messages_[message].places = scratch_;
+    events_.push({arrival, EventKind::message, sent_++ << message_bits | message});
+    ++waiting_;
+  }
+}
+
+void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> places) {
+  const Link& link = network_.links[index];
+  const Activation activation{.when = now_, .origin = origin, .via = index};
+  if (link.sampled) {
+    const Station& station = network_.stations[link.to.value()];
+    const auto slot = std::ranges::find(station.sampled, index) - station.sampled.begin();
+    InstanceQueue& kept = state(link.to).registers[static_cast<std::size_t>(slot)];
+    if (kept.size() > 0) kept.drop_front();
+    kept.push_back(activation, places);
+  } else if (link.join_input) {
+    join(link, activation, places);
+  } else {
+    activate(link.to, activation, places);
+  }
+}
+
+/// Chains go on through the input that completes the set.
+void Engine::join(const Link& link, const Activation& activation, std::span<const Instant> places) {
+  JoinState& join = *state(link.to).join;
+  InstanceQueue& input = join.inputs[*link.join_input];
+  const bool newest = network_.stations[link.to.value()].join == model::JoinKind::newest;
+  if (input.size() == 0) ++join.complete;
+  if (newest && input.size() > 0) {
+    input.drop_front();
+    --waiting_;
+  }
+  input.push_back(activation, places);
+  ++waiting_;
+  if (join.complete < join.inputs.size()) return;
+  for (InstanceQueue& each : join.inputs) {
+    each.drop_front();
+    --waiting_;
+    if (each.size() == 0) --join.complete;
+  }
+  activate(link.to, activation, places);
+}
+
+void Engine::complete(std::size_t index) {
+  ThreadState& thread = threads_[index];
+  ExecutorState& executor = executors_[thread.executor.value()];
+  CallbackState& completed = state(thread.callback);
+  thread.running = false;
+  ++result_.events;
+  result_.callbacks[thread.callback.value()].response_time.record(now_ - thread.activation.when);
+  for (const auto& [chain, place] : network_.stations[thread.callback.value()].ending) {
+    if (thread.places[place] != not_on_chain) {
+      result_.chains[chain].latency.record(now_ - thread.places[place]);
+    }
+  }
+  if (result_.timeline.size() < options_.timeline) {
+    result_.timeline.push_back({thread.executor, thread.number, thread.callback,
+                                thread.activation.when, thread.start, now_});
+  } else {
+    result_.timeline_is_partial = true;
+  }
+  executor.idle_threads.push_back(index);
+  if (options_.publication == Publication::at_end) publish(thread);
+  executor.chosen.policy->completed(completed.local);
+  if (completed.group) {
+    Group& group = executor.groups[*completed.group];
+    group.busy = false;
+    for (const Local member : group.members) executor.shared->resume(member);
+  }
+  must_decide(thread.executor);
+}
+
+void Engine::decide(ExecutorIndex index) {
+  ExecutorState& executor = executors_[index.value()];
+  if (executor.table != nullptr) {
+    executor.table->advance(now_);
+    if (const Instant start = executor.table->next_start(); executor.wake_up != start) {
+      executor.wake_up = start;
+      events_.push({start, EventKind::wake_up, index.value()});
+    }
+  }
+  while (!executor.idle_threads.empty()) {
+    const std::optional<Local> chosen = next(index);
+    if (!chosen) return;
+    const CallbackIndex callback = executor.callbacks[chosen->value()];
+    CallbackState& state_of = state(callback);
+    if (state_of.pending.size() == 0) {
+      // Its message was lost to a full queue.
+      executor.chosen.policy->completed(*chosen);
+      continue;
+    }
+    const std::size_t thread = executor.idle_threads.back();
+    executor.idle_threads.pop_back();
+    if (state_of.group) {
+      Group& group = executor.groups[*state_of.group];
+      group.busy = true;
+      for (const Local member : group.members) executor.shared->hold(member);
+    }
+    start(thread, callback);
+  }
+}
+
+std::optional<Engine::Local> Engine::next(ExecutorIndex index) {
+  ExecutorState& executor = executors_[index.value()];
+  scheduling::Policy& policy = *executor.chosen.policy;
+  const auto chosen = policy.next();
+  if (chosen || !executor.polls) return chosen;
+  if (result_.polling_points.size() < options_.timeline) {
+    result_.polling_points.push_back({index, now_});
+  }
+  sample(executor);
+  return policy.next();
+}
+
+/// The polling point: one instance of each polled callback that has any. Those of a busy group are
+/// not looked at.
+void Engine::sample(ExecutorState& executor) {
+  const auto taken = std::ranges::remove_if(executor.unsampled, [&](Local local) {
+    CallbackState& sampled = state(executor.callbacks[local.value()]);
+    if (sampled.group && executor.groups[*sampled.group].busy) return false;
+    sampled.listed = false;
+    sampled.sampled = true;
+    const Activation& oldest = sampled.pending.front();
+    executor.chosen.policy->release(local, oldest.when, oldest.origin);
+    return true;
+  });
+  executor.unsampled.erase(taken.begin(), taken.end());
+}
+
+void Engine::start(std::size_t index, CallbackIndex callback) {
+  ThreadState& thread = threads_[index];
+  ExecutorState& executor = executors_[thread.executor.value()];
+  CallbackState& started = state(callback);
+  const Station& station = network_.stations[callback.value()];
+  thread.callback = callback;
+  thread.start = now_;
+  thread.running = true;
+  thread.places.resize(station.places);
+  thread.activation = started.queueing == Queueing::newest_first
+                          ? started.pending.pop_back(thread.places)
+                          : started.pending.pop_front(thread.places);
+  --waiting_;
+  for (const std::size_t place : station.beginning) thread.places[place] = thread.activation.when;
+  sample_inputs(thread);
+  if (started.polled) {
+    started.sampled = false;
+    if (started.pending.size() > 0 && !std::exchange(started.listed, true)) {
+      executor.unsampled.push_back(started.local);
+    }
+  }
+  if (started.missed_periods == MissedPeriods::skipped) {
+    result_.callbacks[callback.value()].skipped += started.releases->skip_until(now_);
+    schedule_activation(callback);
+  }
+  ++result_.events;
+  Duration work = started.execution_times.next();
+  if (executor.overhead) work += executor.overhead->next();
+  if (options_.publication == Publication::at_start) publish(thread);
+  if (processors_) {
+    processors_->start(index, now_, work);
+    processors_changed_ = true;
+  } else {
+    events_.push({thread.supply->finish(now_, work), EventKind::completion, index});
+  }
+}
+
+/// A timer reads what has come since its last instance, and chains go on through what is new.
+void Engine::sample_inputs(ThreadState& thread) {
+  const Station& station = network_.stations[thread.callback.value()];
+  for (InstanceQueue& kept : state(thread.callback).registers) {
+    if (kept.size() == 0) continue;
+    scratch_.assign(station.places, not_on_chain);
+    kept.pop_front(scratch_);
+    for (std::size_t place = 0; place < station.places; ++place) {
+      if (scratch_[place] != not_on_chain) thread.places[place] = scratch_[place];
+    }
+  }
+}
+
+/// Distributes the cores anew and waits for the next change of their use.
+void Engine::follow_processors() {
+  processors_changed_ = false;
+  done_.clear();
+  processors_->advance(now_, done_);
+  assert(done_.empty() && "what ended now has been taken in");
+  processors_->reschedule();
+  ++processors_plan_;
+  if (const std::optional<Instant> next = processors_->next_change()) {
+    events_.push({*next, EventKind::processors, processors_plan_});
+  }
+}
+
+Result<Simulation> simulate(const model::Model& model, const Options& options,
+                            const Progress& progress) {
+  Engine engine(model, options);
+  if (const Result<void> prepared = engine.prepare(); !prepared) {
+    return tl::unexpected(prepared.error());
+  }
+  return engine.run(progress);
+}
+
+}  // namespace takt::simulation

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "event_queue.hpp"
+#include "execution_times.hpp"
+#include "instance_queue.hpp"
+#include "network.hpp"
+#include "policies.hpp"
+#include "processors.hpp"
+#include "releases.hpp"
+#include "supply.hpp"
+#include "takt/scheduling/policy.hpp"
+#include "takt/scheduling/table_driven.hpp"
+#include "takt/simulation/simulate.hpp"
+
+namespace takt::simulation {
+
+/// One simulation: the event loop, and the executors between policies and threads.
+///
+/// At each instant all that happens is taken in first (completions, messages, activations); then
+/// the executors that have a thread without work decide.
+class Engine {
+ public:
+  Engine(const model::Model& model, const Options& options);
+
+  /// Makes executors, policies and threads. Errors: options that do not fit the model.
+  [[nodiscard]] Result<void> prepare();
+
+  [[nodiscard]] Result<Simulation> run(const Progress& progress);
+
+ private:
+  using Local = scheduling::CallbackIndex;
+
+  /// What waits at a join: per input, its messages in the order of arrival.
+  struct JoinState {
+    std::vector<InstanceQueue> inputs;
+    std::size_t complete = 0;
+  };
+
+  struct CallbackState {
+    CallbackState(std::size_t places, ExecutionTimes times)
+        : pending(places), execution_times(std::move(times)) {}
+
+    ExecutorIndex executor;
+    Local local;
+    InstanceQueue pending;
+    ExecutionTimes execution_times;
+    std::optional<Releases> releases;
+    MissedPeriods missed_periods = MissedPeriods::kept;
+    scheduling::Queueing queueing = scheduling::Queueing::oldest_first;
+    /// Admitted at polling points; if so, whether an instance is in the policy's hands, and
+    /// whether it is listed in ExecutorState::unsampled.
+    bool polled = false;
+    bool sampled = false;
+    bool listed = false;
+    /// Whose members exclude each other; index into ExecutorState::groups.
+    std::optional<std::size_t> group;
+    std::optional<JoinState> join;
+    /// For every sampled link of the station, what came last.
+    std::vector<InstanceQueue> registers;
+  };
+
+  /// Callbacks that exclude each other.
+  struct Group {
+    std::vector<Local> members;
+    bool busy = false;
+  };
+
+  struct ExecutorState {
+    ChosenPolicy chosen;
+    /// The policy, if it serves several threads, and if it goes by a table.
+    scheduling::SharablePolicy* shared = nullptr;
+    scheduling::TableDrivenPolicy* table = nullptr;
+    std::vector<CallbackIndex> callbacks;
+    std::vector<Group> groups;
+    std::vector<std::size_t> idle_threads;
+    /// Whether any callback is admitted at polling points.
+    bool polls = false;
+    /// Polled callbacks with pending instances and none in the policy's hands.
+    std::vector<Local> unsampled;
+    std::optional<ExecutionTimes> overhead;
+    bool must_decide = false;
+    /// When a table's next slot begins that a wake-up event has been made for.
+    std::optional<Instant> wake_up;
+  };
+
+  struct ThreadState {
+    ExecutorIndex executor;
+    std::int64_t number = 0;
+    std::optional<Supply> supply;
+    CallbackIndex callback;
+    Activation activation{};
+    std::vector<Instant> places;
+    Instant start{};
+    bool running = false;
+  };
+
+  /// A message on its way.
+  struct Message {
+    std::size_t link = 0;
+    Instant origin{};
+    std::vector<Instant> places;
+  };
+
+  void make_callbacks();
+  [[nodiscard]] Result<void> make_executor(ExecutorIndex index, const Urgencies& urgencies,
+                                           std::vector<CallbackIndex> callbacks);
+  void make_groups(ExecutorState& executor);
+  void make_threads(ExecutorIndex index, std::int64_t count);
+  void make_processors();
+  void schedule_first_events();
+
+  void take_in(const Event& event);
+  void schedule_activation(CallbackIndex callback);
+  void begin_activation(CallbackIndex callback);
+  void activate(CallbackIndex callback, const Activation& activation,
+                std::span<const Instant> places);
+  void publish(const ThreadState& thread);
+  void arrive(std::size_t link, Instant origin, std::span<const Instant> places);
+  void join(const Link& link, const Activation& activation, std::span<const Instant> places);
+  void complete(std::size_t thread);
+
+  void decide(ExecutorIndex index);
+  [[nodiscard]] std::optional<Local> next(ExecutorIndex index);
+  void sample(ExecutorState& executor);
+  void start(std::size_t thread, CallbackIndex callback);
+  void sample_inputs(ThreadState& thread);
+  void follow_processors();
+
+  void must_decide(ExecutorIndex executor);
+  [[nodiscard]] CallbackState& state(CallbackIndex c) { return callbacks_[c.value()]; }
+
+  const model::Model& model_;
+  const Options& options_;
+  Network network_;
+  Simulation result_;
+
+  std::vector<CallbackState> callbacks_;
+  std::vector<ExecutorState> executors_;
+  std::vector<ThreadState> threads_;
+  /// Shared cores; none: threads have supplies of their own.
+  std::optional<Processors> processors_;
+  std::uint64_t processors_plan_ = 0;
+  bool processors_changed_ = false;
+
+  EventQueue events_;
+  Instant now_{};
+  std::vector<ExecutorIndex> deciding_;
+  std::vector<Message> messages_;
+  std::vector<std::size_t> free_messages_;
+  std::uint64_t sent_ = 0;
+  /// Per link, when the last message arrives: messages do not overtake each other.
+  std::vector<Instant> last_arrivals_;
+  std::vector<Random> delays_;
+  std::int64_t waiting_ = 0;
+  std::vector<Instant> scratch_;
+  std::vector<std::size_t> done_;
+};
+
+}  // namespace takt::simulation

@@ -1,0 +1,60 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+#include "takt/model/order.hpp"
+
+namespace takt::simulation {
+
+Network::Network(const model::Model& model) : stations(model.callbacks.size()) {
+  for (const model::Edge& edge : model.edges) {
+    const bool sampled = model::samples_messages(model[edge.to]);
+    Station& from = stations[edge.from.value()];
+    Station& to = stations[edge.to.value()];
+    from.outgoing.push_back(links.size());
+    if (sampled) to.sampled.push_back(links.size());
+    links.push_back({edge.from, edge.to, edge.delay, edge.triggered_by, sampled, {}, {}});
+  }
+  for (std::size_t i = 0; i < stations.size(); ++i) {
+    const model::Callback& callback = model.callbacks[i];
+    const bool has_input =
+        std::ranges::any_of(model.edges, [&](const auto& e) { return e.to == CallbackIndex(i); });
+    // The activation of a callback that messages activate says how often they do.
+    stations[i].source = model::samples_messages(callback) || !has_input;
+  }
+  for (const model::Join& join : model.joins) {
+    Station& station = stations[join.callback.value()];
+    station.join = join.kind;
+    station.join_inputs = join.inputs.size();
+    for (Link& link : links) {
+      const auto input = std::ranges::find(join.inputs, link.from);
+      if (link.to != join.callback || input == join.inputs.end()) continue;
+      link.join_input = static_cast<std::size_t>(input - join.inputs.begin());
+    }
+  }
+  add_chains(model);
+}
+
+void Network::add_chains(const model::Model& model) {
+  for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
+    const auto& callbacks = model.chains[chain].callbacks;
+    std::size_t previous_place = 0;
+    for (std::size_t n = 0; n < callbacks.size(); ++n) {
+      Station& station = stations[callbacks[n].value()];
+      const std::size_t place = station.places++;
+      if (n == 0) {
+        station.beginning.push_back(place);
+      } else {
+        for (Link& link : links) {
+          if (link.from == callbacks[n - 1] && link.to == callbacks[n]) {
+            link.places.emplace_back(previous_place, place);
+          }
+        }
+      }
+      if (n + 1 == callbacks.size()) station.ending.emplace_back(chain, place);
+      previous_place = place;
+    }
+  }
+}
+
+}  // namespace takt::simulation

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "takt/model/model.hpp"
+
+namespace takt::simulation {
+
+using model::CallbackIndex;
+using model::ExecutorIndex;
+
+/// Where along which chains a message or an instance stands: for every place that a chain has at
+/// the callback (see Station::places), when the chain's first callback was activated.
+inline constexpr Instant not_on_chain = Instant::min();
+
+/// An edge as messages travel it.
+struct Link {
+  CallbackIndex from;
+  CallbackIndex to;
+  Duration delay{};
+  /// Predecessors of `from` whose messages make it publish here; none: whatever activates it.
+  std::optional<std::vector<CallbackIndex>> triggered_by;
+  /// The receiver does not react but samples what has come when it starts.
+  bool sampled = false;
+  /// Which input of the receiver's join it feeds.
+  std::optional<std::size_t> join_input;
+  /// Places at `from` and the places at `to` that follow them.
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+};
+
+/// A callback as messages pass it.
+struct Station {
+  /// Indices into Network::links.
+  std::vector<std::size_t> outgoing;
+  /// Links whose messages it samples.
+  std::vector<std::size_t> sampled;
+  /// How many places chains have here.
+  std::size_t places = 0;
+  /// Those at which a chain begins, and those at which chain `first` ends.
+  std::vector<std::size_t> beginning;
+  std::vector<std::pair<std::size_t, std::size_t>> ending;
+  std::optional<model::JoinKind> join;
+  std::size_t join_inputs = 0;
+  /// Activated from outside, as its activation says, and not by messages.
+  bool source = false;
+};
+
+/// The callback graph of a model with its chains, compiled for the passage of messages.
+struct Network {
+  explicit Network(const model::Model& model);
+
+  std::vector<Link> links;
+  std::vector<Station> stations;
+
+ private:
+  void add_chains(const model::Model& model);
+};
+
+}  // namespace takt::simulation

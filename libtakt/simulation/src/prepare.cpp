@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "check_options.hpp"
+#include "engine.hpp"
+#include "takt/model/names.hpp"
+#include "takt/model/order.hpp"
+
+namespace takt::simulation {
+
+using scheduling::Admission;
+using scheduling::Queueing;
+
+namespace {
+
+/// Callbacks of one node exclude each other (component-cps 5), unless the callback says otherwise
+/// by a field "callback_group": the name of a group of its own, or "reentrant".
+std::optional<std::string> group_name(const model::Callback& callback) {
+  const auto field = callback.unknown.find("callback_group");
+  if (field == callback.unknown.end()) return "/" + callback.node;
+  if (field->second == "\"reentrant\"") return std::nullopt;
+  return field->second;
+}
+
+}  // namespace
+
+Result<void> Engine::prepare() {
+  if (const Result<void> fits = check_options(model_, options_); !fits) return fits;
+  for (const model::Chain& chain : model_.chains)
+    result_.chains.push_back({.id = chain.id, .latency = {}});
+  make_callbacks();
+  executors_.resize(model_.executors.size());
+  const Urgencies urgencies(model_, network_);
+  auto callbacks = model::callbacks_by_executor(model_);
+  for (std::size_t i = 0; i < model_.executors.size(); ++i) {
+    if (const Result<void> made =
+            make_executor(ExecutorIndex(i), urgencies, std::move(callbacks[i]));
+        !made) {
+      return made;
+    }
+  }
+  if (options_.cores) make_processors();
+  last_arrivals_.resize(network_.links.size());
+  for (std::size_t i = 0; i < network_.links.size(); ++i) {
+    delays_.emplace_back(options_.seed, Stream::delay, i);
+  }
+  schedule_first_events();
+  return {};
+}
+
+void Engine::make_callbacks() {
+  for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
+    const model::Callback& callback = model_.callbacks[i];
+    const Station& station = network_.stations[i];
+    SimulatedCallback& result = result_.callbacks.emplace_back();
+    result.id = callback.id;
+    const auto times = options_.execution_times.find(callback.id);
+    CallbackState& made = callbacks_.emplace_back(
+        station.places,
+        times == options_.execution_times.end()
+            ? ExecutionTimes(callback.execution_time, options_.execution, options_.shortest,
+                             Random(options_.seed, Stream::execution, i))
+            : ExecutionTimes(times->second));
+    made.executor = callback.executor;
+    if (const auto list = options_.release_times.find(callback.id);
+        list != options_.release_times.end()) {
+      made.releases.emplace(list->second);
+    } else if (station.source) {
+      const auto offset = options_.offsets.find(callback.id);
+      made.releases.emplace(
+          *callback.activation, options_.releases,
+          offset == options_.offsets.end() ? std::nullopt : std::optional(offset->second),
+          Random(options_.seed, Stream::release, i));
+    }
+    if (station.join) {
+      made.join.emplace();
+      made.join->inputs.assign(station.join_inputs, InstanceQueue(station.places));
+    }
+    made.registers.assign(station.sampled.size(), InstanceQueue(station.places));
+  }
+}
+
+Result<void> Engine::make_executor(ExecutorIndex index, const Urgencies& urgencies,
+                                   std::vector<CallbackIndex> callbacks) {
+  const model::Executor& described = model_[index];
+  ExecutorState& executor = executors_[index.value()];
+  const bool event_source = described.kind == model::ExecutorKind::event_source;
+  const model::ExecutorKind kind =
+      event_source ? described.kind : options_.executor.value_or(described.kind);
+  Result<ChosenPolicy> chosen =
+      make_policy(model_, network_, urgencies, index, kind, callbacks, options_);
+  if (!chosen) return tl::unexpected(chosen.error());
+  executor.chosen = std::move(*chosen);
+  executor.callbacks = std::move(callbacks);
+  executor.table = dynamic_cast<scheduling::TableDrivenPolicy*>(executor.chosen.policy.get());
+  if (!described.overhead.empty()) {
+    executor.overhead.emplace(
+        described.overhead, options_.execution, options_.shortest,
+        Random(options_.seed, Stream::execution, model_.callbacks.size() + index.value()));
+  }
+  const bool waits =
+      kind == model::ExecutorKind::single_threaded || kind == model::ExecutorKind::multi_threaded;
+  for (std::size_t i = 0; i < executor.callbacks.size(); ++i) {
+    const CallbackIndex callback = executor.callbacks[i];
+    CallbackState& made = state(callback);
+    made.local = Local(i);
+    made.queueing = executor.chosen.policy->queueing(made.local);
+    made.polled = executor.chosen.policy->admission(made.local) == Admission::at_polling_point;
+    executor.polls = executor.polls || made.polled;
+    if (model_[callback].kind != model::CallbackKind::timer || !made.releases) continue;
+    made.missed_periods =
+        options_.missed_periods.value_or(waits ? MissedPeriods::skipped : MissedPeriods::kept);
+    if (made.queueing == Queueing::newest_only) made.missed_periods = MissedPeriods::replacing;
+    const bool skips = made.missed_periods == MissedPeriods::skipped;
+    if (skips && !made.releases->period()) made.missed_periods = MissedPeriods::kept;
+  }
+  const std::int64_t threads = kind == model::ExecutorKind::multi_threaded ? described.threads : 1;
+  if (threads < described.threads) {
+    result_.warnings.push_back(fmt::format(
+        "executor \"{}\": simulated with one thread instead of {}, as {} executors have",
+        described.id, described.threads, model::to_string(kind)));
+  }
+  if (threads > 1) {
+    executor.shared = dynamic_cast<scheduling::SharablePolicy*>(executor.chosen.policy.get());
+    make_groups(executor);
+  }
+  make_threads(index, threads);
+  return {};
+}
+
+void Engine::make_groups(ExecutorState& executor) {
+  std::map<std::string, std::size_t> by_name;
+  for (const CallbackIndex callback : executor.callbacks) {
+    const std::optional<std::string> name = group_name(model_[callback]);
+    if (!name) continue;
+    const auto [group, added] = by_name.try_emplace(*name, executor.groups.size());
+    if (added) executor.groups.emplace_back();
+    CallbackState& member = state(callback);
+    member.group = group->second;
+    executor.groups[group->second].members.push_back(member.local);
+  }
+}
+
+void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
+  for (std::int64_t number = 0; number < count; ++number) {
+    ThreadState& thread = threads_.emplace_back();
+    thread.executor = index;
+    thread.number = number;
+    if (!options_.cores) {
+      thread.supply.emplace(model_[index].supply, options_.reservation,
+                            Random(options_.seed, Stream::reservation, threads_.size()),
+                            Instant(options_.duration));
+    }
+  }
+  // The thread of the smallest number is the first to take work.
+  for (std::int64_t number = 0; number < count; ++number) {
+    executors_[index.value()].idle_threads.push_back(threads_.size() - 1 -
+                                                     static_cast<std::size_t>(number));
+  }
+}
+
+void Engine::make_processors() {
+  std::vector<ThreadParameters> parameters;
+  for (const ThreadState& thread : threads_) {
+    const model::Executor& executor = model_[thread.executor];
+    const auto* reservation = std::get_if<model::ReservationSupply>(&executor.supply);
+    const auto given = options_.threads.find(executor.id);
+    const ThreadOptions wanted = given == options_.threads.end() ? ThreadOptions{} : given->second;
+    ThreadParameters made;
+    made.policy = wanted.policy.value_or(reservation != nullptr ? ThreadPolicy::deadline
+                                                                : ThreadPolicy::other);
+    made.priority = wanted.priority;
+    const std::optional<std::int64_t> cpu = wanted.cpu ? wanted.cpu : executor.cpu;
+    if (cpu) made.cpu = static_cast<std::size_t>(*cpu);
+    if (reservation != nullptr) made.reservation = *reservation;
+    parameters.push_back(made);
+  }
+  processors_.emplace(static_cast<std::size_t>(*options_.cores), std::move(parameters));
+}
+
+/// The first events.
+void Engine::schedule_first_events() {
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    if (callbacks_[i].releases) schedule_activation(CallbackIndex(i));
+  }
+  for (std::size_t i = 0; i < executors_.size(); ++i) {
+    if (executors_[i].table != nullptr) events_.push({Instant{}, EventKind::wake_up, i});
+  }
+}
+
+}  // namespace takt::simulation

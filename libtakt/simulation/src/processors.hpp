@@ -1,0 +1,82 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "supply.hpp"
+#include "takt/simulation/options.hpp"
+
+namespace takt::simulation {
+
+/// A thread on shared cores.
+struct ThreadParameters {
+  ThreadPolicy policy = ThreadPolicy::other;
+  /// Of fifo; larger is more urgent.
+  std::int64_t priority = 0;
+  /// The only core it may use.
+  std::optional<std::size_t> cpu;
+  /// Of deadline.
+  model::ReservationSupply reservation{};
+};
+
+/// Cores shared by threads as Linux shares them: SCHED_DEADLINE threads by their servers' deadlines
+/// before SCHED_FIFO threads by priority before the others, which take turns. Threads without a
+/// core of their own go wherever there is room (global scheduling); preemption and migration are
+/// free.
+class Processors {
+ public:
+  Processors(std::size_t cores, std::vector<ThreadParameters> threads);
+
+  /// The thread, which has no work, gets some. Follow with reschedule().
+  void start(std::size_t thread, Instant now, Duration work);
+
+  /// Lets time pass up to `now`, at most next_change(); adds the threads whose work is done to
+  /// `done`. Follow with reschedule().
+  void advance(Instant now, std::vector<std::size_t>& done);
+
+  /// Gives the cores to the most urgent threads. O(threads · log threads).
+  void reschedule();
+
+  /// When advance() and reschedule() next change anything; none: all threads wait for work.
+  [[nodiscard]] std::optional<Instant> next_change() const;
+
+ private:
+  /// Smaller is more urgent.
+  struct Urgency {
+    int policy = 0;
+    std::int64_t key = 0;
+    std::uint64_t turn = 0;
+    auto operator<=>(const Urgency&) const = default;
+  };
+
+  struct Thread {
+    ThreadParameters parameters;
+    std::optional<ConstantBandwidthServer> server;
+    bool has_work = false;
+    bool running = false;
+    Duration work{};
+    Duration slice{};
+    /// Orders threads that are equally urgent.
+    std::uint64_t turn = 0;
+    /// When its last work was done.
+    std::optional<Instant> idle_since{};
+  };
+
+  [[nodiscard]] static Urgency urgency(const Thread& thread);
+  [[nodiscard]] static bool may_run(const Thread& thread) {
+    return thread.has_work && !(thread.server && thread.server->throttled());
+  }
+
+  std::size_t cores_;
+  std::vector<Thread> threads_;
+  Instant now_{};
+  std::uint64_t turns_ = 0;
+  // Scratch memory of reschedule().
+  std::vector<std::size_t> candidates_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace takt::simulation
