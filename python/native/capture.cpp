@@ -21,7 +21,8 @@ namespace {
 std::string to_json(const capture::Status& status) {
   return nlohmann::json{{"bytes", status.bytes},
                         {"discarded_events", status.losses.discarded_events},
-                        {"lost_packets", status.losses.lost_packets}}
+                        {"lost_packets", status.losses.lost_packets},
+                        {"unrecorded_processes", status.losses.unrecorded_processes}}
       .dump();
 }
 
@@ -56,7 +57,7 @@ void bind_capture(nb::module_& module) {
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
       .def("status", &Recording::status, released,
-           "JSON: bytes, discarded_events, lost_packets so far.")
+           "JSON: bytes, discarded_events, lost_packets, unrecorded_processes so far.")
       .def("stop", &Recording::stop, released,
            "Ends the recording; JSON as of status(), for the whole trace.")
       .def("discard", &Recording::discard, released,

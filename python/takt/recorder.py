@@ -15,8 +15,8 @@ from pathlib import Path
 import takt_native
 from takt.errors import UserError
 
-Watch = Callable[[float, dict[str, int]], None]
-"""Told now and then of the seconds passed and of bytes, discarded_events, lost_packets so far."""
+Watch = Callable[[float, int, dict[str, int]], None]
+"""Told now and then of the seconds passed, the bytes written and the losses so far, by kind."""
 
 DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
 
@@ -37,8 +37,7 @@ class Recorded:
     trace: Path
     seconds: float
     bytes: int
-    discarded_events: int
-    lost_packets: int
+    losses: dict[str, int]
     command_status: int | None = None
     """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
 
@@ -49,7 +48,7 @@ class Request:
 
     output: Path
     events: Sequence[str] = DEFAULT_EVENTS
-    command: Sequence[str] = ()
+    command: tuple[str, ...] = ()
     """Empty: whatever runs."""
     duration: float | None = None
     """Seconds; None: until the command ends or a signal comes."""
@@ -94,11 +93,16 @@ def record(request: Request, watch: Watch) -> Recorded:
         _until_the_end(
             command,
             request.duration,
-            lambda: watch(time.monotonic() - started, json.loads(recording.status())),
+            lambda: watch(time.monotonic() - started, *_status(recording.status())),
         )
         seconds = time.monotonic() - started
-        status = json.loads(recording.stop())
-    return Recorded(request.output, seconds, **status, command_status=command and command.status)
+        size, losses = _status(recording.stop())
+    return Recorded(request.output, seconds, size, losses, command.status if command else None)
+
+
+def _status(text: str) -> tuple[int, dict[str, int]]:
+    losses = json.loads(text)
+    return losses.pop("bytes"), losses
 
 
 class _Command:
@@ -113,7 +117,11 @@ class _Command:
         if request.command_output is not None:
             actions.append((os.POSIX_SPAWN_DUP2, request.command_output, 1))
         self._pid = os.posix_spawnp(
-            request.command[0], request.command, environment, file_actions=actions, setsigmask=mask
+            request.command[0],
+            request.command,
+            environment,
+            file_actions=actions,
+            setsigmask=mask,
         )
         self._told_to_end = False
 

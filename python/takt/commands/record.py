@@ -38,19 +38,25 @@ def record(
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[-- COMMAND...]", help="What to start and record.", show_default=False
+            metavar="[-- COMMAND...]",
+            help="What to start and record.",
+            show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="The new trace; default: takt-trace-DATE-TIME."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="The new trace; default: takt-trace-DATE-TIME.",
         ),
     ] = None,
     backend: Annotated[Backend, typer.Option(help="The tracer.")] = Backend.LTTNG,
     kernel: Annotated[bool, typer.Option("--kernel", help="Add scheduling events.")] = False,
     duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.001, help="End after this time.")
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.001, help="End after this time."),
     ] = None,
     event: Annotated[
         list[str] | None,
@@ -78,7 +84,7 @@ def record(
     request = Request(
         trace,
         event or DEFAULT_EVENTS,
-        command or (),
+        tuple(command or ()),
         duration,
         # Standard output is for our document alone.
         command_output=sys.stderr.fileno() if json else None,
@@ -90,7 +96,7 @@ def record(
         console.print_json(_document(recorded, events))
     console.say(
         f"Recorded {events} events in {recorded.seconds:.1f} s, {_size(recorded.bytes)}, "
-        f"{_losses(recorded.discarded_events, recorded.lost_packets)}: {trace}"
+        f"{_lost(recorded.losses)}: {trace}"
     )
     console.say(f"Next: takt info {shlex.quote(str(trace))}")
     if recorded.command_status:
@@ -106,16 +112,15 @@ def _display(request: Request) -> Iterator[Watch]:
         what = shlex.join(request.command) or "what runs"
         ends = "until it ends" if request.command and not request.duration else until
         console.say(f"Recording {what} {ends}")
-        yield lambda seconds, status: None
+        yield lambda seconds, size, losses: None
         return
     from rich.console import Console
 
     with Console(stderr=True).status(f"Recording what runs {until}") as line:
 
-        def watch(seconds: float, status: dict[str, int]) -> None:
-            losses = _losses(status["discarded_events"], status["lost_packets"])
+        def watch(seconds: float, size: int, losses: dict[str, int]) -> None:
             line.update(
-                f"Recording what runs {until}: {seconds:.0f} s, {_size(status['bytes'])}, {losses}"
+                f"Recording what runs {until}: {seconds:.0f} s, {_size(size)}, {_lost(losses)}"
             )
 
         yield watch
@@ -135,10 +140,7 @@ def _document(recorded: Recorded, events: int) -> dict[str, Any]:
         "seconds": round(recorded.seconds, 3),
         "events": events,
         "bytes": recorded.bytes,
-        "losses": {
-            "discarded_events": recorded.discarded_events,
-            "lost_packets": recorded.lost_packets,
-        },
+        "losses": recorded.losses,
         "command_status": recorded.command_status,
     }
 
@@ -147,7 +149,6 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB"
 
 
-def _losses(discarded_events: int, lost_packets: int) -> str:
-    if discarded_events == lost_packets == 0:
-        return "none lost"
-    return f"{discarded_events} events and {lost_packets} packets lost"
+def _lost(losses: dict[str, int]) -> str:
+    lost = [f"{count} {kind.replace('_', ' ')}" for kind, count in losses.items() if count]
+    return ", ".join(lost) or "nothing lost"

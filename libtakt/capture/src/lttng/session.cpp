@@ -212,7 +212,12 @@ Result<void> Session::track_only_started() {
   }
   auto gate = Gate::open([this](pid_t process) {
     const std::lock_guard lock(control_);
-    lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
+    const auto added =
+        lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
+    if (added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK &&
+        added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_EXISTS) {  // it started a program
+      ++unrecorded_processes_;
+    }
   });
   if (!gate) {
     return tl::unexpected(gate.error());
@@ -228,6 +233,7 @@ Result<Losses> Session::read_losses() {
     return tl::unexpected(refused("say what it lost", count));
   }
   Losses losses;
+  losses.unrecorded_processes = unrecorded_processes_;
   for (int i = 0; i < count; ++i) {
     std::uint64_t discarded = 0;
     std::uint64_t lost = 0;

@@ -50,6 +50,7 @@ class Session : public Backend {
   std::string name_;  // empty when there is no session to destroy
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
+  std::uint64_t unrecorded_processes_ = 0;
   std::mutex control_;          // liblttng-ctl keeps its connection in a global variable
   std::unique_ptr<Gate> gate_;  // last: its thread uses the members above
 };

@@ -23,10 +23,11 @@ struct Options {
   bool only_started = false;
 };
 
-/// Events that were not recorded although they happened.
+/// What was not recorded although it happened.
 struct Losses {
-  std::uint64_t discarded_events = 0;  // the reader was too slow and a buffer was full
-  std::uint64_t lost_packets = 0;      // packets overwritten before they were read
+  std::uint64_t discarded_events = 0;      // a buffer was full when they happened
+  std::uint64_t lost_packets = 0;          // were overwritten before they were read
+  std::uint64_t unrecorded_processes = 0;  // the tracer did not accept them
 };
 
 /// What has been recorded so far, or in all.

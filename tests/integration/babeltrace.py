@@ -1,0 +1,110 @@
+"""Traces as babeltrace2 reads them: the judge of what was recorded."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Event:
+    clock: int
+    """The trace clock, CLOCK_MONOTONIC, in nanoseconds."""
+    name: str
+    process: int
+    thread: int
+    program: str
+    fields: dict[str, Any]
+
+
+def events(trace: Path) -> list[Event]:
+    """All events in the order of their times. Fails if babeltrace2 has anything to complain of."""
+    done = subprocess.run(
+        ["babeltrace2", "--clock-cycles", "--no-delta", str(trace)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, done.stderr
+    return [_event(line) for line in done.stdout.splitlines()]
+
+
+def layouts(trace: Path) -> dict[str, list[str]]:
+    """For each event in the trace's metadata, the declarations of its fields."""
+    found: dict[str, list[str]] = {}
+    for metadata in trace.rglob("metadata"):
+        text = subprocess.run(
+            ["babeltrace2", "-o", "ctf-metadata", str(metadata.parent)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name, body in re.findall(
+            r'event \{\s*name = "([^"]+)";.*?fields := struct \{(.*?)\n\t\};', text, re.S
+        ):
+            found[name] = [" ".join(line.split()) for line in body.strip().splitlines()]
+    return found
+
+
+_LINE = re.compile(r"\[(\d+)\] \S+ (\S+): (.*)")
+
+
+def _event(line: str) -> Event:
+    matched = _LINE.fullmatch(line)
+    assert matched, line
+    clock, name, rest = matched.groups()
+    structures = list(_structures(rest))
+    context = {key: value for structure in structures[:2] for key, value in structure.items()}
+    # An event without fields has no structure of its own.
+    fields = structures[2] if len(structures) > 2 else {}
+    return Event(int(clock), name, context["vpid"], context["vtid"], context["procname"], fields)
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],=]|[^\s{}\[\],="]+')
+
+
+def _structures(text: str) -> Iterator[dict[str, Any]]:
+    tokens = _TOKEN.findall(text)
+    position = 0
+
+    def value() -> Any:
+        nonlocal position
+        token = tokens[position]
+        position += 1
+        if token == "{":
+            return structure()
+        if token == "[":
+            return array()
+        if token.startswith('"'):
+            return re.sub(r"\\(.)", r"\1", token[1:-1])
+        return int(token, 0)
+
+    def structure() -> dict[str, Any]:
+        nonlocal position
+        result = {}
+        while tokens[position] != "}":
+            if tokens[position] == ",":
+                position += 1
+            name = tokens[position]
+            position += 2  # the name and "="
+            result[name] = value()
+        position += 1
+        return result
+
+    def array() -> list[Any]:
+        nonlocal position
+        result = []
+        while tokens[position] != "]":
+            if tokens[position] == ",":
+                position += 1
+            position += 4  # "[", the index, "]" and "="
+            result.append(value())
+        position += 1
+        return result
+
+    while position < len(tokens):
+        if tokens[position] == ",":
+            position += 1
+        yield value()

@@ -1,0 +1,31 @@
+"""Emits ros2:rclcpp_executor_wait_for_work with 0, 1, 2 … every millisecond until SIGINT or SIGTERM,
+prints the first line before and, then, how many it emitted.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+stopped = False
+
+
+def stop(number, frame):
+    global stopped
+    stopped = True
+
+
+signal.signal(signal.SIGINT, stop)
+signal.signal(signal.SIGTERM, stop)
+library = ctypes.CDLL("libtracetools.so")
+emit = library.ros_trace_rclcpp_executor_wait_for_work
+emit.argtypes = [ctypes.c_int64]
+print(os.getpid(), flush=True)
+emitted = 0
+while not stopped:
+    emit(emitted)
+    emitted += 1
+    time.sleep(0.001)
+print(emitted, flush=True)
+sys.exit(0)

@@ -1,0 +1,50 @@
+"""Runs of `takt record`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "programs"
+TAKT = [sys.executable, "-m", "takt"]
+
+# DDS on the loopback interface only.
+LOOPBACK = Path(__file__).parent / "loopback.xml"
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command that was recorded."""
+
+    trace: Path
+    document: dict[str, Any]
+    """What `takt record --json` said."""
+    output: str
+    """What the command printed."""
+
+    @staticmethod
+    def of(
+        trace: Path, command: Sequence[str], *, input: str = "", options: Sequence[str] = ()
+    ) -> Run:
+        """Records a command that ends by itself, with status 0."""
+        printed = trace.with_suffix(".output")
+        inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *command]
+        done = subprocess.run(
+            [*TAKT, "record", "--json", "-o", str(trace), *options, "--", *inner],
+            input=input,
+            env=environment(),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return Run(trace, json.loads(done.stdout), printed.read_text())

@@ -1,0 +1,315 @@
+"""takt record: commands and running programs, ends of all kinds, and mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import babeltrace
+from recording import PROGRAMS, TAKT, Run
+
+TICK = [sys.executable, str(PROGRAMS / "tick.py")]
+TICKED = "ros2:rclcpp_executor_wait_for_work"
+
+
+def record(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TAKT, "record", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def sessions() -> str:
+    return subprocess.run(["lttng", "list"], capture_output=True, text=True).stdout
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits as long as it takes; the test run's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.01)
+
+
+def has_events(trace: Path) -> bool:
+    """Whether the recorder has written packets of events; LTTng adds the metadata at the end."""
+    streams = Path(f"{trace}.partial").glob("ust/*/*/*/takt_*")
+    return any(stream.stat().st_size > 0 for stream in streams)
+
+
+def ticks(trace: Path, process: int) -> list[int]:
+    return [
+        event.fields["timeout"]
+        for event in babeltrace.events(trace)
+        if event.name == TICKED and event.process == process
+    ]
+
+
+@pytest.fixture
+def ticking(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A recording of a program that ticks, and the trace's name."""
+    trace = tmp_path / "trace"
+    recorder = subprocess.Popen(
+        [*TAKT, "record", "-o", str(trace), "--", *TICK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    yield recorder, trace
+    recorder.kill()
+    recorder.wait()
+
+
+# What is recorded
+
+
+def test_unmodified_rclpy_program(tmp_path: Path) -> None:
+    run = Run.of(tmp_path / "trace", [sys.executable, str(PROGRAMS / "talk.py"), "200"])
+    counted = json.loads(run.output)
+    recorded = babeltrace.events(run.trace)
+    assert len(recorded) == run.document["events"]
+    assert not any(run.document["losses"].values())
+
+    (publisher,) = (
+        e.fields["publisher_handle"]
+        for e in recorded
+        if e.name == "ros2:rcl_publisher_init" and e.fields["topic_name"] == "/chatter"
+    )
+    (subscription,) = (
+        e.fields["rmw_subscription_handle"]
+        for e in recorded
+        if e.name == "ros2:rcl_subscription_init" and e.fields["topic_name"] == "/chatter"
+    )
+    (rmw_publisher,) = (
+        e.fields["rmw_publisher_handle"]
+        for e in recorded
+        if e.name == "ros2:rcl_publisher_init" and e.fields["topic_name"] == "/chatter"
+    )
+    published = [
+        e
+        for e in recorded
+        if e.name == "ros2:rcl_publish" and e.fields["publisher_handle"] == publisher
+    ]
+    sent = [
+        e.fields["timestamp"]
+        for e in recorded
+        if e.name == "ros2:rmw_publish" and e.fields["rmw_publisher_handle"] == rmw_publisher
+    ]
+    taken = [
+        e.fields["source_timestamp"]
+        for e in recorded
+        if e.name == "ros2:rmw_take"
+        and e.fields["rmw_subscription_handle"] == subscription
+        and e.fields["taken"] == 1
+    ]
+    assert len(published) == len(sent) == counted["published"]
+    assert taken == sent
+    assert len(taken) == counted["heard"]
+
+
+def test_two_commands_at_once_are_kept_apart(tmp_path: Path) -> None:
+    recorders = [
+        subprocess.Popen(
+            [*TAKT, "record", "-o", str(tmp_path / name), "--", *TICK],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    processes = [int(recorder.stdout.readline()) for recorder in recorders]
+    for recorder in recorders:
+        recorder.send_signal(signal.SIGINT)
+    for recorder, process, name in zip(recorders, processes, ("a", "b"), strict=True):
+        printed, said = recorder.communicate()
+        assert recorder.returncode == 0, said
+        recorded = babeltrace.events(tmp_path / name)
+        assert {event.process for event in recorded} == {process}
+        assert ticks(tmp_path / name, process) == list(range(int(printed)))
+
+
+def test_what_already_runs(tmp_path: Path) -> None:
+    with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+        process = int(program.stdout.readline())
+        trace = tmp_path / "trace"
+        with subprocess.Popen(
+            [*TAKT, "record", "-o", str(trace)], stderr=subprocess.PIPE, text=True
+        ) as recorder:
+            until(lambda: has_events(trace) or recorder.poll() is not None)
+            recorder.send_signal(signal.SIGINT)
+            _, said = recorder.communicate()
+        assert recorder.returncode == 0, said
+        program.send_signal(signal.SIGTERM)
+        emitted = int(program.stdout.read())
+    recorded = ticks(trace, process)
+    first = recorded[0]
+    assert recorded == list(range(first, first + len(recorded)))
+    assert first + len(recorded) <= emitted
+
+
+# How a recording ends
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_reaches_the_command_and_the_trace_is_whole(
+    ticking: tuple[subprocess.Popen[str], Path], number: signal.Signals
+) -> None:
+    recorder, trace = ticking
+    process = int(recorder.stdout.readline())
+    recorder.send_signal(number)
+    emitted, said = recorder.communicate()
+    assert recorder.returncode == 0, said
+    assert ticks(trace, process) == list(range(int(emitted)))
+    assert str(trace) in said
+    assert f"takt-{recorder.pid}-" not in sessions()
+    assert not Path(f"{trace}.partial").exists()
+
+
+def test_duration_ends_the_command(tmp_path: Path) -> None:
+    done = record("-o", str(tmp_path / "trace"), "--duration", "0.5", "--", *TICK)
+    assert done.returncode == 0, done.stderr
+    process, emitted = map(int, done.stdout.split())
+    assert ticks(tmp_path / "trace", process) == list(range(emitted))
+
+
+def test_the_commands_status_is_ours(tmp_path: Path) -> None:
+    load = "import ctypes; ctypes.CDLL('libtracetools.so').ros_trace_rcl_take(None)"
+    command = [sys.executable, "-c", f"{load}; raise SystemExit(3)"]
+    done = record("-o", str(tmp_path / "trace"), "--", *command)
+    assert done.returncode == 3
+    assert "ended with status 3" in done.stderr
+    assert [e.name for e in babeltrace.events(tmp_path / "trace")] == ["ros2:rcl_take"]
+
+
+def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
+    ticking: tuple[subprocess.Popen[str], Path], tmp_path: Path
+) -> None:
+    recorder, trace = ticking
+    program = int(recorder.stdout.readline())
+    until(lambda: has_events(trace))
+    recorder.kill()
+    recorder.wait()
+    os.kill(program, signal.SIGKILL)
+    assert f"takt-{recorder.pid}-" in sessions()
+    again = record("-o", str(trace), "--", *TICK)
+    assert again.returncode == 2
+    assert again.stderr.splitlines()[-1] == (
+        f"takt: {trace}.partial: left by an interrupted recording; move or remove it"
+    )
+    done = record("-o", str(tmp_path / "other"), "--duration", "0.1", "--", *TICK)
+    assert done.returncode == 0, done.stderr
+    assert f"takt-{recorder.pid}-" not in sessions()
+    recorded = ticks(Path(f"{trace}.partial"), program)
+    assert recorded == list(range(len(recorded)))
+
+
+# Mistakes
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 2, done.stderr
+    (line,) = (x for x in done.stderr.splitlines() if x.startswith("takt: "))
+    assert "Traceback" not in done.stderr
+    return line
+
+
+def test_output_exists(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    done = record("-o", str(tmp_path / "trace"), "--", "true")
+    assert complaint(done) == (
+        f"takt: {tmp_path}/trace: exists already; name another directory with -o, or remove it"
+    )
+
+
+def test_output_has_no_parent(tmp_path: Path) -> None:
+    done = record("-o", str(tmp_path / "nowhere" / "trace"), "--", "true")
+    assert "cannot be created: No such file or directory" in complaint(done)
+
+
+def test_no_such_command(tmp_path: Path) -> None:
+    done = record("-o", str(tmp_path / "trace"), "--", "no-such-command")
+    assert complaint(done) == (
+        "takt: no-such-command: cannot be started: No such file or directory"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_without_ros(tmp_path: Path) -> None:
+    done = record("-o", str(tmp_path / "trace"), "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert babeltrace.events(tmp_path / "trace") == []
+
+
+def test_not_the_name_of_an_event(tmp_path: Path) -> None:
+    done = record("-o", str(tmp_path / "trace"), "--event", "x" * 300, "--", "true")
+    assert "is not the name of an event" in complaint(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Without privileges
+
+
+@pytest.fixture
+def ordinary_user(tmp_path: Path) -> Iterator[list[str]]:
+    """What to put before a command so that it runs without any privilege and with a home of its
+    own; a session daemon that it starts is ended.
+    """
+    home = tmp_path / "home"
+    home.mkdir()
+    yield ["unshare", "--user", "--map-user=1234", "--map-group=1234", "env", f"HOME={home}"]
+    number = home / ".lttng" / "lttng-sessiond.pid"
+    if number.exists():
+        os.kill(int(number.read_text()), signal.SIGTERM)
+        until(lambda: not number.exists())
+
+
+def test_ordinary_user_gets_a_daemon_of_their_own(tmp_path: Path, ordinary_user: list[str]) -> None:
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        [*ordinary_user, *TAKT, "record", "-o", str(trace), "--duration", "0.5", "--", *TICK],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    process, emitted = map(int, done.stdout.split())
+    assert ticks(trace, process) == list(range(emitted))
+
+
+def test_lttng_is_not_installed(tmp_path: Path, ordinary_user: list[str]) -> None:
+    missing = [*ordinary_user, "LTTNG_SESSIOND_PATH=lttng-sessiond-is-missing"]
+    done = subprocess.run(
+        [*missing, *TAKT, "record", "-o", str(tmp_path / "trace"), "--", "true"],
+        capture_output=True,
+        text=True,
+    )
+    assert complaint(done) == (
+        "takt: LTTng is not installed (no program 'lttng-sessiond-is-missing'); "
+        "install it with 'apt install lttng-tools'"
+    )
+    assert not (tmp_path / "trace.partial").exists()
+
+
+def test_daemon_cannot_start(tmp_path: Path, ordinary_user: list[str]) -> None:
+    done = subprocess.run(
+        [
+            *ordinary_user,
+            "HOME=/proc",
+            *TAKT,
+            "record",
+            "-o",
+            str(tmp_path / "trace"),
+            "--",
+            "true",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert "LTTng's session daemon does not start" in complaint(done)

@@ -1,0 +1,180 @@
+"""The drop-in libtracetools.so: the functions and the events of the installed ROS 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import babeltrace
+import upstream
+from recording import PROGRAMS, Run
+
+Call = tuple[str, list[tuple[str, Any]]]
+
+OURS = {
+    "ros2:message_link_periodic_async",
+    "ros2:message_link_partial_sync",
+    "takt:executor_init",
+    "takt:thread_cpu_time",
+}
+EXECUTOR = {
+    "executor": "e0",
+    "kind": "events",
+    "timers": "polled",
+    "threads": 2,
+    "policy": "deadline",
+    "runtime": 2_000_000,
+    "deadline": 4_000_000,
+    "period": 5_000_000,
+    "priority": 0,
+    "cpu": -1,
+}
+SUBS, PUBS = [0x10, 0x20, 0x30], [0x40]
+
+
+def gid_size() -> int:
+    """Bytes that the middleware has."""
+    for prefix in os.environ["AMENT_PREFIX_PATH"].split(":"):
+        header = Path(prefix) / "include/rmw/rmw/types.h"
+        if header.exists():
+            line = next(x for x in header.read_text().splitlines() if "RMW_GID_STORAGE_SIZE " in x)
+            return int(line.split()[2].rstrip("u"))
+    raise FileNotFoundError("rmw/types.h")
+
+
+def calls() -> list[Call]:
+    """Every function of tracetools once, and then ours."""
+    result: list[Call] = []
+    for number, tracepoint in enumerate(upstream.tracepoints()):
+        values = upstream.arguments(tracepoint, number)
+        kinds = [kind.removeprefix("const ") for kind, _ in tracepoint.parameters]
+        typed = list(zip(kinds, values, strict=True))
+        if tracepoint.name == "rclcpp_publish":  # its first argument is no field
+            typed.insert(0, ("void *", 0xBAD))
+        result.append((f"ros_trace_{tracepoint.name}", typed))
+    links = [("void **", SUBS), ("size_t", len(SUBS)), ("void **", PUBS), ("size_t", len(PUBS))]
+    result.append(("takt_trace_message_link_periodic_async", links))
+    result.append(("takt_trace_message_link_partial_sync", links))
+    kinds = ["char *" if isinstance(value, str) else "int64_t" for value in EXECUTOR.values()]
+    result.append(("takt_trace_executor_init", list(zip(kinds, EXECUTOR.values(), strict=True))))
+    return result
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return Run.of(
+        tmp_path_factory.mktemp("emit") / "trace",
+        [sys.executable, str(PROGRAMS / "emit.py")],
+        input=json.dumps(calls()),
+    )
+
+
+def test_every_event_is_recorded_once_in_order_with_its_values(run: Run) -> None:
+    recorded = [event for event in babeltrace.events(run.trace) if event.name[:5] == "ros2:"]
+    expected = [
+        (f"ros2:{t.name}", upstream.expected(t, upstream.arguments(t, n), gid_size()))
+        for n, t in enumerate(upstream.tracepoints())
+    ]
+    links = {"_subs_length": 3, "subs": SUBS, "_pubs_length": 1, "pubs": PUBS}
+    expected.append(("ros2:message_link_periodic_async", links))
+    expected.append(("ros2:message_link_partial_sync", links))
+    assert [(event.name, event.fields) for event in recorded] == expected
+
+
+def test_events_carry_process_thread_and_program(run: Run) -> None:
+    facts = json.loads(run.output)
+    recorded = {(e.process, e.thread, e.program) for e in babeltrace.events(run.trace)}
+    assert recorded == {(facts["process"], facts["thread"], facts["name"])}
+
+
+def test_layouts_are_upstreams(run: Run) -> None:
+    layouts = babeltrace.layouts(run.trace)
+    for tracepoint in upstream.tracepoints():
+        declared = [field.declaration for field in tracepoint.fields]
+        assert layouts.pop(f"ros2:{tracepoint.name}") == declared, tracepoint.name
+    assert set(layouts) == OURS
+
+
+def test_processor_time_stands_inside_the_callback(run: Run) -> None:
+    names = [event.name for event in babeltrace.events(run.trace)]
+    start = names.index("ros2:callback_start")
+    end = names.index("ros2:callback_end")
+    assert names[start + 1] == names[end - 1] == "takt:thread_cpu_time"
+    times = [
+        event.fields["cpu_time"]
+        for event in babeltrace.events(run.trace)
+        if event.name == "takt:thread_cpu_time"
+    ]
+    assert len(times) == 2
+    assert 0 < times[0] < times[1]
+
+
+def test_executor_says_what_it_is(run: Run) -> None:
+    said = [e.fields for e in babeltrace.events(run.trace) if e.name == "takt:executor_init"]
+    assert said == [EXECUTOR]
+
+
+def test_only_the_chosen_events(tmp_path: Path) -> None:
+    run = Run.of(
+        tmp_path / "trace",
+        [sys.executable, str(PROGRAMS / "emit.py")],
+        input=json.dumps(calls()),
+        options=["--event", "ros2:rcl_*_init", "--event", "ros2:rcl_init"],
+    )
+    recorded = Counter(event.name for event in babeltrace.events(run.trace))
+    chosen = {
+        f"ros2:{t.name}": 1
+        for t in upstream.tracepoints()
+        if t.name == "rcl_init" or (t.name.startswith("rcl_") and t.name.endswith("_init"))
+    }
+    assert recorded == chosen
+
+
+def exported(library: Path) -> set[str]:
+    text = subprocess.run(
+        ["nm", "--dynamic", "--defined-only", str(library)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return {line.split()[-1] for line in text.splitlines()}
+
+
+def test_every_function_of_the_stock_library_is_there() -> None:
+    from takt.recorder import tracetools
+
+    stock = next(
+        library
+        for prefix in os.environ["AMENT_PREFIX_PATH"].split(":")
+        if (library := Path(prefix) / "lib" / "libtracetools.so").exists()
+    )
+    functions = {name for name in exported(stock) if "ros_trace" in name or "tracetools6" in name}
+    assert len(functions) > 100
+    assert functions <= exported(tracetools())
+
+
+def test_untraced_programs_run_as_ever(tmp_path: Path) -> None:
+    """No session daemon, not even a place for one: the calls do nothing."""
+    from takt.recorder import tracetools
+
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "emit.py")],
+        env={
+            **os.environ,
+            "LD_PRELOAD": str(tracetools()),
+            "HOME": "/nonexistent",
+            "TAKT_GATE": str(tmp_path / "nobody"),
+        },
+        input=json.dumps(calls()),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
