@@ -1,0 +1,426 @@
+#include "schedule.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <limits>
+#include <optional>
+
+#include "executor_semantics.hpp"
+#include "takt/model/order.hpp"
+
+namespace takt::brute_force {
+
+using model::CallbackIndex;
+using model::Model;
+
+namespace {
+
+std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
+  std::vector<std::int64_t> result;
+  for (const Duration duration : durations) result.push_back(duration.count());
+  return result;
+}
+
+/// Costs of consecutive instances such that no n of them exceed the n-th value of the curve.
+class Costs {
+ public:
+  explicit Costs(const std::vector<std::int64_t>& curve) : curve_(&curve) {}
+
+  /// The most that the next instance may cost.
+  [[nodiscard]] std::int64_t most() const {
+    std::int64_t most = curve_->empty() ? 0 : curve_->front();
+    std::int64_t before = 0;
+    for (std::size_t n = 1; n < curve_->size() && n <= past_.size(); ++n) {
+      before += past_[past_.size() - n];
+      most = std::min(most, (*curve_)[n] - before);
+    }
+    return most;
+  }
+
+  void spend(std::int64_t cost) {
+    past_.push_back(cost);
+    if (past_.size() >= curve_->size()) past_.pop_front();
+  }
+
+ private:
+  const std::vector<std::int64_t>* curve_;
+  std::deque<std::int64_t> past_;
+};
+
+/// The shortest spans of 2, 3, … activations of a source: as many as there are in a schedule, or as
+/// follow from each other.
+std::vector<std::int64_t> distances(const model::Activation& activation) {
+  std::vector<std::int64_t> result;
+  const auto periodic = [&](std::int64_t period, std::int64_t jitter) {
+    constexpr std::int64_t most_activations = 1000;
+    const std::int64_t count = jitter == 0 ? 1 : most_activations;
+    for (std::int64_t n = 1; n <= count; ++n) {
+      result.push_back(std::max<std::int64_t>(0, n * period - jitter));
+    }
+  };
+  if (const auto* p = std::get_if<model::PeriodicActivation>(&activation)) {
+    periodic(p->period.count(), p->jitter.count());
+  } else if (const auto* s = std::get_if<model::SporadicActivation>(&activation)) {
+    periodic(s->min_separation.count(), s->jitter.count());
+  } else {
+    result = counts(std::get<model::MinDistanceActivation>(activation).values);
+    result.erase(result.begin());
+  }
+  return result;
+}
+
+/// An edge that activates.
+struct TriggerEdge {
+  const model::Edge* edge;
+  /// Its index in the model.
+  std::size_t object;
+};
+
+constexpr std::size_t no_instance = std::numeric_limits<std::size_t>::max();
+
+struct Instance {
+  CallbackIndex callback;
+  /// The instance whose message activated this one.
+  std::size_t parent = no_instance;
+  std::int64_t activation = 0;
+};
+
+struct Message {
+  std::int64_t arrival = 0;
+  std::size_t edge = 0;
+  std::size_t sender = 0;
+};
+
+}  // namespace
+
+struct CompiledModel {
+  explicit CompiledModel(const Model& m) : model(m), order(model::callbacks_by_executor(model)) {
+    for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+      costs.push_back(counts(model.callbacks[i].execution_time));
+    }
+    for (const model::Executor& executor : model.executors) {
+      overheads.push_back(counts(executor.overhead));
+    }
+    for (std::size_t e = 0; e < model.edges.size(); ++e) {
+      const model::Edge& edge = model.edges[e];
+      if (!model::is_message_driven(model[edge.to])) continue;
+      edges.push_back({&edge, e});
+    }
+    for (const model::Callback& callback : model.callbacks) {
+      const bool source = callback.activation.has_value();
+      spans.push_back(source ? distances(*callback.activation) : std::vector<std::int64_t>{});
+    }
+  }
+
+  const Model model;
+  std::vector<std::vector<CallbackIndex>> order;
+  std::vector<std::vector<std::int64_t>> costs;
+  std::vector<std::vector<std::int64_t>> overheads;
+  std::vector<TriggerEdge> edges;
+  /// Of every source, see distances().
+  std::vector<std::vector<std::int64_t>> spans;
+};
+
+namespace {
+
+/// The processor time of one executor: of each ε whether it is supplied.
+class Supply {
+ public:
+  Supply(const model::Supply& supply, std::size_t executor, Choices& choices)
+      : executor_(executor), choices_(choices) {
+    if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
+      reservation_ = *reservation;
+      // Chosen 0, the first budget comes as early as it can and ends at 0, when everything starts.
+      start_ = -reservation_->budget.count() +
+               choices(Freedom::supply, executor, reservation_->period.count());
+      slack_ = reservation_->deadline.count() - reservation_->budget.count();
+      position_ = start_ + choices(Freedom::supply, executor, slack_ + 1);
+    }
+  }
+
+  /// Whether [t, t + ε) is supplied; t must not decrease.
+  bool at(std::int64_t t) {
+    if (!reservation_) return true;
+    while (t >= start_ + reservation_->period.count()) {
+      start_ += reservation_->period.count();
+      // Chosen 0, this budget comes as late as it can.
+      position_ = start_ + slack_ - choices_(Freedom::supply, executor_, slack_ + 1);
+    }
+    return t >= position_ && t < position_ + reservation_->budget.count();
+  }
+
+ private:
+  std::size_t executor_;
+  Choices& choices_;
+  std::optional<model::ReservationSupply> reservation_;
+  std::int64_t start_ = 0;
+  std::int64_t slack_ = 0;
+  std::int64_t position_ = 0;
+};
+
+struct Executor {
+  std::unique_ptr<ExecutorSemantics> semantics;
+  std::vector<Queue> queues;
+  Supply supply;
+  Costs overheads;
+  /// Selects when it is next supplied, not at the very end of the instance before.
+  bool lazy = false;
+  /// Of the last instance.
+  std::int64_t completion = -1;
+
+  /// The instance that runs, how much of its cost is spent, and when it publishes.
+  std::size_t running = no_instance;
+  std::int64_t spent = 0;
+  std::int64_t cost = 0;
+  struct Publication {
+    std::int64_t after;
+    std::size_t edge;
+  };
+  std::vector<Publication> publications{};
+};
+
+class Run {
+ public:
+  Run(const CompiledModel& compiled, Choices& choices, std::int64_t horizon)
+      : compiled_(compiled), model_(compiled.model), choices_(choices), horizon_(horizon) {
+    const Model& model = model_;
+    observation_.callbacks.resize(model.callbacks.size());
+    observation_.chains.resize(model.chains.size());
+    for (const auto& curve : compiled.costs) costs_.emplace_back(curve);
+    position_.resize(model.callbacks.size());
+    for (std::size_t e = 0; e < model.executors.size(); ++e) {
+      const model::Executor& executor = model.executors[e];
+      std::vector<Queue> queues;
+      for (const CallbackIndex callback : compiled.order[e]) {
+        position_[callback.value()] = queues.size();
+        const auto kind = model[callback].kind;
+        const bool privileged = kind == model::CallbackKind::event_source ||
+                                (kind == model::CallbackKind::timer &&
+                                 executor.timers == model::TimerHandling::privileged);
+        queues.push_back({callback, privileged, {}});
+      }
+      executors_.push_back({.semantics = make_semantics(executor),
+                            .queues = std::move(queues),
+                            .supply = Supply(executor.supply, e, choices),
+                            .overheads = Costs(compiled.overheads[e]),
+                            .lazy = choices(Freedom::selection, e, 2) == 1});
+    }
+    for (const model::Join& join : model.joins) {
+      joins_.push_back({&join, std::vector<std::deque<std::size_t>>(join.inputs.size())});
+    }
+    last_arrival_.resize(compiled.edges.size());
+    plan_releases();
+  }
+
+  Observation run() {
+    for (std::int64_t t = 0; t < 4 * horizon_; ++t) {
+      deliver(t);
+      bool busy = !messages_.empty() || next_release_ < releases_.size();
+      for (std::size_t e = 0; e < executors_.size(); ++e) {
+        advance(e, t);
+        const Executor& executor = executors_[e];
+        busy =
+            busy || executor.running != no_instance ||
+            std::ranges::any_of(executor.queues, [](const Queue& q) { return !q.pending.empty(); });
+      }
+      if (!busy) break;
+    }
+    return std::move(observation_);
+  }
+
+ private:
+  struct Release {
+    std::int64_t at;
+    CallbackIndex callback;
+  };
+  struct JoinState {
+    const model::Join* join;
+    /// The senders of the messages that wait, of each input.
+    std::vector<std::deque<std::size_t>> waiting;
+  };
+
+  /// The activations of every source, each as early as its curve allows, or chosen later.
+  void plan_releases() {
+    for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
+      if (!model_.callbacks[i].activation) continue;
+      const auto& spans = compiled_.spans[i];
+      const std::int64_t pause = spans.back() / std::ssize(spans) + 2;
+      std::vector<std::int64_t> times;
+      for (std::int64_t earliest = 0;;) {
+        const std::int64_t at = earliest + choices_(Freedom::release, i, pause);
+        if (at > horizon_) break;
+        times.push_back(at);
+        releases_.push_back({at, CallbackIndex{i}});
+        earliest = at;
+        for (std::size_t n = 0; n < spans.size() && n < times.size(); ++n) {
+          earliest = std::max(earliest, times[times.size() - 1 - n] + spans[n]);
+        }
+      }
+    }
+    std::ranges::stable_sort(releases_, {}, &Release::at);
+  }
+
+  /// All activations and arrivals at t, before anything is selected at t.
+  void deliver(std::int64_t t) {
+    for (; next_release_ < releases_.size() && releases_[next_release_].at == t; ++next_release_) {
+      activate(releases_[next_release_].callback, no_instance, t);
+    }
+    std::vector<Message> later;
+    for (const Message& message : messages_) {
+      if (message.arrival > t) {
+        later.push_back(message);
+      } else {
+        receive(message, t);
+      }
+    }
+    messages_ = std::move(later);
+  }
+
+  void receive(const Message& message, std::int64_t t) {
+    const model::Edge& edge = *compiled_.edges[message.edge].edge;
+    const auto joined = std::ranges::find(
+        joins_, edge.to, [](const JoinState& state) { return state.join->callback; });
+    if (joined == joins_.end()) return activate(edge.to, message.sender, t);
+    JoinState& state = *joined;
+    const auto input =
+        std::ranges::find(state.join->inputs, edge.from) - state.join->inputs.begin();
+    auto& waiting = state.waiting[static_cast<std::size_t>(input)];
+    if (state.join->kind == model::JoinKind::newest) waiting.clear();
+    waiting.push_back(message.sender);
+    if (std::ranges::any_of(state.waiting, [](const auto& queue) { return queue.empty(); })) return;
+    for (auto& queue : state.waiting) queue.pop_front();
+    activate(edge.to, message.sender, t);
+  }
+
+  void activate(CallbackIndex callback, std::size_t parent, std::int64_t t) {
+    Executor& executor = executors_[model_[callback].executor.value()];
+    executor.queues[position_[callback.value()]].pending.push_back({t, instances_.size()});
+    instances_.push_back({callback, parent, t});
+  }
+
+  /// Executor e in [t, t + ε).
+  void advance(std::size_t e, std::int64_t t) {
+    Executor& executor = executors_[e];
+    const bool supplied = executor.supply.at(t);
+    // Selecting needs the processor: at the end of an instance the executor still has it, but an
+    // executor that waits for work cannot select before it is supplied.
+    const bool just_completed = executor.completion == t && !executor.lazy;
+    if (executor.running == no_instance && (supplied || just_completed)) start(e);
+    if (executor.running == no_instance || !supplied) return;
+    ++executor.spent;
+    for (const auto& publication : executor.publications) {
+      if (publication.after == executor.spent) publish(publication.edge, executor.running, t + 1);
+    }
+    if (executor.spent < executor.cost) return;
+    complete(executor.running, t + 1);
+    executor.completion = t + 1;
+    executor.running = no_instance;
+  }
+
+  void start(std::size_t e) {
+    Executor& executor = executors_[e];
+    const auto selected = executor.semantics->select(executor.queues);
+    if (!selected) return;
+    auto& pending = executor.queues[*selected].pending;
+    executor.running = pending.front().instance;
+    pending.erase(pending.begin());
+    executor.spent = 0;
+    const CallbackIndex callback = instances_[executor.running].callback;
+    const std::int64_t overhead = choose_cost(executor.overheads, 0, Freedom::overhead, e);
+    executor.cost =
+        overhead + choose_cost(costs_[callback.value()], 1, Freedom::cost, callback.value());
+    executor.publications.clear();
+    for (std::size_t n = 0; n < compiled_.edges.size(); ++n) {
+      const TriggerEdge& edge = compiled_.edges[n];
+      if (edge.edge->from != callback || !triggers(*edge.edge, executor.running)) continue;
+      // Chosen 0, at completion; the last choice is not to publish at all.
+      const std::int64_t silent = executor.cost - overhead;
+      const auto choice = choices_(Freedom::publish, edge.object, silent + 1);
+      if (choice == silent) continue;
+      executor.publications.push_back({executor.cost - choice, n});
+    }
+  }
+
+  std::int64_t choose_cost(Costs& costs, std::int64_t least, Freedom freedom, std::size_t object) {
+    const std::int64_t most = costs.most();
+    if (most <= least) {
+      costs.spend(most);
+      return most;
+    }
+    const std::int64_t cost = most - choices_(freedom, object, most - least + 1);
+    costs.spend(cost);
+    return cost;
+  }
+
+  /// Whether the instance publishes along the edge, considering what activated it.
+  bool triggers(const model::Edge& edge, std::size_t instance) const {
+    const std::size_t parent = instances_[instance].parent;
+    if (!edge.triggered_by || parent == no_instance) return true;
+    return std::ranges::find(*edge.triggered_by, instances_[parent].callback) !=
+           edge.triggered_by->end();
+  }
+
+  void publish(std::size_t n, std::size_t sender, std::int64_t t) {
+    const TriggerEdge& edge = compiled_.edges[n];
+    const std::int64_t most = edge.edge->delay.count();
+    const std::int64_t delay = most - choices_(Freedom::delay, edge.object, most + 1);
+    // Messages of an edge do not overtake each other.
+    last_arrival_[n] = std::max(last_arrival_[n], t + delay);
+    messages_.push_back({last_arrival_[n], n, sender});
+  }
+
+  void complete(std::size_t index, std::int64_t t) {
+    const Instance& instance = instances_[index];
+    std::int64_t& longest = observation_.callbacks[instance.callback.value()];
+    longest = std::max(longest, t - instance.activation);
+    for (std::size_t c = 0; c < model_.chains.size(); ++c) {
+      const auto start = start_of_chain(model_.chains[c].callbacks, index);
+      if (start) observation_.chains[c] = std::max(observation_.chains[c], t - *start);
+    }
+  }
+
+  /// When the instances that led to this one passed through the whole chain: the first's
+  /// activation.
+  std::optional<std::int64_t> start_of_chain(const std::vector<CallbackIndex>& chain,
+                                             std::size_t index) const {
+    for (std::size_t n = chain.size(); n-- > 0;) {
+      if (index == no_instance || instances_[index].callback != chain[n]) return std::nullopt;
+      if (n == 0) return instances_[index].activation;
+      index = instances_[index].parent;
+    }
+    return std::nullopt;
+  }
+
+  const CompiledModel& compiled_;
+  const Model& model_;
+  Choices& choices_;
+  std::int64_t horizon_;
+  Observation observation_;
+  std::vector<Executor> executors_;
+  std::vector<Costs> costs_;
+  std::vector<std::size_t> position_;
+  std::vector<JoinState> joins_;
+  std::vector<Release> releases_;
+  std::size_t next_release_ = 0;
+  std::vector<Message> messages_;
+  std::vector<std::int64_t> last_arrival_;
+  std::vector<Instance> instances_;
+};
+
+}  // namespace
+
+Scheduler::Scheduler(const Model& model) : compiled_(std::make_unique<CompiledModel>(model)) {}
+Scheduler::~Scheduler() = default;
+
+Choices Scheduler::no_choices() const {
+  const Model& model = compiled_->model;
+  return Choices(std::max({model.callbacks.size(), model.edges.size(), model.executors.size()}));
+}
+
+Observation Scheduler::run(Choices& choices, std::int64_t horizon) const {
+  choices.rewind();
+  return Run(*compiled_, choices, horizon).run();
+}
+
+}  // namespace takt::brute_force
