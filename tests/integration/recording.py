@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,13 +12,6 @@ from typing import Any
 
 PROGRAMS = Path(__file__).parent / "programs"
 TAKT = [sys.executable, "-m", "takt"]
-
-# DDS on the loopback interface only.
-LOOPBACK = Path(__file__).parent / "loopback.xml"
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ}
 
 
 @dataclass(frozen=True)
@@ -34,15 +26,14 @@ class Run:
 
     @staticmethod
     def of(
-        trace: Path, command: Sequence[str], *, input: str = "", options: Sequence[str] = ()
+        trace: Path, command: Sequence[str], *, text: str = "", options: Sequence[str] = ()
     ) -> Run:
         """Records a command that ends by itself, with status 0."""
         printed = trace.with_suffix(".output")
         inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *command]
         done = subprocess.run(
             [*TAKT, "record", "--json", "-o", str(trace), *options, "--", *inner],
-            input=input,
-            env=environment(),
+            input=text,
             capture_output=True,
             text=True,
         )

@@ -29,6 +29,12 @@ def record(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+def line(process: subprocess.Popen[str]) -> str:
+    """The next line that a program prints."""
+    assert process.stdout
+    return process.stdout.readline()
+
+
 def sessions() -> str:
     return subprocess.run(["lttng", "list"], capture_output=True, text=True).stdout
 
@@ -125,7 +131,7 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path) -> None:
         )
         for name in ("a", "b")
     ]
-    processes = [int(recorder.stdout.readline()) for recorder in recorders]
+    processes = [int(line(recorder)) for recorder in recorders]
     for recorder in recorders:
         recorder.send_signal(signal.SIGINT)
     for recorder, process, name in zip(recorders, processes, ("a", "b"), strict=True):
@@ -138,7 +144,7 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path) -> None:
 
 def test_what_already_runs(tmp_path: Path) -> None:
     with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
-        process = int(program.stdout.readline())
+        process = int(line(program))
         trace = tmp_path / "trace"
         with subprocess.Popen(
             [*TAKT, "record", "-o", str(trace)], stderr=subprocess.PIPE, text=True
@@ -148,7 +154,7 @@ def test_what_already_runs(tmp_path: Path) -> None:
             _, said = recorder.communicate()
         assert recorder.returncode == 0, said
         program.send_signal(signal.SIGTERM)
-        emitted = int(program.stdout.read())
+        emitted = int(line(program))
     recorded = ticks(trace, process)
     first = recorded[0]
     assert recorded == list(range(first, first + len(recorded)))
@@ -163,7 +169,7 @@ def test_signal_reaches_the_command_and_the_trace_is_whole(
     ticking: tuple[subprocess.Popen[str], Path], number: signal.Signals
 ) -> None:
     recorder, trace = ticking
-    process = int(recorder.stdout.readline())
+    process = int(line(recorder))
     recorder.send_signal(number)
     emitted, said = recorder.communicate()
     assert recorder.returncode == 0, said
@@ -193,7 +199,7 @@ def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
     ticking: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
     recorder, trace = ticking
-    program = int(recorder.stdout.readline())
+    program = int(line(recorder))
     until(lambda: has_events(trace))
     recorder.kill()
     recorder.wait()
@@ -216,9 +222,9 @@ def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 2, done.stderr
-    (line,) = (x for x in done.stderr.splitlines() if x.startswith("takt: "))
+    (message,) = (x for x in done.stderr.splitlines() if x.startswith("takt: "))
     assert "Traceback" not in done.stderr
-    return line
+    return message
 
 
 def test_output_exists(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run.of(
         tmp_path_factory.mktemp("emit") / "trace",
         [sys.executable, str(PROGRAMS / "emit.py")],
-        input=json.dumps(calls()),
+        text=json.dumps(calls()),
     )
 
 
@@ -125,7 +125,7 @@ def test_only_the_chosen_events(tmp_path: Path) -> None:
     run = Run.of(
         tmp_path / "trace",
         [sys.executable, str(PROGRAMS / "emit.py")],
-        input=json.dumps(calls()),
+        text=json.dumps(calls()),
         options=["--event", "ros2:rcl_*_init", "--event", "ros2:rcl_init"],
     )
     recorded = Counter(event.name for event in babeltrace.events(run.trace))

@@ -62,7 +62,7 @@ def record(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Record these events; may be repeated, and end in '*'. Default: {', '.join(DEFAULT_EVENTS)}.",
+            help="Record only events of this name, which may end in '*'; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -70,11 +70,11 @@ def record(
 ) -> None:
     """Record what a command does, or what already runs.
 
-    With a COMMAND, only it and the processes it starts are recorded, from their first event on, until
-    it ends; the exit status is the command's, or 0 if it was told to end by Ctrl-C or --duration.
-    Without one, every traceable ROS 2 process of this user is recorded until Ctrl-C: those started
-    by 'takt', and all others where ROS 2 itself was built with LTTng. What such processes did before
-    is not in the trace.
+    With a COMMAND, only it and the processes it starts are recorded, from their first event on,
+    until it ends; the exit status is the command's, or 0 if it was told to end by Ctrl-C or
+    --duration. Without one, every traceable ROS 2 process of this user is recorded until Ctrl-C:
+    those that load Takt's libtracetools.so, and all others if ROS 2 itself was built with LTTng.
+    What such processes did before is not in the trace.
     """
     if backend is not Backend.LTTNG:
         raise UserError(f"--backend {backend.value}: not available in this version; use lttng")

@@ -8,6 +8,8 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
+from typing import Any
 
 TYPES = {
     "void *": ctypes.c_void_p,
@@ -19,7 +21,7 @@ TYPES = {
 }
 
 
-def argument(kind, value):
+def argument(kind: str, value: Any) -> Any:
     if kind == "uint8_t *":
         return (ctypes.c_uint8 * len(value))(*value)
     if kind == "void **":
@@ -32,6 +34,5 @@ def argument(kind, value):
 library = ctypes.CDLL("libtracetools.so")
 for function, arguments in json.load(sys.stdin):
     getattr(library, function)(*(argument(kind, value) for kind, value in arguments))
-with open("/proc/self/comm") as name:
-    facts = {"process": os.getpid(), "thread": threading.get_native_id(), "name": name.read()[:-1]}
-print(json.dumps(facts))
+name = Path("/proc/self/comm").read_text().rstrip("\n")
+print(json.dumps({"process": os.getpid(), "thread": threading.get_native_id(), "name": name}))

@@ -1,5 +1,5 @@
-"""An unmodified rclpy program: a node that hears itself. Publishes `count` messages, one whenever the
-one before has arrived, and prints what it counted.
+"""An unmodified rclpy program: a node that hears itself. Publishes as many messages as told, one
+whenever the one before has arrived, and prints what it counted.
 """
 
 import json
@@ -10,10 +10,10 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 count = int(sys.argv[1])
-heard = []
+heard: list[str] = []
 
 
-def hear(message):
+def hear(message: String) -> None:
     heard.append(message.data)
     if len(heard) < count:
         publisher.publish(String(data=str(len(heard))))
@@ -29,5 +29,4 @@ publisher.publish(String(data="first"))
 while len(heard) < count:
     rclpy.spin_once(node)
 print(json.dumps({"published": count, "heard": len(heard)}))
-node.destroy_node()
 rclpy.shutdown()

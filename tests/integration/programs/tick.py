@@ -1,5 +1,5 @@
-"""Emits ros2:rclcpp_executor_wait_for_work with 0, 1, 2 … every millisecond until SIGINT or SIGTERM,
-prints the first line before and, then, how many it emitted.
+"""Emits ros2:rclcpp_executor_wait_for_work with 0, 1, 2 … every millisecond until SIGINT or
+SIGTERM. Prints its process id before, when a signal can come, and after it how many it emitted.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import time
 stopped = False
 
 
-def stop(number, frame):
+def stop(number: int, frame: object) -> None:
     global stopped
     stopped = True
 
