@@ -61,9 +61,13 @@ class Result:
 
     seconds: float
     refusals: dict[str, str | None]
-    """For each executor, why it did not get its supply; None: it did."""
+    """For each executor that was started, why it is not scheduled as it should be; None: it is."""
     counts: list[Json]
     """For each callback `id`, `count`, `overruns` and `longest` (ns)."""
+
+    def granted(self, executor: str) -> bool | None:
+        """Whether the executor is scheduled as its supply asks; None if it was not started."""
+        return self.refusals[executor] is None if executor in self.refusals else None
 
 
 @dataclass

@@ -87,6 +87,7 @@ def _document(
                 "id": executor["id"],
                 "process": process["name"],
                 "supply": executor["supply"],
+                "granted": result.granted(executor["id"]),
                 "refusal": result.refusals.get(executor["id"]),
             }
             for process in plan.processes
@@ -102,16 +103,20 @@ def _executors(plan: runner.Plan, result: runner.Result) -> Table:
         table.add_column(column)
     for process in plan.processes:
         for executor in process["executors"]:
-            refusal = result.refusals.get(executor["id"])
             supply = executor["supply"]
             if supply["kind"] == "reservation":
                 asked = f"{readable(supply['budget'])} every {readable(supply['period'])}"
-                granted = f"[yellow]no[/]: {cell(refusal)}" if refusal else "[green]yes[/]"
+                given = "[green]yes[/]"
             else:
                 asked = "a whole processor"
-                granted = f"[yellow]no[/]: {cell(refusal)}" if refusal else "best effort"
+                given = "best effort"
+            granted = result.granted(executor["id"])
+            if granted is None:
+                given = "not started"
+            elif not granted:
+                given = f"[yellow]no[/]: {cell(result.refusals[executor['id']] or '')}"
             table.add_row(
-                cell(executor["name"] or executor["id"]), cell(process["name"]), asked, granted
+                cell(executor["name"] or executor["id"]), cell(process["name"]), asked, given
             )
     return table
 

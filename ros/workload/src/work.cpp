@@ -7,9 +7,10 @@
 namespace takt::workload {
 namespace {
 
-/// What tracepoints, clock reads and the odd interrupt around an instance take of its processor
-/// time.
-constexpr Duration around = std::chrono::microseconds(20);
+/// The part of the modelled time that instances leave unused, at most a tenth: the tracepoints
+/// around them, interrupts and cold caches take processor time too, which the model's curve
+/// includes.
+constexpr Duration margin = std::chrono::microseconds(100);
 
 /// Processor time set aside for sending as long as it is not known what that takes.
 constexpr Duration first_sending = std::chrono::microseconds(500);
@@ -24,7 +25,7 @@ void Work::run(std::optional<model::CallbackIndex> source) {
   if (join_ && source && !join_->arrive(*source)) return;
   const Duration start = linux_os::thread_cpu_time();
   const Duration cost = costs_.next();
-  const Duration end = start + cost - std::min(around, cost / 2);
+  const Duration end = start + cost - std::min(margin, cost / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
   const Duration reserve = longest_sending_ ? *longest_sending_ * 3 / 2 : first_sending;
   burner_.burn_until(end - std::min(reserve, (end - start) / 2));
