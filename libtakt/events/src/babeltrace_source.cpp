@@ -370,6 +370,7 @@ void BabeltraceSource::add_event(const bt_message* message) {
     if (const bt_field* const cpu = member(bt_packet_borrow_context_field_const(packet), "cpu_id");
         cpu != nullptr) {
       event.cpu = static_cast<std::uint16_t>(integer(cpu));
+      processors_ = std::max(processors_, event.cpu + 1u);
     }
   }
   if (const bt_field* const payload = bt_event_borrow_payload_field_const(source);

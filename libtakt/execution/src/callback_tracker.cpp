@@ -20,7 +20,8 @@ const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
 }
 
 std::optional<Duration> CallbackTracker::overhead(const State& state, Instant start) {
-  if (!state.last_end || (state.waited && !state.before_wait)) {
+  // Without wait events (EventsExecutor) the time between instances may be idle time.
+  if (!state.last_end || !state.has_waits || (state.waited && !state.before_wait)) {
     return std::nullopt;
   }
   if (!state.waited) {
@@ -90,8 +91,9 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   }
   open.cpu_at_start = time;
   // The processor clock tells the overhead net of preemption, but not net of polling while idle.
-  if (open.instance.overhead && now.cpu_at_end && time >= *now.cpu_at_end) {
-    open.instance.overhead = std::min(*open.instance.overhead, time - *now.cpu_at_end);
+  if (now.stack.size() == 1 && now.cpu_at_end && time >= *now.cpu_at_end) {
+    const Duration overhead = time - *now.cpu_at_end;
+    open.instance.overhead = std::min(open.instance.overhead.value_or(overhead), overhead);
   }
 }
 
@@ -101,6 +103,7 @@ void CallbackTracker::wait_begin(ThreadIndex thread, Instant time) {
     now.before_wait = time - *now.last_end;
   }
   now.waiting_since = time;
+  now.has_waits = true;
 }
 
 void CallbackTracker::wait_end(ThreadIndex thread, Instant time) {

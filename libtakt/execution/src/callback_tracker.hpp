@@ -51,6 +51,7 @@ class CallbackTracker {
     std::optional<Instant> wait_begin;
     std::optional<Instant> wait_end;
     bool waited = false;
+    bool has_waits = false;
   };
 
   State& state(ThreadIndex thread);

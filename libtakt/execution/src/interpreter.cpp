@@ -14,6 +14,9 @@ namespace {
 using events::Event;
 using events::EventType;
 
+/// How long no object must have been made for the system to be up.
+constexpr Duration settling_time = std::chrono::seconds(1);
+
 bool is_initialisation(EventType type) { return type < EventType::rclcpp_publish; }
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -42,8 +45,10 @@ class Interpreter::Implementation {
   PublicationTracker publications_;
   TakeTracker takes_;
   std::vector<CallbackInstance> open_instances_;
+  Totals totals_;
 
  private:
+  void watch_start_up(Instant now);
   void start_callback(const Event& event, ProcessIndex process);
   void end_callback(const Event& event);
   void publish(std::optional<Publication> publication);
@@ -70,6 +75,7 @@ class Interpreter::Implementation {
   InProcess& in_process(ThreadIndex thread);
 
   std::vector<InProcess> in_process_;  // by thread
+  bool is_steady_ = false;
 };
 
 void Interpreter::Implementation::consume(const Event& event, const events::Batch& batch) {
@@ -77,6 +83,9 @@ void Interpreter::Implementation::consume(const Event& event, const events::Batc
   if (is_initialisation(event.type)) {
     objects_.consume(event, batch);
     return;
+  }
+  if (!is_steady_) {
+    watch_start_up(event.time);
   }
   const ProcessIndex process = threads_[event.thread].process;
   const auto& value = event.values;
@@ -143,6 +152,14 @@ void Interpreter::Implementation::consume(const Event& event, const events::Batc
   }
 }
 
+void Interpreter::Implementation::watch_start_up(Instant now) {
+  const auto& last = objects_.objects().initialised;
+  if (last && now - *last >= settling_time) {
+    is_steady_ = true;
+    tell([&](Observer& observer) { observer.on_steady_state(*last + settling_time); });
+  }
+}
+
 void Interpreter::Implementation::start_callback(const Event& event, ProcessIndex process) {
   const CallbackIndex callback = objects_.callback(process, event.values[0]);
   CallbackInstance& instance =
@@ -168,6 +185,8 @@ void Interpreter::Implementation::end_callback(const Event& event) {
   const CallbackInstance* const instance =
       callbacks_.end(event.thread, event.time, event.values[0]);
   if (instance != nullptr) {
+    ++totals_.instances;
+    totals_.with_cpu_time += instance->cpu_time ? 1u : 0u;
     tell([instance](Observer& observer) { observer.on_instance(*instance); });
   }
 }
@@ -280,6 +299,8 @@ const Anomalies& Interpreter::anomalies() const { return implementation_->anomal
 const std::vector<CallbackInstance>& Interpreter::open_instances() const {
   return implementation_->open_instances_;
 }
+
+Interpreter::Totals Interpreter::totals() const { return implementation_->totals_; }
 
 const Publication* Interpreter::publication(PublicationId id) const {
   return implementation_->messages_.find(id);

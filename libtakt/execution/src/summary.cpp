@@ -4,6 +4,7 @@
 #include <set>
 
 #include "takt/execution/names.hpp"
+#include "takt/execution/provenance.hpp"
 
 namespace takt::execution {
 namespace {
@@ -245,32 +246,6 @@ std::string Summary::to_json(const events::Source& source, const Interpreter& in
   json["seconds"] = {{"read", pass.read_seconds}, {"interpret", pass.interpret_seconds}};
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::vector<std::string> warnings(const events::Losses& losses, const Anomalies& anomalies) {
-  std::vector<std::string> lines = losses.faults;
-  if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
-    lines.push_back(fmt::format(
-        "{} events and {} packets were lost while recording: chains may be cut and counts too "
-        "low; record with larger buffers or fewer events",
-        losses.discarded_events, losses.discarded_packets));
-  }
-  if (anomalies.missing_initialisation()) {
-    lines.push_back(fmt::format(
-        "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
-        "start recording before the programs",
-        anomalies.unknown_callback_instances + anomalies.unknown_publications +
-            anomalies.unknown_takes));
-  }
-  if (anomalies.orphan_starts + anomalies.orphan_ends != 0) {
-    lines.push_back(fmt::format("{} callback starts and {} callback ends have no partner",
-                                anomalies.orphan_starts, anomalies.orphan_ends));
-  }
-  if (anomalies.ambiguous_takes != 0) {
-    lines.push_back(fmt::format("{} messages match several publications and are linked to none",
-                                anomalies.ambiguous_takes));
-  }
-  return lines;
 }
 
 }  // namespace takt::execution

@@ -64,6 +64,8 @@ class Source {
   [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// Events read so far by full name, those of unknown types included.
   [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
+  /// Processors seen to run traced code, as far as the trace tells: the largest number plus one.
+  [[nodiscard]] std::uint32_t processors() const { return processors_; }
   /// What to add to Event::time for the time since the epoch, when the trace was begun.
   [[nodiscard]] Duration epoch_offset() const { return epoch_offset_; }
 
@@ -72,6 +74,7 @@ class Source {
   Losses losses_;
   std::vector<Input> inputs_;
   Duration epoch_offset_{};
+  std::uint32_t processors_ = 0;
 };
 
 /// Largest size that the contents of an archive may have, in bytes.

@@ -71,6 +71,9 @@ class Observer {
   virtual void on_take(SubscriptionIndex, Instant /*time*/, PublicationId) {}
   /// The source of an instance or take that came to light later, as clocks of two hosts differ.
   virtual void on_late_source(InstanceId, PublicationId) {}
+  /// The system is up: no object has been made for a second. Told at most once. What happened until
+  /// then is no steady state (discovery, parameters) and not what timing models are about.
+  virtual void on_steady_state(Instant) {}
 };
 
 }  // namespace takt::execution

@@ -30,6 +30,13 @@ class Interpreter {
   /// Instances that were still running at the end. Empty before finish().
   [[nodiscard]] const std::vector<CallbackInstance>& open_instances() const;
 
+  /// Instances that ended, and how many of them with processor time.
+  struct Totals {
+    std::uint64_t instances = 0;
+    std::uint64_t with_cpu_time = 0;
+  };
+  [[nodiscard]] Totals totals() const;
+
   /// A recent publication, null if it was too long ago. Valid until the next event.
   [[nodiscard]] const Publication* publication(PublicationId id) const;
 

@@ -33,9 +33,4 @@ class Summary final : public Observer {
   std::vector<std::uint64_t> takes_;
 };
 
-/// One line for each thing that a person should know before trusting what is derived from the
-/// trace.
-[[nodiscard]] std::vector<std::string> warnings(const events::Losses& losses,
-                                                const Anomalies& anomalies);
-
 }  // namespace takt::execution

@@ -1,0 +1,88 @@
+#include "takt/execution/provenance.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+namespace takt::execution {
+namespace {
+
+/// ISO 8601, to the second.
+std::string date(Duration since_epoch) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+const char* execution_time_source(Interpreter::Totals totals) {
+  if (totals.with_cpu_time == 0) {
+    return "wall_time";
+  }
+  return totals.with_cpu_time == totals.instances ? "thread_cpu_time" : "mixed";
+}
+
+}  // namespace
+
+nlohmann::ordered_json provenance(const events::Source& source, const Interpreter& interpreter,
+                                  const Pass& pass, std::optional<Instant> steady_since) {
+  nlohmann::ordered_json json{{"tool", "takt " TAKT_VERSION}};
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const events::Input& input : source.inputs()) {
+    json["inputs"].push_back(
+        {{"path", input.path}, {"bytes", input.bytes}, {"fingerprint", input.fingerprint}});
+  }
+  json["hosts"] = nlohmann::ordered_json::array();
+  for (const events::Host& host : source.threads().hosts()) {
+    json["hosts"].push_back(host.name);
+  }
+  json["recorded"] = date(pass.first.time_since_epoch() + source.epoch_offset());
+  json["duration"] = (pass.last - pass.first).count();
+  json["start_up"] = steady_since ? (*steady_since - pass.first).count() : 0;
+  json["cores"] = source.processors();
+  json["execution_time"] = execution_time_source(interpreter.totals());
+  return json;
+}
+
+nlohmann::ordered_json losses(const events::Losses& losses, const Anomalies& anomalies) {
+  nlohmann::ordered_json json{{"discarded", losses.discarded_events}};
+  const auto add = [&json](std::string_view name, std::uint64_t count) {
+    if (count != 0) {
+      json[std::string(name)] = count;
+    }
+  };
+  add("discarded_packets", losses.discarded_packets);
+  add("unreadable_bytes", losses.unreadable_bytes);
+  for (const auto& [name, count] : anomalies.list()) {
+    add(name, count);
+  }
+  return json;
+}
+
+std::vector<std::string> warnings(const events::Losses& losses, const Anomalies& anomalies) {
+  std::vector<std::string> lines = losses.faults;
+  if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
+    lines.push_back(fmt::format(
+        "{} events and {} packets were lost while recording: chains may be cut and counts too "
+        "low; record with larger buffers or fewer events",
+        losses.discarded_events, losses.discarded_packets));
+  }
+  if (anomalies.missing_initialisation()) {
+    lines.push_back(fmt::format(
+        "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
+        "start recording before the programs",
+        anomalies.unknown_callback_instances + anomalies.unknown_publications +
+            anomalies.unknown_takes));
+  }
+  if (anomalies.orphan_starts + anomalies.orphan_ends != 0) {
+    lines.push_back(fmt::format("{} callback starts and {} callback ends have no partner",
+                                anomalies.orphan_starts, anomalies.orphan_ends));
+  }
+  if (anomalies.ambiguous_takes != 0) {
+    lines.push_back(fmt::format("{} messages match several publications and are linked to none",
+                                anomalies.ambiguous_takes));
+  }
+  return lines;
+}
+
+}  // namespace takt::execution

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "takt/model/model.hpp"
+
+namespace takt::flow {
+
+/// Which messages a join holds, to tell the arrivals that complete it from those that only add.
+class JoinState {
+ public:
+  JoinState(model::JoinKind kind, std::size_t inputs) : kind_(kind), waiting_(inputs) {}
+
+  /// A message comes in. True if it completes the set, which is used up.
+  bool arrive(std::size_t input) {
+    waiting_[input] = kind_ == model::JoinKind::newest ? 1 : waiting_[input] + 1;
+    if (std::find(waiting_.begin(), waiting_.end(), 0u) != waiting_.end()) {
+      return false;
+    }
+    for (std::uint64_t& count : waiting_) {
+      --count;
+    }
+    return true;
+  }
+
+ private:
+  model::JoinKind kind_;
+  std::vector<std::uint64_t> waiting_;
+};
+
+}  // namespace takt::flow

@@ -1,0 +1,138 @@
+#include "takt/flow/matching.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "takt/execution/names.hpp"
+
+namespace takt::flow {
+namespace {
+
+std::string absolute(const std::string& name) { return name.starts_with('/') ? name : "/" + name; }
+
+std::string own_topic(const model::Callback& callback) {
+  if (callback.topic) {
+    return absolute(*callback.topic);
+  }
+  std::string id = callback.id;
+  std::replace_if(
+      id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return "/takt/callback_" + id;
+}
+
+std::string timer_key(const std::string& node, Duration period) {
+  return fmt::format("timer {} {}", period.count(), node);
+}
+
+std::string topic_key(const char* kind, const std::string& node, const std::string& topic) {
+  return fmt::format("{} {} {}", kind, topic, node);
+}
+
+}  // namespace
+
+std::string node_of(const model::Callback& callback) {
+  return callback.node.empty() ? "/takt" : absolute(callback.node);
+}
+
+std::string topic_of(const model::Model& model, const model::Edge& edge) {
+  return edge.topic ? absolute(*edge.topic) : own_topic(model[edge.to]);
+}
+
+std::set<std::string> topics_of(const model::Model& model, model::CallbackIndex callback) {
+  std::set<std::string> topics;
+  for (const model::Edge& edge : model.edges) {
+    if (edge.to == callback) {
+      topics.insert(topic_of(model, edge));
+    }
+  }
+  if (topics.empty()) {
+    topics.insert(own_topic(model[callback]));
+  }
+  return topics;
+}
+
+Matcher::Matcher(const model::Model& model) : model_(model) {
+  const auto add = [this](const std::string& key, model::CallbackIndex callback) {
+    candidates_[key].callbacks.push_back(callback);
+    candidates_[key].taken.push_back(false);
+  };
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    const model::Callback& callback = model.callbacks[i];
+    const model::CallbackIndex index(i);
+    const std::string node = node_of(callback);
+    switch (callback.kind) {
+      case model::CallbackKind::timer:
+        if (callback.activation) {
+          if (const auto* periodic =
+                  std::get_if<model::PeriodicActivation>(&*callback.activation)) {
+            add(timer_key(node, periodic->period), index);
+          }
+        }
+        break;
+      case model::CallbackKind::subscription:
+        for (const std::string& topic : topics_of(model, index)) {
+          add(topic_key("subscription", node, topic), index);
+        }
+        break;
+      case model::CallbackKind::service:
+        add(topic_key("service", node, own_topic(callback)), index);
+        break;
+      case model::CallbackKind::client:
+      case model::CallbackKind::waitable:
+      case model::CallbackKind::event_source:
+        break;  // no trace shows them
+    }
+  }
+}
+
+std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
+                                             execution::CallbackIndex index) {
+  const auto [entry, is_new] = decided_.try_emplace(static_cast<std::uint32_t>(index.value()));
+  if (!is_new) {
+    return entry->second;
+  }
+  const execution::Callback& callback = objects[index];
+  const std::string node = objects.node_name(callback);
+  std::string topic;
+  std::string key;
+  switch (callback.kind) {
+    case execution::CallbackKind::timer:
+      key = timer_key(node, objects[*callback.timer].period);
+      break;
+    case execution::CallbackKind::subscription:
+      topic = objects[*objects.topic_of(callback)];
+      key = topic_key("subscription", node, topic);
+      break;
+    case execution::CallbackKind::service:
+      topic = objects[*objects.topic_of(callback)];
+      key = topic_key("service", node, topic);
+      break;
+    case execution::CallbackKind::unknown:
+      return std::nullopt;
+  }
+  const auto found = candidates_.find(key);
+  if (found == candidates_.end()) {
+    return std::nullopt;
+  }
+  Candidates& candidates = found->second;
+  const std::string id = execution::callback_ids(objects)[index.value()];
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < candidates.callbacks.size(); ++i) {
+    if (model_[candidates.callbacks[i]].id == id) {
+      chosen = i;
+      break;
+    }
+    if (!chosen && !candidates.taken[i]) {
+      chosen = i;
+    }
+  }
+  if (chosen) {
+    candidates.taken[*chosen] = true;
+    entry->second = Match{candidates.callbacks[*chosen], topic};
+  }
+  return entry->second;
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,331 @@
+#include "builder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "takt/curves/saturating.hpp"
+#include "takt/execution/names.hpp"
+#include "takt/model/names.hpp"
+
+namespace takt::synthesis {
+namespace {
+
+/// Messages of unknown origin that make a callback count as activated from outside: one in so many.
+/// Fewer are taken for losses at the edges of the trace.
+constexpr std::uint64_t outside_ratio = 100;
+
+/// Instances by a predecessor without a publication that show that it never makes one.
+constexpr std::uint64_t least_silent_instances = 8;
+
+/// Most messages of one instance on one topic that become edges of their own.
+constexpr std::uint64_t max_messages = 16;
+
+model::CallbackKind kind_of(execution::CallbackKind kind) {
+  switch (kind) {
+    case execution::CallbackKind::timer:
+      return model::CallbackKind::timer;
+    case execution::CallbackKind::subscription:
+      return model::CallbackKind::subscription;
+    case execution::CallbackKind::service:
+      return model::CallbackKind::service;
+    case execution::CallbackKind::unknown:
+      break;
+  }
+  return model::CallbackKind::waitable;
+}
+
+Duration in_range(Duration time) {
+  return std::clamp(time, Duration(0), curves::longest_time);
+}
+
+std::vector<Duration> in_range(std::vector<Duration> times) {
+  std::transform(times.begin(), times.end(), times.begin(),
+                 [](Duration time) { return in_range(time); });
+  return times;
+}
+
+model::Supply supply_of(const std::optional<execution::ExecutorThread>& announced) {
+  if (!announced || announced->policy != "deadline") {
+    return model::DedicatedSupply{};
+  }
+  const Duration deadline =
+      announced->deadline.count() > 0 ? announced->deadline : announced->period;
+  const bool is_valid = announced->runtime.count() > 0 && announced->runtime <= deadline &&
+                        deadline <= announced->period &&
+                        announced->period <= curves::longest_time;
+  if (!is_valid) {
+    return model::DedicatedSupply{};
+  }
+  return model::ReservationSupply{announced->runtime, announced->period, deadline};
+}
+
+}  // namespace
+
+Builder::Builder(const Observations& observations, const execution::Interpreter& interpreter,
+                 const events::Threads& threads, Duration observed)
+    : observations_(observations),
+      interpreter_(interpreter),
+      objects_(interpreter.objects()),
+      threads_(threads),
+      observed_(observed) {}
+
+model::Model Builder::build() {
+  choose_joins();
+  add_executors();
+  add_callbacks();
+  add_edges();
+  return std::move(model_);
+}
+
+bool Builder::is_activated_from_outside(Observed index) const {
+  const CallbackObservation& observation = *observations_.callback(index);
+  std::uint64_t outside = observation.activated_from_outside;
+  for (const auto& [from, count] : observation.activated_by) {
+    // A sender that did not run after start-up is not part of the model.
+    outside += observations_.callback(from) == nullptr ? count : 0;
+  }
+  return outside * outside_ratio >= observation.count;
+}
+
+/// A model can say it: each member has one sender, and no two the same.
+bool Builder::can_join(const NewestJoin& join) const {
+  std::set<Observed> senders;
+  for (const Observed member : join.members) {
+    const CallbackObservation& observation = *observations_.callback(member);
+    if (observation.activated_by.size() != 1 || is_activated_from_outside(member) ||
+        !senders.insert(observation.activated_by.begin()->first).second) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Builder::choose_joins() {
+  for (NewestJoin& join : find_joins(observations_)) {
+    const bool overlaps =
+        std::any_of(join.members.begin(), join.members.end(),
+                    [this](Observed member) { return join_of_.contains(member); });
+    if (overlaps || !can_join(join)) {
+      continue;
+    }
+    for (const Observed member : join.members) {
+      join_of_[member] = joins_.size();
+    }
+    joins_.push_back(std::move(join));
+  }
+  // Senders that were joined themselves are one: nothing can join them with each other.
+  for (std::size_t i = 0; i < joins_.size(); ++i) {
+    std::set<std::size_t> joined_senders;
+    for (const Observed member : joins_[i].members) {
+      const Observed sender = observations_.callback(member)->activated_by.begin()->first;
+      const auto joined = join_of_.find(sender);
+      if (joined != join_of_.end() && !joined_senders.insert(joined->second).second) {
+        for (const Observed separate : joins_[i].members) {
+          join_of_.erase(separate);
+        }
+        break;
+      }
+    }
+  }
+}
+
+void Builder::add_executors() {
+  const auto executors = observations_.executors().executors(objects_, threads_);
+  const auto ids = execution::executor_ids(executors, threads_);
+  for (std::size_t i = 0; i < executors.size(); ++i) {
+    const execution::Executor& observed = executors[i];
+    model::Executor executor;
+    executor.id = ids[i];
+    executor.name = ids[i];
+    executor.kind = model::from_string<model::ExecutorKind>(observed.kind())
+                        .value_or(model::ExecutorKind::single_threaded);
+    if (executor.kind == model::ExecutorKind::multi_threaded) {
+      executor.threads = observed.thread_count();
+    } else if (executor.kind == model::ExecutorKind::event_source) {
+      executor.kind = model::ExecutorKind::single_threaded;  // no trace shows event sources
+    }
+    if (observed.announced) {
+      executor.timers = model::from_string<model::TimerHandling>(observed.announced->timers)
+                            .value_or(model::TimerHandling::polled);
+      if (observed.announced->cpu >= 0) {
+        executor.cpu = observed.announced->cpu;
+      }
+    }
+    executor.supply = supply_of(observed.announced);
+    for (const execution::ThreadIndex thread : observed.threads) {
+      if (const auto* overhead = observations_.overhead(thread)) {
+        executor.overhead =
+            execution::merge_costs(std::move(executor.overhead), overhead->values());
+      }
+    }
+    executor.overhead = in_range(std::move(executor.overhead));
+    const bool shares_process =
+        std::count_if(executors.begin(), executors.end(), [&](const execution::Executor& other) {
+          return other.process == observed.process;
+        }) > 1;
+    if (shares_process) {
+      const events::Process& process = threads_[observed.process];
+      executor.process = fmt::format("{}-{}", process.name, process.id);
+    }
+    for (const Observed callback : observed.callbacks) {
+      executor_of_[callback] = model::ExecutorIndex(i);
+    }
+    model_.executors.push_back(std::move(executor));
+  }
+}
+
+std::optional<model::Activation> Builder::activation(Observed index) const {
+  const execution::Callback& callback = objects_[index];
+  const CallbackObservation& observation = *observations_.callback(index);
+  if (callback.timer) {
+    const Duration period = objects_[*callback.timer].period;
+    if (period >= epsilon && period <= curves::longest_time) {
+      return model::PeriodicActivation{period, Duration(0)};
+    }
+  } else if (!is_activated_from_outside(index)) {
+    return std::nullopt;
+  }
+  auto values = observation.activations.bounded_by(observed_);
+  // Times beyond the range of models would only repeat the longest one.
+  while (values.size() > 2 && values.back() > curves::longest_time) {
+    values.pop_back();
+  }
+  return model::MinDistanceActivation{in_range(std::move(values))};
+}
+
+void Builder::add_callback(Observed index, const std::string& id) {
+  const execution::Callback& observed = objects_[index];
+  const auto join = join_of_.find(index);
+  if (join != join_of_.end()) {
+    const Observed first = joins_[join->second].members.front();
+    if (const auto known = callback_of_.find(first); known != callback_of_.end()) {
+      callback_of_[index] = known->second;
+      return;
+    }
+  }
+  model::Callback callback;
+  callback.id = id;
+  callback.name = execution::display_name(objects_, observed);
+  callback.node = objects_.node_name(observed);
+  callback.executor = executor_of_.at(index);
+  callback.kind = kind_of(observed.kind);
+  callback.registration = std::count_if(
+      model_.callbacks.begin(), model_.callbacks.end(),
+      [&](const model::Callback& other) { return other.executor == callback.executor; });
+  if (const auto topic = objects_.topic_of(observed)) {
+    callback.topic = objects_[*topic];
+  }
+  if (observed.subscription) {
+    const std::int64_t depth = objects_[*observed.subscription].queue_depth;
+    callback.queue_depth = depth > 0 ? std::optional(depth) : std::nullopt;
+  }
+  callback.execution_time = observations_.callback(index)->execution_time.values();
+  callback.activation = activation(index);
+  if (join != join_of_.end()) {
+    callback.id = callback.node + ":";
+    callback.topic.reset();
+    callback.execution_time = joins_[join->second].execution_time.values();
+    for (const Observed member : joins_[join->second].members) {
+      callback.id += (callback.id.ends_with(':') ? "" : "+") +
+                     objects_[*objects_.topic_of(objects_[member])];
+      callback.execution_time =
+          execution::merge_costs(std::move(callback.execution_time),
+                                 observations_.callback(member)->execution_time.values());
+    }
+  }
+  callback.execution_time = in_range(std::move(callback.execution_time));
+  callback_of_[index] = model::CallbackIndex(model_.callbacks.size());
+  model_.callbacks.push_back(std::move(callback));
+}
+
+void Builder::add_callbacks() {
+  const auto ids = execution::callback_ids(objects_);
+  for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
+    if (observations_.callback(Observed(i)) != nullptr) {
+      add_callback(Observed(i), ids[i]);
+    }
+  }
+  for (std::size_t i = 0; i < joins_.size(); ++i) {
+    const auto& members = joins_[i].members;
+    if (const auto joined = join_of_.find(members.front()); joined == join_of_.end()) {
+      continue;
+    }
+    model::Join join{callback_of_.at(members.front()), model::JoinKind::newest, {}, {}};
+    for (const Observed member : members) {
+      join.inputs.push_back(
+          callback_of_.at(observations_.callback(member)->activated_by.begin()->first));
+    }
+    model_.joins.push_back(std::move(join));
+  }
+}
+
+std::uint64_t Builder::messages_per_instance(Observed from, TopicIndex topic) const {
+  const auto output = observations_.outputs().find({from, topic});
+  const std::uint64_t most =
+      output == observations_.outputs().end() ? 1 : output->second.most_per_instance;
+  return std::clamp<std::uint64_t>(most, 1, max_messages);
+}
+
+std::optional<std::vector<model::CallbackIndex>> Builder::triggers(Observed from,
+                                                                   TopicIndex topic) const {
+  const auto& causes = observations_.callback(from)->activated_by;
+  const auto output = observations_.outputs().find({from, topic});
+  if (join_of_.contains(from) || output == observations_.outputs().end()) {
+    return std::nullopt;
+  }
+  std::set<model::CallbackIndex> triggering;
+  std::set<model::CallbackIndex> silent;
+  for (const auto& [cause, count] : causes) {
+    const auto known = callback_of_.find(cause);
+    if (known == callback_of_.end()) {
+      continue;
+    }
+    const bool publishes = output->second.by_cause.contains(cause);
+    (publishes || count < least_silent_instances ? triggering : silent).insert(known->second);
+  }
+  std::erase_if(silent, [&](model::CallbackIndex c) { return triggering.contains(c); });
+  if (silent.empty()) {
+    return std::nullopt;
+  }
+  return std::vector(triggering.begin(), triggering.end());
+}
+
+Duration Builder::delay(const EdgeObservation& edge, const model::Callback& from,
+                        const model::Callback& to) const {
+  if (from.executor == to.executor) {
+    return Duration(0);  // ros-llama S-1.4
+  }
+  return in_range(edge.longest_visible.value_or(edge.shortest));
+}
+
+void Builder::add_edges() {
+  struct Merged {
+    Duration delay{};
+    std::uint64_t messages = 0;
+    std::optional<std::vector<model::CallbackIndex>> triggers;
+  };
+  std::map<std::tuple<model::CallbackIndex, model::CallbackIndex, TopicIndex>, Merged> merged;
+  for (const auto& [key, edge] : observations_.edges()) {
+    const auto& [from, to, topic] = key;
+    const auto sender = callback_of_.find(from);
+    const auto receiver = callback_of_.find(to);
+    if (sender == callback_of_.end() || receiver == callback_of_.end()) {
+      continue;
+    }
+    Merged& entry = merged[{sender->second, receiver->second, topic}];
+    entry.delay = std::max(entry.delay, delay(edge, model_[sender->second],
+                                              model_[receiver->second]));
+    entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
+    entry.triggers = triggers(from, topic);
+  }
+  for (const auto& [key, entry] : merged) {
+    const auto& [from, to, topic] = key;
+    // An edge stands for one message of an instance, so several need several edges.
+    for (std::uint64_t i = 0; i < entry.messages; ++i) {
+      model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}});
+    }
+  }
+}
+
+}  // namespace takt::synthesis

@@ -1,0 +1,217 @@
+#include "chains.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "takt/flow/matching.hpp"
+
+namespace takt::synthesis {
+namespace {
+
+using model::CallbackIndex;
+using model::Edge;
+using model::Model;
+
+/// Depth-first search over paths. A path goes on along an edge if the edge before triggers it.
+class PathSearch {
+ public:
+  explicit PathSearch(Model& model) : model_(model), outgoing_(model.callbacks.size()) {
+    std::set<std::pair<CallbackIndex, CallbackIndex>> seen;
+    for (const Edge& edge : model.edges) {
+      const bool is_new = seen.insert({edge.from, edge.to}).second;
+      if (is_new && edge.from != edge.to && !model[edge.to].activation) {
+        outgoing_[edge.from.value()].push_back(&edge);
+      }
+    }
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
+      if (model_.callbacks[i].activation) {
+        path_ = {CallbackIndex(i)};
+        extend();
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool goes_on(const Edge& edge) const {
+    if (std::find(path_.begin(), path_.end(), edge.to) != path_.end()) {
+      return false;
+    }
+    if (path_.size() < 2 || !edge.triggered_by) {
+      return true;
+    }
+    return std::find(edge.triggered_by->begin(), edge.triggered_by->end(),
+                     path_[path_.size() - 2]) != edge.triggered_by->end();
+  }
+
+  void extend() {
+    bool is_end = true;
+    for (const Edge* edge : outgoing_[path_.back().value()]) {
+      if (model_.chains.size() == max_chains) {
+        return;
+      }
+      if (goes_on(*edge)) {
+        is_end = false;
+        path_.push_back(edge->to);
+        extend();
+        path_.pop_back();
+      }
+    }
+    if (is_end && path_.size() > 1) {
+      model_.chains.push_back({chain_id(), path_, std::nullopt, std::nullopt, {}});
+    }
+  }
+
+  std::string chain_id() {
+    const std::string stem =
+        fmt::format("{}->{}", model_[path_.front()].node, model_[path_.back()].node);
+    const int count = ++ids_[stem];
+    return count == 1 ? stem : fmt::format("{}#{}", stem, count);
+  }
+
+  Model& model_;
+  std::vector<std::vector<const Edge*>> outgoing_;
+  std::vector<CallbackIndex> path_;
+  std::unordered_map<std::string, int> ids_;
+};
+
+/// What makes callbacks of two models the same.
+std::string key_of(const Model& model, CallbackIndex index) {
+  const model::Callback& callback = model[index];
+  std::string key =
+      fmt::format("{} {}", static_cast<int>(callback.kind), flow::node_of(callback));
+  if (callback.kind == model::CallbackKind::timer) {
+    const auto* periodic =
+        callback.activation ? std::get_if<model::PeriodicActivation>(&*callback.activation)
+                            : nullptr;
+    return fmt::format("{} {}", key, periodic == nullptr ? 0 : periodic->period.count());
+  }
+  if (callback.kind == model::CallbackKind::service) {
+    return key + ' ' + callback.topic.value_or("");
+  }
+  for (const std::string& topic : flow::topics_of(model, index)) {
+    key += ' ' + topic;
+  }
+  return key;
+}
+
+/// Finds callbacks of one model in another.
+class Translation {
+ public:
+  Translation(const Model& from, const Model& to) : from_(from), to_(to) {
+    std::map<std::string, std::vector<CallbackIndex>> targets;
+    for (std::size_t i = 0; i < to.callbacks.size(); ++i) {
+      targets[key_of(to, CallbackIndex(i))].emplace_back(i);
+    }
+    for (std::size_t i = 0; i < from.callbacks.size(); ++i) {
+      auto& list = targets[key_of(from, CallbackIndex(i))];
+      if (!list.empty()) {
+        same_[CallbackIndex(i)] = list.front();
+        list.erase(list.begin());  // of several alike each is used once, in order
+      }
+    }
+    for (const Edge& edge : to.edges) {
+      connected_.insert({edge.from, edge.to});
+    }
+  }
+
+  [[nodiscard]] std::optional<CallbackIndex> same(CallbackIndex callback) const {
+    const auto found = same_.find(callback);
+    return found == same_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The chain in the other model, empty if it is not there.
+  [[nodiscard]] std::vector<CallbackIndex> path(const std::vector<CallbackIndex>& chain) const {
+    std::vector<CallbackIndex> translated;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      auto next = same(chain[i]);
+      if (i > 0 && (!next || !connected_.contains({translated.back(), *next}))) {
+        next = input_of_join(translated.back(), chain[i - 1], chain[i]);
+      }
+      if (!next) {
+        return {};
+      }
+      translated.push_back(*next);
+    }
+    return translated;
+  }
+
+ private:
+  /// Where a join was not recognised, its input is a subscription of its own: the one that takes
+  /// what comes from the chain's callback before.
+  [[nodiscard]] std::optional<CallbackIndex> input_of_join(CallbackIndex before,
+                                                           CallbackIndex original_before,
+                                                           CallbackIndex original) const {
+    for (const Edge& edge : from_.edges) {
+      if (edge.from != original_before || edge.to != original) {
+        continue;
+      }
+      const std::string topic = flow::topic_of(from_, edge);
+      for (const Edge& candidate : to_.edges) {
+        if (candidate.from == before && candidate.topic == topic &&
+            flow::node_of(to_[candidate.to]) == flow::node_of(from_[original])) {
+          return candidate.to;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Model& from_;
+  const Model& to_;
+  std::map<CallbackIndex, CallbackIndex> same_;
+  std::set<std::pair<CallbackIndex, CallbackIndex>> connected_;
+};
+
+/// Executors that hold the same callbacks get the same id and name.
+void transfer_executors(const Model& from, const Translation& translation, Model& model) {
+  std::map<model::ExecutorIndex, std::map<model::ExecutorIndex, std::size_t>> shared;
+  for (std::size_t i = 0; i < from.callbacks.size(); ++i) {
+    if (const auto same = translation.same(CallbackIndex(i))) {
+      ++shared[model[*same].executor][from.callbacks[i].executor];
+    }
+  }
+  std::set<std::string> ids;
+  for (const model::Executor& executor : model.executors) {
+    ids.insert(executor.id);
+  }
+  for (const auto& [target, sources] : shared) {
+    const auto most =
+        std::max_element(sources.begin(), sources.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    model::Executor& executor = model.executors[target.value()];
+    const model::Executor& source = from[most->first];
+    if (executor.id == source.id || ids.insert(source.id).second) {
+      executor.id = source.id;
+      executor.name = source.name;
+    }
+  }
+}
+
+}  // namespace
+
+void add_maximal_chains(Model& model) { PathSearch(model).run(); }
+
+std::vector<std::string> transfer(const Model& from, Model& model) {
+  const Translation translation(from, model);
+  std::vector<std::string> missing;
+  for (const model::Chain& chain : from.chains) {
+    auto path = translation.path(chain.callbacks);
+    if (path.empty()) {
+      missing.push_back(chain.id);
+    } else {
+      model.chains.push_back({chain.id, std::move(path), chain.goal, chain.rank, chain.unknown});
+    }
+  }
+  transfer_executors(from, translation, model);
+  return missing;
+}
+
+}  // namespace takt::synthesis
