@@ -4,6 +4,7 @@
 
 #include "least_solution.hpp"
 #include "offset_search.hpp"
+#include "utilisation.hpp"
 
 namespace takt::analysis {
 
@@ -62,7 +63,7 @@ LocalBound DefaultExecutor::bound(CallbackIndex callback) {
   }
   if (options_.method != Method::busy_window) {
     const Duration limit = std::min(best.response, horizon());
-    const Duration response = round_robin(index, points, limit);
+    const Duration response = round_robin(index, points, limit, members_[index].start);
     if (response < best.response) best = {.response = response, .by = "round_robin"};
   }
   return best;
@@ -81,13 +82,15 @@ LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
     best = {.response = busy_window_of_chain(last, points), .by = "busy_window"};
   }
   if (options_.method != Method::busy_window) {
-    const Duration response = round_robin(last, points, std::min(best.response, horizon()));
+    Duration start = epsilon;
+    const Duration response = round_robin(last, points, std::min(best.response, horizon()), start);
     if (response < best.response) best = {.response = response, .by = "round_robin"};
   }
   return best;
 }
 
-Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit) const {
+Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit,
+                                      Duration& start) const {
   const Member& self = members_[last];
   // Lemma 3: pending in a window of length x; at most ε before the response ends.
   const auto pending = [this](const Member& member, Duration x) {
@@ -109,8 +112,9 @@ Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Dur
     }
     return sum;
   };
-  const Duration start = least_solution(executor_.supply, epsilon, limit, demand);
-  if (start == unbounded_time) return start;
+  const Duration found = least_solution(executor_.supply, start, limit, demand);
+  if (found == unbounded_time) return found;
+  start = found;
   const std::int64_t n = earlier(start);
   const Duration last_cost = (*self.cost)(n + 1) - (*self.cost)(n);  // Lemma 17
   return std::max(epsilon,
@@ -160,17 +164,19 @@ class DefaultExecutor::BusyWindowCompletion {
 
 Duration DefaultExecutor::busy_window_length() {
   if (busy_window_length_) return *busy_window_length_;
-  const bool unlimited = std::ranges::any_of(
-      members_, [](const Member& member) { return member.busy_activations->unbounded(); });
+  const bool endless =
+      utilisation(executor_.callbacks, executor_.supply, system_, curves_).overloaded ||
+      std::ranges::any_of(
+          members_, [](const Member& member) { return member.busy_activations->unbounded(); });
   busy_window_length_ =
-      unlimited ? unbounded_time
-                : least_solution(executor_.supply, epsilon, horizon(), [this](Duration x) {
-                    Duration sum = epsilon;
-                    for (const Member& member : members_) {
-                      sum = saturating_add(sum, (*member.cost)(member.busy_activations->count(x)));
-                    }
-                    return sum;
-                  });
+      endless ? unbounded_time
+              : least_solution(executor_.supply, epsilon, horizon(), [this](Duration x) {
+                  Duration sum = epsilon;
+                  for (const Member& member : members_) {
+                    sum = saturating_add(sum, (*member.cost)(member.busy_activations->count(x)));
+                  }
+                  return sum;
+                });
   return *busy_window_length_;
 }
 
@@ -206,17 +212,23 @@ Duration DefaultExecutor::busy_window_of_chain(std::size_t last, std::int64_t po
 
 Duration DefaultExecutor::privileged(std::size_t index) const {
   const Member& self = members_[index];
-  // One lower callback may just have begun; it has at least ε left less than all of its cost.
+  // One lower callback may just have begun. On a processor of its own it has run for ε at least, or
+  // this one would have been selected; under a reservation it may have been selected at the very
+  // end of a budget, and wait with all of its cost ahead.
+  const Duration begun = executor_.supply.blackout() == Duration{0} ? epsilon : Duration{0};
   Duration blocking{0};
   std::vector<const Member*> higher;
+  std::vector<CallbackIndex> level{self.callback};
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == index) continue;
     if (j < index && !members_[j].polled) {
       higher.push_back(&members_[j]);
+      level.push_back(members_[j].callback);
     } else {
-      blocking = std::max(blocking, (*members_[j].cost)(1) - epsilon);
+      blocking = std::max(blocking, (*members_[j].cost)(1) - begun);
     }
   }
+  if (utilisation(level, executor_.supply, system_, curves_).overloaded) return unbounded_time;
   const auto demand = [&](Duration x, std::int64_t own) {
     Duration sum = saturating_add(saturating_add(epsilon, blocking), (*self.cost)(own));
     for (const Member* other : higher) {

@@ -39,6 +39,8 @@ class DefaultExecutor {
     /// The busy-window bound last computed and the polling points it was computed for.
     std::optional<std::int64_t> cached_for;
     Duration cached{};
+    /// The latest start last found by the round-robin analysis: it only grows from round to round.
+    Duration start = epsilon;
   };
 
   [[nodiscard]] Duration response(const Member& member) const {
@@ -49,9 +51,10 @@ class DefaultExecutor {
   /// pp(c), Def. 5: the most polling points in the response time of an instance.
   [[nodiscard]] std::int64_t polling_points(const Member& member) const;
 
-  /// Theorem 2 for a chain that ends with member `last`, with `polling_points` in all.
-  [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t polling_points,
-                                     Duration limit) const;
+  /// Theorem 2 for a chain that ends with member `last`, with `polling_points` in all. `start` is a
+  /// lower bound of the latest start of that instance and becomes the latest start if it is found.
+  [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t polling_points, Duration limit,
+                                     Duration& start) const;
 
   /// Theorem 3 for a single callback and for longer chains.
   [[nodiscard]] Duration busy_window(std::size_t member, std::int64_t polling_points);

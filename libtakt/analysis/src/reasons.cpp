@@ -37,7 +37,8 @@ std::string why_unbounded(const model::Model& model, const System& system,
     return fmt::format("it is activated by \"{}\", which has no bound",
                        unbounded_sender(model, system, solution, callback));
   }
-  if (const auto use = utilisation(executor, system, curves); use.overloaded) {
+  if (const auto use = utilisation(executor.callbacks, executor.supply, system, curves);
+      use.overloaded) {
     return fmt::format("executor \"{}\" needs {:.2f} of a processor, its supply gives {:.2f}", id,
                        use.demand, use.supply);
   }

@@ -50,9 +50,10 @@ std::int64_t share(const DerivedCurve& curve, const curves::ExecutionTimeCurve::
 
 }  // namespace
 
-Utilisation utilisation(const LocalExecutor& executor, const System& system, const Curves& curves) {
+Utilisation utilisation(std::span<const CallbackIndex> callbacks, const curves::SupplyBound& supply,
+                        const System& system, const Curves& curves) {
   std::int64_t demand = 0;
-  for (const CallbackIndex callback : executor.callbacks) {
+  for (const CallbackIndex callback : callbacks) {
     const DerivedCurve& activations = curves.activations(callback);
     if (activations.unbounded()) continue;
     const Cost& cost = system[callback].cost;
@@ -61,12 +62,12 @@ Utilisation utilisation(const LocalExecutor& executor, const System& system, con
       demand = saturating_add(demand, share(activations, cost.overhead()->long_run()));
     }
   }
-  const Wide budget = Wide{executor.supply.budget().count()} * unit;
-  const Wide period = executor.supply.period().count();
-  const auto supply = static_cast<std::int64_t>((budget + period - 1) / period);
+  const Wide budget = Wide{supply.budget().count()} * unit;
+  const Wide period = supply.period().count();
+  const auto supplied = static_cast<std::int64_t>((budget + period - 1) / period);
   return {.demand = static_cast<double>(demand) / static_cast<double>(unit),
-          .supply = static_cast<double>(supply) / static_cast<double>(unit),
-          .overloaded = demand >= supply};
+          .supply = static_cast<double>(supplied) / static_cast<double>(unit),
+          .overloaded = demand >= supplied};
 }
 
 }  // namespace takt::analysis

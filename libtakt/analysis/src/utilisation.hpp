@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "propagation.hpp"
 #include "system.hpp"
 
@@ -15,8 +17,9 @@ struct Utilisation {
   bool overloaded = false;
 };
 
-/// Leaves out callbacks whose activations have no bound.
-[[nodiscard]] Utilisation utilisation(const LocalExecutor& executor, const System& system,
+/// Of some callbacks of an executor. Leaves out those whose activations have no bound.
+[[nodiscard]] Utilisation utilisation(std::span<const CallbackIndex> callbacks,
+                                      const curves::SupplyBound& supply, const System& system,
                                       const Curves& curves);
 
 }  // namespace takt::analysis

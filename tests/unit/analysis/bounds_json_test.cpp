@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "model_builder.hpp"
@@ -37,8 +38,8 @@ TEST(BoundsJson, FollowsTheContract) {
 
 TEST(BoundsJson, MissingBoundsAreNullWithTheReason) {
   ModelBuilder builder;
-  const auto e = builder.executor(
-      model::ReservationSupply{Duration{6}, Duration{10}, Duration{10}});
+  const auto e =
+      builder.executor(model::ReservationSupply{Duration{6}, Duration{10}, Duration{10}});
   const auto timer = builder.timer(e, Duration{125}, model::every(Duration{100}));
   builder.chain({timer}, Duration{1000});
   const json document = json::parse(analyze(builder.model()).to_json());

@@ -1,1 +1,120 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "model_builder.hpp"
+#include "takt/analysis/analyze.hpp"
+
+/// Callbacks without bound are told apart by the reason.
+namespace takt::analysis {
+namespace {
+
+using model::CallbackKind;
+using model::ExecutorKind;
+using model::ModelBuilder;
+
+TEST(Divergence, OverloadedExecutorSaysHowMuchItNeeds) {
+  ModelBuilder builder;
+  const auto e =
+      builder.executor(model::ReservationSupply{Duration{600}, Duration{1000}, Duration{1000}});
+  builder.timer(e, Duration{500}, model::every(Duration{1000}));
+  builder.timer(e, Duration{1500}, model::every(Duration{2000}));
+  const auto bounds = analyze(builder.model(), {.method = Method::busy_window});
+  EXPECT_FALSE(bounds.converged);
+  for (const auto& callback : bounds.callbacks) {
+    EXPECT_EQ(callback.bound, std::nullopt);
+    EXPECT_EQ(callback.reason, "executor \"e0\" needs 1.25 of a processor, its supply gives 0.60");
+  }
+}
+
+/// Lemma 4: a polled callback runs once per processing window, so the round-robin analysis bounds
+/// the others whatever one of them does.
+TEST(Divergence, RoundRobinShieldsOthersFromAnOverload) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  builder.subscription(e, Duration{20}, model::every(Duration{10}));
+  builder.subscription(e, Duration{30}, model::every(Duration{1000}));
+  const auto bounds = analyze(builder.model());
+  EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
+  EXPECT_EQ(bounds.callbacks[0].reason,
+            "executor \"e0\" needs 2.03 of a processor, its supply gives 1.00");
+  // One instance of the other before the polling point, one after it, then itself.
+  EXPECT_EQ(bounds.callbacks[1].bound, Duration{70});
+  EXPECT_EQ(bounds.callbacks[1].by, "round_robin");
+}
+
+TEST(Divergence, SuccessorsOfAnUnboundedCallbackSaySo) {
+  ModelBuilder builder;
+  const auto a = builder.executor();
+  const auto b = builder.executor();
+  const auto overload = builder.timer(a, Duration{20}, model::every(Duration{10}));
+  const auto next = builder.subscription(b, Duration{1});
+  builder.timer(b, Duration{1}, model::every(Duration{100}));
+  builder.chain({overload, next});
+  const auto busy_window = analyze(builder.model(), {.method = Method::busy_window});
+  EXPECT_EQ(busy_window.callbacks[1].reason, "it is activated by \"c0\", which has no bound");
+  EXPECT_EQ(busy_window.callbacks[2].reason,
+            "nothing limits how often \"c1\" runs on its executor \"e1\": that is activated by "
+            "\"c0\", which has no bound");
+  EXPECT_EQ(busy_window.chains[0].reason,
+            "callback \"c0\" has no bound: executor \"e0\" needs 2.00 of a processor, its supply "
+            "gives 1.00");
+  // The timer precedes the subscription, whose next instance waits for the next polling point.
+  EXPECT_EQ(analyze(builder.model()).callbacks[2].bound, Duration{2});
+}
+
+TEST(Divergence, NothingBelowTheHorizon) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  builder.timer(e, Duration{5'000'000}, model::every(Duration{10'000'000}));
+  const auto bounds =
+      analyze(builder.model(), {.method = Method::combined, .horizon = Duration{4'000'000}});
+  EXPECT_EQ(bounds.callbacks[0].reason,
+            "executor \"e0\" yields no bound below the analysis horizon of 4 ms");
+}
+
+TEST(Divergence, OtherExecutorsAreNotBoundedAsIfSingleThreaded) {
+  for (const auto kind : {ExecutorKind::multi_threaded, ExecutorKind::edf}) {
+    ModelBuilder builder;
+    const auto e = builder.executor(model::DedicatedSupply{}, kind);
+    builder.timer(e, Duration{1}, model::every(Duration{100}));
+    const auto bounds = analyze(builder.model());
+    EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
+    EXPECT_THAT(bounds.callbacks[0].reason, testing::StartsWith("there is no analysis for "));
+  }
+}
+
+/// Executors that feed each other: each bound makes the other one's activations more bunched.
+TEST(Divergence, InfluenceCycleBetweenExecutorsTerminates) {
+  for (const std::int64_t wcet : {10, 20, 30, 40, 45, 49, 50, 60}) {
+    ModelBuilder builder;
+    const auto a = builder.executor();
+    const auto b = builder.executor();
+    const auto a1 = builder.timer(a, Duration{wcet}, model::every(Duration{100}));
+    const auto b1 = builder.timer(b, Duration{wcet}, model::every(Duration{100}));
+    const auto a2 = builder.subscription(a, Duration{wcet});
+    const auto b2 = builder.subscription(b, Duration{wcet});
+    builder.edge(a1, b2);
+    builder.edge(b1, a2);
+    const auto bounds = analyze(builder.model());
+    EXPECT_EQ(bounds.converged, wcet < 50) << wcet;
+    EXPECT_EQ(bounds.callbacks[0].bound, bounds.callbacks[1].bound);
+    EXPECT_EQ(bounds.callbacks[2].bound, bounds.callbacks[3].bound);
+  }
+}
+
+/// Hostile but valid numbers: the largest times everywhere.
+TEST(Divergence, LargestTimesDoNotOverflow) {
+  ModelBuilder builder;
+  const Duration most{1'000'000'000'000'000};
+  const auto e = builder.executor(model::ReservationSupply{Duration{1}, most, most});
+  const auto timer =
+      builder.timer(e, most, model::PeriodicActivation{.period = Duration{1}, .jitter = most});
+  const auto next = builder.subscription(e, most);
+  builder.edge(timer, next, most);
+  builder.chain({timer, next});
+  const auto bounds = analyze(builder.model(), {.method = Method::combined, .horizon = most});
+  EXPECT_FALSE(bounds.converged);
+  EXPECT_THAT(bounds.callbacks[0].reason, testing::StartsWith("executor \"e0\" needs "));
+}
+
+}  // namespace
+}  // namespace takt::analysis

@@ -1,1 +1,186 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+
+#include "model_builder.hpp"
+#include "propagation.hpp"
+#include "system.hpp"
+
+/// The activation bounds of joins: sound against the rule itself on random messages, and never
+/// above the sum of the inputs.
+namespace takt::analysis {
+namespace {
+
+using model::JoinKind;
+using model::ModelBuilder;
+
+using Times = std::vector<std::int64_t>;
+
+/// Random times that respect at most ceil((Δ + jitter)/period) in any window.
+Times random_arrivals(std::mt19937& random, std::int64_t period, std::int64_t jitter) {
+  Times times;
+  const std::int64_t phase = static_cast<std::int64_t>(random()) % period;
+  for (int k = 0; k < 40; ++k) {
+    times.push_back(phase + k * period + static_cast<std::int64_t>(random()) % (jitter + 1));
+  }
+  std::ranges::sort(times);
+  return times;
+}
+
+/// When the joining callback is activated, by the rule itself.
+Times activations(JoinKind kind, const std::vector<Times>& inputs) {
+  struct Message {
+    std::int64_t time;
+    std::size_t input;
+  };
+  std::vector<Message> messages;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (const auto time : inputs[i]) messages.push_back({time, i});
+  }
+  std::ranges::stable_sort(messages, {}, &Message::time);
+  std::vector<int> waiting(inputs.size(), 0);
+  Times result;
+  for (const auto& [time, input] : messages) {
+    waiting[input] = kind == JoinKind::and_ ? waiting[input] + 1 : 1;
+    if (std::ranges::count(waiting, 0) > 0) continue;
+    for (int& w : waiting) w = kind == JoinKind::and_ ? w - 1 : 0;
+    result.push_back(time);
+  }
+  return result;
+}
+
+std::int64_t most_in_window(const Times& times, std::int64_t window) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto end = std::ranges::lower_bound(times, times[i] + window);
+    most = std::max(most,
+                    static_cast<std::int64_t>(end - times.begin()) - static_cast<std::int64_t>(i));
+  }
+  return most;
+}
+
+class JoinBound : public testing::TestWithParam<JoinKind> {};
+
+TEST_P(JoinBound, CoversEveryRunAndStaysBelowTheSumOfTheInputs) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    ModelBuilder builder;
+    const auto e = builder.executor();
+    const auto joined = builder.subscription(e, Duration{1});
+    std::vector<model::CallbackIndex> inputs;
+    std::vector<Times> arrivals;
+    const std::size_t size = 2 + random() % 2;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::int64_t period = 5 + static_cast<std::int64_t>(random() % 30);
+      const std::int64_t jitter = static_cast<std::int64_t>(random() % 40);
+      inputs.push_back(builder.event_source(
+          Duration{1}, model::PeriodicActivation{Duration{period}, Duration{jitter}}));
+      builder.edge(inputs.back(), joined);
+      arrivals.push_back(random_arrivals(random, period, jitter));
+    }
+    builder.join(joined, GetParam(), inputs);
+    const System system(builder.model());
+    Curves curves(system);
+    const std::vector<Duration> response(system.tasks.size(), Duration{1});
+    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    const Times happened = activations(GetParam(), arrivals);
+    for (std::int64_t window = 1; window < 300; window += 7) {
+      const auto bound = curves.activations(joined).count(Duration{window});
+      ASSERT_LE(most_in_window(happened, window), bound);
+      std::int64_t sum = 0;
+      for (const auto input : inputs) {
+        sum += curves.activations(input).count(Duration{window});
+      }
+      ASSERT_LE(bound, sum);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, JoinBound, testing::Values(JoinKind::and_, JoinKind::newest),
+                         [](const auto& test) {
+                           return test.param == JoinKind::and_ ? "and" : "newest";
+                         });
+
+struct JoinOfTwo {
+  explicit JoinOfTwo(JoinKind kind) {
+    const auto e = builder.executor();
+    fast = builder.event_source(Duration{1}, model::every(Duration{10}));
+    slow = builder.event_source(Duration{1}, model::every(Duration{100}));
+    joined = builder.subscription(e, Duration{1});
+    next = builder.subscription(e, Duration{1});
+    builder.edge(fast, joined);
+    builder.edge(slow, joined);
+    builder.edge(joined, next);
+    builder.join(joined, kind, {fast, slow});
+  }
+  std::int64_t count(model::CallbackIndex callback, std::int64_t window) {
+    const System system(builder.model());
+    Curves curves(system);
+    const std::vector<Duration> response(system.tasks.size(), Duration{1});
+    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    return curves.activations(callback).count(Duration{window});
+  }
+  ModelBuilder builder;
+  model::CallbackIndex fast, slow, joined, next;
+};
+
+TEST(Joins, AndIsLimitedByItsFastestInput) {
+  JoinOfTwo join(JoinKind::and_);
+  EXPECT_EQ(join.count(join.joined, 1000), 100);
+  EXPECT_EQ(join.count(join.next, 1000), 100);
+}
+
+TEST(Joins, NewestIsLimitedByItsSlowestInputPlusOne) {
+  JoinOfTwo join(JoinKind::newest);
+  EXPECT_EQ(join.count(join.joined, 1), 1);
+  EXPECT_EQ(join.count(join.joined, 50), 2);
+  EXPECT_EQ(join.count(join.joined, 1000), 11);
+  EXPECT_EQ(join.count(join.next, 1000), 11);
+}
+
+TEST(Joins, TriggerSetWithSomeInputsIsLimitedByThoseToo) {
+  JoinOfTwo join(JoinKind::and_);
+  join.builder.model().edges[2].triggered_by = {join.slow};
+  EXPECT_EQ(join.count(join.next, 1000), 10);
+  join.builder.model().edges[2].triggered_by = {join.slow, join.fast};
+  EXPECT_EQ(join.count(join.next, 1000), 100);
+  join.builder.model().edges[2].triggered_by = std::vector<model::CallbackIndex>{};
+  EXPECT_EQ(join.count(join.next, 1000), 0);
+}
+
+TEST(Joins, OtherMessagesOfAJoiningCallbackAddUp) {
+  JoinOfTwo join(JoinKind::newest);
+  const auto other = join.builder.event_source(Duration{1}, model::every(Duration{500}));
+  join.builder.edge(other, join.joined);
+  EXPECT_EQ(join.count(join.joined, 1000), 13);
+}
+
+/// Fusions of fusions: each rung refers to the one above twice, yet evaluation stays quick.
+TEST(Joins, LadderOfJoinsStaysSmall) {
+  for (const JoinKind kind : {JoinKind::and_, JoinKind::newest}) {
+    ModelBuilder builder;
+    const auto e = builder.executor();
+    auto top = builder.timer(e, Duration{1}, model::every(Duration{1'000'000}));
+    std::vector<Duration> response{Duration{1}};
+    for (int rung = 0; rung < 60; ++rung) {
+      const auto left = builder.subscription(e, Duration{1});
+      const auto right = builder.subscription(e, Duration{1});
+      const auto bottom = builder.subscription(e, Duration{1});
+      for (const auto side : {left, right}) {
+        builder.edge(top, side);
+        builder.edge(side, bottom);
+      }
+      builder.join(bottom, kind, {left, right});
+      response.insert(response.end(), {Duration{1}, Duration{1 + rung}, Duration{1}});
+      top = bottom;
+    }
+    const System system(builder.model());
+    Curves curves(system);
+    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    EXPECT_EQ(curves.activations(top).count(Duration{1}), 1);
+  }
+}
+
+}  // namespace
+}  // namespace takt::analysis

@@ -14,8 +14,8 @@ using model::ModelBuilder;
 
 model::Model synthetic_graph(std::size_t burst, int fan_in) {
   ModelBuilder builder;
-  const auto e = builder.executor(
-      model::ReservationSupply{Duration{700}, Duration{1000}, Duration{1000}});
+  const auto e =
+      builder.executor(model::ReservationSupply{Duration{700}, Duration{1000}, Duration{1000}});
   std::vector<model::CallbackIndex> predecessors;
   for (int i = 0; i < fan_in; ++i) {
     predecessors.push_back(builder.subscription(
@@ -79,8 +79,8 @@ TEST(RosLlamaFact, F21_ShapeOfTheFigure) {
 
 TEST(RosLlamaFact, F20_CombinedIsTheLesserOfBoth) {
   for (const std::size_t b : burst_sizes) {
-    const auto lesser = std::min(chain_bound(b, 1, Method::round_robin),
-                                 chain_bound(b, 1, Method::busy_window));
+    const auto lesser =
+        std::min(chain_bound(b, 1, Method::round_robin), chain_bound(b, 1, Method::busy_window));
     EXPECT_EQ(chain_bound(b, 1, Method::combined), lesser) << b;
   }
   for (int f = 1; f <= 10; ++f) {
