@@ -1,0 +1,132 @@
+"""The published schemas agree with what libtakt reads and writes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import takt_native
+from jsonschema import Draft202012Validator
+
+ROOT = Path(__file__).parents[2]
+
+Json = dict[str, Any]
+
+
+def schema(name: str) -> Draft202012Validator:
+    text = (resources.files("takt") / "schemas" / f"{name}.schema.json").read_text("utf-8")
+    Draft202012Validator.check_schema(json.loads(text))
+    return Draft202012Validator(json.loads(text))
+
+
+MODEL: Json = {
+    "format": "takt/model",
+    "version": 1,
+    "executors": [
+        {"id": "e0", "supply": {"kind": "reservation", "budget": 2, "period": 5}},
+        {"id": "s", "kind": "event_source"},
+    ],
+    "callbacks": [
+        {
+            "id": "laser",
+            "executor": "s",
+            "kind": "event_source",
+            "execution_time": {"curve": [0]},
+            "activation": {"kind": "min_distance", "values": [0, 500, 2000]},
+        },
+        {
+            "id": "tick",
+            "executor": "e0",
+            "kind": "timer",
+            "execution_time": {"curve": [3, 5]},
+            "activation": {"kind": "periodic", "period": 1000},
+        },
+        {"id": "sub", "executor": "e0", "kind": "subscription", "execution_time": {"curve": [1]}},
+    ],
+    "edges": [{"from": "tick", "to": "sub"}, {"from": "laser", "to": "sub", "delay": 9}],
+    "joins": [{"callback": "sub", "inputs": ["tick", "laser"]}],
+    "chains": [{"id": "pilot", "callbacks": ["tick", "sub"], "goal": 500}],
+}
+
+
+def accepted(document: Json) -> bool:
+    try:
+        takt_native.parse_model(json.dumps(document), "model.json")
+    except takt_native.InputError:
+        return False
+    return True
+
+
+def test_model_as_written_by_people_and_by_libtakt() -> None:
+    validator = schema("model")
+    validator.validate(MODEL)
+    parsed = json.loads(takt_native.parse_model(json.dumps(MODEL), "model.json"))
+    assert parsed["warnings"] == []
+    validator.validate(parsed["model"])
+
+
+@pytest.mark.parametrize("analysis", ["round_robin", "busy_window", "combined"])
+def test_bounds_found_and_missing(analysis: str) -> None:
+    validator = schema("bounds")
+    bounds = json.loads(takt_native.analyze(json.dumps(MODEL), "model.json", analysis))
+    validator.validate(bounds)
+    assert bounds["converged"]
+    overloaded = copy.deepcopy(MODEL)
+    overloaded["callbacks"][1]["execution_time"]["curve"] = [900]
+    bounds = json.loads(takt_native.analyze(json.dumps(overloaded), "model.json", analysis))
+    validator.validate(bounds)
+    assert not bounds["converged"]
+
+
+MISTAKES = [
+    ("/format", "takt/bounds"),
+    ("/version", 2),
+    ("/executors", {}),
+    ("/executors/0/id", ""),
+    ("/executors/0/kind", "magic"),
+    ("/executors/0/threads", 0),
+    ("/executors/0/supply/kind", "shared"),
+    ("/executors/0/supply/budget", 0),
+    ("/callbacks/0/activation/values", [0]),
+    ("/callbacks/0/activation/values", [1, 2]),
+    ("/callbacks/1/activation/period", 0),
+    ("/callbacks/1/activation/kind", "sometimes"),
+    ("/callbacks/1/execution_time/curve", []),
+    ("/callbacks/1/execution_time/curve", [-1]),
+    ("/callbacks/1/execution_time/curve", [1.5]),
+    ("/callbacks/1/execution_time/curve", [10**16]),
+    ("/callbacks/1/kind", "thread"),
+    ("/callbacks/2/queue_depth", 0),
+    ("/edges/0/delay", -1),
+    ("/edges/0/message_size", -1),
+    ("/joins/0/inputs", []),
+    ("/joins/0/kind", "or"),
+    ("/chains/0/callbacks", []),
+    ("/chains/0/goal", 0),
+]
+
+
+@pytest.mark.parametrize(("pointer", "value"), MISTAKES)
+def test_schema_and_libtakt_refuse_the_same_mistakes(pointer: str, value: object) -> None:
+    document = copy.deepcopy(MODEL)
+    *parents, last = pointer.removeprefix("/").split("/")
+    place: Any = document
+    for step in parents:
+        place = place[int(step)] if isinstance(place, list) else place[step]
+    place[last] = value
+    assert not schema("model").is_valid(document)
+    assert not accepted(document)
+
+
+def test_models_of_the_project_are_valid() -> None:
+    validator = schema("model")
+    models = sorted((ROOT / "models").glob("*.json"))
+    for path in models:
+        document = json.loads(path.read_text("utf-8"))
+        validator.validate(document)
+        assert accepted(document), path
+    assert models
