@@ -227,7 +227,9 @@ impl<'a> Round<'a> {
         let (interfering, blocking): (Vec<usize>, Vec<usize>) = others
             .into_iter()
             .partition(|other| *other < callback && callbacks[*other].kind == Kind::Privileged);
-        let blocking = blocking.iter().map(|other| callbacks[*other].costs[0] - 1).max();
+        // On a processor of its own, an instance that has begun has run for ε at least.
+        let begun = u64::from(self.supply(callback).provided_service(Duration::from(1)));
+        let blocking = blocking.iter().map(|other| callbacks[*other].costs[0] - begun).max();
         let bound = ros2::rta_timer(
             self.supply(callback),
             &self.demand(callback),
