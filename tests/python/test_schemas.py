@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import takt_native
 from jsonschema import Draft202012Validator
+
+import takt_native
 
 ROOT = Path(__file__).parents[2]
 
