@@ -13,14 +13,22 @@ CostSequence::CostSequence(std::span<const Duration> curve)
 }
 
 Duration CostSequence::next() {
-  Duration cost = curve_.front();
+  const std::size_t length = curve_.size();
+  const std::size_t to_peak = length - position_;
+  const Duration peak = curve_.front();
+  Duration cost = peak;
   Duration before{0};
-  for (std::size_t back = 0; back + 1 < curve_.size(); ++back) {
-    before += recent_[(newest_ + recent_.size() - back) % recent_.size()];
-    cost = std::min(cost, curve_[back + 1] - before);
+  for (std::size_t window = 1; window <= length; ++window) {
+    // The windows of this many instances that end with this one, and those that end with the next
+    // ET(1) if the instances in between take nothing.
+    cost = std::min(cost, curve_[window - 1] - before);
+    if (window + to_peak <= length) {
+      cost = std::min(cost, curve_[window + to_peak - 1] - peak - before);
+    }
+    before += recent_[(position_ + length - window) % length];
   }
-  newest_ = (newest_ + 1) % recent_.size();
-  recent_[newest_] = cost;
+  recent_[position_] = cost;
+  position_ = (position_ + 1) % length;
   return cost;
 }
 

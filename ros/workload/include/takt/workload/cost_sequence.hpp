@@ -9,9 +9,9 @@
 namespace takt::workload {
 
 /// The execution times of a callback's instances, one after the other, as long as its cumulative
-/// curve allows: instance k takes the longest time for which no window of n consecutive instances
-/// ending with it exceeds ET(n) (ros-llama S-1.6). The first one takes ET(1), and ET(1) returns as
-/// soon as the curve permits.
+/// curve allows: no window of n consecutive instances exceeds ET(n) (ros-llama S-1.6). With L
+/// values in the curve, the first and then every L-th instance takes ET(1); the others take the
+/// longest time that leaves room for that.
 class CostSequence {
  public:
   /// `curve`: ET(1), ET(2), …; monotone and sub-additive, not empty. Longer windows keep to the
@@ -25,7 +25,8 @@ class CostSequence {
   std::vector<Duration> curve_;
   /// The most recent costs as a ring; as many as windows of the curve can reach back.
   std::vector<Duration> recent_;
-  std::size_t newest_ = 0;
+  /// Of the next instance, in the ring and in the cycle that ET(1) begins.
+  std::size_t position_ = 0;
 };
 
 }  // namespace takt::workload

@@ -1,0 +1,78 @@
+#include "takt/workload/work.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::workload {
+namespace {
+
+using model::CallbackIndex;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class WorkTest : public testing::Test {
+ protected:
+  Burner burner_;
+};
+
+TEST_F(WorkTest, TakesTheModelledProcessorTimeLessAMargin) {
+  const std::vector<Duration> curve = {milliseconds(4)};
+  Work work(burner_, curve, {}, {});
+  const Duration before = linux_os::thread_cpu_time();
+  work.run(std::nullopt);
+  // At least this on any machine; how much more, interrupts decide.
+  EXPECT_GE(linux_os::thread_cpu_time() - before, milliseconds(4) - microseconds(100));
+  EXPECT_EQ(work.counts().instances, 1U);
+  EXPECT_GE(work.counts().longest, milliseconds(4) - microseconds(100));
+}
+
+TEST_F(WorkTest, SendsWhenMostOfTheTimeIsGone) {
+  const std::vector<Duration> curve = {milliseconds(4)};
+  const Duration before = linux_os::thread_cpu_time();
+  Duration sent{};
+  Duration later{};
+  std::vector<std::optional<CallbackIndex>> sources;
+  Work work(burner_, curve, {}, {[&](std::optional<CallbackIndex> source) {
+              sent = linux_os::thread_cpu_time() - before;
+              sources.push_back(source);
+            }});
+  work.run(CallbackIndex(3));
+  later = linux_os::thread_cpu_time() - before;
+  EXPECT_GE(sent, milliseconds(3));
+  EXPECT_GT(later, sent);
+  EXPECT_THAT(sources, testing::ElementsAre(CallbackIndex(3)));
+}
+
+TEST_F(WorkTest, CountsInstancesThatTakeTooLong) {
+  const std::vector<Duration> curve = {microseconds(50)};
+  Work work(burner_, curve, {}, {[&](std::optional<CallbackIndex>) {
+              burner_.burn_until(linux_os::thread_cpu_time() + milliseconds(1));
+            }});
+  work.run(std::nullopt);
+  EXPECT_EQ(work.counts().overruns, 1U);
+  EXPECT_GE(work.counts().longest, milliseconds(1));
+}
+
+TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinDoesAnything) {
+  const std::vector<Duration> curve = {milliseconds(1)};
+  std::vector<std::optional<CallbackIndex>> sources;
+  const model::Join join{.callback = CallbackIndex(2),
+                         .kind = model::JoinKind::newest,
+                         .inputs = {CallbackIndex(0), CallbackIndex(1)},
+                         .unknown = {}};
+  Work work(burner_, curve, JoinState(join),
+            {[&](std::optional<CallbackIndex> source) { sources.push_back(source); }});
+  work.run(CallbackIndex(1));
+  work.run(CallbackIndex(1));
+  EXPECT_EQ(work.counts().instances, 0U);
+  work.run(CallbackIndex(0));
+  EXPECT_EQ(work.counts().instances, 1U);
+  EXPECT_THAT(sources, testing::ElementsAre(CallbackIndex(0)));
+}
+
+}  // namespace
+}  // namespace takt::workload
