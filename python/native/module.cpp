@@ -6,10 +6,10 @@ namespace takt::native {
 
 // Each is in the file of its name.
 void bind_analysis(nanobind::module_& module);
-void bind_analysis(nanobind::module_& module);
 void bind_capture(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
-void bind_model(nanobind::module_& module);
+void bind_simulation(nanobind::module_& module);
+void bind_trace(nanobind::module_& module);
 
 }  // namespace takt::native
 
@@ -17,8 +17,8 @@ NB_MODULE(takt_native, module) {
   module.doc() = "Takt's C++ library: documents in, documents out.";
   nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);
   takt::native::bind_analysis(module);
-  takt::native::bind_analysis(module);
   takt::native::bind_capture(module);
   takt::native::bind_model(module);
-  takt::native::bind_model(module);
+  takt::native::bind_simulation(module);
+  takt::native::bind_trace(module);
 }

@@ -28,6 +28,12 @@ def validate(model_text: str, source: str) -> Json:
     return model
 
 
+def info(traces: Sequence[str]) -> Json:
+    """What is in the traces (`takt/info`). Raises takt_native.InputError."""
+    with console.progress("Reading the trace") as progress:
+        return _document(takt_native.info(list(traces), progress))
+
+
 def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
     """The timing model of what was recorded (`takt/model`). Raises takt_native.InputError."""
     with console.progress("Building the timing model") as progress:
@@ -53,6 +59,16 @@ def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
     """
     with console.progress("Measuring callbacks and chains") as progress:
         return _document(takt_native.measure(list(traces), model_text, source, progress))
+
+
+def simulate(model_text: str, source: str, options: Json) -> Json:
+    """What a simulation of the model shows (`takt/simulation`); `options` as libtakt's
+    takt/simulation/options.hpp names them, times in nanoseconds. Raises takt_native.InputError.
+    """
+    with console.progress("Simulating") as progress:
+        return _document(
+            takt_native.simulate(model_text, source, json.dumps(options), progress)
+        )
 
 
 def _document(text: str) -> Json:

@@ -35,9 +35,7 @@ model::CallbackKind kind_of(execution::CallbackKind kind) {
   return model::CallbackKind::waitable;
 }
 
-Duration in_range(Duration time) {
-  return std::clamp(time, Duration(0), curves::longest_time);
-}
+Duration in_range(Duration time) { return std::clamp(time, Duration(0), curves::longest_time); }
 
 std::vector<Duration> in_range(std::vector<Duration> times) {
   std::transform(times.begin(), times.end(), times.begin(),
@@ -52,8 +50,7 @@ model::Supply supply_of(const std::optional<execution::ExecutorThread>& announce
   const Duration deadline =
       announced->deadline.count() > 0 ? announced->deadline : announced->period;
   const bool is_valid = announced->runtime.count() > 0 && announced->runtime <= deadline &&
-                        deadline <= announced->period &&
-                        announced->period <= curves::longest_time;
+                        deadline <= announced->period && announced->period <= curves::longest_time;
   if (!is_valid) {
     return model::DedicatedSupply{};
   }
@@ -63,12 +60,13 @@ model::Supply supply_of(const std::optional<execution::ExecutorThread>& announce
 }  // namespace
 
 Builder::Builder(const Observations& observations, const execution::Interpreter& interpreter,
-                 const events::Threads& threads, Duration observed)
+                 const events::Threads& threads, Duration observed, const model::Model* declared)
     : observations_(observations),
       interpreter_(interpreter),
       objects_(interpreter.objects()),
       threads_(threads),
-      observed_(observed) {}
+      observed_(observed),
+      declared_(declared) {}
 
 model::Model Builder::build() {
   choose_joins();
@@ -89,7 +87,7 @@ bool Builder::is_activated_from_outside(Observed index) const {
 }
 
 /// A model can say it: each member has one sender, and no two the same.
-bool Builder::can_join(const NewestJoin& join) const {
+bool Builder::can_join(const ObservedJoin& join) const {
   std::set<Observed> senders;
   for (const Observed member : join.members) {
     const CallbackObservation& observation = *observations_.callback(member);
@@ -102,7 +100,7 @@ bool Builder::can_join(const NewestJoin& join) const {
 }
 
 void Builder::choose_joins() {
-  for (NewestJoin& join : find_joins(observations_)) {
+  for (ObservedJoin& join : find_joins(observations_, objects_, declared_)) {
     const bool overlaps =
         std::any_of(join.members.begin(), join.members.end(),
                     [this](Observed member) { return join_of_.contains(member); });
@@ -227,8 +225,8 @@ void Builder::add_callback(Observed index, const std::string& id) {
     callback.topic.reset();
     callback.execution_time = joins_[join->second].execution_time.values();
     for (const Observed member : joins_[join->second].members) {
-      callback.id += (callback.id.ends_with(':') ? "" : "+") +
-                     objects_[*objects_.topic_of(objects_[member])];
+      callback.id +=
+          (callback.id.ends_with(':') ? "" : "+") + objects_[*objects_.topic_of(objects_[member])];
       callback.execution_time =
           execution::merge_costs(std::move(callback.execution_time),
                                  observations_.callback(member)->execution_time.values());
@@ -251,7 +249,7 @@ void Builder::add_callbacks() {
     if (const auto joined = join_of_.find(members.front()); joined == join_of_.end()) {
       continue;
     }
-    model::Join join{callback_of_.at(members.front()), model::JoinKind::newest, {}, {}};
+    model::Join join{callback_of_.at(members.front()), joins_[i].kind, {}, {}};
     for (const Observed member : members) {
       join.inputs.push_back(
           callback_of_.at(observations_.callback(member)->activated_by.begin()->first));
@@ -314,8 +312,8 @@ void Builder::add_edges() {
       continue;
     }
     Merged& entry = merged[{sender->second, receiver->second, topic}];
-    entry.delay = std::max(entry.delay, delay(edge, model_[sender->second],
-                                              model_[receiver->second]));
+    entry.delay =
+        std::max(entry.delay, delay(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
     entry.triggers = triggers(from, topic);
   }

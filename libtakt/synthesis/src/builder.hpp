@@ -12,11 +12,11 @@
 
 namespace takt::synthesis {
 
-/// Makes a model of what was observed.
+/// Makes a model of what was observed. Joins of `declared` are looked for; null: none are declared.
 class Builder {
  public:
   Builder(const Observations& observations, const execution::Interpreter& interpreter,
-          const events::Threads& threads, Duration observed);
+          const events::Threads& threads, Duration observed, const model::Model* declared);
 
   /// Callbacks, executors, edges and joins; no chains and no provenance.
   [[nodiscard]] model::Model build();
@@ -25,7 +25,7 @@ class Builder {
   using Observed = execution::CallbackIndex;
 
   void choose_joins();
-  [[nodiscard]] bool can_join(const NewestJoin& join) const;
+  [[nodiscard]] bool can_join(const ObservedJoin& join) const;
   void add_executors();
   void add_callbacks();
   void add_callback(Observed index, const std::string& id);
@@ -43,8 +43,9 @@ class Builder {
   const execution::Objects& objects_;
   const events::Threads& threads_;
   Duration observed_;
+  const model::Model* declared_;
   model::Model model_;
-  std::vector<NewestJoin> joins_;
+  std::vector<ObservedJoin> joins_;
   std::map<Observed, std::size_t> join_of_;
   std::map<Observed, model::ExecutorIndex> executor_of_;
   std::map<Observed, model::CallbackIndex> callback_of_;

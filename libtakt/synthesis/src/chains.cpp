@@ -85,12 +85,11 @@ class PathSearch {
 /// What makes callbacks of two models the same.
 std::string key_of(const Model& model, CallbackIndex index) {
   const model::Callback& callback = model[index];
-  std::string key =
-      fmt::format("{} {}", static_cast<int>(callback.kind), flow::node_of(callback));
+  std::string key = fmt::format("{} {}", static_cast<int>(callback.kind), flow::node_of(callback));
   if (callback.kind == model::CallbackKind::timer) {
-    const auto* periodic =
-        callback.activation ? std::get_if<model::PeriodicActivation>(&*callback.activation)
-                            : nullptr;
+    const auto* periodic = callback.activation
+                               ? std::get_if<model::PeriodicActivation>(&*callback.activation)
+                               : nullptr;
     return fmt::format("{} {}", key, periodic == nullptr ? 0 : periodic->period.count());
   }
   if (callback.kind == model::CallbackKind::service) {

@@ -16,8 +16,8 @@ inline constexpr std::size_t max_chains = 1000;
 /// "first node->last node", unique by a suffix "#2" ….
 void add_maximal_chains(model::Model& model);
 
-/// Takes over the chains of `from` (id, goal, rank) whose callbacks are in `model`, matched by node,
-/// kind and topic or period, and the ids and names of executors that hold the same callbacks.
+/// Takes over the chains of `from` (id, goal, rank) whose callbacks are in `model`, matched by
+/// node, kind and topic or period, and the ids and names of executors that hold the same callbacks.
 /// Returns the ids of the chains that were not found.
 std::vector<std::string> transfer(const model::Model& from, model::Model& model);
 

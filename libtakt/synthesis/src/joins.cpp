@@ -6,75 +6,72 @@
 #include <set>
 
 #include "takt/flow/join_state.hpp"
+#include "takt/flow/matching.hpp"
 
 namespace takt::synthesis {
 namespace {
 
-constexpr std::uint32_t nothing = 0;  // position of the empty output set
+using Members = std::set<CallbackIndex>;
 
-/// Plays the log as if `members` were a join with the given output; the join if all runs agree.
-std::optional<NewestJoin> try_join(const std::vector<LogEntry>& log,
-                                   const std::set<CallbackIndex>& members, std::uint32_t output) {
-  NewestJoin join{{members.begin(), members.end()}, {}};
-  flow::JoinState state(model::JoinKind::newest, members.size());
-  bool synchronised = false;  // which messages are kept at the beginning is not known
+constexpr std::uint32_t nothing = 0;  // number of the empty output set
+
+/// Plays the log as if `members` were a join that publishes `output` when complete; the join if all
+/// runs agree.
+std::optional<ObservedJoin> try_join(const Log& log, const Members& members, std::uint32_t output,
+                                     model::JoinKind kind, std::size_t least) {
+  ObservedJoin join{kind, {members.begin(), members.end()}, {}};
+  flow::JoinState state(kind, members.size());
   std::size_t completions = 0;
   Duration cost{};
-  for (const LogEntry& entry : log) {
+  for (std::size_t i = 0; i < log.entries.size(); ++i) {
+    const Log::Entry& entry = log.entries[i];
     const auto member = std::lower_bound(join.members.begin(), join.members.end(), entry.callback);
     if (member == join.members.end() || *member != entry.callback) {
       continue;
     }
-    cost += entry.execution_time;
-    const bool publishes = entry.outputs == output;
-    if (!synchronised) {
-      synchronised = publishes;
-      cost = publishes ? Duration(0) : cost;
-      continue;
-    }
-    if (state.arrive(static_cast<std::size_t>(member - join.members.begin())) != publishes) {
+    const bool completes = state.arrive(static_cast<std::size_t>(member - join.members.begin()));
+    if (output != nothing && completes != (entry.outputs == output)) {
       return std::nullopt;
     }
-    if (publishes) {
-      join.execution_time.add(cost);
-      cost = Duration(0);
+    cost += entry.execution_time;
+    if (completes) {
       ++completions;
+      if (i >= log.steady_from) {
+        join.execution_time.add(cost);
+      }
+      cost = Duration(0);
     }
   }
-  return completions >= least_completions ? std::optional(join) : std::nullopt;
+  return completions >= least && !join.execution_time.empty() ? std::optional(join) : std::nullopt;
 }
 
-void find_joins(const std::vector<LogEntry>& log, std::vector<NewestJoin>& joins) {
+void find_undeclared(const Log& log, std::vector<ObservedJoin>& joins) {
   std::map<CallbackIndex, std::set<std::uint32_t>> outputs_of;
-  for (const LogEntry& entry : log) {
+  for (const Log::Entry& entry : log.entries) {
     outputs_of[entry.callback].insert(entry.outputs);
   }
-  std::map<std::uint32_t, std::set<CallbackIndex>> publishers_of;
-  std::set<CallbackIndex> silent;
+  std::map<std::uint32_t, Members> publishers_of;
+  std::set<std::uint32_t> sometimes;
+  Members silent;
   for (const auto& [callback, outputs] : outputs_of) {
     if (outputs == std::set{nothing}) {
       silent.insert(callback);
-    } else if (outputs.size() == 2 && outputs.contains(nothing)) {
+    } else if (outputs.size() == (outputs.contains(nothing) ? 2u : 1u)) {
       publishers_of[*outputs.rbegin()].insert(callback);
-    } else if (outputs.size() == 1) {
-      // Publishes at every run, so it can only be the last input of a join in all of them.
-      publishers_of[*outputs.begin()].insert(callback);
+      if (outputs.contains(nothing)) {
+        sometimes.insert(*outputs.rbegin());
+      }
     }
   }
-  for (const auto& [output, publishers] : publishers_of) {
-    const bool always = std::all_of(publishers.begin(), publishers.end(), [&](CallbackIndex c) {
-      return outputs_of[c].size() == 1;
-    });
-    if (always) {
-      continue;
-    }
-    std::set<CallbackIndex> with_silent = publishers;
+  for (const std::uint32_t output : sometimes) {
+    const Members& publishers = publishers_of[output];
+    Members with_silent = publishers;
     with_silent.insert(silent.begin(), silent.end());
-    for (const auto& members : {publishers, with_silent}) {
-      if (members.size() < 2) {
+    for (const Members* const members : {&publishers, &std::as_const(with_silent)}) {
+      if (members->size() < 2) {
         continue;
       }
-      if (auto join = try_join(log, members, output)) {
+      if (auto join = try_join(log, *members, output, model::JoinKind::newest, least_completions)) {
         joins.push_back(std::move(*join));
         break;
       }
@@ -82,12 +79,55 @@ void find_joins(const std::vector<LogEntry>& log, std::vector<NewestJoin>& joins
   }
 }
 
+/// What the members publish when they publish, if that is always the same.
+std::optional<std::uint32_t> common_output(const Log& log, const Members& members) {
+  std::set<std::uint32_t> outputs;
+  for (const Log::Entry& entry : log.entries) {
+    if (members.contains(entry.callback)) {
+      outputs.insert(entry.outputs);
+    }
+  }
+  outputs.erase(nothing);
+  if (outputs.size() > 1) {
+    return std::nullopt;
+  }
+  return outputs.empty() ? nothing : *outputs.begin();
+}
+
+void find_declared(const Log& log, const std::string& node, const execution::Objects& objects,
+                   const model::Model& model, std::vector<ObservedJoin>& joins) {
+  for (const model::Join& declared : model.joins) {
+    if (flow::node_of(model[declared.callback]) != node) {
+      continue;
+    }
+    const std::set<std::string> topics = flow::topics_of(model, declared.callback);
+    Members members;
+    for (const Log::Entry& entry : log.entries) {
+      if (topics.contains(objects[*objects.topic_of(objects[entry.callback])])) {
+        members.insert(entry.callback);
+      }
+    }
+    const auto output = common_output(log, members);
+    if (members.size() != topics.size() || members.size() < 2 || !output) {
+      continue;
+    }
+    if (auto join = try_join(log, members, *output, declared.kind, 1)) {
+      joins.push_back(std::move(*join));
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<NewestJoin> find_joins(const Observations& observations) {
-  std::vector<NewestJoin> joins;
+std::vector<ObservedJoin> find_joins(const Observations& observations,
+                                     const execution::Objects& objects,
+                                     const model::Model* declared) {
+  std::vector<ObservedJoin> joins;
   for (const auto& [node, log] : observations.logs()) {
-    find_joins(log, joins);
+    if (declared != nullptr) {
+      find_declared(log, objects[node].full_name(), objects, *declared, joins);
+    }
+    find_undeclared(log, joins);
   }
   return joins;
 }

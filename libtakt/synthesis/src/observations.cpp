@@ -24,15 +24,6 @@ T& at(std::vector<T>& list, Index<Tag> index) {
 
 }  // namespace
 
-std::uint32_t Observations::output_set(const TopicSet& topics) {
-  const auto [entry, is_new] =
-      output_set_of_.try_emplace(topics, static_cast<std::uint32_t>(output_sets_.size()));
-  if (is_new) {
-    output_sets_.push_back(topics);
-  }
-  return entry->second;
-}
-
 void Observations::add(const execution::Interpreter& interpreter, const Publication& publication) {
   if (publication.instance == InstanceId::none || publication.repeats_intra_process) {
     return;
@@ -57,8 +48,7 @@ void Observations::add_message(const CallbackInstance& instance, const Publicati
     return;
   }
   ++callback.activated_by[publication->callback];
-  EdgeObservation& edge =
-      edges_[{publication->callback, instance.callback, publication->topic}];
+  EdgeObservation& edge = edges_[{publication->callback, instance.callback, publication->topic}];
   ++edge.count;
   edge.shortest = std::min(edge.shortest, *instance.taken - publication->sent);
   if (instance.first_after_wait && *instance.wait_begin < publication->sent &&
@@ -90,7 +80,7 @@ void Observations::add(const execution::Interpreter& interpreter,
   if (owner.kind != CallbackKind::subscription || !node) {
     return;
   }
-  auto& log = logs_[*node];
+  auto& log = logs_[*node].entries;
   if (log.size() < max_log) {
     TopicSet topics;
     if (const Sent& sent = at(sent_, instance.thread); sent.instance == instance.id) {
@@ -100,7 +90,9 @@ void Observations::add(const execution::Interpreter& interpreter,
         }
       }
     }
-    log.push_back({instance.callback, output_set(topics), instance.execution_time()});
+    const auto number = static_cast<std::uint32_t>(output_sets_.size());
+    const auto outputs = output_sets_.try_emplace(std::move(topics), number).first->second;
+    log.push_back({instance.callback, outputs, instance.execution_time()});
   }
 }
 
@@ -113,7 +105,9 @@ void Observations::restart(Instant time) {
   callbacks_.clear();
   edges_.clear();
   outputs_.clear();
-  logs_.clear();
+  for (auto& [node, log] : logs_) {
+    log.steady_from = log.entries.size();
+  }
   overheads_.clear();
   executors_ = {};
   steady_since_ = time;

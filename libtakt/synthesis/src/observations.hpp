@@ -44,12 +44,17 @@ struct OutputObservation {
   std::uint64_t most_per_instance = 0;
 };
 
-/// A run of a subscription's callback, for the recognition of joins.
-struct LogEntry {
-  CallbackIndex callback;
-  /// Position in Observations::output_sets.
-  std::uint32_t outputs = 0;
-  Duration execution_time{};
+/// The runs of a node's subscriptions, for the recognition of joins.
+struct Log {
+  struct Entry {
+    CallbackIndex callback;
+    /// Number of the set of topics it published on; 0: on none.
+    std::uint32_t outputs = 0;
+    Duration execution_time{};
+  };
+  std::vector<Entry> entries;
+  /// The first entry after start-up.
+  std::size_t steady_from = 0;
 };
 
 /// Collects from the interpreter what the model is made of, in memory bounded by the number of
@@ -65,7 +70,7 @@ class Observations {
 
   void add(const execution::Interpreter& interpreter, const execution::CallbackInstance& instance);
   void add(const execution::Interpreter& interpreter, const execution::Publication& publication);
-  /// Start-up is over: forgets what ran in it.
+  /// Start-up is over: forgets what ran in it, but for the logs, as joins keep messages from then.
   void restart(Instant time);
 
   [[nodiscard]] const CallbackObservation* callback(CallbackIndex index) const {
@@ -77,12 +82,7 @@ class Observations {
   [[nodiscard]] const std::set<CallbackIndex>& in_start_up() const { return in_start_up_; }
   [[nodiscard]] const std::map<EdgeKey, EdgeObservation>& edges() const { return edges_; }
   [[nodiscard]] const std::map<OutputKey, OutputObservation>& outputs() const { return outputs_; }
-  [[nodiscard]] const std::map<execution::NodeIndex, std::vector<LogEntry>>& logs() const {
-    return logs_;
-  }
-  [[nodiscard]] const TopicSet& output_set(std::uint32_t position) const {
-    return output_sets_[position];
-  }
+  [[nodiscard]] const std::map<execution::NodeIndex, Log>& logs() const { return logs_; }
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
   /// Of a thread: its executor's overhead between consecutive instances.
   [[nodiscard]] const execution::CostCurve* overhead(execution::ThreadIndex thread) const {
@@ -97,7 +97,6 @@ class Observations {
     std::map<TopicIndex, std::uint64_t> topics;
   };
 
-  std::uint32_t output_set(const TopicSet& topics);
   void add_message(const execution::CallbackInstance& instance,
                    const execution::Publication* publication, CallbackObservation& callback);
 
@@ -105,9 +104,8 @@ class Observations {
   std::set<CallbackIndex> in_start_up_;
   std::map<EdgeKey, EdgeObservation> edges_;
   std::map<OutputKey, OutputObservation> outputs_;
-  std::map<execution::NodeIndex, std::vector<LogEntry>> logs_;
-  std::vector<TopicSet> output_sets_{TopicSet{}};
-  std::map<TopicSet, std::uint32_t> output_set_of_{{TopicSet{}, 0}};
+  std::map<execution::NodeIndex, Log> logs_;
+  std::map<TopicSet, std::uint32_t> output_sets_{{TopicSet{}, 0}};
   execution::ExecutorFinder executors_;
   std::vector<execution::CostCurve> overheads_;
   std::vector<Sent> sent_;  // by thread

@@ -54,7 +54,8 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
   const Observations& observations = implementation_->observations_;
   const auto steady_since = observations.steady_since();
   model::Model model = Builder(observations, interpreter, source.threads(),
-                               pass.last - steady_since.value_or(pass.first))
+                               pass.last - steady_since.value_or(pass.first),
+                               options.chains_from ? &*options.chains_from : nullptr)
                            .build();
   if (model.callbacks.empty()) {
     return error(
@@ -84,8 +85,7 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
       const auto same = std::find_if(known.begin(), known.end(), [&](const model::Executor& other) {
         return other.id == executor.id;
       });
-      if (same != known.end() &&
-          std::holds_alternative<model::DedicatedSupply>(executor.supply)) {
+      if (same != known.end() && std::holds_alternative<model::DedicatedSupply>(executor.supply)) {
         executor.supply = same->supply;
       }
     }

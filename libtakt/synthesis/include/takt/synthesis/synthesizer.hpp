@@ -15,7 +15,8 @@ namespace takt::synthesis {
 
 struct Options {
   std::string name = "recorded";
-  /// A model whose chains (goals, ranks) and names of executors are taken over.
+  /// A model whose chains (goals, ranks), joins as far as the trace agrees with them, and names of
+  /// executors are taken over.
   std::optional<model::Model> chains_from;
   /// A model whose supplies are taken over where the trace does not tell, by executor id.
   std::optional<model::Model> supplies_from;
@@ -28,7 +29,8 @@ struct Options {
 /// - Execution times: thread processor time where recorded, else time from start to end.
 /// - Edges: from the callback that published to the one that took the message, also for requests to
 ///   services; delays: the longest seen where the arrival of the message ended a wait.
-/// - Activation: a timer's period; measured minimum distances for callbacks whose messages come from
+/// - Activation: a timer's period; measured minimum distances for callbacks whose messages come
+/// from
 ///   outside of all callbacks; else derived from the edges.
 /// - Trigger sets and joins: as far as the whole trace agrees with them.
 class Synthesizer final : public execution::Observer {

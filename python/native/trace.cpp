@@ -1,0 +1,137 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "native.hpp"
+#include "takt/events/source.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/execution/pass.hpp"
+#include "takt/execution/summary.hpp"
+#include "takt/flow/measurement.hpp"
+#include "takt/model/json.hpp"
+#include "takt/synthesis/synthesizer.hpp"
+
+namespace nb = nanobind;
+
+namespace takt::native {
+
+namespace {
+
+using PythonProgress = std::function<void(std::uint64_t, std::uint64_t)>;
+
+/// Calls Python at most ten times a second, with the GIL, and lets Ctrl-C end the work: what is
+/// open (temporary directories) is closed as the exception passes.
+execution::Progress gate(const std::optional<PythonProgress>& progress) {
+  using Clock = std::chrono::steady_clock;
+  return [&progress, last = Clock::time_point()](std::uint64_t done, std::uint64_t total) mutable {
+    const auto now = Clock::now();
+    if (now - last < std::chrono::milliseconds(100)) {
+      return;
+    }
+    last = now;
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      throw nb::python_error();
+    }
+    if (progress) {
+      (*progress)(done, total);
+    }
+  };
+}
+
+std::unique_ptr<events::Source> open(const std::vector<std::string>& paths) {
+  const std::vector<std::filesystem::path> names(paths.begin(), paths.end());
+  return unwrap(events::open(names));
+}
+
+std::string info(const std::vector<std::string>& paths,
+                 const std::optional<PythonProgress>& progress) {
+  const auto source = open(paths);
+  execution::Summary summary;
+  execution::Interpreter interpreter(source->threads(), {&summary});
+  const auto pass = execution::run(*source, interpreter, gate(progress));
+  return summary.to_json(*source, interpreter, pass);
+}
+
+synthesis::Options parse_options(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    throw InputError("options: not a JSON object");
+  }
+  synthesis::Options options;
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) {
+      throw InputError(fmt::format("options.{}: must be a string", key));
+    }
+    const auto string = value.get<std::string>();
+    if (key == "name") {
+      options.name = string;
+    } else if (key == "chains_from") {
+      options.chains_from = unwrap(model::parse(string, "chains_from")).model;
+    } else if (key == "supplies_from") {
+      options.supplies_from = unwrap(model::parse(string, "supplies_from")).model;
+    } else {
+      throw InputError(
+          fmt::format("options.{}: not known; one of name, chains_from, supplies_from", key));
+    }
+  }
+  return options;
+}
+
+std::string synthesize(const std::vector<std::string>& paths, const std::string& options_text,
+                       const std::optional<PythonProgress>& progress) {
+  const synthesis::Options options = parse_options(options_text);
+  const auto source = open(paths);
+  synthesis::Synthesizer synthesizer;
+  execution::Interpreter interpreter(source->threads(), {&synthesizer});
+  synthesizer.watch(interpreter);
+  const auto pass = execution::run(*source, interpreter, gate(progress));
+  return model::to_json(unwrap(synthesizer.model(*source, pass, options)));
+}
+
+std::string measure(const std::vector<std::string>& paths, const std::string& model_text,
+                    const std::string& model_source,
+                    const std::optional<PythonProgress>& progress) {
+  const auto parsed = unwrap(model::parse(model_text, model_source));
+  const auto source = open(paths);
+  flow::Measurement measurement(parsed.model);
+  execution::Interpreter interpreter(source->threads(), {&measurement});
+  measurement.watch(interpreter);
+  const auto pass = execution::run(*source, interpreter, gate(progress));
+  return measurement.to_json(*source, pass);
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& module) {
+  using namespace nb::literals;
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  module.def(
+      "info", &info, "paths"_a, "progress"_a = nb::none(), released,
+      "What is in the traces at `paths`, as a takt/info document. `progress(done, total)` is\n"
+      "told how far reading has come; total 0: not known. Raises InputError.");
+  module.def("synthesize", &synthesize, "paths"_a, "options"_a = "{}", "progress"_a = nb::none(),
+             released,
+             "The timing model of what the traces show, as a takt/model document. Options (JSON):\n"
+             "name; chains_from and supplies_from, texts of models whose chains and supplies are\n"
+             "taken over. Raises InputError.");
+  module.def("measure", &measure, "paths"_a, "model_text"_a, "source"_a, "progress"_a = nb::none(),
+             released,
+             "What the traces show of a model's callbacks and chains, as a takt/measurement\n"
+             "document; `source` names the model in messages. Raises InputError.");
+}
+
+}  // namespace takt::native

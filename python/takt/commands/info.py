@@ -1,0 +1,120 @@
+"""takt info: what is in a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console, pipeline
+from takt.formatting import NONE, count, duration, grouped
+from takt.tables import cell
+
+EXAMPLES = """
+takt info trace/                    hosts, nodes, callbacks, topics and executors
+takt info trace/ --all              also callbacks that never ran and unused topics
+takt info laptop.tar.xz robot/      several hosts, or parts of one recording, as one
+takt info trace/ --json             the takt/info document, with the count of every event
+"""
+
+Json = dict[str, Any]
+
+
+def info(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACE...", help="CTF directories or archives of them.")
+    ],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also callbacks that never ran and topics without traffic.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/info document.")] = False,
+) -> None:
+    """Say what is in a trace: nodes, callbacks, topics, executors, and what is missing."""
+    document = pipeline.info(traces)
+    for warning in document["warnings"]:
+        console.say(f"takt: warning: {warning}")
+    if json:
+        console.print_json(document)
+        return
+    output = console.output()
+    output.print(headline(document), "")
+    tables = (_processes, _executors_and_callbacks, _topics)
+    for table in (table for make in tables for table in make(document, everything)):
+        output.print(table, "")
+
+
+def headline(document: Json) -> str:
+    """One line: how much, how long, what is missing."""
+    missing = count(document["discarded"], "event") + " lost"
+    return ", ".join(
+        (
+            count(document["events"], "event"),
+            f"{duration(document['duration'])} long",
+            "none lost" if document["discarded"] == 0 else missing,
+            count(len(document["nodes"]), "node"),
+            count(len(document["executors"]), "executor"),
+        )
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    """The first column is text, the others are numbers."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0)
+    return table
+
+
+def _processes(document: Json, everything: bool) -> Iterator[Table]:
+    table = _table("Processes", "Process", "PID", "Threads", "Nodes")
+    if several := len(document["hosts"]) > 1:
+        table.add_column("Host")
+    for process in document["processes"]:
+        nodes = [node for node in document["nodes"] if node["pid"] == process["pid"]]
+        row = [
+            cell(process["name"] or NONE),
+            str(process["pid"]),
+            str(process["threads"]),
+            str(len(nodes)),
+        ]
+        table.add_row(*row, *([cell(process["host"])] if several else []))
+    yield table
+
+
+def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table]:
+    executors = {executor["id"]: executor for executor in document["executors"]}
+    groups: dict[str | None, list[Json]] = {id: [] for id in executors}
+    for callback in document["callbacks"]:
+        groups.setdefault(callback["executor"], []).append(callback)
+    for id, callbacks in groups.items():
+        shown = [callback for callback in callbacks if callback["count"] or everything]
+        if not shown:
+            continue
+        title = "Callbacks that never ran"
+        if id is not None:
+            executor = executors[id]
+            threads = count(len(executor["threads"]), "thread")
+            title = f"Executor {cell(id)} ({executor['kind'].replace('_', ' ')}, {threads})"
+        table = _table(title, "Callback", "Kind", "Period", "Runs", "Mean", "p99", "Max")
+        for callback in shown:
+            times = callback["execution_time"] or {}
+            table.add_row(
+                cell(callback["id"]),
+                callback["kind"],
+                duration(callback["period"]) if callback["period"] else NONE,
+                grouped(callback["count"]),
+                *(duration(times.get(name)) for name in ("mean", "p99", "max")),
+            )
+        yield table
+
+
+def _topics(document: Json, everything: bool) -> Iterator[Table]:
+    table = _table("Topics", "Topic", "Publishers", "Subscriptions", "Published", "Received")
+    for topic in document["topics"]:
+        if everything or (topic["publications"] and topic["subscriptions"]):
+            numbers = ("publishers", "subscriptions", "publications", "takes")
+            table.add_row(cell(topic["name"]), *(grouped(topic[name]) for name in numbers))
+    if table.row_count:
+        yield table
