@@ -8,5 +8,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
+# One at a time.
+mkdir -p ../build
+exec 9>../build/setup.lock
+flock 9
+
 ./packages.sh
 ./python.sh
