@@ -1,0 +1,496 @@
+#include "takt/execution/interpreter.hpp"
+
+#include <gmock/gmock.h>
+
+#include "scenario.hpp"
+#include "takt/execution/names.hpp"
+#include "takt/execution/pass.hpp"
+
+/// Numbered facts are those of message-flow.md, section 6.
+namespace takt::execution {
+namespace {
+
+using test::EventType;
+using test::Program;
+using test::Publisher;
+using test::Scenario;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+/// Remembers everything.
+struct Recorder final : Observer {
+  std::vector<CallbackInstance> instances;
+  std::vector<Publication> publications;
+  std::vector<std::pair<InstanceId, PublicationId>> late;
+  std::vector<PublicationId> takes;
+  std::optional<Instant> steady_since;
+
+  void on_instance(const CallbackInstance& instance) override { instances.push_back(instance); }
+  void on_publication(const Publication& publication) override {
+    publications.push_back(publication);
+  }
+  void on_take(SubscriptionIndex, Instant, PublicationId source) override {
+    takes.push_back(source);
+  }
+  void on_late_source(InstanceId instance, PublicationId source) override {
+    late.emplace_back(instance, source);
+  }
+  void on_steady_state(Instant time) override { steady_since = time; }
+};
+
+class InterpreterTest : public testing::Test {
+ protected:
+  Scenario scenario;
+  Recorder seen;
+  Interpreter interpreter{scenario.threads(), {&seen}};
+
+  const Objects& run() {
+    execution::run(scenario, interpreter, {});
+    return interpreter.objects();
+  }
+};
+
+TEST_F(InterpreterTest, SamePointerInTwoProcessesOrHostsIsTwoObjects) {  // fact 9
+  Program a = scenario.program(7, "left");
+  Program b = scenario.program(8, "left");
+  Program c = scenario.program(7, "right");
+  for (Program* program : {&a, &b, &c}) {
+    const auto node = scenario.node(*program, "n");
+    scenario.publisher(*program, node, "/t");
+  }
+  const Objects& objects = run();
+  EXPECT_THAT(objects.nodes, SizeIs(3));
+  EXPECT_THAT(objects.publishers, SizeIs(3));
+  EXPECT_EQ(objects.publishers[2].node, NodeIndex(2));
+}
+
+TEST_F(InterpreterTest, PublisherIsPutTogetherInAnyOrderOfItsEvents) {  // fact 10
+  Program program = scenario.program(1);
+  scenario.add(program, EventType::rcl_publisher_init, {0x10, 0x20, 0x30, 7}, {"/t"});
+  scenario.add(program, EventType::rmw_publisher_init, {0x30, 0xaa, 0xbb});
+  scenario.add(program, EventType::rcl_node_init, {0x20, 0}, {"late", "/ns"});
+  const Objects& objects = run();
+  ASSERT_THAT(objects.publishers, SizeIs(1));
+  const execution::Publisher& publisher = objects.publishers[0];
+  EXPECT_EQ(publisher.gid, (Gid{0xaa, 0xbb}));
+  EXPECT_EQ(publisher.queue_depth, 7);
+  ASSERT_TRUE(publisher.node);
+  EXPECT_EQ(objects[*publisher.node].full_name(), "/ns/late");
+}
+
+TEST_F(InterpreterTest, SubscriptionHasTopicAndCallback) {  // fact 11
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto subscription = scenario.subscription(program, node, "/t", "N::f(int)");
+  scenario.handle(program, subscription, 5, 100);
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  const Callback& callback = objects[seen.instances[0].callback];
+  EXPECT_EQ(callback.kind, CallbackKind::subscription);
+  EXPECT_EQ(objects[*objects.topic_of(callback)], "/t");
+  EXPECT_EQ(objects.node_name(callback), "/n");
+  EXPECT_EQ(callback.symbol, "N::f(int)");
+  EXPECT_EQ(seen.instances[0].end - seen.instances[0].start, std::chrono::microseconds(100));
+}
+
+TEST_F(InterpreterTest, ReusedAddressesMakeNewObjects) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  auto& next = program.next_handle;
+  const auto before = next;
+  const auto first = scenario.subscription(program, node, "/old", "old");
+  scenario.handle(program, first, 1, 1);
+  next = before;  // the allocator gives the same addresses again
+  const auto second = scenario.subscription(program, node, "/new", "new");
+  ASSERT_EQ(first.callback, second.callback);
+  scenario.handle(program, second, 2, 1);
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  const auto topic_of = [&](std::size_t i) {
+    return objects[*objects.topic_of(objects[seen.instances[i].callback])];
+  };
+  EXPECT_EQ(topic_of(0), "/old");
+  EXPECT_EQ(topic_of(1), "/new");
+  EXPECT_EQ(objects[seen.instances[1].callback].symbol, "new");
+}
+
+TEST_F(InterpreterTest, TakeOfNothingIsNoReception) {  // fact 12
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  scenario.publish(program, publisher, 100);
+  scenario.take(program, subscription, 100, false);
+  scenario.start(program, subscription.callback);
+  scenario.end(program, subscription.callback);
+  run();
+  EXPECT_THAT(seen.takes, SizeIs(0));
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_EQ(seen.instances[0].source, PublicationId::none);
+}
+
+TEST_F(InterpreterTest, StartWithoutEndIsOpenNotOfLengthZero) {  // fact 13
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  scenario.now = 42;
+  scenario.start(program, timer);
+  run();
+  EXPECT_THAT(seen.instances, SizeIs(0));
+  ASSERT_THAT(interpreter.open_instances(), SizeIs(1));
+  EXPECT_EQ(interpreter.open_instances()[0].start, Instant(std::chrono::microseconds(42)));
+  EXPECT_EQ(interpreter.anomalies().open_instances, 1u);
+}
+
+TEST_F(InterpreterTest, NestedAndCutOffCallbacksArePairedAsAStack) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto outer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto inner = scenario.timer(program, node, std::chrono::milliseconds(7));
+  scenario.end(program, inner);  // its start was before the trace
+  scenario.start(program, outer);
+  scenario.run(program, inner, 10);
+  scenario.start(program, inner);  // never ends
+  scenario.now += 5;
+  scenario.end(program, outer);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].end - seen.instances[0].start, std::chrono::microseconds(10));
+  EXPECT_EQ(seen.instances[1].end - seen.instances[1].start, std::chrono::microseconds(15));
+  EXPECT_EQ(interpreter.anomalies().orphan_ends, 1u);
+  EXPECT_EQ(interpreter.anomalies().orphan_starts, 1u);
+  EXPECT_EQ(interpreter.anomalies().open_instances, 0u);
+}
+
+TEST_F(InterpreterTest, OnePublicationReachesEachOfItsSubscriptions) {  // fact 14
+  Program source = scenario.program(1);
+  const auto publisher = scenario.publisher(source, scenario.node(source, "s"), "/t");
+  std::vector<std::pair<Program, test::Subscription>> receivers;
+  for (std::int64_t id = 2; id < 5; ++id) {
+    Program program = scenario.program(id);
+    const auto node = scenario.node(program, "r");
+    const auto subscription = scenario.subscription(program, node, "/t");
+    receivers.emplace_back(program, subscription);
+  }
+  scenario.publish(source, publisher, 1234);
+  for (auto& [program, subscription] : receivers) {
+    scenario.handle(program, subscription, 1234, 1);
+  }
+  run();
+  ASSERT_THAT(seen.publications, SizeIs(1));
+  const PublicationId id = seen.publications[0].id;
+  EXPECT_THAT(seen.takes, ElementsAre(id, id, id));
+  for (const CallbackInstance& instance : seen.instances) {
+    EXPECT_EQ(instance.source, id);
+  }
+}
+
+TEST_F(InterpreterTest, EqualTimestampsOfTwoTopicsAreNotAmbiguous) {  // fact 15
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto a = scenario.publisher(program, node, "/a");
+  const auto b = scenario.publisher(program, node, "/b");
+  const auto on_a = scenario.subscription(program, node, "/a");
+  const auto on_b = scenario.subscription(program, node, "/b");
+  scenario.publish(program, a, 100);
+  scenario.publish(program, a, 200);
+  scenario.publish(program, b, 100);
+  scenario.handle(program, on_a, 100, 1);
+  scenario.handle(program, on_b, 100, 1);
+  scenario.handle(program, on_a, 200, 1);
+  run();
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId(3), PublicationId(2)));
+  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 0u);
+}
+
+TEST_F(InterpreterTest, TwoPublishersWithTheSameTimestampAreAmbiguous) {  // fact 16, without GID
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto first = scenario.publisher(program, node, "/a");
+  const auto second = scenario.publisher(program, node, "/a");
+  const auto subscription = scenario.subscription(program, node, "/a");
+  scenario.publish(program, first, 100);
+  scenario.publish(program, second, 100);
+  scenario.handle(program, subscription, 100, 1);
+  run();
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId::none));
+  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 1u);
+}
+
+TEST_F(InterpreterTest, TimestampOneNanosecondOffMatchesIfItIsTheOnlyOne) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/a");
+  const auto subscription = scenario.subscription(program, node, "/a");
+  scenario.publish(program, publisher, 100);
+  scenario.handle(program, subscription, 101, 1);  // matches 100
+  scenario.publish(program, publisher, 102);
+  scenario.handle(program, subscription, 101, 1);  // 100 or 102
+  scenario.handle(program, subscription, 98, 1);   // neither
+  run();
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none, PublicationId::none));
+  EXPECT_EQ(interpreter.anomalies().takes_matched_within_1ns, 1u);
+  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 1u);
+  EXPECT_EQ(interpreter.anomalies().takes_without_publication, 1u);
+}
+
+TEST_F(InterpreterTest, LinksDoNotDependOnTheHostsClocks) {  // facts 17 and 18
+  // The receiving host's clock is 5 s behind, so its events come first.
+  Program receiver = scenario.program(1, "receiver");
+  Program sender = scenario.program(1, "sender");
+  const auto subscription = scenario.subscription(receiver, scenario.node(receiver, "r"), "/t");
+  const auto publisher = scenario.publisher(sender, scenario.node(sender, "s"), "/t");
+  scenario.handle(receiver, subscription, 100, 1);
+  scenario.handle(receiver, subscription, 200, 1);
+  scenario.publish(sender, publisher, 100);
+  scenario.publish(sender, publisher, 200);
+  run();
+  EXPECT_THAT(seen.late, ElementsAre(std::pair(InstanceId(1), PublicationId(1)),
+                                     std::pair(InstanceId(2), PublicationId(2))));
+  EXPECT_EQ(interpreter.anomalies().takes_without_publication, 0u);
+}
+
+TEST_F(InterpreterTest, PublicationsBelongToTheCallbackOnTheirThread) {  // facts 20 and 21
+  Program program = scenario.program(1);
+  Program worker = scenario.worker(program, 99);
+  const auto node = scenario.node(program, "n");
+  const auto in = scenario.publisher(program, node, "/in");
+  const auto subscription = scenario.subscription(program, node, "/in");
+  std::vector<Publisher> outputs;
+  for (const char* topic : {"/x", "/y", "/z"}) {
+    outputs.push_back(scenario.publisher(program, node, topic));
+  }
+  scenario.publish(program, in, 1);
+  scenario.take(program, subscription, 1);
+  scenario.start(program, subscription.callback);
+  for (const Publisher& output : outputs) {
+    scenario.publish(program, output, 2);
+  }
+  scenario.publish(worker, outputs[0], 3);
+  scenario.end(program, subscription.callback);
+  run();
+  ASSERT_THAT(seen.publications, SizeIs(5));
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(seen.publications[i].instance, InstanceId(1));
+    EXPECT_EQ(seen.publications[i].cause, PublicationId(1));
+  }
+  EXPECT_EQ(seen.publications[4].instance, InstanceId::none);
+}
+
+TEST_F(InterpreterTest, PublicationsStartAtWhicheverLayerTellsFirst) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  scenario.add(program, EventType::rclcpp_publish, {1});
+  scenario.now = 10;
+  scenario.add(program, EventType::rcl_publish, {publisher.handle, 1});
+  scenario.now = 20;
+  scenario.add(program, EventType::rmw_publish, {publisher.rmw_handle, 1, 7});
+  scenario.now = 30;  // rclpy
+  scenario.add(program, EventType::rcl_publish, {publisher.handle, 2});
+  scenario.now = 40;
+  scenario.add(program, EventType::rmw_publish, {publisher.rmw_handle, 2, 8});
+  scenario.add(program, EventType::rclcpp_publish, {3});  // shut down half way
+  run();
+  ASSERT_THAT(seen.publications, SizeIs(2));
+  EXPECT_EQ(seen.publications[0].begin, Instant(std::chrono::microseconds(0)));
+  EXPECT_EQ(seen.publications[0].sent, Instant(std::chrono::microseconds(20)));
+  EXPECT_EQ(seen.publications[1].begin, Instant(std::chrono::microseconds(30)));
+  EXPECT_EQ(interpreter.anomalies().unfinished_publications, 1u);
+}
+
+TEST_F(InterpreterTest, HumbleTellsThePublisherInRclAlone) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  scenario.add(program, EventType::rcl_publish, {publisher.handle, 1});
+  scenario.add(program, EventType::rmw_publish, {0, 1, 0});  // fields that Humble has not are 0
+  const Objects& objects = run();
+  ASSERT_THAT(seen.publications, SizeIs(1));
+  EXPECT_EQ(objects[seen.publications[0].topic], "/t");
+  EXPECT_EQ(seen.publications[0].source_timestamp, 0);
+}
+
+TEST_F(InterpreterTest, MiddlewaresOwnMessagesAreNoPublications) {
+  Program program = scenario.program(1);
+  scenario.add(program, EventType::rmw_publisher_init, {0x30, 1, 2});  // ros_discovery_info
+  scenario.add(program, EventType::rmw_publish, {0x30, 1, 7});
+  scenario.add(program, EventType::rmw_subscription_init, {0x40, 1, 2});
+  scenario.add(program, EventType::rmw_take, {0x40, 1, 7, 1});
+  run();
+  EXPECT_THAT(seen.publications, SizeIs(0));
+  EXPECT_THAT(seen.takes, SizeIs(0));
+  EXPECT_FALSE(interpreter.anomalies().missing_initialisation());
+}
+
+TEST_F(InterpreterTest, IntraProcessMessagesAreFollowedThroughTheBuffer) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  const std::uint64_t object = 0x7000;
+  const std::uint64_t callback = 0x7001;
+  scenario.add(program, EventType::rclcpp_construct_ring_buffer, {0xb0, 2});
+  scenario.add(program, EventType::rclcpp_buffer_to_ipb, {0xb0, 0xb1});
+  scenario.add(program, EventType::rclcpp_ipb_to_subscription, {0xb1, object});
+  scenario.add(program, EventType::rclcpp_subscription_callback_added, {object, callback});
+  scenario.add(program, EventType::rclcpp_subscription_init, {subscription.handle, object});
+  for (std::uint64_t slot : {0u, 1u}) {
+    scenario.add(program, EventType::rclcpp_intra_publish, {publisher.handle, 0x55});
+    scenario.add(program, EventType::rclcpp_ring_buffer_enqueue, {0xb0, slot, slot + 1, 0});
+  }
+  scenario.add(program, EventType::rclcpp_ring_buffer_dequeue, {0xb0, 0, 1});
+  scenario.start(program, callback, true);
+  scenario.end(program, callback);
+  scenario.add(program, EventType::rclcpp_ring_buffer_clear, {0xb0});
+  scenario.add(program, EventType::rclcpp_ring_buffer_dequeue, {0xb0, 1, 0});
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_TRUE(seen.instances[0].intra_process);
+  EXPECT_EQ(seen.instances[0].source, PublicationId(1));
+  // Both of the subscription's callbacks are one.
+  EXPECT_EQ(objects[seen.instances[0].callback].subscription, SubscriptionIndex(0));
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none));
+}
+
+TEST_F(InterpreterTest, RequestsAreFollowedToTheServicesCallback) {
+  Program client = scenario.program(1);
+  Program server = scenario.program(2);
+  const auto caller = scenario.node(client, "caller");
+  const auto timer = scenario.timer(client, caller, std::chrono::milliseconds(1));
+  scenario.add(client, EventType::rmw_client_init, {0xc1, 5, 6});
+  scenario.add(client, EventType::rcl_client_init, {0xc0, caller, 0xc1}, {"/s"});
+  const auto node = scenario.node(server, "server");
+  scenario.add(server, EventType::rcl_service_init, {0xd0, node, 0xd1}, {"/s"});
+  scenario.add(server, EventType::rclcpp_service_callback_added, {0xd0, 0xd2});
+  scenario.start(client, timer);
+  scenario.add(client, EventType::rmw_send_request, {0xc1, 0x1, 41});
+  scenario.end(client, timer);
+  scenario.add(server, EventType::rmw_take_request, {0xd1, 0x2, 5, 6, 41, 1});
+  scenario.start(server, 0xd2);
+  scenario.end(server, 0xd2);
+  scenario.add(server, EventType::rmw_take_request, {0xd1, 0x2, 5, 7, 41, 1});  // another client's
+  scenario.start(server, 0xd2);
+  scenario.end(server, 0xd2);
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(3));
+  EXPECT_EQ(objects[seen.instances[1].callback].kind, CallbackKind::service);
+  EXPECT_EQ(seen.instances[1].source, PublicationId(1));
+  EXPECT_EQ(seen.publications[0].instance, InstanceId(1));
+  EXPECT_EQ(seen.instances[2].source, PublicationId::none);
+}
+
+TEST_F(InterpreterTest, ProcessorTimeAndOverheadComeFromTheThreadsClock) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto cpu = [&](std::uint64_t time) {
+    scenario.add(program, EventType::thread_cpu_time, {time});
+  };
+  const auto run_for = [&](std::uint64_t from, std::uint64_t to) {
+    scenario.start(program, timer);
+    cpu(from);
+    scenario.now += 500;
+    cpu(to);
+    scenario.end(program, timer);
+  };
+  run_for(1000, 4000);
+  scenario.now += 300;
+  run_for(4700, 5000);
+  scenario.start(program, timer);
+  cpu(9000);  // the second sample was lost
+  scenario.end(program, timer);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(3));
+  EXPECT_EQ(seen.instances[0].cpu_time, Duration(3000));
+  EXPECT_EQ(seen.instances[0].overhead, std::nullopt);
+  EXPECT_EQ(seen.instances[1].execution_time(), Duration(300));
+  EXPECT_EQ(seen.instances[1].overhead, Duration(700));
+  EXPECT_EQ(seen.instances[2].cpu_time, std::nullopt);
+  EXPECT_EQ(interpreter.totals().with_cpu_time, 2u);
+}
+
+TEST_F(InterpreterTest, WaitingAndIdlePollingAreNoOverhead) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto wait = [&](std::int64_t from, std::int64_t to) {
+    scenario.now = from;
+    scenario.add(program, EventType::rclcpp_executor_wait_for_work, {0});
+    scenario.now = to;
+    scenario.add(program, EventType::rclcpp_executor_get_next_ready, {});
+  };
+  wait(0, 10);
+  scenario.run(program, timer, 100);  // ends at 110
+  wait(113, 200);
+  wait(210, 300);  // woke up for nothing in between
+  scenario.now = 304;
+  scenario.run(program, timer, 1);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[1].overhead, std::chrono::microseconds(3 + 4));
+  EXPECT_TRUE(seen.instances[1].first_after_wait);
+  EXPECT_EQ(seen.instances[1].wait_begin, Instant(std::chrono::microseconds(210)));
+  EXPECT_EQ(seen.instances[1].wait_end, Instant(std::chrono::microseconds(300)));
+}
+
+TEST_F(InterpreterTest, WithoutInitialisationNothingIsNamed) {  // fact 6
+  Program program = scenario.program(1);
+  scenario.add(program, EventType::rcl_publish, {0x1, 0x2});
+  scenario.add(program, EventType::rmw_publish, {0x3, 0x2, 5});
+  scenario.add(program, EventType::rmw_take, {0x4, 0x2, 5, 1});
+  scenario.run(program, 0xcafe, 10);
+  scenario.run(program, 0xcafe, 10);
+  const Objects& objects = run();
+  EXPECT_THAT(objects.nodes, SizeIs(0));
+  EXPECT_THAT(objects.topics, SizeIs(0));
+  ASSERT_THAT(objects.callbacks, SizeIs(1));
+  EXPECT_EQ(display_name(objects, objects.callbacks[0]), "unknown(0xcafe)");
+  EXPECT_EQ(interpreter.anomalies().unknown_callback_instances, 2u);
+  EXPECT_EQ(interpreter.anomalies().unknown_publications, 1u);
+  EXPECT_EQ(interpreter.anomalies().unknown_takes, 1u);
+  EXPECT_TRUE(interpreter.anomalies().missing_initialisation());
+}
+
+TEST_F(InterpreterTest, StartUpEndsWhenNoObjectIsMadeForASecond) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  scenario.now = 900'000;
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  scenario.now = 1'800'000;
+  scenario.run(program, timer, 10);
+  scenario.now = 2'000'000;
+  scenario.run(program, timer, 10);
+  scenario.now = 2'500'000;
+  scenario.timer(program, node, std::chrono::milliseconds(9));  // later ones do not matter
+  run();
+  EXPECT_EQ(seen.steady_since, Instant(std::chrono::microseconds(1'900'000)));
+}
+
+TEST_F(InterpreterTest, DeclaredLinksNameTheirEnds) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto input = scenario.subscription(program, node, "/in");
+  const auto output = scenario.publisher(program, node, "/out");
+  scenario.add(program, EventType::message_link_partial_sync, {}, {},
+               {{input.handle, 0xbad}, {output.handle}});
+  const Objects& objects = run();
+  ASSERT_THAT(objects.message_links, SizeIs(1));
+  EXPECT_EQ(objects.message_links[0].kind, MessageLink::Kind::partial_sync);
+  EXPECT_THAT(objects.message_links[0].inputs, ElementsAre(SubscriptionIndex(0)));
+  EXPECT_THAT(objects.message_links[0].outputs, ElementsAre(PublisherIndex(0)));
+  EXPECT_EQ(interpreter.anomalies().unknown_link_ends, 1u);
+}
+
+TEST_F(InterpreterTest, LifecycleTransitionsAreFollowed) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  scenario.add(program, EventType::rcl_lifecycle_state_machine_init, {node, 0x99});
+  scenario.add(program, EventType::rcl_lifecycle_transition, {0x99}, {"inactive", "active"});
+  const Objects& objects = run();
+  ASSERT_THAT(objects.lifecycle_machines, SizeIs(1));
+  EXPECT_EQ(objects.lifecycle_machines[0].state, "active");
+}
+
+}  // namespace
+}  // namespace takt::execution

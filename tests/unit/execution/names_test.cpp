@@ -1,0 +1,61 @@
+#include "takt/execution/names.hpp"
+
+#include <gtest/gtest.h>
+
+namespace takt::execution {
+namespace {
+
+struct Symbol {
+  const char* recorded;
+  const char* readable;
+};
+
+class ReadableSymbol : public testing::TestWithParam<Symbol> {};
+
+TEST_P(ReadableSymbol, IsShort) {
+  EXPECT_EQ(readable_symbol(GetParam().recorded), GetParam().readable);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Symbols, ReadableSymbol,
+    testing::Values(
+        Symbol{"Planner::Planner()::{lambda()#2}", "Planner::Planner::lambda#2"},
+        Symbol{"Localizer::Localizer()::{lambda(std::shared_ptr<sensor_msgs::msg::Imu_<"
+               "std::allocator<void> > const>)#1}",
+               "Localizer::Localizer::lambda#1"},
+        Symbol{"std::_Bind<void (Localizer::*(Localizer*, std::_Placeholder<1>))("
+               "std::shared_ptr<sensor_msgs::msg::LaserScan_<std::allocator<void> > const>)>",
+               "Localizer::bound-method"},
+        Symbol{"_ZN5robot7Planner4tickEv", "robot::Planner::tick"},
+        Symbol{"void on_message<int>(int const&)", "on_message"}, Symbol{"_Zbroken", "_Zbroken"},
+        Symbol{"a>b)c", "a>b)c"}, Symbol{"", ""}));
+
+TEST(CompactDuration, KeepsTimesWhole) {
+  EXPECT_EQ(compact_duration(std::chrono::seconds(2)), "2s");
+  EXPECT_EQ(compact_duration(std::chrono::milliseconds(100)), "100ms");
+  EXPECT_EQ(compact_duration(std::chrono::microseconds(12'500)), "12500us");
+  EXPECT_EQ(compact_duration(Duration(33'333'333)), "33333333ns");
+  EXPECT_EQ(compact_duration(Duration(0)), "0ns");
+}
+
+TEST(CallbackIds, AreUniqueInOrderOfRegistration) {
+  Objects objects;
+  objects.topics = {"/scan"};
+  objects.nodes.push_back({{}, 1, "planner", "/", {}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    objects.timers.push_back(
+        {{}, 1, std::chrono::milliseconds(5), NodeIndex(0), CallbackIndex(i), {}});
+    objects.callbacks.push_back({.kind = CallbackKind::timer, .timer = TimerIndex(i)});
+  }
+  objects.subscriptions.push_back(
+      {{}, 1, 1, NodeIndex(0), TopicIndex(0), 1, {}, CallbackIndex(2), {}});
+  objects.callbacks.push_back(
+      {.kind = CallbackKind::subscription, .subscription = SubscriptionIndex(0)});
+  objects.callbacks.push_back({.handle = 0xab});
+  EXPECT_EQ(callback_ids(objects),
+            (std::vector<std::string>{"/planner:timer-5ms", "/planner:timer-5ms#2",
+                                      "/planner:/scan", "unknown(0xab)"}));
+}
+
+}  // namespace
+}  // namespace takt::execution

@@ -1,0 +1,153 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+
+#include "takt/execution/curves.hpp"
+#include "takt/execution/distribution.hpp"
+
+namespace takt::execution {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+std::vector<Duration> durations(std::initializer_list<std::int64_t> values) {
+  std::vector<Duration> list;
+  for (const std::int64_t value : values) {
+    list.emplace_back(value);
+  }
+  return list;
+}
+
+TEST(Distribution, ExtremesMeanAndPercentilesOfFewValuesAreExact) {
+  Distribution values;
+  for (std::int64_t i = 100; i >= 1; --i) {
+    values.add(Duration(i));
+  }
+  EXPECT_EQ(values.count(), 100u);
+  EXPECT_EQ(values.min(), Duration(1));
+  EXPECT_EQ(values.max(), Duration(100));
+  EXPECT_EQ(values.mean(), Duration(51));  // 50.5 rounded
+  EXPECT_EQ(values.percentile(0.50), Duration(50));
+  EXPECT_EQ(values.percentile(0.99), Duration(99));
+  EXPECT_EQ(values.percentile(0), Duration(1));
+  EXPECT_EQ(values.percentile(1), Duration(100));
+  EXPECT_EQ(values.samples(3), durations({100, 66, 32}));
+}
+
+TEST(Distribution, MemoryIsBoundedAndExtremesStayExact) {
+  Distribution values;
+  constexpr std::int64_t n = 1'000'000;
+  for (std::int64_t i = 0; i < n; ++i) {
+    values.add(Duration(i == 777'777 ? 5 * n : i));
+  }
+  EXPECT_EQ(values.count(), static_cast<std::uint64_t>(n));
+  EXPECT_EQ(values.max(), Duration(5 * n));
+  EXPECT_LE(values.samples(n).size(), Distribution::max_kept);
+  EXPECT_NEAR(static_cast<double>(values.percentile(0.5).count()), n / 2.0, n / 1000.0);
+}
+
+TEST(Distribution, EmptyHasNoSamples) {
+  EXPECT_EQ(Distribution().count(), 0u);
+  EXPECT_THAT(Distribution().samples(10), SizeIs(0));
+}
+
+TEST(CostCurve, HoldsTheLargestSumOfEachLength) {
+  CostCurve curve;
+  for (const std::int64_t cost : {3, 1, 5, 2, 2}) {
+    curve.add(Duration(cost));
+  }
+  EXPECT_EQ(curve.values(), durations({5, 7, 9, 11, 13}));
+}
+
+TEST(CostCurve, EqualsBruteForceAndIsSubAdditive) {
+  std::mt19937 random(1);
+  std::vector<std::int64_t> costs(300);
+  CostCurve curve;
+  for (std::int64_t& cost : costs) {
+    cost = static_cast<std::int64_t>(random() % 1000);
+    curve.add(Duration(cost));
+  }
+  ASSERT_THAT(curve.values(), SizeIs(curve_length));
+  for (std::size_t n = 1; n <= curve_length; ++n) {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i + n <= costs.size(); ++i) {
+      std::int64_t sum = 0;
+      for (std::size_t k = i; k < i + n; ++k) {
+        sum += costs[k];
+      }
+      most = std::max(most, sum);
+    }
+    EXPECT_EQ(curve.values()[n - 1].count(), most) << n;
+  }
+  for (std::size_t m = 1; m < curve_length; ++m) {
+    for (std::size_t n = 1; m + n <= curve_length; ++n) {
+      EXPECT_GE(curve.values()[m - 1] + curve.values()[n - 1], curve.values()[m + n - 1]);
+    }
+  }
+}
+
+TEST(MergeCosts, ContinuesTheShorterCurve) {
+  EXPECT_EQ(merge_costs(durations({10, 12}), durations({4, 8, 12, 30})),
+            durations({10, 12, 22, 30}));
+  EXPECT_EQ(merge_costs({}, durations({4, 8})), durations({4, 8}));
+}
+
+TEST(DistanceCurve, HoldsTheShortestSpanOfEachNumber) {
+  DistanceCurve curve;
+  for (const std::int64_t time : {0, 10, 12, 30, 31}) {
+    curve.add(Instant(Duration(time)));
+  }
+  EXPECT_EQ(curve.values(), durations({0, 1, 12, 21, 31}));
+}
+
+TEST(DistanceCurve, EqualsBruteForceAndIsSuperAdditive) {
+  std::mt19937 random(2);
+  std::vector<std::int64_t> times;
+  DistanceCurve curve;
+  std::int64_t now = 0;
+  for (int i = 0; i < 300; ++i) {
+    now += static_cast<std::int64_t>(random() % 100);
+    times.push_back(now);
+    curve.add(Instant(Duration(now)));
+  }
+  ASSERT_THAT(curve.values(), SizeIs(curve_length));
+  for (std::size_t n = 1; n <= curve_length; ++n) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i + n <= times.size(); ++i) {
+      least = std::min(least, times[i + n - 1] - times[i]);
+    }
+    EXPECT_EQ(curve.values()[n - 1].count(), least) << n;
+  }
+  for (std::size_t m = 2; m < curve_length; ++m) {
+    for (std::size_t n = 2; m + n - 1 <= curve_length; ++n) {
+      EXPECT_LE(curve.values()[m - 1] + curve.values()[n - 1], curve.values()[m + n - 2]);
+    }
+  }
+}
+
+TEST(DistanceCurve, RareActivationsAreBoundedByTheObservation) {
+  DistanceCurve curve;
+  EXPECT_THAT(curve.bounded_by(Duration(1000)), SizeIs(0));
+  curve.add(Instant(Duration(5)));
+  EXPECT_EQ(curve.bounded_by(Duration(1000)), durations({0, 1000}));
+  curve.add(Instant(Duration(905)));
+  // Two activations 900 apart: a third cannot be nearer than 900 to its neighbour either.
+  EXPECT_EQ(curve.bounded_by(Duration(1000)), durations({0, 900, 1800}));
+  curve.add(Instant(Duration(906)));
+  EXPECT_EQ(curve.bounded_by(Duration(1000)), durations({0, 1, 901, 1000}));
+}
+
+TEST(DistanceCurve, SimultaneousActivationsEndInAPositiveValue) {
+  DistanceCurve curve;
+  for (std::size_t i = 0; i < 2 * curve_length; ++i) {
+    curve.add(Instant(Duration(7)));
+  }
+  EXPECT_THAT(curve.bounded_by(Duration(100)), SizeIs(curve_length + 1));
+  EXPECT_EQ(curve.bounded_by(Duration(100)).back(), Duration(100));
+  EXPECT_EQ(curve.bounded_by(Duration(0)).back(), Duration(1));
+}
+
+}  // namespace
+}  // namespace takt::execution

@@ -1,0 +1,132 @@
+#include "takt/execution/summary.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenario.hpp"
+
+namespace takt::execution {
+namespace {
+
+using nlohmann::json;
+using test::EventType;
+using test::Program;
+using test::Scenario;
+
+json summarise(Scenario& scenario) {
+  Summary summary;
+  Interpreter interpreter(scenario.threads(), {&summary});
+  const Pass pass = run(scenario, interpreter, {});
+  return json::parse(summary.to_json(scenario, interpreter, pass));
+}
+
+TEST(Summary, ListsWhatTheTraceTells) {
+  Scenario scenario;
+  Program program = scenario.program(17, "host", "proc");
+  scenario.add(program, EventType::rcl_init, {1}, {"8.2.2"});
+  const auto node = scenario.node(program, "n", "/ns");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t", "N::f()");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5), "N::g()");
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    scenario.run(program, timer, 10 * i, std::pair(publisher, i));
+    scenario.handle(program, subscription, i, 100);
+  }
+  const json document = summarise(scenario);
+  EXPECT_EQ(document["format"], "takt/info");
+  EXPECT_EQ(document["version"], 1);
+  EXPECT_EQ(document["by_name"]["ros2:callback_start"], 6);
+  EXPECT_EQ(document["discarded"], 0);
+  EXPECT_EQ(document["duration"], 360'000);
+  EXPECT_EQ(document["processes"],
+            json::parse(R"([{"name": "proc", "pid": 17, "host": "host", "threads": 1,
+                             "tracetools": "8.2.2"}])"));
+  EXPECT_EQ(document["nodes"][0]["name"], "/ns/n");
+  EXPECT_EQ(document["topics"], json::parse(R"([{"name": "/t", "publishers": 1,
+      "subscriptions": 1, "publications": 3, "takes": 3}])"));
+  EXPECT_EQ(document["timers"], json::parse(R"([{"node": "/ns/n", "period": 5000000,
+      "callback": "/ns/n:timer-5ms"}])"));
+  const json& callbacks = document["callbacks"];
+  ASSERT_EQ(callbacks.size(), 2u);
+  EXPECT_EQ(callbacks[0]["name"], "N::f");
+  EXPECT_EQ(callbacks[0]["kind"], "subscription");
+  EXPECT_EQ(callbacks[0]["topic"], "/t");
+  EXPECT_EQ(callbacks[0]["count"], 3);
+  EXPECT_EQ(callbacks[1]["period"], 5'000'000);
+  EXPECT_EQ(callbacks[1]["execution_time"],
+            json::parse(R"({"source": "wall_time", "min": 10000, "mean": 20000, "p50": 20000,
+                            "p99": 30000, "max": 30000})"));
+  EXPECT_EQ(document["executors"],
+            json::parse(R"([{"id": "proc", "kind": "single_threaded", "process": "proc",
+                             "pid": 17, "threads": [17],
+                             "callbacks": ["/ns/n:/t", "/ns/n:timer-5ms"]}])"));
+  EXPECT_EQ(document["warnings"], json::array());
+}
+
+TEST(Summary, ThreadsThatShareCallbacksAreOneExecutor) {
+  Scenario scenario;
+  Program main = scenario.program(1, "h", "p");
+  Program second = scenario.worker(main, 2);
+  Program other = scenario.worker(main, 3);
+  const auto node = scenario.node(main, "n");
+  const auto shared = scenario.timer(main, node, std::chrono::milliseconds(5));
+  const auto alone = scenario.timer(main, node, std::chrono::milliseconds(6));
+  scenario.run(main, shared, 1);
+  scenario.run(second, shared, 1);
+  scenario.run(other, alone, 1);
+  const json executors = summarise(scenario)["executors"];
+  ASSERT_EQ(executors.size(), 2u);
+  EXPECT_EQ(executors[0]["kind"], "multi_threaded");
+  EXPECT_EQ(executors[0]["threads"], json::parse("[1, 2]"));
+  EXPECT_EQ(executors[1]["id"], "p#2");
+  EXPECT_EQ(executors[1]["kind"], "single_threaded");
+}
+
+TEST(Summary, ThreadsThatAnnouncedTheSameExecutorAreOne) {
+  Scenario scenario;
+  Program main = scenario.program(1);
+  Program second = scenario.worker(main, 2);
+  for (const Program* thread : {&main, &second}) {
+    scenario.add(*thread, EventType::executor_init, {2, 0, 0, 0, 0, UINT64_MAX},
+                 {"e7", "multi_threaded", "polled", "other"});
+  }
+  const auto node = scenario.node(main, "n");
+  const auto a = scenario.timer(main, node, std::chrono::milliseconds(5));
+  const auto b = scenario.timer(main, node, std::chrono::milliseconds(6));
+  scenario.run(main, a, 1);
+  scenario.run(second, b, 1);
+  const json executors = summarise(scenario)["executors"];
+  ASSERT_EQ(executors.size(), 1u);
+  EXPECT_EQ(executors[0]["id"], "e7");
+}
+
+TEST(Summary, SaysWhatIsMissing) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  scenario.run(program, 0xcafe, 1);
+  scenario.end(program, 0xcafe);
+  scenario.lose().discarded_events = 12;
+  scenario.lose().faults.push_back("stream ros2_0: ends in the middle of a packet");
+  const json document = summarise(scenario);
+  EXPECT_EQ(document["discarded"], 12);
+  EXPECT_EQ(document["callbacks"][0]["name"], "unknown(0xcafe)");
+  EXPECT_EQ(
+      document["warnings"],
+      (json{"stream ros2_0: ends in the middle of a packet",
+            "12 events and 0 packets were lost while recording: chains may be cut and counts too "
+            "low; record with larger buffers or fewer events",
+            "1 events speak of objects whose creation is not in the trace, shown as "
+            "unknown(handle): start recording before the programs",
+            "0 callback starts and 1 callback ends have no partner"}));
+}
+
+TEST(Summary, NamesThatAreNoTextStayDocuments) {
+  Scenario scenario;
+  Program program = scenario.program(1, "h\xff", "\xc3\x28");
+  scenario.node(program, "n\x80", "/\xf0");
+  EXPECT_EQ(summarise(scenario)["nodes"][0]["name"], "/\uFFFD/n\uFFFD");
+}
+
+}  // namespace
+}  // namespace takt::execution
