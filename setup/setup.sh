@@ -13,5 +13,5 @@ mkdir -p ../build
 exec 9>../build/setup.lock
 flock 9
 
-./packages.sh
-./python.sh
+./packages.sh 9>&-
+./python.sh 9>&-
