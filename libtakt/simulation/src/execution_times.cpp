@@ -10,7 +10,8 @@ ExecutionTimes::ExecutionTimes(std::vector<Duration> curve, ExecutionModel model
     : curve_(std::move(curve)), model_(model), random_(random), recent_(curve_.size()) {
   if (!curve_.empty()) {
     const double least = static_cast<double>(curve_.front().count()) * shortest;
-    least_ = std::min(curve_.front(), Duration(static_cast<std::int64_t>(least)));
+    least_ = std::clamp(Duration(static_cast<std::int64_t>(least)), epsilon,
+                        std::max(epsilon, curve_.front()));
   }
 }
 
@@ -26,7 +27,7 @@ Duration ExecutionTimes::next() {
   if (curve_.empty()) return Duration{0};
   Duration cost = allowed();
   if (model_ == ExecutionModel::random) {
-    cost = std::min(cost, random_.between(least_, curve_.front()));
+    cost = std::min(cost, random_.between(least_, std::max(least_, curve_.front())));
   }
   recent_[position_] = cost;
   position_ = position_ + 1 == recent_.size() ? 0 : position_ + 1;
