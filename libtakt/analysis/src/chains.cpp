@@ -81,9 +81,8 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
     LocalBound bound{.response = solution.response(members.front()),
                      .by = solution.by(members.front())};
     if (members.size() > 1) {
-      bound = is_supported(system.executors[executor.value()].kind)
-                  ? solution.executor(executor).bound(members)
-                  : LocalBound{};
+      ExecutorAnalysis* analysis = solution.executor(executor);
+      bound = analysis == nullptr ? LocalBound{} : analysis->bound(members);
     }
     if (bound.response == unbounded_time) {
       if (result.reason.empty()) {

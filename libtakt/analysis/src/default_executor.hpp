@@ -1,52 +1,33 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "local_bound.hpp"
-#include "propagation.hpp"
-#include "system.hpp"
-#include "takt/analysis/analyze.hpp"
+#include "executor_analysis.hpp"
 
 namespace takt::analysis {
 
-/// The analyses of one default single-threaded executor, or of an event source, which is one with a
-/// single privileged callback (ros-llama S-3.3 to S-3.6). It reads the curves and the bounds of the
-/// fixed point's current round.
-class DefaultExecutor {
+/// The default single-threaded executor, or an event source, which is one with a single privileged
+/// callback (ros-llama S-3.3 to S-3.6).
+class DefaultExecutor final : public ExecutorAnalysis {
  public:
-  DefaultExecutor(const System& system, ExecutorIndex executor, const Curves& curves,
-                  const std::vector<Duration>& response, const Options& options);
+  DefaultExecutor(const Round& round, ExecutorIndex executor);
 
-  /// Takes over the curves of a new round.
-  void begin_round();
-
-  /// The bound of the callback under the current curves and bounds.
-  [[nodiscard]] LocalBound bound(CallbackIndex callback);
-
-  /// The bound of a chain of at least two callbacks on this executor, each of which activates the
-  /// next (a subchain), from the activation of its first to the completion of its last.
-  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain);
+  void begin_round() override;
+  [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
 
  private:
-  struct Member {
-    CallbackIndex callback;
-    const Cost* cost = nullptr;
-    const DerivedCurve* activations = nullptr;
-    const DerivedCurve* busy_activations = nullptr;
-    bool polled = true;
-    /// The busy-window bound last computed and the polling points it was computed for.
-    std::optional<std::int64_t> cached_for;
-    Duration cached{};
+  /// What is worth keeping of a callback from one evaluation to the next.
+  struct Memory {
+    /// The polling points for which the busy-window bound was last computed, and that bound.
+    std::optional<std::int64_t> polling_points;
+    Duration busy_window{};
     /// The latest start last found by the round-robin analysis: it only grows from round to round.
     Duration start = epsilon;
   };
-
-  [[nodiscard]] Duration response(const Member& member) const {
-    return response_[member.callback.value()];
-  }
-  [[nodiscard]] Duration horizon() const { return options_.horizon; }
 
   /// pp(c), Def. 5: the most polling points in the response time of an instance.
   [[nodiscard]] std::int64_t polling_points(const Member& member) const;
@@ -56,24 +37,15 @@ class DefaultExecutor {
   [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t polling_points, Duration limit,
                                      Duration& start) const;
 
-  /// Theorem 3 for a single callback and for longer chains.
+  /// Theorem 3 for a single callback, and for longer chains that end with member `last`.
   [[nodiscard]] Duration busy_window(std::size_t member, std::int64_t polling_points);
   [[nodiscard]] Duration busy_window_of_chain(std::size_t last, std::int64_t polling_points);
-  /// The latest completion of an instance of `member` activated at `offset` in a busy window.
-  class BusyWindowCompletion;
-  /// Lemma 21: no busy window is longer.
-  [[nodiscard]] Duration busy_window_length();
+  [[nodiscard]] BusyWindow window_of(std::size_t member, std::int64_t polling_points) const;
 
   /// S-3.6: non-preemptive fixed priority among the privileged callbacks.
   [[nodiscard]] Duration privileged(std::size_t member) const;
 
-  const System& system_;
-  const LocalExecutor& executor_;
-  const Curves& curves_;
-  const std::vector<Duration>& response_;
-  const Options& options_;
-  std::vector<Member> members_;
-  std::optional<Duration> busy_window_length_;
+  std::vector<Memory> memory_;
 };
 
 }  // namespace takt::analysis

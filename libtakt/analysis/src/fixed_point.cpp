@@ -8,20 +8,17 @@ namespace takt::analysis {
 
 using curves::unbounded_time;
 
-bool is_supported(model::ExecutorKind kind) {
-  return kind == model::ExecutorKind::single_threaded || kind == model::ExecutorKind::event_source;
-}
-
 FixedPoint::FixedPoint(const System& system, const Options& options)
     : system_(system),
       options_(options),
       curves_(system),
       response_(system.tasks.size(), epsilon),
       by_(system.tasks.size()) {
-  executors_.reserve(system.executors.size());
+  const Round round{
+      .system = system_, .curves = curves_, .response = response_, .options = options_};
   for (std::size_t e = 0; e < system.executors.size(); ++e) {
-    executors_.emplace_back(system, ExecutorIndex{e}, curves_, response_, options_);
-    if (is_supported(system.executors[e].kind)) continue;
+    executors_.push_back(make_analysis(round, ExecutorIndex{e}));
+    if (executors_.back()) continue;
     for (const CallbackIndex callback : system.executors[e].callbacks) {
       response_[callback.value()] = unbounded_time;
     }
@@ -43,16 +40,16 @@ void FixedPoint::solve() {
 }
 
 bool FixedPoint::settle(ExecutorIndex index) {
-  DefaultExecutor& executor = executors_[index.value()];
+  ExecutorAnalysis* executor = executors_[index.value()].get();
   bool leaving_changed = curves_.propagate(index, response_);
-  if (!is_supported(system_.executors[index.value()].kind)) return leaving_changed;
-  executor.begin_round();
+  if (executor == nullptr) return leaving_changed;
+  executor->begin_round();
   for (;;) {
     bool changed = false;
     for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
       Duration& response = response_[callback.value()];
       if (response == unbounded_time) continue;
-      const LocalBound bound = executor.bound(callback);
+      const LocalBound bound = executor->bound(callback);
       by_[callback.value()] = bound.by;
       // Simplified curves need not be monotone in the bounds they come from; what is not below its
       // own consequences is a bound all the same.

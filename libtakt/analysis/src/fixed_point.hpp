@@ -1,17 +1,15 @@
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "default_executor.hpp"
+#include "executor_analysis.hpp"
 #include "propagation.hpp"
 #include "system.hpp"
 #include "takt/analysis/analyze.hpp"
 
 namespace takt::analysis {
-
-/// Whether there is an analysis for executors of this kind.
-[[nodiscard]] bool is_supported(model::ExecutorKind kind);
 
 /// The compositional fixed point (ros-llama S-3.1): bounds of all callbacks that agree with the
 /// activation curves they cause.
@@ -35,7 +33,10 @@ class FixedPoint {
     return response_[callback.value()];
   }
   [[nodiscard]] std::string_view by(CallbackIndex callback) const { return by_[callback.value()]; }
-  [[nodiscard]] DefaultExecutor& executor(ExecutorIndex index) { return executors_[index.value()]; }
+  /// None: there is no analysis for executors of its kind, and no bounds for its callbacks.
+  [[nodiscard]] ExecutorAnalysis* executor(ExecutorIndex index) const {
+    return executors_[index.value()].get();
+  }
 
  private:
   /// Brings an executor's bounds into agreement with the curves that enter it. True if a curve that
@@ -47,7 +48,7 @@ class FixedPoint {
   Curves curves_;
   std::vector<Duration> response_;
   std::vector<std::string_view> by_;
-  std::vector<DefaultExecutor> executors_;
+  std::vector<std::unique_ptr<ExecutorAnalysis>> executors_;
 };
 
 }  // namespace takt::analysis

@@ -28,8 +28,8 @@ std::string why_unbounded(const model::Model& model, const System& system,
   const ExecutorIndex index = system[callback].executor;
   const LocalExecutor& executor = system.executors[index.value()];
   const std::string& id = model[index].id;
-  if (!is_supported(executor.kind)) {
-    return fmt::format("there is no analysis for {} executors yet, and \"{}\" is one",
+  if (solution.executor(index) == nullptr) {
+    return fmt::format("there is no analysis for {} executors, and \"{}\" is one",
                        model::to_string(executor.kind), id);
   }
   const Curves& curves = solution.curves();

@@ -92,12 +92,15 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
                          .rank = 0,
                          .given = std::nullopt,
                          .incoming = {},
-                         .join = std::nullopt});
+                         .join = std::nullopt,
+                         .urgency = {},
+                         .group = std::nullopt});
     if (callback.activation) tasks.back().given = curve_of(*callback.activation);
   }
   for (std::size_t e = 0; e < executors.size(); ++e) {
     executors[e].kind = model.executors[e].kind;
     executors[e].supply = supply_of(model.executors[e].supply);
+    executors[e].threads = model.executors[e].threads;
     executors[e].callbacks = callbacks[e];
     for (std::size_t r = 0; r < callbacks[e].size(); ++r) tasks[callbacks[e][r].value()].rank = r;
   }
@@ -105,6 +108,8 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   add_joins(model);
   add_triggers(model);
   add_propagation();
+  add_urgencies(model);
+  add_groups(model);
   order = upstream_first(executors);
 }
 

@@ -31,6 +31,19 @@ class Cost {
   std::optional<curves::ExecutionTimeCurve> overhead_;
 };
 
+/// What orders a callback's instances on executors with priorities or deadlines. Where a callback
+/// inherits from several (graph-aware executor), it may have any value between the two.
+struct Urgency {
+  /// A larger priority is more urgent.
+  std::int64_t least_priority = 0;
+  std::int64_t greatest_priority = 0;
+  /// Relative to the origin, the activation of the source.
+  Duration shortest_deadline{};
+  Duration longest_deadline{};
+  /// Instances may overtake older ones of the same callback.
+  bool overtakes = false;
+};
+
 /// A callback as the analyses see it.
 struct Task {
   ExecutorIndex executor;
@@ -45,6 +58,9 @@ struct Task {
   std::vector<std::size_t> incoming;
   /// The join of some of the incoming edges; index into System::joins.
   std::optional<std::size_t> join;
+  Urgency urgency;
+  /// Callbacks of an executor with equal numbers exclude each other; none: reentrant.
+  std::optional<std::size_t> group;
 };
 
 /// An edge that activates a message-driven callback.
@@ -79,6 +95,9 @@ struct PropagationStep {
 struct LocalExecutor {
   model::ExecutorKind kind = model::ExecutorKind::single_threaded;
   curves::SupplyBound supply = curves::SupplyBound::dedicated();
+  std::int64_t threads = 1;
+  /// Orders by deadline instead of priority (edf, and graph_aware if the model says so).
+  bool by_deadline = false;
   /// Most urgent first.
   std::vector<CallbackIndex> callbacks;
   /// How to get from the curves of the edges that enter to those of the edges that leave, each step
@@ -107,6 +126,9 @@ struct System {
   void add_joins(const model::Model& model);
   void add_triggers(const model::Model& model);
   void add_propagation();
+  void add_urgencies(const model::Model& model);
+  void inherit_urgencies(ExecutorIndex executor);
+  void add_groups(const model::Model& model);
 
   std::vector<std::size_t> edge_of_model_;
 };

@@ -71,15 +71,14 @@ TEST(Divergence, NothingBelowTheHorizon) {
             "executor \"e0\" yields no bound below the analysis horizon of 4 ms");
 }
 
-TEST(Divergence, OtherExecutorsAreNotBoundedAsIfSingleThreaded) {
-  for (const auto kind : {ExecutorKind::multi_threaded, ExecutorKind::edf}) {
-    ModelBuilder builder;
-    const auto e = builder.executor(model::DedicatedSupply{}, kind);
-    builder.timer(e, Duration{1}, model::every(Duration{100}));
-    const auto bounds = analyze(builder.model());
-    EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
-    EXPECT_THAT(bounds.callbacks[0].reason, testing::StartsWith("there is no analysis for "));
-  }
+TEST(Divergence, ExecutorsWithoutAnalysisAreNotBoundedAsIfSingleThreaded) {
+  ModelBuilder builder;
+  const auto e = builder.executor(model::DedicatedSupply{}, ExecutorKind::table_driven);
+  builder.timer(e, Duration{1}, model::every(Duration{100}));
+  const auto bounds = analyze(builder.model());
+  EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
+  EXPECT_EQ(bounds.callbacks[0].reason,
+            "there is no analysis for table_driven executors, and \"e0\" is one");
 }
 
 /// Executors that feed each other: each bound makes the other one's activations more bunched.

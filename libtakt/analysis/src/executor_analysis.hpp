@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "busy_window.hpp"
+#include "propagation.hpp"
+#include "system.hpp"
+#include "takt/analysis/analyze.hpp"
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+/// A bound found by the analysis of one executor, and which analysis gave it.
+struct LocalBound {
+  /// unbounded_time: there is none.
+  Duration response = curves::unbounded_time;
+  std::string_view by;
+};
+
+/// What an executor's analysis reads of the fixed point's current round.
+struct Round {
+  const System& system;
+  const Curves& curves;
+  /// The bounds of all callbacks so far.
+  const std::vector<Duration>& response;
+  const Options& options;
+};
+
+/// The analysis of one executor. Its bounds must not become smaller when curves, or bounds of other
+/// callbacks, grow.
+class ExecutorAnalysis {
+ public:
+  ExecutorAnalysis(const Round& round, ExecutorIndex executor);
+  ExecutorAnalysis(const ExecutorAnalysis&) = delete;
+  ExecutorAnalysis& operator=(const ExecutorAnalysis&) = delete;
+  virtual ~ExecutorAnalysis() = default;
+
+  /// Curves that enter the executor have changed.
+  virtual void begin_round();
+
+  /// The bound of the callback under the current curves and bounds.
+  [[nodiscard]] virtual LocalBound bound(CallbackIndex callback) = 0;
+
+  /// The bound of a chain of at least two callbacks on this executor, each of which activates the
+  /// next, from the activation of its first to the completion of its last.
+  [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) = 0;
+
+ protected:
+  /// A callback of the executor; members are in the order of their ranks.
+  struct Member {
+    CallbackIndex callback;
+    const Task* task = nullptr;
+    const DerivedCurve* activations = nullptr;
+    const DerivedCurve* busy_activations = nullptr;
+  };
+
+  [[nodiscard]] Duration response(const Member& member) const {
+    return round_.response[member.callback.value()];
+  }
+  [[nodiscard]] Duration horizon() const { return round_.options.horizon; }
+  [[nodiscard]] Interferer busy_interferer(const Member& member) const {
+    return {&member.task->cost, member.busy_activations, std::nullopt};
+  }
+
+  /// No instance waits or runs for longer than this without a quiet time of the executor between.
+  [[nodiscard]] Duration busy_window_length();
+
+  /// The sum of the bounds of its callbacks, each activated when the one before completes at the
+  /// latest.
+  [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
+
+  const Round round_;
+  const LocalExecutor& executor_;
+  std::vector<Member> members_;
+
+ private:
+  std::optional<Duration> busy_window_length_;
+};
+
+/// The analysis for executors of that kind; none if there is none.
+[[nodiscard]] std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round,
+                                                              ExecutorIndex executor);
+
+}  // namespace takt::analysis

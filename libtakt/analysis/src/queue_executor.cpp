@@ -1,0 +1,182 @@
+#include "queue_executor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "utilisation.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+using model::ExecutorKind;
+
+namespace {
+
+/// The longest time from the origin of an instance, the activation of its source, to its own
+/// activation.
+Duration longest_since_origin(const DerivedCurve& activations) {
+  if (activations.unbounded()) return unbounded_time;
+  Duration longest{0};
+  for (const auto& [source, shift, multiplicity] : activations.terms()) {
+    Duration before{0};
+    if (source->join != nullptr) {
+      for (const DerivedCurve& operand : source->join->operands) {
+        before = std::max(before, longest_since_origin(operand));
+      }
+    }
+    longest = std::max(longest, saturating_add(shift, before));
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string_view QueueExecutor::name() const {
+  switch (executor_.kind) {
+    case ExecutorKind::events:
+      return "fifo";
+    case ExecutorKind::chain_priority:
+      return "chain_priority";
+    case ExecutorKind::graph_aware:
+      return executor_.by_deadline ? "graph_aware_edf" : "graph_aware";
+    case ExecutorKind::edf:
+      return "edf";
+    default:
+      return "fixed_priority";
+  }
+}
+
+QueueExecutor::Interference QueueExecutor::interference(const Member& other,
+                                                        const Member& victim) const {
+  // Of equals, those that arrived no later than the victim go first; in the graph-aware executor
+  // equals may go first whenever they arrive.
+  const Interferer::Limit until_victim{.reach = epsilon, .extra = 0};
+  const bool graph_aware = executor_.kind == ExecutorKind::graph_aware;
+  if (executor_.kind == ExecutorKind::events) {
+    return {.blocks = false, .precedes = true, .limit = until_victim};
+  }
+  const Urgency& theirs = other.task->urgency;
+  const Urgency& ours = victim.task->urgency;
+  if (!executor_.by_deadline) {
+    Interference result{.blocks = theirs.least_priority < ours.greatest_priority,
+                        .precedes = theirs.greatest_priority >= ours.least_priority,
+                        .limit = std::nullopt};
+    const bool equal = theirs.greatest_priority == ours.least_priority && !result.blocks;
+    if (equal && !graph_aware) result.limit = until_victim;
+    return result;
+  }
+  // The victim's deadline is at most D_i after its activation. Theirs is at least D_j - J_j after
+  // the activation, if that is at most J_j after the origin: an instance activated later than
+  // D_i - D_j + J_j after the victim does not precede it.
+  const Duration since_origin = longest_since_origin(*other.activations);
+  const Duration own_since_origin = longest_since_origin(*victim.activations);
+  if (since_origin == unbounded_time || own_since_origin == unbounded_time ||
+      theirs.longest_deadline == Duration::max() || ours.longest_deadline == Duration::max()) {
+    return {.blocks = true, .precedes = true, .limit = std::nullopt};
+  }
+  const Duration reach = ours.longest_deadline - theirs.shortest_deadline + since_origin + epsilon;
+  return {.blocks = theirs.longest_deadline > ours.shortest_deadline - own_since_origin,
+          .precedes = true,
+          .limit = Interferer::Limit{.reach = reach, .extra = 0}};
+}
+
+Duration QueueExecutor::window_of_executor(const Member& victim) {
+  const Duration length = busy_window_length();
+  if (length == unbounded_time) return length;
+  std::vector<Interferer> others;
+  for (const Member& other : members_) {
+    if (&other == &victim && !victim.task->urgency.overtakes) continue;
+    Interferer interferer = busy_interferer(other);
+    const Interference how = interference(other, victim);
+    // What ran before the victim was activated was activated before it too.
+    if (&other == &victim) {
+      interferer.limit = std::nullopt;
+    } else if (!how.precedes) {
+      interferer.limit = Interferer::Limit{};
+    } else if (how.limit) {
+      interferer.limit = {.reach = std::max(Duration{0}, how.limit->reach),
+                          .extra = how.limit->extra};
+    }
+    others.push_back(interferer);
+  }
+  return BusyWindow(executor_.supply, horizon(), Duration{0}, busy_interferer(victim),
+                    std::move(others))
+      .longest_response(length);
+}
+
+Duration QueueExecutor::window_of_level(const Member& victim) const {
+  Duration blocking{0};
+  std::vector<Interferer> others;
+  std::vector<CallbackIndex> level{victim.callback};
+  for (const Member& other : members_) {
+    const Interferer interferer{&other.task->cost, other.activations, std::nullopt};
+    if (&other == &victim) {
+      if (victim.task->urgency.overtakes) others.push_back(interferer);
+      continue;
+    }
+    const Interference how = interference(other, victim);
+    if (how.blocks || !how.precedes) {
+      blocking = std::max(blocking, other.task->cost(1) - epsilon);
+    }
+    if (!how.precedes) continue;
+    others.push_back(interferer);
+    others.back().limit = how.limit;
+    level.push_back(other.callback);
+  }
+  if (utilisation(level, executor_.supply, round_.system, round_.curves).overloaded) {
+    return unbounded_time;
+  }
+  BusyWindow window(executor_.supply, horizon(), blocking,
+                    {&victim.task->cost, victim.activations, std::nullopt}, std::move(others));
+  return window.longest_response(window.length());
+}
+
+LocalBound QueueExecutor::bound(CallbackIndex callback) {
+  const Member& victim = members_[round_.system[callback].rank];
+  if (victim.activations->unbounded()) return {};
+  return {.response = std::min(window_of_executor(victim), window_of_level(victim)), .by = name()};
+}
+
+Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) const {
+  // From the chain's activation to its completion one of its callbacks waits or runs (Lemma 7): all
+  // that runs meanwhile may precede it, but for one blocking instance.
+  const auto least = std::ranges::min(
+      chain, {}, [&](CallbackIndex c) { return round_.system[c].urgency.least_priority; });
+  const std::int64_t level = round_.system[least].urgency.least_priority;
+  Duration blocking{0};
+  std::vector<Interferer> interferers;
+  std::vector<CallbackIndex> callbacks;
+  for (const Member& member : members_) {
+    const Urgency& urgency = member.task->urgency;
+    if (urgency.least_priority < level) {
+      blocking = std::max(blocking, member.task->cost(1) - epsilon);
+    }
+    if (urgency.greatest_priority < level) continue;
+    interferers.push_back({&member.task->cost, member.activations, std::nullopt});
+    callbacks.push_back(member.callback);
+  }
+  if (utilisation(callbacks, executor_.supply, round_.system, round_.curves).overloaded) {
+    return unbounded_time;
+  }
+  const Interferer first = interferers.back();
+  interferers.pop_back();
+  return BusyWindow(executor_.supply, horizon(), blocking, first, std::move(interferers)).length();
+}
+
+LocalBound QueueExecutor::bound(std::span<const CallbackIndex> chain) {
+  for (const CallbackIndex callback : chain) {
+    if (round_.response[callback.value()] == unbounded_time) return {};
+  }
+  LocalBound best = sum_of_callbacks(chain);
+  const auto take = [&](Duration response) {
+    if (response < best.response) best = {.response = response, .by = name()};
+  };
+  take(busy_window_length());
+  if (!executor_.by_deadline && executor_.kind != ExecutorKind::events) {
+    take(window_of_chain(chain));
+  }
+  return best;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "system.hpp"
+#include "takt/model/urgency.hpp"
+#include "takt/scheduling/events.hpp"
+
+/// How executors order their callbacks, by the same rules as the policies that run them.
+namespace takt::analysis {
+
+namespace {
+
+using Local = scheduling::CallbackIndex;
+using model::ExecutorKind;
+
+/// Chains by rank, each reduced to its callbacks on one executor.
+std::vector<std::vector<Local>> local_chains(const model::Model& model, const System& system,
+                                             ExecutorIndex executor) {
+  std::vector<const model::Chain*> order;
+  for (const model::Chain& chain : model.chains) order.push_back(&chain);
+  std::ranges::stable_sort(order, {}, [](const model::Chain* chain) {
+    return chain->rank.value_or(std::numeric_limits<std::int64_t>::max());
+  });
+  std::vector<std::vector<Local>> chains;
+  for (const model::Chain* chain : order) {
+    auto& local = chains.emplace_back();
+    for (const CallbackIndex callback : chain->callbacks) {
+      if (system[callback].executor == executor) local.emplace_back(system[callback].rank);
+    }
+  }
+  return chains;
+}
+
+}  // namespace
+
+void System::add_urgencies(const model::Model& model) {
+  const model::Urgencies urgencies(model);
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    LocalExecutor& executor = executors[e];
+    const auto& callbacks = executor.callbacks;
+    const bool any_priority = std::ranges::any_of(
+        callbacks, [&](CallbackIndex c) { return urgencies.priorities[c.value()].has_value(); });
+    const bool any_deadline = std::ranges::any_of(
+        callbacks, [&](CallbackIndex c) { return model[c].deadline.has_value(); });
+    executor.by_deadline =
+        executor.kind == ExecutorKind::edf ||
+        (executor.kind == ExecutorKind::graph_aware && !any_priority && any_deadline);
+    std::vector<std::int64_t> priorities;
+    if (executor.kind == ExecutorKind::chain_priority) {
+      priorities = scheduling::chain_priorities(local_chains(model, *this, ExecutorIndex{e}),
+                                                callbacks.size());
+    } else if (any_priority) {
+      for (const CallbackIndex c : callbacks) {
+        priorities.push_back(
+            urgencies.priorities[c.value()].value_or(std::numeric_limits<std::int64_t>::min() + 1));
+      }
+    } else {
+      std::vector<Duration> periods;
+      for (const CallbackIndex c : callbacks) periods.push_back(urgencies.periods[c.value()]);
+      priorities = scheduling::rate_monotonic(periods);
+    }
+    for (std::size_t i = 0; i < callbacks.size(); ++i) {
+      const Duration deadline = urgencies.deadlines[callbacks[i].value()];
+      tasks[callbacks[i].value()].urgency = {.least_priority = priorities[i],
+                                             .greatest_priority = priorities[i],
+                                             .shortest_deadline = deadline,
+                                             .longest_deadline = deadline,
+                                             .overtakes = false};
+    }
+    if (executor.kind == ExecutorKind::graph_aware) inherit_urgencies(ExecutorIndex{e});
+  }
+}
+
+/// Roots, activated from outside the executor, keep their own; all others have what triggers them
+/// has (component-cps 4.4), and of several waiting instances the newest runs first.
+void System::inherit_urgencies(ExecutorIndex executor) {
+  const auto is_root = [&](CallbackIndex callback) {
+    const Task& task = (*this)[callback];
+    return task.given.has_value() || std::ranges::any_of(task.incoming, [&](std::size_t e) {
+             return (*this)[edges[e].from].executor != executor;
+           });
+  };
+  std::vector<bool> inherited(tasks.size(), false);
+  // Edges are in trigger order, so senders have theirs before they pass it on.
+  for (const TriggerEdge& edge : edges) {
+    if ((*this)[edge.to].executor != executor || (*this)[edge.from].executor != executor) continue;
+    Task& to = tasks[edge.to.value()];
+    const Urgency& from = (*this)[edge.from].urgency;
+    to.urgency.overtakes = true;
+    if (is_root(edge.to)) continue;
+    if (!inherited[edge.to.value()]) {
+      inherited[edge.to.value()] = true;
+      to.urgency = from;
+      to.urgency.overtakes = true;
+      continue;
+    }
+    auto& urgency = to.urgency;
+    urgency.least_priority = std::min(urgency.least_priority, from.least_priority);
+    urgency.greatest_priority = std::max(urgency.greatest_priority, from.greatest_priority);
+    urgency.shortest_deadline = std::min(urgency.shortest_deadline, from.shortest_deadline);
+    urgency.longest_deadline = std::max(urgency.longest_deadline, from.longest_deadline);
+  }
+}
+
+/// Callbacks of one node exclude each other (component-cps 5), unless a field "callback_group"
+/// names another group or says "reentrant".
+void System::add_groups(const model::Model& model) {
+  std::map<std::pair<ExecutorIndex, std::string>, std::size_t> groups;
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    const model::Callback& callback = model.callbacks[c];
+    const auto field = callback.unknown.find("callback_group");
+    if (field != callback.unknown.end() && field->second == "\"reentrant\"") continue;
+    const std::string name = field == callback.unknown.end() ? "/" + callback.node : field->second;
+    tasks[c].group = groups.try_emplace({callback.executor, name}, groups.size()).first->second;
+  }
+}
+
+}  // namespace takt::analysis
