@@ -1,0 +1,279 @@
+#include "takt/flow/measurement.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../execution/scenario.hpp"
+#include "takt/flow/join_state.hpp"
+#include "takt/flow/timer_grid.hpp"
+#include "takt/model/json.hpp"
+
+namespace takt::flow {
+namespace {
+
+using nlohmann::json;
+using test::EventType;
+using test::Program;
+using test::Scenario;
+
+json measure(Scenario& scenario, const model::Model& model) {
+  Measurement measurement(model);
+  execution::Interpreter interpreter(scenario.threads(), {&measurement});
+  measurement.watch(interpreter);
+  const auto pass = execution::run(scenario, interpreter, {});
+  return json::parse(measurement.to_json(scenario, pass));
+}
+
+model::Model parse(const std::string& text) {
+  const auto parsed = model::parse(text, "test");
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+  return parsed ? parsed->model : model::Model();
+}
+
+/// Fact 19: /source –/topic_a→ /sync_one_to_one –/topic_b→ /sink, with a 5 ms timer as root.
+const char* const trivial = R"({"format": "takt/model", "version": 1,
+  "executors": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+  "callbacks": [
+    {"id": "timer", "node": "/source", "executor": "a", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}},
+    {"id": "relay", "node": "/sync_one_to_one", "executor": "b", "kind": "subscription",
+     "topic": "/topic_a", "execution_time": {"curve": [1]}},
+    {"id": "sink", "node": "/sink", "executor": "c", "kind": "subscription", "topic": "/topic_b",
+     "execution_time": {"curve": [1]}}],
+  "edges": [{"from": "timer", "to": "relay", "topic": "/topic_a", "delay": 30000},
+            {"from": "relay", "to": "sink", "topic": "/topic_b"}],
+  "chains": [{"id": "all", "callbacks": ["timer", "relay", "sink"]},
+             {"id": "half", "callbacks": ["relay", "sink"]}]})";
+
+class TrivialChain : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program source = scenario.program(1, "h", "source");
+  Program middle = scenario.program(2, "h", "middle");
+  Program sink = scenario.program(3, "h", "sink");
+  std::uint64_t source_node = scenario.node(source, "source");
+  std::uint64_t middle_node = scenario.node(middle, "sync_one_to_one");
+  std::uint64_t sink_node = scenario.node(sink, "sink");
+  test::Publisher a = scenario.publisher(source, source_node, "/topic_a");
+  test::Publisher b = scenario.publisher(middle, middle_node, "/topic_b");
+  std::uint64_t timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
+  test::Subscription on_a = scenario.subscription(middle, middle_node, "/topic_a");
+  test::Subscription on_b = scenario.subscription(sink, sink_node, "/topic_b");
+
+  /// Timer for 100 µs, message on its way 50 µs, relay for 200 µs, sink for 10 µs.
+  void flow(std::int64_t start, std::int64_t stamp, bool reaches_sink = true) {
+    scenario.now = start;
+    scenario.run(source, timer, 100, std::pair(a, stamp));
+    scenario.now += 50;
+    scenario.handle(middle, on_a, stamp, 200, std::pair(b, stamp));
+    if (reaches_sink) {
+      scenario.handle(sink, on_b, stamp, 10);
+    }
+  }
+};
+
+TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fact 19
+  flow(10'020, 1);
+  flow(15'000, 2);  // proves that the timer was due at 10 000, 15 000, …
+  flow(20'100, 3);
+  const json document = measure(scenario, parse(trivial));
+  const json& chain = document["chains"][0];
+  EXPECT_EQ(chain["id"], "all");
+  EXPECT_EQ(chain["count"], 3);
+  EXPECT_EQ(chain["samples"], (json{380'000, 360'000, 460'000}));
+  EXPECT_EQ(chain["min"], 360'000);
+  EXPECT_EQ(chain["max"], 460'000);
+  EXPECT_EQ(chain["incomplete"], 0);
+}
+
+TEST_F(TrivialChain, ResponseTimesStartAtThePublicationPlusTheEdgesDelay) {
+  flow(10'000, 1);
+  const json document = measure(scenario, parse(trivial));
+  const json& callbacks = document["callbacks"];
+  EXPECT_EQ(callbacks[0]["response_time"]["max"], 100'000);
+  EXPECT_EQ(callbacks[1]["response_time"]["max"], 250'000 - 30'000);
+  EXPECT_EQ(callbacks[2]["response_time"]["max"], 10'000);
+  EXPECT_EQ(callbacks[1]["execution_time"]["max"], 200'000);
+  EXPECT_EQ(document["chains"][1]["max"], 210'000 + 20'000);
+}
+
+TEST_F(TrivialChain, MessagesThatDoNotArriveAreIncomplete) {
+  flow(0, 1);
+  flow(5'000, 2, false);
+  const json document = measure(scenario, parse(trivial));
+  EXPECT_EQ(document["chains"][0]["count"], 1);
+  EXPECT_EQ(document["chains"][0]["incomplete"], 1);
+}
+
+TEST_F(TrivialChain, DelayIsSeenWhereTheMessageEndsAWait) {
+  scenario.now = 100;
+  scenario.add(middle, EventType::rclcpp_executor_wait_for_work, {0});
+  scenario.now = 200;
+  scenario.run(source, timer, 0, std::pair(a, 1));
+  scenario.now = 270;
+  scenario.add(middle, EventType::rclcpp_executor_get_next_ready, {});
+  scenario.handle(middle, on_a, 1, 100);
+  scenario.run(source, timer, 0, std::pair(a, 2));  // while nobody waits
+  scenario.handle(middle, on_a, 2, 100);
+  const json document = measure(scenario, parse(trivial));
+  const json& edge = document["edges"][0];
+  EXPECT_EQ(edge["from"], "timer");
+  EXPECT_EQ(edge["to"], "relay");
+  EXPECT_EQ(edge["count"], 2);
+  EXPECT_EQ(edge["delay"]["max"], 70'000);
+  EXPECT_EQ(edge["delay"]["min"], 70'000);
+}
+
+TEST_F(TrivialChain, TimelineShowsActivationStartAndEnd) {
+  flow(10'000, 1);
+  const json timeline = measure(scenario, parse(trivial))["timeline"];
+  ASSERT_EQ(timeline.size(), 3u);
+  EXPECT_EQ(timeline[0], (json{{"executor", "a"},
+                               {"callback", "timer"},
+                               {"activation", 10'000'000},
+                               {"start", 10'000'000},
+                               {"end", 10'100'000}}));
+  EXPECT_EQ(timeline[1]["activation"], 10'130'000);
+  EXPECT_EQ(timeline[1]["start"], 10'150'000);
+}
+
+TEST_F(TrivialChain, WhatRanDuringStartUpIsLeftOut) {
+  flow(0, 1);
+  flow(999'000, 2);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    flow(1'100'000 + 5'000 * i, 10 + i);
+  }
+  const json document = measure(scenario, parse(trivial));
+  EXPECT_EQ(document["provenance"]["start_up"], 1'000'000'000);
+  EXPECT_EQ(document["callbacks"][0]["count"], 3);
+  EXPECT_EQ(document["chains"][0]["count"], 3);
+}
+
+TEST_F(TrivialChain, AnnouncedThreadsAndLossesAreInTheDocument) {
+  scenario.add(source, EventType::executor_init, {1, 2000, 5000, 6000, 0, UINT64_MAX},
+               {"a", "single_threaded", "polled", "deadline"});
+  scenario.lose().discarded_events = 3;
+  flow(0, 1);
+  const json document = measure(scenario, parse(trivial));
+  EXPECT_EQ(document["executors"],
+            json::parse(R"([{"id": "a", "policy": "deadline", "runtime": 2000, "deadline": 5000,
+                             "period": 6000, "priority": 0, "cpu": -1}])"));
+  EXPECT_EQ(document["losses"]["discarded"], 3);
+}
+
+TEST(Measurement, ChainsOfTwoHostsDoNotDependOnTheirClocks) {  // fact 17
+  // The sink's clock is 1 ms behind: it takes messages before they are published.
+  Scenario scenario;
+  Program source = scenario.program(1, "source");
+  Program middle = scenario.program(1, "middle");
+  const auto source_node = scenario.node(source, "source");
+  const auto middle_node = scenario.node(middle, "sync_one_to_one");
+  const auto a = scenario.publisher(source, source_node, "/topic_a");
+  const auto timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
+  const auto on_a = scenario.subscription(middle, middle_node, "/topic_a");
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    scenario.now = 5'000 * i - 700;
+    scenario.handle(middle, on_a, 100 * i, 10);
+    scenario.now = 5'000 * i;
+    scenario.run(source, timer, 100, std::pair(a, 100 * i));
+  }
+  model::Model model = parse(trivial);
+  model.chains = {{"c", {model::CallbackIndex(0), model::CallbackIndex(1)}, {}, {}, {}}};
+  const json chain = measure(scenario, model)["chains"][0];
+  EXPECT_EQ(chain["count"], 3);
+  EXPECT_EQ(chain["samples"], (json{-690'000, -690'000, -690'000}));  // off by the clocks, but linked
+}
+
+/// a and b together activate "join", which publishes to "end" (facts 25 and 26).
+const char* const joined = R"({"format": "takt/model", "version": 1,
+  "executors": [{"id": "e"}],
+  "callbacks": [
+    {"id": "a", "node": "/a", "executor": "e", "kind": "timer", "execution_time": {"curve": [1]},
+     "activation": {"kind": "periodic", "period": 10000000}},
+    {"id": "b", "node": "/b", "executor": "e", "kind": "timer", "execution_time": {"curve": [1]},
+     "activation": {"kind": "periodic", "period": 4000000}},
+    {"id": "join", "node": "/j", "executor": "e", "kind": "subscription",
+     "execution_time": {"curve": [1]}}],
+  "edges": [{"from": "a", "to": "join", "topic": "/ta"}, {"from": "b", "to": "join", "topic": "/tb"}],
+  "joins": [{"callback": "join", "kind": "newest", "inputs": ["a", "b"]}],
+  "chains": [{"id": "by_a", "callbacks": ["a", "join"]}, {"id": "by_b", "callbacks": ["b", "join"]}]})";
+
+TEST(Measurement, OnlyTheArrivalThatCompletesAJoinIsAnInstance) {  // fact 25
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node_a = scenario.node(program, "a");
+  const auto node_b = scenario.node(program, "b");
+  const auto node_j = scenario.node(program, "j");
+  const auto a = scenario.publisher(program, node_a, "/ta");
+  const auto b = scenario.publisher(program, node_b, "/tb");
+  const auto timer_a = scenario.timer(program, node_a, std::chrono::milliseconds(10));
+  const auto timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
+  const auto on_a = scenario.subscription(program, node_j, "/ta");
+  const auto on_b = scenario.subscription(program, node_j, "/tb");
+  std::int64_t stamp = 0;
+  const auto arrive = [&](std::int64_t at_ms, bool is_a) {
+    scenario.now = at_ms * 1000;
+    ++stamp;
+    scenario.run(program, is_a ? timer_a : timer_b, 0, std::pair(is_a ? a : b, stamp));
+    scenario.handle(program, is_a ? on_a : on_b, stamp, is_a ? 300 : 1);
+  };
+  for (const std::int64_t time : {4, 8, 10, 12, 16, 20, 21, 24, 28, 30}) {
+    arrive(time, time % 10 == 0);
+  }
+  const json document = measure(scenario, parse(joined));
+  EXPECT_EQ(document["callbacks"][2]["count"], 3);
+  EXPECT_EQ(document["callbacks"][2]["execution_time"]["min"], 300'000);
+  EXPECT_EQ(document["chains"][0]["count"], 3);
+  EXPECT_EQ(document["chains"][1]["count"], 0);
+}
+
+TEST(JoinState, AndQueuesWhereNewestForgets) {
+  JoinState both(model::JoinKind::and_, 2);
+  JoinState newest(model::JoinKind::newest, 2);
+  std::vector<bool> completes_and;
+  std::vector<bool> completes_newest;
+  for (const std::size_t input : {0u, 0u, 1u, 1u, 0u}) {
+    completes_and.push_back(both.arrive(input));
+    completes_newest.push_back(newest.arrive(input));
+  }
+  EXPECT_EQ(completes_and, (std::vector{false, false, true, true, false}));
+  EXPECT_EQ(completes_newest, (std::vector{false, false, true, false, true}));
+}
+
+execution::CallbackInstance started_at(std::int64_t start) {
+  execution::CallbackInstance instance;
+  instance.start = Instant(Duration(start));
+  return instance;
+}
+
+TEST(TimerGrid, AnEarlierStartProvesAnEarlierGrid) {
+  TimerGrid grid(Duration(100));
+  std::vector<Duration> due;
+  for (const std::int64_t start : {1030, 1110, 1205, 1300, 1455}) {
+    due.push_back(grid.add(started_at(start)));
+  }
+  EXPECT_EQ(grid.phase(), Instant(Duration(1000)));
+  EXPECT_EQ(due,
+            (std::vector{Duration(0), Duration(100), Duration(200), Duration(300), Duration(400)}));
+}
+
+TEST(TimerGrid, PointsThatPassWhileLateAreSkippedAsRclDoes) {
+  TimerGrid grid(Duration(100));
+  EXPECT_EQ(grid.add(started_at(1000)), Duration(0));
+  EXPECT_EQ(grid.add(started_at(1350)), Duration(100));  // late by 2.5 periods
+  EXPECT_EQ(grid.add(started_at(1400)), Duration(400));  // 1200 and 1300 are lost
+}
+
+TEST(TimerGrid, ASleepOverTheDueTimeMeansThatTheTimerWasReset) {
+  TimerGrid grid(Duration(100));
+  EXPECT_EQ(grid.add(started_at(1000)), Duration(0));
+  execution::CallbackInstance instance = started_at(1252);
+  instance.wait_begin = Instant(Duration(1010));
+  instance.wait_end = Instant(Duration(1250));
+  EXPECT_EQ(grid.add(instance), Duration(250));
+  EXPECT_EQ(grid.add(started_at(1350)), Duration(350));
+}
+
+}  // namespace
+}  // namespace takt::flow

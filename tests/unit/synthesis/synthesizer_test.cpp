@@ -1,0 +1,408 @@
+#include "takt/synthesis/synthesizer.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../execution/scenario.hpp"
+#include "takt/model/json.hpp"
+
+namespace takt::synthesis {
+namespace {
+
+using model::Model;
+using nlohmann::json;
+using test::EventType;
+using test::Program;
+using test::Scenario;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Result<Model> synthesise(Scenario& scenario, const Options& options = {}) {
+  Synthesizer synthesizer;
+  execution::Interpreter interpreter(scenario.threads(), {&synthesizer});
+  synthesizer.watch(interpreter);
+  const auto pass = execution::run(scenario, interpreter, {});
+  return synthesizer.model(scenario, pass, options);
+}
+
+/// The model of a scenario that has one; it must also survive its own document.
+Model model_of(Scenario& scenario, const Options& options = {}) {
+  const auto model = synthesise(scenario, options);
+  EXPECT_TRUE(model) << (model ? "" : model.error().message);
+  if (!model) {
+    return {};
+  }
+  const auto parsed = model::parse(model::to_json(*model), "synthesised");
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+  return *model;
+}
+
+std::vector<std::string> edges_of(const Model& model) {
+  std::vector<std::string> list;
+  for (const model::Edge& edge : model.edges) {
+    list.push_back(model[edge.from].id + " -> " + model[edge.to].id);
+  }
+  return list;
+}
+
+std::vector<std::string> ids_of(const Model& model,
+                                const std::vector<model::CallbackIndex>& callbacks) {
+  std::vector<std::string> ids;
+  for (const model::CallbackIndex callback : callbacks) {
+    ids.push_back(model[callback].id);
+  }
+  return ids;
+}
+
+/// A timer whose messages a subscription of another process relays to a third callback.
+class Pipeline : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program first = scenario.program(1, "h", "first");
+  Program second = scenario.program(2, "h", "second");
+  std::uint64_t sensor = scenario.node(first, "sensor");
+  std::uint64_t filter = scenario.node(second, "filter");
+  std::uint64_t control = scenario.node(second, "control");
+  test::Publisher raw = scenario.publisher(first, sensor, "/raw");
+  test::Publisher clean = scenario.publisher(second, filter, "/clean");
+  std::uint64_t timer = scenario.timer(first, sensor, std::chrono::milliseconds(10), "S::tick()");
+  test::Subscription on_raw = scenario.subscription(second, filter, "/raw", "F::on_raw()");
+  test::Subscription on_clean = scenario.subscription(second, control, "/clean", "C::run()");
+
+  void flow(std::int64_t start, std::int64_t stamp) {
+    scenario.now = start;
+    scenario.run(first, timer, 100, std::pair(raw, stamp));
+    scenario.handle(second, on_raw, stamp, 200 + stamp, std::pair(clean, stamp));
+    scenario.handle(second, on_clean, stamp, 300);
+  }
+};
+
+TEST_F(Pipeline, BecomesExecutorsCallbacksEdgesAndAChain) {
+  for (std::int64_t i = 0; i < 3; ++i) {
+    flow(10'000 * i, i + 1);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.executors, SizeIs(2));
+  EXPECT_EQ(model.executors[0].id, "first");
+  EXPECT_EQ(model.executors[1].id, "second");
+  ASSERT_THAT(model.callbacks, SizeIs(3));
+  EXPECT_EQ(model.callbacks[0].id, "/sensor:timer-10ms");
+  EXPECT_EQ(model.callbacks[0].name, "S::tick");
+  EXPECT_EQ(model.callbacks[0].activation,
+            model::Activation(model::PeriodicActivation{std::chrono::milliseconds(10), {}}));
+  EXPECT_EQ(model.callbacks[1].id, "/filter:/raw");
+  EXPECT_EQ(model.callbacks[1].activation, std::nullopt);
+  EXPECT_EQ(model.callbacks[1].queue_depth, 5);
+  EXPECT_THAT(model.callbacks[1].execution_time,
+              ElementsAre(Duration(203'000), Duration(405'000), Duration(606'000)));
+  EXPECT_EQ(model.callbacks[1].registration, 0);
+  EXPECT_EQ(model.callbacks[2].registration, 1);
+  EXPECT_THAT(edges_of(model),
+              ElementsAre("/sensor:timer-10ms -> /filter:/raw", "/filter:/raw -> /control:/clean"));
+  ASSERT_THAT(model.chains, SizeIs(1));
+  EXPECT_EQ(model.chains[0].id, "/sensor->/control");
+  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
+              ElementsAre("/sensor:timer-10ms", "/filter:/raw", "/control:/clean"));
+  EXPECT_EQ(model.chains[0].goal, std::nullopt);
+}
+
+TEST_F(Pipeline, ProvenanceSaysWhereItComesFrom) {
+  flow(0, 1);
+  flow(1'200'000, 2);
+  scenario.lose().discarded_events = 5;
+  const json provenance = json::parse(model_of(scenario).provenance);
+  EXPECT_THAT(provenance["tool"].get<std::string>(), HasSubstr("takt "));
+  EXPECT_EQ(provenance["inputs"][0]["path"], "scenario");
+  EXPECT_EQ(provenance["hosts"], json{"h"});
+  EXPECT_EQ(provenance["execution_time"], "wall_time");
+  EXPECT_EQ(provenance["losses"]["discarded"], 5);
+  EXPECT_EQ(provenance["start_up"], 1'000'000'000);
+}
+
+TEST_F(Pipeline, ProcessorTimeIsPreferred) {
+  scenario.take(second, on_raw, 1);
+  scenario.start(second, on_raw.callback);
+  scenario.add(second, EventType::thread_cpu_time, {1000});
+  scenario.now = 900;
+  scenario.add(second, EventType::thread_cpu_time, {8000});
+  scenario.end(second, on_raw.callback);
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.callbacks[0].execution_time, ElementsAre(Duration(7000)));
+  EXPECT_EQ(json::parse(model.provenance)["execution_time"], "thread_cpu_time");
+}
+
+TEST_F(Pipeline, CallbacksThatRanOnlyDuringStartUpAreLeftOut) {
+  const auto once = scenario.timer(first, sensor, std::chrono::seconds(100));
+  scenario.run(first, once, 50'000);
+  flow(1'100'000, 1);
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.callbacks, SizeIs(3));
+  EXPECT_EQ(json::parse(model.provenance)["left_out"], json{"/sensor:timer-100s"});
+}
+
+TEST_F(Pipeline, DelayIsTheLongestSeenToEndAWaitAndNoneWithinAnExecutor) {
+  for (const std::int64_t delay : {40, 70, 20}) {
+    scenario.now += 10'000;
+    scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
+    scenario.now += 100;
+    scenario.run(first, timer, 0, std::pair(raw, delay));
+    scenario.now += delay;
+    scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
+    scenario.handle(second, on_raw, delay, 200, std::pair(clean, delay));
+    scenario.handle(second, on_clean, delay, 300);
+  }
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.edges[0].delay, std::chrono::microseconds(70));
+  EXPECT_EQ(model.edges[1].delay, Duration(0));
+}
+
+TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
+  for (const std::int64_t time : {0, 1'000, 3'000}) {
+    scenario.now = time;
+    scenario.publish(first, raw, time + 1);  // outside of all callbacks
+    scenario.handle(second, on_raw, time + 1, 10);
+  }
+  scenario.now = 10'010;
+  scenario.end(first, 0xbad);  // the trace's last event
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(1));
+  const auto& activation = std::get<model::MinDistanceActivation>(*model.callbacks[0].activation);
+  EXPECT_THAT(activation.values,
+              ElementsAre(Duration(0), std::chrono::milliseconds(1), std::chrono::milliseconds(3),
+                          std::chrono::microseconds(10'010)));
+}
+
+TEST_F(Pipeline, AnnouncedReservationsBecomeSupplies) {
+  scenario.add(second, EventType::executor_init, {1, 2'000'000, 5'000'000, 6'000'000, 0, 1},
+               {"brain", "single_threaded", "polled", "deadline"});
+  scenario.add(first, EventType::executor_init, {1, 9, 5, 6, 0, UINT64_MAX},  // runtime > deadline
+               {"eyes", "events", "polled", "deadline"});
+  flow(0, 1);
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.executors[0].id, "eyes");
+  EXPECT_EQ(model.executors[0].kind, model::ExecutorKind::events);
+  EXPECT_EQ(model.executors[0].supply, model::Supply(model::DedicatedSupply{}));
+  EXPECT_EQ(model.executors[1].id, "brain");
+  EXPECT_EQ(model.executors[1].cpu, 1);
+  EXPECT_EQ(model.executors[1].supply,
+            model::Supply(model::ReservationSupply{Duration(2'000'000), Duration(6'000'000),
+                                                   Duration(5'000'000)}));
+}
+
+TEST_F(Pipeline, ChainsNamesAndSuppliesOfAnotherModelAreTakenOver) {
+  flow(0, 1);
+  const auto other = model::parse(R"({"format": "takt/model", "version": 1,
+    "executors": [{"id": "x", "name": "Sensing"},
+                  {"id": "y", "supply": {"kind": "reservation", "budget": 1, "period": 5}}],
+    "callbacks": [
+      {"id": "s", "node": "sensor", "executor": "x", "kind": "timer",
+       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+      {"id": "f", "node": "/filter", "executor": "y", "kind": "subscription", "topic": "raw",
+       "execution_time": {"curve": [1]}},
+      {"id": "g", "node": "/gone", "executor": "y", "kind": "subscription", "topic": "/raw",
+       "execution_time": {"curve": [1]}}],
+    "edges": [{"from": "s", "to": "f"}, {"from": "s", "to": "g"}],
+    "chains": [{"id": "sense", "callbacks": ["s", "f"], "goal": 5000, "rank": 2},
+               {"id": "lost", "callbacks": ["s", "g"]}]})",
+                                  "other");
+  ASSERT_TRUE(other) << other.error().message;
+  const Model model =
+      model_of(scenario, {.name = "n", .chains_from = other->model, .supplies_from = other->model});
+  EXPECT_EQ(model.name, "n");
+  EXPECT_EQ(model.executors[0].id, "x");
+  EXPECT_EQ(model.executors[0].name, "Sensing");
+  EXPECT_EQ(model.executors[1].supply,
+            model::Supply(model::ReservationSupply{Duration(1), Duration(5), Duration(5)}));
+  ASSERT_THAT(model.chains, SizeIs(1));
+  EXPECT_EQ(model.chains[0].id, "sense");
+  EXPECT_EQ(model.chains[0].goal, Duration(5000));
+  EXPECT_EQ(model.chains[0].rank, 2);
+  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
+              ElementsAre("/sensor:timer-10ms", "/filter:/raw"));
+  EXPECT_EQ(json::parse(model.provenance)["chains_not_found"], json{"lost"});
+}
+
+TEST(Synthesizer, NothingThatRanIsAnError) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  scenario.node(program, "n");
+  const auto model = synthesise(scenario);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().message,
+            "scenario: no callback ran in it; record rclcpp or Takt programs with the ros2 events, "
+            "longer than their start-up");
+}
+
+TEST(Synthesizer, UnknownCallbacksKeepTheirTimeButGetNoName) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  scenario.run(program, 0xcafe, 10);
+  scenario.now = 5'000;
+  scenario.run(program, 0xcafe, 10);
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(1));
+  EXPECT_EQ(model.callbacks[0].id, "unknown(0xcafe)");
+  EXPECT_EQ(model.callbacks[0].kind, model::CallbackKind::waitable);
+  EXPECT_THAT(json::parse(model.provenance)["warnings"][0].get<std::string>(),
+              HasSubstr("start recording before the programs"));
+}
+
+/// Two timers feed a node that publishes.
+class Fusion : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program program = scenario.program(1);
+  std::uint64_t left = scenario.node(program, "left");
+  std::uint64_t right = scenario.node(program, "right");
+  std::uint64_t fusion = scenario.node(program, "fusion");
+  std::uint64_t sink = scenario.node(program, "sink");
+  test::Publisher a = scenario.publisher(program, left, "/a");
+  test::Publisher b = scenario.publisher(program, right, "/b");
+  test::Publisher out = scenario.publisher(program, fusion, "/out");
+  std::uint64_t timer_a = scenario.timer(program, left, std::chrono::milliseconds(10));
+  std::uint64_t timer_b = scenario.timer(program, right, std::chrono::milliseconds(10));
+  test::Subscription on_a = scenario.subscription(program, fusion, "/a");
+  test::Subscription on_b = scenario.subscription(program, fusion, "/b");
+  test::Subscription on_out = scenario.subscription(program, sink, "/out");
+  std::int64_t stamp = 0;
+
+  void arrive(bool is_a, std::int64_t length, bool publishes) {
+    ++stamp;
+    scenario.now += 1'000;
+    scenario.run(program, is_a ? timer_a : timer_b, 0, std::pair(is_a ? a : b, stamp));
+    const auto output = publishes ? std::optional(std::pair(out, stamp)) : std::nullopt;
+    scenario.handle(program, is_a ? on_a : on_b, stamp, length, output);
+    if (publishes) {
+      scenario.handle(program, on_out, stamp, 1);
+    }
+  }
+};
+
+TEST_F(Fusion, IsAJoinIfEveryRunAgrees) {  // facts 25 and 26: the completing input varies
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, false);
+    arrive(true, 3, false);  // replaces the one before
+    arrive(false, 500, true);
+    arrive(false, 2, false);
+    arrive(true, 400 + i, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_EQ(model.joins[0].kind, model::JoinKind::newest);
+  EXPECT_EQ(model[model.joins[0].callback].id, "/fusion:/a+/b");
+  EXPECT_THAT(ids_of(model, model.joins[0].inputs),
+              ElementsAre("/left:timer-10ms", "/right:timer-10ms"));
+  EXPECT_THAT(edges_of(model),
+              ElementsAre("/left:timer-10ms -> /fusion:/a+/b", "/right:timer-10ms -> /fusion:/a+/b",
+                          "/fusion:/a+/b -> /sink:/out"));
+  // A completion carries the runs that only stored: 2 + 3 + 500 µs.
+  EXPECT_EQ(model[model.joins[0].callback].execution_time[0], std::chrono::microseconds(505));
+  EXPECT_EQ(model[model.joins[0].callback].execution_time[1], std::chrono::microseconds(916));
+}
+
+TEST_F(Fusion, IsNoJoinIfOneRunDisagrees) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, false);
+    arrive(false, 500, true);
+  }
+  arrive(false, 500, true);  // without a new /a
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.joins, SizeIs(0));
+  EXPECT_THAT(edges_of(model), SizeIs(3));
+}
+
+TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, false);
+    arrive(false, 500, true);
+  }
+  EXPECT_THAT(model_of(scenario).joins, SizeIs(0));
+  const auto declared = model::parse(R"({"format": "takt/model", "version": 1,
+    "executors": [{"id": "e"}],
+    "callbacks": [
+      {"id": "l", "node": "/left", "executor": "e", "kind": "timer",
+       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+      {"id": "r", "node": "/right", "executor": "e", "kind": "timer",
+       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+      {"id": "f", "node": "/fusion", "executor": "e", "kind": "subscription",
+       "execution_time": {"curve": [1]}},
+      {"id": "s", "node": "/sink", "executor": "e", "kind": "subscription", "topic": "/out",
+       "execution_time": {"curve": [1]}}],
+    "edges": [{"from": "l", "to": "f", "topic": "/a"}, {"from": "r", "to": "f", "topic": "/b"},
+              {"from": "f", "to": "s", "topic": "/out"}],
+    "joins": [{"callback": "f", "kind": "and", "inputs": ["l", "r"]}],
+    "chains": [{"id": "c", "callbacks": ["l", "f", "s"]}]})",
+                                     "declared");
+  ASSERT_TRUE(declared) << declared.error().message;
+  scenario.rewind();
+  const Model model = model_of(scenario, {.chains_from = declared->model, .supplies_from = {}});
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
+  ASSERT_THAT(model.chains, SizeIs(1));
+  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
+              ElementsAre("/left:timer-10ms", "/fusion:/a+/b", "/sink:/out"));
+}
+
+/// Two timers publish on the same topic; the relay passes on only one's messages.
+TEST(TriggerSets, HoldThePredecessorsWhoseMessagesWerePassedOn) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto one = scenario.node(program, "one");
+  const auto two = scenario.node(program, "two");
+  const auto relay = scenario.node(program, "relay");
+  const auto end = scenario.node(program, "end");
+  const auto from_one = scenario.publisher(program, one, "/in");
+  const auto from_two = scenario.publisher(program, two, "/in");
+  const auto out = scenario.publisher(program, relay, "/out");
+  const auto again = scenario.publisher(program, relay, "/in");
+  const auto timer_one = scenario.timer(program, one, std::chrono::milliseconds(10));
+  const auto timer_two = scenario.timer(program, two, std::chrono::milliseconds(10));
+  const auto on_in = scenario.subscription(program, relay, "/in");
+  const auto on_out = scenario.subscription(program, end, "/out");
+  for (std::int64_t i = 0; i < 10; ++i) {
+    scenario.now += 1'000;
+    scenario.run(program, timer_one, 1, std::pair(from_one, 10 * i + 1));
+    scenario.handle(program, on_in, 10 * i + 1, 1, std::pair(out, 10 * i + 2));
+    scenario.handle(program, on_out, 10 * i + 2, 1);
+    scenario.run(program, timer_two, 1, std::pair(from_two, 10 * i + 3));
+    scenario.handle(program, on_in, 10 * i + 3, 1, std::pair(again, 10 * i + 4));
+    scenario.handle(program, on_in, 10 * i + 4, 1);  // its own message triggers nothing
+  }
+  const Model model = model_of(scenario);
+  for (const model::Edge& edge : model.edges) {
+    const std::string name = model[edge.from].id + " -> " + model[edge.to].id;
+    if (name == "/relay:/in -> /end:/out") {
+      EXPECT_THAT(ids_of(model, edge.triggered_by.value()), ElementsAre("/one:timer-10ms"));
+    } else if (name == "/relay:/in -> /relay:/in") {
+      EXPECT_THAT(ids_of(model, edge.triggered_by.value()), ElementsAre("/two:timer-10ms"));
+    } else {
+      EXPECT_EQ(edge.triggered_by, std::nullopt) << name;
+    }
+  }
+  EXPECT_THAT(model.edges, SizeIs(4));
+  // The chain from /two does not go on to /end.
+  ASSERT_THAT(model.chains, SizeIs(2));
+  EXPECT_EQ(model.chains[0].id, "/one->/end");
+  EXPECT_EQ(model.chains[1].id, "/two->/relay");
+}
+
+TEST(Synthesizer, SeveralMessagesOfAnInstanceAreSeveralEdges) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));
+  const auto on_t = scenario.subscription(program, node, "/t");
+  scenario.start(program, timer);
+  scenario.publish(program, publisher, 1);
+  scenario.publish(program, publisher, 2);
+  scenario.end(program, timer);
+  scenario.handle(program, on_t, 1, 1);
+  scenario.handle(program, on_t, 2, 1);
+  EXPECT_THAT(model_of(scenario).edges, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace takt::synthesis
