@@ -22,15 +22,28 @@ std::string to_json(const capture::Status& status) {
   return nlohmann::json{{"bytes", status.bytes},
                         {"discarded_events", status.losses.discarded_events},
                         {"lost_packets", status.losses.lost_packets},
+                        {"malformed_events", status.losses.malformed_events},
                         {"unrecorded_processes", status.losses.unrecorded_processes}}
       .dump();
+}
+
+Result<capture::Tracer> tracer_named(const std::string& name) {
+  if (name == "lttng") {
+    return capture::Tracer::lttng;
+  }
+  if (name == "ring") {
+    return capture::Tracer::ring;
+  }
+  return error("'{}' is not a tracer; expected lttng or ring", name);
 }
 
 /// A recording in progress, as long as the Python object lives or until stop().
 class Recording {
  public:
-  Recording(const std::string& output, std::vector<std::string> events, bool only_started)
-      : recording_(unwrap(capture::Recording::start({output, std::move(events), only_started}))) {}
+  Recording(const std::string& tracer, const std::string& output, std::vector<std::string> events,
+            bool only_started)
+      : recording_(unwrap(capture::Recording::start(
+            {unwrap(tracer_named(tracer)), output, std::move(events), only_started}))) {}
 
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return recording_.environment();
@@ -48,16 +61,16 @@ class Recording {
 void bind_capture(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Recording>(module, "Recording",
-                        "Records with LTTng into a new directory, which appears when stop() has "
+                        "Records into a new directory, which appears when stop() has "
                         "completed the trace. Raises InputError.")
-      .def(nb::init<const std::string&, std::vector<std::string>, bool>(), nb::arg("output"),
-           nb::arg("events"), nb::arg("only_started"), released,
+      .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool>(),
+           nb::arg("tracer"), nb::arg("output"), nb::arg("events"), nb::arg("only_started"),
+           released,
            "Begins to record. only_started: only commands that get environment(), and what they "
            "start.")
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
-      .def("status", &Recording::status, released,
-           "JSON: bytes, discarded_events, lost_packets, unrecorded_processes so far.")
+      .def("status", &Recording::status, released, "JSON: bytes, and what was lost so far by kind.")
       .def("stop", &Recording::stop, released,
            "Ends the recording; JSON as of status(), for the whole trace.")
       .def("discard", &Recording::discard, released,

@@ -46,6 +46,8 @@ class Recorded:
 class Request:
     """What to record."""
 
+    tracer: str
+    """lttng or ring."""
     output: Path
     events: Sequence[str] = DEFAULT_EVENTS
     command: tuple[str, ...] = ()
@@ -76,7 +78,7 @@ def record(request: Request, watch: Watch) -> Recorded:
     preload = tracetools() if request.command else None
     with _signals_kept() as former_mask:
         recording = takt_native.Recording(
-            str(request.output), list(request.events), only_started=preload is not None
+            request.tracer, str(request.output), list(request.events), only_started=preload is not None
         )
         started = time.monotonic()
         command = None

@@ -56,9 +56,10 @@ def _event(line: str) -> Event:
     assert matched, line
     clock, name, rest = matched.groups()
     structures = list(_structures(rest))
-    context = {key: value for structure in structures[:2] for key, value in structure.items()}
-    # An event without fields has no structure of its own.
-    fields = structures[2] if len(structures) > 2 else {}
+    # LTTng tells of the processor before; an event without fields has no structure of its own.
+    position = next(i for i, structure in enumerate(structures) if "vpid" in structure)
+    context = structures[position]
+    fields = structures[position + 1] if len(structures) > position + 1 else {}
     return Event(int(clock), name, context["vpid"], context["vtid"], context["procname"], fields)
 
 

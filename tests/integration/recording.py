@@ -26,13 +26,21 @@ class Run:
 
     @staticmethod
     def of(
-        trace: Path, command: Sequence[str], *, text: str = "", options: Sequence[str] = ()
+        trace: Path,
+        command: Sequence[str],
+        *,
+        backend: str = "lttng",
+        text: str = "",
+        options: Sequence[str] = (),
     ) -> Run:
         """Records a command that ends by itself, with status 0."""
         printed = trace.with_suffix(".output")
         inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *command]
         done = subprocess.run(
-            [*TAKT, "record", "--json", "-o", str(trace), *options, "--", *inner],
+            [
+                *(*TAKT, "record", "--json", "--backend", backend),
+                *("-o", str(trace), *options, "--", *inner),
+            ],
             input=text,
             capture_output=True,
             text=True,

@@ -67,11 +67,12 @@ def calls() -> list[Call]:
     return result
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+@pytest.fixture(scope="module", params=["lttng", "ring"])
+def run(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Run:
     return Run.of(
         tmp_path_factory.mktemp("emit") / "trace",
         [sys.executable, str(PROGRAMS / "emit.py")],
+        backend=request.param,
         text=json.dumps(calls()),
     )
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lttng/session.hpp"
+#include "ring/recorder.hpp"
 
 namespace takt::capture {
 
@@ -63,6 +64,16 @@ Result<fs::path> make_partial(const fs::path& output) {
   return fs::absolute(partial);
 }
 
+Result<std::unique_ptr<Backend>> start_backend(const fs::path& directory, const Options& options) {
+  switch (options.tracer) {
+    case Tracer::lttng:
+      return lttng::Session::start(directory, options);
+    case Tracer::ring:
+      return ring::Recorder::start(directory, options);
+  }
+  return error("no such tracer");
+}
+
 }  // namespace
 
 Recording::Recording(fs::path output, fs::path partial, std::unique_ptr<Backend> backend)
@@ -73,13 +84,13 @@ Result<Recording> Recording::start(const Options& options) {
   if (!partial) {
     return tl::unexpected(partial.error());
   }
-  auto session = lttng::Session::start(*partial, options);
-  if (!session) {
+  auto backend = start_backend(*partial, options);
+  if (!backend) {
     std::error_code kept;
     fs::remove_all(*partial, kept);
-    return tl::unexpected(session.error());
+    return tl::unexpected(backend.error());
   }
-  return Recording(options.output, std::move(*partial), std::move(*session));
+  return Recording(options.output, std::move(*partial), std::move(*backend));
 }
 
 std::map<std::string, std::string> Recording::environment() const {

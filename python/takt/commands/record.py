@@ -76,12 +76,13 @@ def record(
     those that load Takt's libtracetools.so, and all others if ROS 2 itself was built with LTTng.
     What such processes did before is not in the trace.
     """
-    if backend is not Backend.LTTNG:
-        raise UserError(f"--backend {backend.value}: not available in this version; use lttng")
+    if backend is Backend.EBPF:
+        raise UserError("--backend ebpf: not available in this version; use lttng or ring")
     if kernel:
         raise UserError("--kernel: not available in this version; record without it")
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
+        backend.value,
         trace,
         event or DEFAULT_EVENTS,
         tuple(command or ()),

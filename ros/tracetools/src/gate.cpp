@@ -1,26 +1,61 @@
-// Where a process that is started in a recording waits until the recorder is ready for it.
+#include "gate.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string_view>
+#include <cstring>
+#include <string>
 
-#include "takt/capture/environment.h"
+#include "takt/capture/environment.hpp"
+
+namespace takt::tracetools {
 
 namespace {
 
 // A recorder answers within milliseconds; one that does not must not keep a robot from starting.
 constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
 
-/// Runs when the library is loaded: after LTTng's own start, as that library is loaded before this
-/// one, and before the program's code. Without a recorder it does nothing.
-__attribute__((constructor)) void pass_gate() {
-  const char* variable = std::getenv(TAKT_GATE_VARIABLE);
+bool send_memory(int gate, int memory) {
+  char greeting = 0;
+  iovec text{&greeting, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  if (memory >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof memory);
+    std::memcpy(CMSG_DATA(header), &memory, sizeof memory);
+  }
+  return sendmsg(gate, &message, MSG_NOSIGNAL) == 1;
+}
+
+/// The gate of the recorder that started this process or, without one, of the recorder that records
+/// whatever this user starts; empty: there is none.
+std::string gate_path() {
+  if (const char* variable = std::getenv(capture::gate_variable)) {
+    return variable;
+  }
+  const std::string directory = capture::user_gate_directory(geteuid());
+  struct stat status {};
+  const bool ours = lstat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                    status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return ours ? directory + "/" + capture::gate_name : "";
+}
+
+}  // namespace
+
+void pass_gate(int ring_memory) {
+  const std::string path = gate_path();
   sockaddr_un address{};
-  const std::string_view path = variable != nullptr ? variable : "";
   if (path.empty() || path.size() >= sizeof address.sun_path) {
     return;
   }
@@ -31,11 +66,13 @@ __attribute__((constructor)) void pass_gate() {
     return;
   }
   setsockopt(gate, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+  setsockopt(gate, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      send_memory(gate, ring_memory)) {
     char nothing = 0;
     [[maybe_unused]] const ssize_t closed = read(gate, &nothing, 1);
   }
   close(gate);
 }
 
-}  // namespace
+}  // namespace takt::tracetools

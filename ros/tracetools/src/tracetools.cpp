@@ -1,5 +1,6 @@
 // The functions of tracetools/tracetools.h and takt/tracetools/takt_tracetools.h. Each is defined
 // against its declaration there, so that a distribution that changes a signature stops the build.
+// Each hands the event to LTTng and to this process's ring, whichever wants it.
 
 #include "tracetools/tracetools.h"
 
@@ -7,27 +8,34 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string_view>
 
 #include "gid.h"
 #include "lttng_ros2.h"
 #include "lttng_takt.h"
+#include "ring.hpp"
 #include "rmw/types.h"
 #include "takt/tracetools/takt_tracetools.h"
 
 namespace {
 
+using takt::tracetools::Event;
+using takt::tracetools::record;
+using takt::tracetools::ring_wants;
+
 /// Puts the processor time of the calling thread beside the start and the end of a callback: the
 /// difference is the callback's execution time net of preemption. Reading it is a system call on
 /// many machines, so it is read only while the event is wanted.
 void trace_thread_cpu_time() {
-  if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time)) {
+  if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time) && !ring_wants(Event::thread_cpu_time)) {
     return;
   }
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  lttng_ust_do_tracepoint(takt, thread_cpu_time,
-                          std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec);
+  const std::int64_t nanoseconds = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  lttng_ust_do_tracepoint(takt, thread_cpu_time, nanoseconds);
+  record(Event::thread_cpu_time, nanoseconds);
 }
 
 constexpr std::string_view callback_start = "callback_start";
@@ -38,11 +46,15 @@ class Gid {
  public:
   explicit Gid(const std::uint8_t* gid) { std::copy_n(gid, RMW_GID_STORAGE_SIZE, bytes_.begin()); }
   operator const std::uint8_t*() const { return bytes_.data(); }
+  operator std::span<const std::uint8_t>() const { return bytes_; }
 
  private:
   static_assert(RMW_GID_STORAGE_SIZE <= TAKT_GID_SIZE);
   std::array<std::uint8_t, TAKT_GID_SIZE> bytes_{};
 };
+
+/// As LTTng writes it.
+std::string_view text(const char* string) { return string != nullptr ? string : "(null)"; }
 
 }  // namespace
 
@@ -78,17 +90,51 @@ class Gid {
 #define TAKT_ARGUMENT_version(name)
 #define TAKT_ARGUMENT_unused(name) , name##_
 
+// The same parameters as fields of an event in the ring: `, node_handle_, text(node_name_)`.
+#define TAKT_RING_FIELDS(fields) TAKT_EACH(TAKT_RING_FIELD_A fields)
+#define TAKT_RING_FIELD_A(kind, name) TAKT_RING_FIELD_##kind(name) TAKT_RING_FIELD_B
+#define TAKT_RING_FIELD_B(kind, name) TAKT_RING_FIELD_##kind(name) TAKT_RING_FIELD_A
+#define TAKT_RING_FIELD_A_END
+#define TAKT_RING_FIELD_B_END
+#define TAKT_RING_FIELD_pointer(name) , name##_
+#define TAKT_RING_FIELD_pointers(name) , std::span<const void* const>(name##_, name##_count_)
+#define TAKT_RING_FIELD_string(name) , text(name##_)
+#define TAKT_RING_FIELD_signed64(name) , name##_
+#define TAKT_RING_FIELD_unsigned64(name) , name##_
+#define TAKT_RING_FIELD_flag(name) \
+  , std::int32_t { name##_ }
+#define TAKT_RING_FIELD_gid(name) , std::span<const std::uint8_t>(Gid(name##_))
+#define TAKT_RING_FIELD_version(name) , std::string_view(TRACETOOLS_VERSION_STR)
+#define TAKT_RING_FIELD_unused(name)
+
+std::uint64_t takt::tracetools::available_events() {
+  std::uint64_t events = 0;
+#define TAKT_TRACEPOINT(name, fields) \
+  events |= std::uint64_t{1} << static_cast<unsigned>(Event::name);
+#include "takt/capture/tracepoints/ros2.def"
+#if TRACETOOLS_VERSION_GTE(8, 5, 0)
+#include "takt/capture/tracepoints/ros2_services.def"
+#endif
+#include "takt/capture/tracepoints/ros2_message_links.def"
+#include "takt/capture/tracepoints/takt.def"
+#undef TAKT_TRACEPOINT
+  return events;
+}
+
 bool ros_trace_compile_status() { return true; }
 
-#define TAKT_TRACEPOINT(name, fields)                                                  \
-  bool ros_trace_enabled_##name() { return lttng_ust_tracepoint_enabled(ros2, name); } \
-  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                                  \
-    if constexpr (#name == callback_end) trace_thread_cpu_time();                      \
-    lttng_ust_do_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                       \
-    if constexpr (#name == callback_start) trace_thread_cpu_time();                    \
-  }                                                                                    \
-  void ros_trace_##name(TAKT_PARAMETERS(fields)) {                                     \
-    if (ros_trace_enabled_##name()) ros_trace_do_##name(TAKT_ARGUMENTS(fields));       \
+#define TAKT_TRACEPOINT(name, fields)                                            \
+  bool ros_trace_enabled_##name() {                                              \
+    return lttng_ust_tracepoint_enabled(ros2, name) || ring_wants(Event::name);  \
+  }                                                                              \
+  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                            \
+    if constexpr (#name == callback_end) trace_thread_cpu_time();                \
+    lttng_ust_do_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                 \
+    record(Event::name TAKT_RING_FIELDS(fields));                                \
+    if constexpr (#name == callback_start) trace_thread_cpu_time();              \
+  }                                                                              \
+  void ros_trace_##name(TAKT_PARAMETERS(fields)) {                               \
+    if (ros_trace_enabled_##name()) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
   }
 #include "takt/capture/tracepoints/ros2.def"
 #if TRACETOOLS_VERSION_GTE(8, 5, 0)
@@ -99,6 +145,7 @@ bool ros_trace_compile_status() { return true; }
 #define TAKT_TRACEPOINT(name, fields)                         \
   void takt_trace_##name(TAKT_PARAMETERS(fields)) {           \
     lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields)); \
+    record(Event::name TAKT_RING_FIELDS(fields));             \
   }
 #include "takt/capture/tracepoints/ros2_message_links.def"
 #undef TAKT_TRACEPOINT
@@ -109,4 +156,6 @@ void takt_trace_executor_init(const char* executor, const char* kind, const char
                               std::int64_t cpu) {
   lttng_ust_tracepoint(takt, executor_init, executor, kind, timers, threads, policy, runtime,
                        deadline, period, priority, cpu);
+  record(Event::executor_init, text(executor), text(kind), text(timers), threads, text(policy),
+         runtime, deadline, period, priority, cpu);
 }

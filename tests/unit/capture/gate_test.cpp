@@ -23,6 +23,9 @@ bool pass(const std::string& path) {
     return false;
   }
   char nothing = 0;
+  if (write(gate, &nothing, 1) != 1) {
+    return false;
+  }
   const bool closed = read(gate, &nothing, 1) == 0;
   close(gate);
   return closed;
@@ -30,7 +33,7 @@ bool pass(const std::string& path) {
 
 TEST(Gate, AdmitsAProcessBeforeItContinues) {
   std::atomic<pid_t> admitted{0};
-  const auto gate = Gate::open([&](pid_t process) { admitted = process; });
+  const auto gate = Gate::open([&](pid_t process, const Descriptor&) { admitted = process; });
   ASSERT_TRUE(gate.has_value());
 
   int through[2];
@@ -52,7 +55,7 @@ TEST(Gate, AdmitsAProcessBeforeItContinues) {
 TEST(Gate, LeavesNothingBehind) {
   std::string address;
   {
-    const auto gate = Gate::open([](pid_t) {});
+    const auto gate = Gate::open([](pid_t, const Descriptor&) {});
     ASSERT_TRUE(gate.has_value());
     address = (*gate)->address();
     EXPECT_TRUE(std::filesystem::is_socket(address));

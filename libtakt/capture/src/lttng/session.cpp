@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "daemon.hpp"
-#include "takt/capture/environment.h"
+#include "takt/capture/environment.hpp"
 
 namespace takt::capture::lttng {
 
@@ -113,7 +113,7 @@ std::map<std::string, std::string> Session::environment() const {
   if (!gate_) {
     return {};
   }
-  return {{TAKT_GATE_VARIABLE, gate_->address()}};
+  return {{gate_variable, gate_->address()}};
 }
 
 Result<Losses> Session::losses() {
@@ -210,7 +210,7 @@ Result<void> Session::track_only_started() {
       LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK) {
     return error("LTTng cannot select processes by their id");
   }
-  auto gate = Gate::open([this](pid_t process) {
+  auto gate = Gate::open([this](pid_t process, const Descriptor&) {
     const std::lock_guard lock(control_);
     const auto added =
         lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);

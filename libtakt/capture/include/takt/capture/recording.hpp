@@ -11,8 +11,16 @@
 
 namespace takt::capture {
 
+/// Where events come from. All give the same events.
+enum class Tracer {
+  lttng,  // LTTng's user-space tracer and its session daemon
+  ring,   // the shared memory of every process that has Takt's libtracetools.so
+};
+
 /// What to record and where.
 struct Options {
+  Tracer tracer = Tracer::lttng;
+
   /// The trace's directory. It must not exist; its parent must.
   std::filesystem::path output;
   /// Patterns of event names, `*` standing for anything at the end: "ros2:*", "ros2:rcl_publish".
@@ -27,6 +35,7 @@ struct Options {
 struct Losses {
   std::uint64_t discarded_events = 0;      // a buffer was full when they happened
   std::uint64_t lost_packets = 0;          // were overwritten before they were read
+  std::uint64_t malformed_events = 0;      // made no sense: the process is broken
   std::uint64_t unrecorded_processes = 0;  // the tracer did not accept them
 };
 
@@ -53,8 +62,8 @@ class Backend {
 /// dropped without stop() leaves its partial trace on disk and nothing else.
 class Recording {
  public:
-  /// Begins to record with LTTng, starting a session daemon if none runs. Errors: `output` exists
-  /// or cannot be created, LTTng is not installed or its daemon cannot be started or refuses.
+  /// Begins to record. LTTng gets a session daemon if none runs. Errors: `output` exists or cannot
+  /// be created, LTTng is not installed or its daemon cannot be started or refuses.
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
   /// Variables to set for a command that is to be recorded.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+/// How the libtracetools.so of a process that starts finds a recorder.
+namespace takt::capture {
+
+/// Environment variable with the path of a recorder's gate: a Unix-domain stream socket. The
+/// process connects to it before its own code runs, hands over its ring, and goes on when the
+/// recorder, ready to record this process, closes the connection.
+inline constexpr const char* gate_variable = "TAKT_GATE";
+
+/// Directory with the gate of a recorder that records whatever runs. It belongs to the user and
+/// nobody else may write to it.
+inline std::string user_gate_directory(uid_t user) { return "/tmp/takt-" + std::to_string(user); }
+
+inline constexpr const char* gate_name = "gate";
+
+}  // namespace takt::capture

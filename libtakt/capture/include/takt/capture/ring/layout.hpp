@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// The shared memory between a traced process and a recorder: one ring per process, written by all
+/// its threads and read by one recorder (ros-llama.md S-4.4.1). No side ever waits for a writer,
+/// and a writer waits for nobody: a full ring drops the event and counts it.
+///
+/// A record takes one or more consecutive slots of a cache line each. A writer claims slots by
+/// moving `head`, fills them, and publishes the record by storing its `commit` word last. The
+/// reader takes records in order, clears the first word of every slot, and gives the slots back by
+/// moving `tail`. Slots are numbered from 0 without end; slot n lies at n modulo slot_count.
+namespace takt::capture::ring {
+
+inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
+inline constexpr std::uint32_t version = 1;
+inline constexpr const char* memory_name = "takt-ring";  // of the memfd
+
+inline constexpr std::size_t slot_size = 64;
+/// 1 MiB: a reader that looks every 10 ms loses nothing at a million events per second.
+inline constexpr std::uint64_t slot_count = 16384;
+inline constexpr std::size_t thread_count = 255;
+
+/// What a thread says of itself once, and what it lost.
+struct Thread {
+  std::atomic<std::uint64_t> dropped;  // events that found the ring full
+  std::atomic<std::uint32_t> id;       // 0: not in use, or shared by the threads that are too many
+  char name[16];                       // NUL-terminated
+};
+
+struct Header {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t gid_size;     // bytes of a gid field in this process's events
+  std::uint64_t fingerprint;  // of the list of tracepoints
+  std::uint32_t process;
+  std::uint64_t available;  // bit n: this process's tracetools has event n
+
+  alignas(64) std::atomic<std::uint64_t> enabled;  // bit n: the reader wants event n
+  std::atomic<std::uint32_t> reader;               // process id of the reader; 0: none
+
+  alignas(64) std::atomic<std::uint64_t> head;  // next slot to claim
+  std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely
+  std::atomic<std::uint32_t> threads;           // entries of thread_table in use
+
+  alignas(64) std::atomic<std::uint64_t> tail;    // next slot to read
+  alignas(64) std::atomic<std::uint32_t> asleep;  // futex: 1 while the reader sleeps
+
+  alignas(64) Thread thread_table[thread_count + 1];  // the last is for threads that are too many
+};
+
+/// The head of a record. The payload follows and runs on through the record's other slots.
+struct Record {
+  std::atomic<std::uint64_t> commit;  // its slot's number + 1 when the record is complete
+  std::uint64_t time;                 // CLOCK_MONOTONIC, nanoseconds
+  std::uint32_t thread;               // thread id
+  std::uint16_t size;                 // bytes of payload: the event's fields as CTF has them
+  std::uint8_t event;                 // number of the tracepoint
+  std::uint8_t thread_entry;          // index in thread_table
+};
+
+static_assert(sizeof(Record) == 24);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+inline constexpr std::size_t slots_offset = (sizeof(Header) + 4095) / 4096 * 4096;
+inline constexpr std::size_t memory_size = slots_offset + slot_size * slot_count;
+inline constexpr std::size_t payload_limit = 60'000;
+
+/// Slots that a record with a payload of `size` bytes takes.
+constexpr std::uint64_t slots_of(std::size_t size) {
+  return (sizeof(Record) + size + slot_size - 1) / slot_size;
+}
+
+}  // namespace takt::capture::ring

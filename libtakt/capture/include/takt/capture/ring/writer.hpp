@@ -1,0 +1,135 @@
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <span>
+#include <string_view>
+
+#include "takt/capture/ring/layout.hpp"
+
+/// The writing side of a ring, for use in traced processes: header-only, no allocation, no lock, no
+/// system call but the one that wakes a sleeping reader.
+namespace takt::capture::ring {
+
+/// A thread as its events carry it.
+struct Writer {
+  std::uint32_t thread;
+  std::uint8_t entry;
+};
+
+// The bytes of a field, as CTF has them: packed, in the processor's order.
+template <typename Integer>
+requires std::is_integral_v<Integer>
+constexpr std::size_t size_of(Integer) { return sizeof(Integer); }
+constexpr std::size_t size_of(const void*) { return sizeof(const void*); }
+constexpr std::size_t size_of(std::string_view text) { return text.size() + 1; }
+constexpr std::size_t size_of(std::span<const std::uint8_t> bytes) { return bytes.size(); }
+constexpr std::size_t size_of(std::span<const void* const> pointers) {
+  return sizeof(std::uint64_t) + pointers.size_bytes();
+}
+
+/// Writes into the ring from a byte position on, around its end.
+class Cursor {
+ public:
+  Cursor(std::byte* slots, std::uint64_t first_slot)
+      : slots_(slots), position_(first_slot % slot_count * slot_size + sizeof(Record)) {}
+
+  template <typename Integer>
+  requires std::is_integral_v<Integer>
+  void put(Integer value) { put_bytes(&value, sizeof value); }
+  void put(const void* pointer) { put_bytes(&pointer, sizeof pointer); }
+  void put(std::string_view text) {
+    put_bytes(text.data(), text.size());
+    put(char{});
+  }
+  void put(std::span<const std::uint8_t> bytes) { put_bytes(bytes.data(), bytes.size()); }
+  void put(std::span<const void* const> pointers) {
+    put(std::uint64_t{pointers.size()});
+    put_bytes(pointers.data(), pointers.size_bytes());
+  }
+
+ private:
+  void put_bytes(const void* bytes, std::size_t size) {
+    constexpr std::size_t end = slot_size * slot_count;
+    if (position_ + size <= end) [[likely]] {
+      std::memcpy(slots_ + position_, bytes, size);
+      position_ += size;
+    } else {
+      put_around_end(bytes, size);
+    }
+  }
+
+  [[gnu::noinline]] void put_around_end(const void* bytes, std::size_t size) {
+    const std::size_t fits = slot_size * slot_count - position_;
+    std::memcpy(slots_ + position_, bytes, fits);
+    position_ = size - fits;
+    std::memcpy(slots_, static_cast<const std::byte*>(bytes) + fits, position_);
+  }
+
+  std::byte* slots_;
+  std::size_t position_;
+};
+
+inline std::uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Claims `count` slots; false if the ring is full. `first` becomes the first one's number.
+inline bool claim(Header& ring, std::uint64_t count, std::uint64_t& first) {
+  first = ring.head.load(std::memory_order_relaxed);
+  for (;;) {
+    if (first + count - ring.known_tail.load(std::memory_order_acquire) > slot_count) {
+      const auto tail = ring.tail.load(std::memory_order_acquire);
+      ring.known_tail.store(tail, std::memory_order_release);
+      if (first + count - tail > slot_count) {
+        return false;
+      }
+    }
+    if (ring.head.compare_exchange_weak(first, first + count, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+/// Wakes the reader if it sleeps. The flag is exchanged so that of several writers only one makes
+/// the system call.
+inline void wake_reader(Header& ring) {
+  if (ring.asleep.load(std::memory_order_relaxed) != 0 && ring.asleep.exchange(0) != 0) {
+    syscall(SYS_futex, &ring.asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
+/// Writes one event, or counts it as dropped. About 30 ns, 20 of them for the clock.
+template <typename... Fields>
+void write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
+  const std::uint64_t time = now();
+  const std::size_t size = (std::size_t{0} + ... + size_of(fields));
+  std::uint64_t slot = 0;
+  if (size > payload_limit || !claim(ring, slots_of(size), slot)) [[unlikely]] {
+    ring.thread_table[writer.entry].dropped.fetch_add(1, std::memory_order_relaxed);
+    wake_reader(ring);
+    return;
+  }
+  auto* slots = reinterpret_cast<std::byte*>(&ring) + slots_offset;
+  auto* record = reinterpret_cast<Record*>(slots + slot % slot_count * slot_size);
+  record->time = time;
+  record->thread = writer.thread;
+  record->size = static_cast<std::uint16_t>(size);
+  record->event = event;
+  record->thread_entry = writer.entry;
+  Cursor cursor(slots, slot);
+  (cursor.put(fields), ...);
+  record->commit.store(slot + 1, std::memory_order_release);
+  // The reader announces its sleep and then looks once more: it sees this record, or we its flag.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  wake_reader(ring);
+}
+
+}  // namespace takt::capture::ring

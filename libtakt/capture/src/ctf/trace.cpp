@@ -1,0 +1,146 @@
+#include "trace.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+
+#include "../descriptor.hpp"
+#include "metadata.hpp"
+
+namespace takt::capture::ctf {
+
+namespace {
+
+constexpr std::uint32_t packet_magic = 0xc1fc1fc1;
+constexpr std::uint16_t extended_id = 65535;
+
+/// What every packet begins with; its fields are in the order of the metadata.
+struct [[gnu::packed]] PacketHead {
+  std::uint32_t magic;
+  std::array<std::byte, 16> trace;
+  std::uint32_t stream_class;
+  std::uint64_t stream;
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t content_bits;
+  std::uint64_t packet_bits;
+  std::uint64_t sequence;
+  std::uint64_t discarded;
+};
+
+/// A packet is written when it has grown beyond this.
+constexpr std::size_t packet_size = 32 * 1024;
+
+template <typename Value>
+void put(std::vector<std::byte>& bytes, const Value& value) {
+  const auto* first = reinterpret_cast<const std::byte*>(&value);
+  bytes.insert(bytes.end(), first, first + sizeof value);
+}
+
+/// Appends to a file, which `flags` may ask to be created.
+Result<void> append_to(const std::filesystem::path& path, int flags,
+                       std::span<const std::byte> bytes) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags,
+                             S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
+  while (file && !bytes.empty()) {
+    const ssize_t count = write(file.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) {
+      break;
+    }
+    bytes = bytes.subspan(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+  if (!file || !bytes.empty()) {
+    return error("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  }
+  return {};
+}
+
+}  // namespace
+
+Stream::Stream(std::filesystem::path file, std::array<std::byte, 16> trace, std::uint64_t number)
+    : file_(std::move(file)) {
+  PacketHead head{};
+  head.magic = packet_magic;
+  head.trace = trace;
+  head.stream = number;
+  put(packet_, head);
+}
+
+void Stream::append(std::uint64_t time, std::uint16_t id, std::span<const std::byte> contexts,
+                    std::span<const std::byte> fields) {
+  time = std::max(time, last_);
+  if (packet_.size() == sizeof(PacketHead)) {
+    begin_ = time;
+    last_ = time;
+  }
+  if (time - last_ <= UINT32_MAX) {  // a reader adds what is missing from the event before
+    put(packet_, id);
+    put(packet_, static_cast<std::uint32_t>(time));
+  } else {
+    put(packet_, extended_id);
+    put(packet_, std::uint32_t{id});
+    put(packet_, time);
+  }
+  packet_.insert(packet_.end(), contexts.begin(), contexts.end());
+  packet_.insert(packet_.end(), fields.begin(), fields.end());
+  last_ = time;
+  if (packet_.size() >= packet_size && written_) {
+    written_ = flush();
+  }
+}
+
+Result<void> Stream::flush() {
+  if (!written_) {
+    return written_;
+  }
+  const bool no_events = packet_.size() == sizeof(PacketHead);
+  if (no_events && discarded_ == discarded_written_) {
+    return {};
+  }
+  if (no_events) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    last_ = std::max(last_, static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                static_cast<std::uint64_t>(now.tv_nsec));
+    begin_ = last_;
+  }
+  PacketHead head{};
+  std::memcpy(&head, packet_.data(), sizeof head);
+  head.begin = begin_;
+  head.end = last_;
+  head.content_bits = packet_.size() * 8;
+  head.packet_bits = packet_.size() * 8;
+  head.sequence = sequence_++;
+  head.discarded = discarded_;
+  std::memcpy(packet_.data(), &head, sizeof head);
+  written_ = append_to(file_, O_CREAT, packet_);
+  packet_.resize(sizeof head);
+  discarded_written_ = discarded_;
+  return written_;
+}
+
+Result<std::unique_ptr<Trace>> Trace::create(const std::filesystem::path& directory,
+                                             const Description& description) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) {
+    return error("{}: cannot be created: {}", directory.string(), failed.message());
+  }
+  std::unique_ptr<Trace> trace(new Trace(directory));
+  trace->uuid_ = make_uuid();
+  const std::string text = metadata(description, trace->uuid_);
+  return append_to(directory / "metadata", O_CREAT | O_EXCL, std::as_bytes(std::span(text)))
+      .map([&] { return std::move(trace); });
+}
+
+std::unique_ptr<Stream> Trace::open_stream(const std::string& name) {
+  return std::make_unique<Stream>(directory_ / name, uuid_, streams_++);
+}
+
+}  // namespace takt::capture::ctf

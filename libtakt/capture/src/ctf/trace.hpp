@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "takt/base/error.hpp"
+
+namespace takt::capture::ctf {
+
+/// An event as the metadata describes it: its declarations are the CTF declarations of its fields.
+struct EventClass {
+  std::uint16_t id;
+  std::string name;
+  std::string declarations;
+};
+
+/// What a trace says of itself.
+struct Description {
+  std::vector<std::pair<std::string, std::string>> environment;  // values: "text" or number
+  std::vector<EventClass> events;
+  std::string contexts;  // CTF declarations of what precedes the fields of every event
+};
+
+/// A sequence of events in the order of their times, in a file of its own. The file is open only
+/// while a packet is written, so that there can be many.
+class Stream {
+ public:
+  Stream(std::filesystem::path file, std::array<std::byte, 16> trace, std::uint64_t number);
+
+  /// Appends an event. An event earlier than the one before is given that one's time: the times of
+  /// a stream never decrease.
+  void append(std::uint64_t time, std::uint16_t id, std::span<const std::byte> contexts,
+              std::span<const std::byte> fields);
+  /// Says that `count` events in all, since the stream began, were not recorded.
+  void set_discarded(std::uint64_t count) { discarded_ = count; }
+  /// Writes what is buffered, and news of discarded events. Error: the file cannot be written.
+  [[nodiscard]] Result<void> flush();
+
+ private:
+  std::filesystem::path file_;
+  std::vector<std::byte> packet_;
+  std::uint64_t begin_ = 0;  // times of the packet's first and last event
+  std::uint64_t last_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t discarded_ = 0;
+  std::uint64_t discarded_written_ = 0;
+  Result<void> written_;
+};
+
+/// A trace in the Common Trace Format 1.8, with the layout of packets and event headers that
+/// LTTng's user-space traces have, so that readers of those read it.
+class Trace {
+ public:
+  /// Makes the directory and writes the metadata. Error: it cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<Trace>> create(const std::filesystem::path& directory,
+                                                             const Description& description);
+  /// A new stream, in the file `name`.
+  [[nodiscard]] std::unique_ptr<Stream> open_stream(const std::string& name);
+
+ private:
+  explicit Trace(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  std::filesystem::path directory_;
+  std::array<std::byte, 16> uuid_{};
+  std::uint64_t streams_ = 0;
+};
+
+}  // namespace takt::capture::ctf

@@ -1,0 +1,108 @@
+#include "tracepoints.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "takt/capture/tracepoints/schema.hpp"
+
+namespace takt::capture::ctf {
+
+namespace {
+
+using tracepoints::Kind;
+
+std::string integer(int size, bool is_signed, int base) {
+  return fmt::format("integer {{ size = {}; align = 8; signed = {}; encoding = none; base = {}; }}",
+                     size, is_signed ? 1 : 0, base);
+}
+
+std::string declaration(const tracepoints::Field& field, std::size_t gid_size) {
+  switch (field.kind) {
+    case Kind::pointer:
+      return fmt::format("\t\t{} _{};\n", integer(64, false, 16), field.name);
+    case Kind::pointers:
+      return fmt::format("\t\t{} __{}_length;\n\t\t{} _{}[ __{}_length ];\n",
+                         integer(64, false, 10), field.name, integer(64, false, 16), field.name,
+                         field.name);
+    case Kind::string:
+      return fmt::format("\t\tstring _{};\n", field.name);
+    case Kind::signed64:
+      return fmt::format("\t\t{} _{};\n", integer(64, true, 10), field.name);
+    case Kind::unsigned64:
+      return fmt::format("\t\t{} _{};\n", integer(64, false, 10), field.name);
+    case Kind::flag:
+      return fmt::format("\t\t{} _{};\n", integer(32, true, 10), field.name);
+    case Kind::gid:
+      return fmt::format("\t\t{} _{}[{}];\n", integer(8, false, 10), field.name, gid_size);
+  }
+  return {};
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// A string literal of the metadata. Names come from processes: what could end or bend the literal
+/// is left out.
+std::string literal(std::string_view text) {
+  std::string text_literal = "\"";
+  for (const char character : text) {
+    if (character >= ' ' && character <= '~' && character != '"' && character != '\\') {
+      text_literal += character;
+    }
+  }
+  return text_literal + '"';
+}
+
+}  // namespace
+
+std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size) {
+  std::vector<EventClass> classes;
+  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
+    if ((events >> number & 1) == 0) {
+      continue;
+    }
+    const auto& tracepoint = tracepoints::all[number];
+    std::string declarations;
+    for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
+      declarations += declaration(tracepoint.fields[i], gid_size);
+    }
+    classes.push_back({static_cast<std::uint16_t>(number),
+                       fmt::format("{}:{}", tracepoint.provider, tracepoint.name),
+                       std::move(declarations)});
+  }
+  return classes;
+}
+
+Description describe_process(std::string_view tracer, pid_t process, std::string_view program,
+                             std::vector<EventClass> events) {
+  return {
+      {{"domain", literal("ust")},
+       {"tracer_name", literal(tracer)},
+       {"tracer_major", "1"},
+       {"tracer_minor", "0"},
+       {"tracer_buffering_scheme", literal("pid")},
+       {"architecture_bit_width", "64"},
+       {"vpid", fmt::format("{}", process)},
+       {"procname", literal(program)},
+       {"hostname", literal(host_name())}},
+      std::move(events),
+      fmt::format("\t\t{0} _vpid;\n\t\t{0} _vtid;\n\t\tinteger {{ size = 8; align = 8; signed = "
+                  "1; encoding = UTF8; base = 10; }} _procname[17];\n",
+                  integer(32, true, 10))};
+}
+
+Contexts contexts(pid_t process, std::uint32_t thread, std::span<const char, 16> name) {
+  Contexts bytes{};
+  const std::int32_t vpid = process;
+  std::memcpy(bytes.data(), &vpid, sizeof vpid);
+  std::memcpy(bytes.data() + 4, &thread, sizeof thread);
+  std::memcpy(bytes.data() + 8, name.data(), strnlen(name.data(), name.size()));
+  return bytes;
+}
+
+}  // namespace takt::capture::ctf

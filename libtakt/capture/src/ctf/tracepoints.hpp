@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace.hpp"
+
+/// ROS 2's and Takt's tracepoints as events of a CTF trace, as LTTng would declare them.
+namespace takt::capture::ctf {
+
+/// The classes of the events in the mask `events`, with their numbers as ids; a gid has `gid_size`
+/// bytes.
+[[nodiscard]] std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size);
+
+/// What the trace of one process says of itself. `tracer`: where its events come from.
+[[nodiscard]] Description describe_process(std::string_view tracer, pid_t process,
+                                           std::string_view program,
+                                           std::vector<EventClass> events);
+
+/// What precedes the fields of every event: process, thread and the thread's name.
+using Contexts = std::array<std::byte, 4 + 4 + 17>;
+[[nodiscard]] Contexts contexts(pid_t process, std::uint32_t thread,
+                                std::span<const char, 16> name);
+
+}  // namespace takt::capture::ctf

@@ -1,0 +1,233 @@
+#include "takt/capture/ring/reader.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <thread>
+
+namespace takt::capture::ring {
+
+namespace {
+
+using tracepoints::Kind;
+using namespace std::chrono_literals;
+
+/// Whether a payload is exactly the fields of its event.
+bool well_formed(const tracepoints::Tracepoint& tracepoint, std::size_t gid_size,
+                 std::span<const std::byte> payload) {
+  const auto skip = [&payload](std::uint64_t size) {
+    if (size > payload.size()) {
+      return false;
+    }
+    payload = payload.subspan(size);
+    return true;
+  };
+  for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
+    bool fits = true;
+    switch (tracepoint.fields[i].kind) {
+      case Kind::pointer:
+      case Kind::signed64:
+      case Kind::unsigned64:
+        fits = skip(8);
+        break;
+      case Kind::flag:
+        fits = skip(4);
+        break;
+      case Kind::gid:
+        fits = skip(gid_size);
+        break;
+      case Kind::string: {
+        const auto end = std::find(payload.begin(), payload.end(), std::byte{0});
+        fits = skip(static_cast<std::size_t>(end - payload.begin()) + 1);
+        break;
+      }
+      case Kind::pointers: {
+        std::uint64_t count = 0;
+        if (payload.size() >= sizeof count) {
+          std::memcpy(&count, payload.data(), sizeof count);
+        }
+        fits = skip(sizeof count) && count <= payload.size() / 8 && skip(count * 8);
+        break;
+      }
+    }
+    if (!fits) {
+      return false;
+    }
+  }
+  return payload.empty();
+}
+
+// What linux/futex.h has since Linux 5.16.
+struct FutexWait {
+  std::uint64_t value;
+  std::uint64_t address;
+  std::uint32_t flags;
+  std::uint32_t reserved;
+};
+constexpr std::uint32_t futex_32 = 2;
+constexpr long futex_waitv_number = 449;
+
+bool alive(std::uint32_t process) {
+  return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled) {
+  struct stat status {};
+  const int seals = fcntl(memory, F_GET_SEALS);
+  if (fstat(memory, &status) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
+      status.st_size != static_cast<off_t>(memory_size)) {
+    return error("not a ring of Takt's");  // or one that could shrink while we read it
+  }
+  void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  if (mapped == MAP_FAILED) {
+    return error("a ring cannot be mapped: {}", std::strerror(errno));
+  }
+  auto* ring = static_cast<Header*>(mapped);
+  std::unique_ptr<Reader> reader(new Reader(ring));
+  reader->gid_size_ = ring->gid_size;
+  if (ring->magic != magic || ring->version != version ||
+      ring->fingerprint != tracepoints::fingerprint() ||
+      (reader->gid_size_ != 16 && reader->gid_size_ != 24)) {
+    return error("a ring of another version of Takt");
+  }
+  std::uint32_t former = 0;
+  const auto self = static_cast<std::uint32_t>(getpid());
+  if (!ring->reader.compare_exchange_strong(former, self) &&
+      (alive(former) || !ring->reader.compare_exchange_strong(former, self))) {
+    return error("process {} reads this ring already", former);
+  }
+  reader->owner_ = true;
+  // What a killed recorder left unread is older than this recording.
+  reader->tail_ = ring->tail.load();
+  while (reader->next()) {
+  }
+  reader->malformed_ = 0;
+  ring->enabled = enabled;
+  return reader;
+}
+
+Reader::~Reader() {
+  if (owner_) {
+    disable();
+    ring_->reader = 0;
+  }
+  munmap(ring_, memory_size);
+}
+
+void Reader::disable() { ring_->enabled = 0; }
+
+Record* Reader::record_at(std::uint64_t slot) const {
+  auto* slots = reinterpret_cast<std::byte*>(ring_) + slots_offset;
+  return reinterpret_cast<Record*>(slots + slot % slot_count * slot_size);
+}
+
+bool Reader::complete(std::uint64_t slot) const {
+  return record_at(slot)->commit.load(std::memory_order_acquire) == slot + 1;
+}
+
+std::optional<Event> Reader::next() {
+  while (!broken_ && complete(tail_)) {
+    const Record* record = record_at(tail_);
+    Event event{record->time, record->thread, record->thread_entry, record->event, {}};
+    const std::size_t size = record->size;
+    if (size > payload_limit) {
+      ++malformed_;
+      broken_ = true;  // where the next record begins is not known
+      break;
+    }
+    payload_.resize(size);
+    const auto* slots = reinterpret_cast<const std::byte*>(ring_) + slots_offset;
+    constexpr std::size_t end = slot_size * slot_count;
+    const std::size_t begin = tail_ % slot_count * slot_size + sizeof(Record);
+    const std::size_t fits = std::min(size, end - begin);
+    std::memcpy(payload_.data(), slots + begin, fits);
+    std::memcpy(payload_.data() + fits, slots, size - fits);
+
+    const std::uint64_t last = tail_ + slots_of(size);
+    for (; tail_ != last; ++tail_) {
+      record_at(tail_)->commit.store(0, std::memory_order_relaxed);
+    }
+    ring_->tail.store(tail_, std::memory_order_release);
+
+    if (event.number < tracepoints::all.size() && event.thread_entry <= thread_count &&
+        well_formed(tracepoints::all[event.number], gid_size_, payload_)) {
+      event.payload = payload_;
+      return event;
+    }
+    ++malformed_;
+  }
+  return std::nullopt;
+}
+
+bool Reader::pass_incomplete() {
+  const std::uint64_t head = ring_->head.load();
+  if (broken_ || head - tail_ > slot_count || head == tail_) {
+    return false;
+  }
+  ++malformed_;
+  do {
+    ++tail_;
+  } while (tail_ != head && !complete(tail_));
+  return tail_ != head;
+}
+
+bool Reader::empty() const { return broken_ || ring_->head.load() == tail_; }
+
+std::uint32_t Reader::process() const { return ring_->process; }
+
+std::uint64_t Reader::available() const { return ring_->available; }
+
+std::size_t Reader::threads() const {
+  return std::min<std::size_t>(ring_->threads.load(), thread_count);
+}
+
+std::uint32_t Reader::thread_id(std::size_t entry) const { return ring_->thread_table[entry].id; }
+
+std::array<char, 16> Reader::thread_name(std::size_t entry) const {
+  std::array<char, 16> name{};
+  std::memcpy(name.data(), ring_->thread_table[entry].name, name.size() - 1);
+  return name;
+}
+
+std::uint64_t Reader::dropped(std::size_t entry) const {
+  return ring_->thread_table[entry].dropped;
+}
+
+void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout) {
+  // As many as one call can wait for; those beyond are found when the timeout has passed.
+  std::array<FutexWait, 128> flags{};
+  const auto watched = rings.first(std::min<std::size_t>(rings.size(), flags.size()));
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    watched[i]->ring_->asleep.store(1);
+    flags[i] = {1, reinterpret_cast<std::uintptr_t>(&watched[i]->ring_->asleep), futex_32, 0};
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool nothing = std::none_of(rings.begin(), rings.end(), [](const Reader* reader) {
+    return !reader->broken_ && reader->complete(reader->tail_);
+  });
+  if (nothing) {
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const auto nanoseconds = timeout.count() + until.tv_nsec;
+    until.tv_sec += nanoseconds / 1'000'000'000;
+    until.tv_nsec = nanoseconds % 1'000'000'000;
+    if (syscall(futex_waitv_number, flags.data(), watched.size(), 0, &until, CLOCK_MONOTONIC) < 0 &&
+        errno == ENOSYS) {  // Linux before 5.16: look every millisecond
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(timeout, 1ms));
+    }
+  }
+  for (const Reader* reader : watched) {
+    reader->ring_->asleep.store(0);
+  }
+}
+
+}  // namespace takt::capture::ring

@@ -1,0 +1,193 @@
+#include "recorder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "../process.hpp"
+#include "../selection.hpp"
+#include "takt/capture/environment.hpp"
+
+namespace takt::capture::ring {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The recorder looks by itself instead of being woken: so a traced thread makes no system call, and
+// a ring has room for what happens meanwhile.
+constexpr auto look_interval = 10ms;
+// What an interrupted recording lacks at most.
+constexpr auto flush_interval = 1s;
+// How long a thread may take to complete an event that it has begun, when the recording ends.
+constexpr auto last_patience = 200ms;
+
+Losses operator+(Losses a, const Losses& b) {
+  a.discarded_events += b.discarded_events;
+  a.malformed_events += b.malformed_events;
+  a.unrecorded_processes += b.unrecorded_processes;
+  return a;
+}
+
+/// A program's name fit for a file's.
+std::string file_name(const std::string& program) {
+  std::string name;
+  for (const char character : program) {
+    const bool plain = (character >= 'a' && character <= 'z') ||
+                       (character >= 'A' && character <= 'Z') ||
+                       (character >= '0' && character <= '9') || character == '-';
+    name += plain ? character : '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory,
+                                                  const Options& options) {
+  const auto events = select(options.events);
+  if (!events) {
+    return tl::unexpected(events.error());
+  }
+  std::unique_ptr<Recorder> recorder(new Recorder(directory, *events));
+  const auto admit = [recorder = recorder.get()](pid_t process, const Descriptor& memory) {
+    recorder->admit(process, memory);
+  };
+  auto gate = options.only_started ? Gate::open(admit) : Gate::open_for_user(admit);
+  if (!gate) {
+    return tl::unexpected(gate.error());
+  }
+  recorder->gate_ = std::move(*gate);
+  if (options.only_started) {
+    recorder->gate_address_ = recorder->gate_->address();
+  } else {
+    recorder->admit_running();  // after the gate is open, so that no process is missed
+  }
+  recorder->drainer_ = std::thread([recorder = recorder.get()] { recorder->run(); });
+  return recorder;
+}
+
+Recorder::Recorder(fs::path directory, std::uint64_t events)
+    : directory_(std::move(directory)), events_(events) {}
+
+Recorder::~Recorder() { end(); }
+
+std::map<std::string, std::string> Recorder::environment() const {
+  return gate_address_.empty() ? std::map<std::string, std::string>{}
+                               : std::map<std::string, std::string>{{gate_variable, gate_address_}};
+}
+
+Result<Losses> Recorder::losses() {
+  const std::lock_guard lock(mutex_);
+  Losses all = ended_;
+  for (const auto& process : processes_) {
+    all = all + process->losses();
+  }
+  return all;
+}
+
+Result<Losses> Recorder::stop() {
+  end();
+  return written_.map([this] { return ended_; });
+}
+
+void Recorder::admit(pid_t process, const Descriptor& memory) {
+  auto reader = Reader::attach(memory.get(), events_);
+  const std::lock_guard lock(mutex_);
+  if (!reader) {
+    ++ended_.unrecorded_processes;
+    return;
+  }
+  const auto name = fmt::format("{}-{}-{}", file_name(program_of(process)), process, admitted_++);
+  processes_.push_back(std::make_unique<ProcessTrace>(process, std::move(*reader),
+                                                      directory_ / "ring" / name, events_));
+}
+
+void Recorder::admit_running() {
+  const auto memory = fmt::format("/memfd:{} (deleted)", memory_name);
+  std::error_code gone;  // processes and their files come and go
+  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
+       process.increment(gone)) {
+    const std::string number = process->path().filename();
+    pid_t pid = 0;
+    std::from_chars(number.data(), number.data() + number.size(), pid);
+    if (pid <= 0) {
+      continue;
+    }
+    for (auto file = fs::directory_iterator(process->path() / "fd", gone);
+         !gone && file != fs::directory_iterator(); file.increment(gone)) {
+      if (fs::read_symlink(file->path(), gone) == memory) {
+        admit(pid, Descriptor(open(file->path().c_str(), O_RDWR | O_CLOEXEC)));
+      }
+    }
+  }
+}
+
+void Recorder::run() {
+  auto next_flush = std::chrono::steady_clock::now() + flush_interval;
+  while (!stopping_) {
+    const bool flush = std::chrono::steady_clock::now() >= next_flush;
+    drain(flush);
+    if (flush) {
+      next_flush += flush_interval;
+    }
+    std::this_thread::sleep_for(look_interval);
+  }
+  finish();
+}
+
+void Recorder::drain(bool flush) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(processes_, [&](const auto& process) {
+    const bool ended = process->has_ended();
+    auto written = ended ? process->drain_remains() : process->drain();
+    if (written && (flush || ended)) {
+      written = process->flush();
+    }
+    if (written_ && !written) {
+      written_ = written;
+    }
+    if (ended) {
+      ended_ = ended_ + process->losses();
+    }
+    return ended;
+  });
+}
+
+void Recorder::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& process : processes_) {
+      process->disable();
+    }
+  }
+  const auto deadline = std::chrono::steady_clock::now() + last_patience;
+  bool empty = false;
+  while (!empty && std::chrono::steady_clock::now() < deadline) {
+    drain(false);
+    const std::lock_guard lock(mutex_);
+    empty = std::all_of(processes_.begin(), processes_.end(),
+                        [](const auto& process) { return process->empty(); });
+  }
+  drain(true);
+  const std::lock_guard lock(mutex_);
+  for (const auto& process : processes_) {
+    ended_ = ended_ + process->losses();
+  }
+  processes_.clear();
+}
+
+void Recorder::end() {
+  gate_.reset();
+  stopping_ = true;
+  if (drainer_.joinable()) {
+    drainer_.join();
+  }
+}
+
+}  // namespace takt::capture::ring

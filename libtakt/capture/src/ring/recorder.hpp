@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../descriptor.hpp"
+#include "../gate.hpp"
+#include "process_trace.hpp"
+#include "takt/capture/recording.hpp"
+
+namespace takt::capture::ring {
+
+/// Records the rings of processes into one CTF trace per process, `ring/<program>-<process>`.
+class Recorder : public Backend {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(
+      const std::filesystem::path& directory, const Options& options);
+
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder() override;
+
+  [[nodiscard]] std::map<std::string, std::string> environment() const override;
+  [[nodiscard]] Result<Losses> losses() override;
+  [[nodiscard]] Result<Losses> stop() override;
+
+ private:
+  Recorder(std::filesystem::path directory, std::uint64_t events);
+
+  void admit(pid_t process, const Descriptor& memory);
+  void admit_running();
+  void run();
+  void drain(bool flush);
+  void finish();
+  void end();
+
+  std::filesystem::path directory_;
+  std::uint64_t events_;
+  std::string gate_address_;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::unique_ptr<ProcessTrace>> processes_;
+  std::uint64_t admitted_ = 0;
+  Losses ended_;          // of processes that are no longer in the list
+  Result<void> written_;  // the first failure to write
+  std::unique_ptr<Gate> gate_;
+  std::thread drainer_;
+};
+
+}  // namespace takt::capture::ring

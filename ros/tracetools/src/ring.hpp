@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "takt/capture/ring/writer.hpp"
+#include "takt/capture/tracepoints/schema.hpp"
+
+/// This process's ring: made when the library is loaded, written while a recorder asks for events.
+namespace takt::tracetools {
+
+using Event = capture::tracepoints::Event;
+
+/// The ring in use. Until there is one, and where there can be none, one that nobody reads.
+extern capture::ring::Header* process_ring;
+
+/// Changes when `process_ring` does: threads then introduce themselves anew.
+extern std::uint64_t ring_generation;
+
+struct ThreadState {
+  std::uint64_t ring_generation = 0;
+  capture::ring::Writer writer{};
+};
+// Read for every event: the model that needs no call to find it.
+extern thread_local constinit ThreadState this_thread __attribute__((tls_model("initial-exec")));
+
+/// Mask of the events that this library has functions for.
+std::uint64_t available_events();
+
+/// Makes the ring and offers it to the recorder that started this process, if one did.
+void open_ring();
+
+/// Gives the calling thread its entry in the ring.
+void introduce_thread();
+
+/// Whether a recorder wants the event: a load and a branch.
+inline bool ring_wants(Event event) {
+  const auto enabled = process_ring->enabled.load(std::memory_order_relaxed);
+  return (enabled >> static_cast<unsigned>(event) & 1) != 0;
+}
+
+/// Puts an event into the ring if a recorder wants it.
+template <typename... Fields>
+void record(Event event, const Fields&... fields) {
+  if (!ring_wants(event)) {
+    return;
+  }
+  if (this_thread.ring_generation != ring_generation) [[unlikely]] {
+    introduce_thread();
+  }
+  capture::ring::write(*process_ring, this_thread.writer, static_cast<std::uint8_t>(event),
+                       fields...);
+}
+
+}  // namespace takt::tracetools

@@ -1,0 +1,259 @@
+"""takt run: timing models as real processes, what they do, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import babeltrace
+from recording import TAKT, Run
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
+
+
+def run(*arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*before, *TAKT, "run", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def document(model: str, *options: str, before: Sequence[str] = ()) -> dict[str, Any]:
+    done = run(str(MODELS / f"{model}.json"), "--json", *options, before=before)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def counts(document: dict[str, Any]) -> dict[str, int]:
+    return {callback["id"]: callback["count"] for callback in document["callbacks"]}
+
+
+def may_reserve() -> bool:
+    """Whether this user may use SCHED_DEADLINE."""
+    command = ["chrt", "-d", "-T", "100000", "-P", "100000000", "0", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_nothing_is_lost_between_processes() -> None:
+    ran = counts(document("pipeline", "--duration", "1"))
+    assert ran["camera"] > 0
+    assert ran["motor"] == ran["camera"]
+
+
+def test_requests_come_back_as_responses() -> None:
+    ran = counts(document("service_call", "--duration", "1"))
+    assert ran["decide"] > 0
+    assert ran["confirm"] == ran["brake"] == ran["decide"]
+
+
+def test_joins_trigger_sets_and_triggers_without_a_topic() -> None:
+    ran = counts(document("fusion", "--duration", "2"))
+    assert ran["filter"] == ran["sweep"] + ran["self test"]
+    assert ran["log"] == ran["self test"] > 0
+    # The newest frame and the newest target: as often as the slower of them comes.
+    assert 0 < ran["fuse"] <= min(ran["frame"], ran["sweep"])
+
+
+def test_callbacks_take_the_modelled_processor_time() -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    ran = {c["id"]: c for c in document("pipeline", "--duration", "1")["callbacks"]}
+    for callback in model["callbacks"]:
+        # Never less, for it counts what the thread got; more only by interrupts and the like.
+        assert ran[callback["id"]]["longest"] >= 0.9 * callback["execution_time"]["curve"][0]
+
+
+@pytest.mark.skipif(not may_reserve(), reason="SCHED_DEADLINE needs CAP_SYS_NICE")
+def test_reservations_are_granted_and_told_to_the_trace(tmp_path: Path) -> None:
+    recorded = Run.of(
+        tmp_path / "trace",
+        [*TAKT, "run", str(MODELS / "pipeline.json"), "--duration", "1", "--json"],
+    )
+    ran = json.loads(recorded.output)
+    assert [executor["granted"] for executor in ran["executors"]] == [True, True]
+    assert ran["conditions"] == []
+    events = list(babeltrace.events(recorded.trace))
+    announced = {
+        event.fields["executor"]: event.fields
+        for event in events
+        if event.name == "takt:executor_init"
+    }
+    assert announced.keys() == {"sensing", "acting"}
+    sensing = announced["sensing"]
+    assert (sensing["policy"], sensing["runtime"]) == ("deadline", 3_000_000)
+    assert (sensing["period"], sensing["deadline"]) == (10_000_000, 10_000_000)
+    assert (sensing["kind"], sensing["timers"]) == ("single_threaded", "polled")
+
+
+def test_the_trace_has_every_instance_of_every_callback(tmp_path: Path) -> None:
+    recorded = Run.of(
+        tmp_path / "trace",
+        [*TAKT, "run", str(MODELS / "service_call.json"), "--duration", "1", "--json"],
+    )
+    names: dict[tuple[int, int], str] = {}
+    started: Counter[str] = Counter()
+    ended: Counter[str] = Counter()
+    for event in babeltrace.events(recorded.trace):
+        if event.name == "ros2:rclcpp_callback_register":
+            names[event.process, event.fields["callback"]] = event.fields["symbol"]
+        elif event.name == "ros2:callback_start":
+            started[names[event.process, event.fields["callback"]]] += 1
+        elif event.name == "ros2:callback_end":
+            ended[names[event.process, event.fields["callback"]]] += 1
+    assert started == ended == counts(json.loads(recorded.output))
+
+
+def test_without_privilege_it_runs_and_says_that_bounds_are_conditional() -> None:
+    done = run(
+        str(MODELS / "pipeline.json"), "--duration", "0.5", "--json", before=WITHOUT_PRIVILEGE
+    )
+    assert done.returncode == 0, done.stderr
+    ran = json.loads(done.stdout)
+    assert [executor["granted"] for executor in ran["executors"]] == [False, False]
+    assert "CAP_SYS_NICE" in ran["executors"][0]["refusal"]
+    assert counts(ran)["motor"] == counts(ran)["camera"] > 0
+    assert "bounds are conditional" in done.stderr
+
+
+def test_reservations_beyond_the_gfb_test_are_warned_of(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    processors = len(os.sched_getaffinity(0))
+    template = model["executors"][0]
+    model["callbacks"] = model["callbacks"][:1]
+    model["edges"] = model["chains"] = []
+    supply = {"kind": "reservation", "budget": 9_000_000, "period": 10_000_000}
+    model["executors"] = [{**template, "supply": supply}] + [
+        {**template, "id": f"other {i}", "supply": supply} for i in range(processors)
+    ]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    done = run(str(path), "--duration", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert "(GFB test); lower the budgets; bounds are conditional in this run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.json"], "nowhere.json: cannot be read; does it exist?"),
+        ([str(MODELS)], "cannot be read"),
+        (["pipeline", "--executor", "fast"], "--executor fast: no such kind of executor"),
+        (["pipeline", "--executor", "event_source"], "no such kind of executor"),
+        (["pipeline", "--duration", "0"], "'--duration'"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], message: str) -> None:
+    model = MODELS / f"{arguments[0]}.json"
+    done = run(*([str(model), *arguments[1:]] if model.exists() else arguments))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    for text in ("", "{", '{"format": "takt/bounds"}', "\x00\xff"):
+        path.write_text(text)
+        done = run(str(path))
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert str(path) in done.stderr
+
+
+class Running:
+    """A `takt run` without a duration."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [*TAKT, "run", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def children(self, count: int) -> list[int]:
+        """Its processes, as soon as it has that many."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        while len(children := [int(pid) for pid in path.read_text().split()]) < count:
+            assert self.process.poll() is None, self.process.communicate()[1]
+            time.sleep(0.01)
+        return children
+
+
+def is_gone(pid: int) -> bool:
+    """Ended; it may still wait for whoever inherited it to notice."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits as long as it takes; the test run's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.01)
+
+
+def have_deadlines_or_run(pids: list[int]) -> bool:
+    """Whether the executors' threads run: each process has burnt processor time since it began."""
+    hertz = os.sysconf("SC_CLK_TCK")
+    times = [Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split() for pid in pids]
+    return all((int(fields[11]) + int(fields[12])) / hertz > 0.1 for fields in times)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_good_order(number: signal.Signals) -> None:
+    running = Running(str(MODELS / "pipeline.json"), "--json")
+    children = running.children(2)
+    until(lambda: have_deadlines_or_run(children))
+    running.process.send_signal(number)
+    output, errors = running.process.communicate()
+    assert running.process.returncode == 0, errors
+    ran = counts(json.loads(output))
+    assert ran["motor"] == ran["camera"]
+    assert all(is_gone(pid) for pid in children)
+
+
+def test_its_processes_end_with_it_however_it_ends() -> None:
+    running = Running(str(MODELS / "pipeline.json"))
+    children = running.children(2)
+    running.process.kill()
+    running.process.communicate()
+    until(lambda: all(is_gone(pid) for pid in children))
+
+
+def test_a_process_that_dies_ends_the_run_with_one_line() -> None:
+    running = Running(str(MODELS / "pipeline.json"))
+    children = running.children(2)
+    until(lambda: have_deadlines_or_run(children))
+    os.kill(children[0], signal.SIGKILL)
+    _, errors = running.process.communicate()
+    assert running.process.returncode == 2
+    assert "process sensing: ended with status -9" in errors
+    assert all(is_gone(pid) for pid in children)
+
+
+def test_its_sockets_are_on_loopback_alone() -> None:
+    running = Running(str(MODELS / "pipeline.json"))
+    children = running.children(2)
+    until(lambda: have_deadlines_or_run(children))
+    listing = subprocess.run(["ss", "-Huanp"], capture_output=True, text=True, check=True).stdout
+    running.process.send_signal(signal.SIGINT)
+    running.process.communicate()
+    ours = [
+        line.split()[3]
+        for line in listing.splitlines()
+        if any(f"pid={pid}," in line for pid in children)
+    ]
+    assert ours
+    assert all(address.startswith("127.0.0.1:") for address in ours), ours
