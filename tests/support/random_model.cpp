@@ -140,7 +140,7 @@ class Generator {
     edge.to = to;
     edge.topic = "t" + std::to_string(model_.edges.size());
     const bool remote = model_[from].executor != model_[to].executor;
-    if (remote && random_.chance(shape_.delay)) {
+    if (random_.chance(remote ? shape_.delay : shape_.local_delay)) {
       edge.delay = Duration{random_.between(1, shape_.shortest_period.count() / 2)};
     }
     model_.edges.push_back(std::move(edge));

@@ -1,7 +1,5 @@
 //! The loop of compositional performance analysis (ros-llama S-3.1) around the crate's theorems.
 
-use std::time;
-
 use response_time_analysis::arrival::ArrivalBound;
 use response_time_analysis::demand::{Aggregate, RBF};
 use response_time_analysis::ros2::{self, bw, rr};
@@ -9,6 +7,7 @@ use response_time_analysis::time::{Duration, Service};
 use response_time_analysis::wcet::JobCostModel;
 
 use crate::curves::{Curve, Propagation, POLLING_POINT_PROBE};
+use crate::processor_time;
 use crate::system::{Kind, System};
 
 #[derive(Clone, Copy)]
@@ -51,20 +50,21 @@ impl PollingPoints {
 pub struct Bounds {
     pub callbacks: Vec<Option<u64>>,
     pub chains: Vec<Option<u64>>,
-    pub elapsed: time::Duration,
+    /// Processor time in nanoseconds.
+    pub elapsed: u64,
     /// The part of `elapsed` that is left to a caller who knows all callbacks' bounds beforehand.
-    pub last_round: time::Duration,
+    pub last_round: u64,
 }
 
 pub fn analyse(system: &System, analysis: Analysis, polling_points: PollingPoints) -> Bounds {
-    let start = time::Instant::now();
+    let start = processor_time::now();
     let count = system.callbacks.len();
     let model = |callback: &crate::system::Callback| Some(callback.activation.as_ref()?.model());
     let sources: Vec<_> = system.callbacks.iter().map(model).collect();
     let costs: Vec<_> = system.callbacks.iter().map(|callback| callback.cost_model()).collect();
     let mut response_times = vec![0; count];
     loop {
-        let round_start = time::Instant::now();
+        let round_start = processor_time::now();
         let curves = Curves::new(&Propagation {
             system,
             sources: &sources,
@@ -91,7 +91,8 @@ pub fn analyse(system: &System, analysis: Analysis, polling_points: PollingPoint
                 continue;
             }
         };
-        let (elapsed, last_round) = (start.elapsed(), round_start.elapsed());
+        let now = processor_time::now();
+        let (elapsed, last_round) = (now - start, now - round_start);
         return Bounds { callbacks, chains, elapsed, last_round };
     }
 }

@@ -19,11 +19,12 @@
 //! ```
 //!
 //! Callbacks of an executor are given in the order of their priority, highest first. Each `analyse`
-//! answers with one line: the nanoseconds of the best of REPEAT runs, those of its last round alone,
-//! "|", the callbacks' bounds, "|", and the chains' ("-": diverged).
+//! answers with one line: the processor time of the best of REPEAT runs, that of its last round
+//! alone, "|", the callbacks' bounds, "|", and the chains' ("-": diverged).
 
 mod bounds;
 mod curves;
+mod processor_time;
 mod system;
 
 use std::io::{self, BufRead, Write};
@@ -51,8 +52,8 @@ fn answer(system: &System, words: &[&str]) -> String {
     let round = runs.iter().map(|run| run.last_round).min().expect("at least one run");
     format!(
         "{} {} | {} | {}",
-        best.as_nanos(),
-        round.as_nanos(),
+        best,
+        round,
         show(&runs[0].callbacks),
         show(&runs[0].chains)
     )

@@ -47,6 +47,18 @@ TEST(Soundness, SeveralExecutorsWithDelaysAndEventSources) {
                2'000, 200, quick);
 }
 
+TEST(Soundness, DelaysWithinAnExecutor) {
+  expect_sound({.most_executors = 2,
+                .fewest_callbacks = 3,
+                .most_callbacks = 7,
+                .shortest_period = Duration{10},
+                .longest_period = Duration{40},
+                .most_utilisation = 70,
+                .message_driven = 70,
+                .local_delay = 50},
+               6'000, 200, quick);
+}
+
 TEST(Soundness, BurstsAndLargeJitter) {
   expect_sound({.most_callbacks = 5,
                 .shortest_period = Duration{8},

@@ -33,7 +33,7 @@ struct Question {
 struct Answer {
   std::vector<std::optional<Duration>> callbacks;
   std::vector<std::optional<Duration>> chains;
-  /// From the model to all bounds.
+  /// Processor time from the model to all bounds.
   Duration elapsed{};
   /// Of this, the last round alone: the crate's time if its caller knew the result beforehand.
   Duration last_round{};

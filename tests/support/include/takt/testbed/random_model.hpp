@@ -35,8 +35,9 @@ struct Shape {
   int second_sender = 25;
   int join = 0;
   int remote_sender = 30;
-  /// Edges between executors with a delay, and edges with a trigger set of their own.
+  /// Edges with a delay between executors and within one, and edges with a trigger set of their own.
   int delay = 50;
+  int local_delay = 0;
   int trigger_set = 30;
   /// Sources with release jitter, or with a minimum-distance curve of a burst.
   int jitter = 20;
