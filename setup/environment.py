@@ -44,7 +44,7 @@ IFS=:
 for _takt_prefix in ${{AMENT_PREFIX_PATH-}}; do
   if [ "$_takt_prefix" != {own} ] && [ -e "$_takt_prefix/share/rcl/cmake/rclConfig.cmake" ]; then
     echo "takt: ROS 2 of $_takt_prefix is sourced, but Takt was set up without it: run make" >&2
-    exit 2
+    return 2
   fi
 done
 IFS=$_takt_ifs

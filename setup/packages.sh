@@ -28,7 +28,7 @@ if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || fail "root or sudo is needed to install: ${missing[*]}"
   as_root=(sudo)
 fi
-say "installing system packages: ${missing[*]}"
+say "installing system packages (some minutes): ${missing[*]}"
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
