@@ -140,6 +140,16 @@ def test_a_model_alone_makes_a_report() -> None:
     assert "stop camera → detector → brake 64 ms 80 ms met" in alone.words
 
 
+def test_the_head_says_where_and_when_and_how() -> None:
+    assert (
+        "Camera robot recorded on robot-7 · 2026-11-20T10:31:02Z · combined analysis"
+        in page().words
+    )
+    assert "Execution times are wall times" not in page().words
+    wall = changed(MEASUREMENT, "provenance", "execution_time", value="wall_time")
+    assert "Execution times are wall times" in page(MODEL, BOUNDS, wall).words
+
+
 def test_an_empty_model_makes_a_report() -> None:
     empty = {"format": "takt/model", "version": 1}
     nothing = {"format": "takt/bounds", "version": 1}
@@ -253,7 +263,7 @@ def named(name: str) -> tuple[Json, Json, Json]:
         edge["topic"] = name
     for document in documents:
         document["chains"][0]["id"] = name
-    measured["provenance"]["host"] = name
+    measured["provenance"]["hosts"] = [name]
     measured["losses"][name] = 3
     bounds_json["callbacks"][0].update(bound=None, reason=name)
     return documents

@@ -107,14 +107,15 @@ def _graph_note(model: Model, drawing: str | None) -> str:
 
 
 def _provenance(bounds: Bounds, measurement: Measurement | None) -> list[str]:
-    parts = []
-    if measurement is not None:
-        words = measurement.provenance
-        parts = [str(words[key]) for key in ("host", "distribution", "started") if words.get(key)]
-        parts.insert(0, "recorded") if parts else None
-    else:
-        parts = ["from a model, nothing measured"]
-    return [" ".join(parts[:2]), *parts[2:], f"analysis {bounds.analysis}".replace("_", " ")]
+    """Where, when and how the numbers came about, for the line under the title."""
+    analysis = f"{bounds.analysis.replace('_', ' ')} analysis" if bounds.analysis else "no analysis"
+    if measurement is None:
+        return ["from a model, nothing measured", analysis]
+    words = measurement.provenance
+    hosts = words.get("hosts")
+    where = [f"recorded on {', '.join(map(str, hosts))}"] if isinstance(hosts, list) else []
+    when = [str(words["recorded"])] if "recorded" in words else []
+    return [*where, *when, analysis]
 
 
 def _content_security_policy(*scripts: str) -> str:

@@ -209,7 +209,8 @@ def _bars(
         "base": [(start - origin) / MILLISECOND for start, _ in spans],
         "x": [(end - start) / MILLISECOND for start, end in spans],
         "width": width,
-        "marker": {"color": colours, "line": {"width": 0}},
+        # The outline keeps instances of a microsecond visible.
+        "marker": {"color": colours, "line": {"width": 1, "color": colours}},
         "customdata": [duration(end - start) for start, end in spans],
         "hovertemplate": f"%{{y}}<br>{verb} %{{customdata}} from %{{base:.3f}} ms<extra></extra>",
     }

@@ -31,6 +31,11 @@ TONES = {
     Status.UNBOUNDED: "warn",
 }
 
+WALL_TIME = (
+    "The recording does not hold the thread CPU time of every callback. Where it is missing, time "
+    "during which a callback was preempted counts as its execution time."
+)
+
 MEANINGS = {
     Subject.SUPPLY: (
         "Supply",
@@ -104,6 +109,8 @@ def notices(
     if unsecured:
         yield {"tone": "warn", "title": "The bounds are conditional", "lines": unsecured}
     if measurement is not None:
+        if measurement.provenance.get("execution_time") in ("wall_time", "mixed"):
+            yield {"tone": "none", "title": "Execution times are wall times", "lines": [WALL_TIME]}
         lost = [
             f"{name.replace('_', ' ')}: {grouped(number)}"
             for name, number in measurement.losses.items()
