@@ -41,6 +41,7 @@ ring::Header* make_ring() {
     ring_memory = -1;
     return nullptr;
   }
+  ring::join_barrier();
   auto* header = new (memory) ring::Header;
   header->version = ring::version;
   header->gid_size = TAKT_GID_SIZE;

@@ -34,7 +34,7 @@ void trace_thread_cpu_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   const std::int64_t nanoseconds = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  lttng_ust_do_tracepoint(takt, thread_cpu_time, nanoseconds);
+  lttng_ust_tracepoint(takt, thread_cpu_time, nanoseconds);
   record(Event::thread_cpu_time, nanoseconds);
 }
 
@@ -129,7 +129,7 @@ bool ros_trace_compile_status() { return true; }
   }                                                                              \
   void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                            \
     if constexpr (#name == callback_end) trace_thread_cpu_time();                \
-    lttng_ust_do_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                 \
+    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                    \
     record(Event::name TAKT_RING_FIELDS(fields));                                \
     if constexpr (#name == callback_start) trace_thread_cpu_time();              \
   }                                                                              \

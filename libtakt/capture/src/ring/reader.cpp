@@ -1,6 +1,7 @@
 #include "takt/capture/ring/reader.hpp"
 
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -210,7 +211,7 @@ void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeo
     watched[i]->ring_->asleep.store(1);
     flags[i] = {1, reinterpret_cast<std::uintptr_t>(&watched[i]->ring_->asleep), futex_32, 0};
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
   const bool nothing = std::none_of(rings.begin(), rings.end(), [](const Reader* reader) {
     return !reader->broken_ && reader->complete(reader->tail_);
   });

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t version = 1;
 inline constexpr const char* memory_name = "takt-ring";  // of the memfd
 
 inline constexpr std::size_t slot_size = 64;
-/// 1 MiB: a reader that looks every 10 ms loses nothing at a million events per second.
-inline constexpr std::uint64_t slot_count = 16384;
+/// 2 MiB: at 300 000 events per second, a reader may stay away for a tenth of a second.
+inline constexpr std::uint64_t slot_count = 32768;
 inline constexpr std::size_t thread_count = 255;
 
 /// What a thread says of itself once, and what it lost.

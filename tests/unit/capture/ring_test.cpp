@@ -1,0 +1,275 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "takt/capture/ring/reader.hpp"
+#include "takt/capture/ring/writer.hpp"
+
+namespace takt::capture::ring {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto wait_for_work = static_cast<std::uint8_t>(
+    tracepoints::Event::rclcpp_executor_wait_for_work);  // one signed 64-bit field
+constexpr auto register_callback =
+    static_cast<std::uint8_t>(tracepoints::Event::rclcpp_callback_register);  // pointer, string
+
+/// The memory of a traced process, made as libtracetools.so makes it.
+class Process {
+ public:
+  Process() : memory_(memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    EXPECT_EQ(ftruncate(memory_, memory_size), 0);
+    EXPECT_EQ(fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
+    ring_ = static_cast<Header*>(mapped);
+    ring_->version = version;
+    ring_->gid_size = 16;
+    ring_->fingerprint = tracepoints::fingerprint();
+    ring_->magic = magic;
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    munmap(ring_, memory_size);
+    close(memory_);
+  }
+
+  [[nodiscard]] int memory() const { return memory_; }
+  Header& ring() { return *ring_; }
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(ring_); }
+
+  [[nodiscard]] std::unique_ptr<Reader> read() const {
+    auto reader = Reader::attach(memory_, 1);
+    EXPECT_TRUE(reader.has_value());
+    return std::move(*reader);
+  }
+
+ private:
+  int memory_;
+  Header* ring_;
+};
+
+std::int64_t number_in(const Event& event) {
+  std::int64_t number = 0;
+  std::memcpy(&number, event.payload.data(), sizeof number);
+  return number;
+}
+
+std::string text_in(const Event& event) {
+  return reinterpret_cast<const char*>(event.payload.data()) + sizeof(void*);
+}
+
+TEST(Ring, HandsOverEventsInOrder) {
+  Process process;
+  const auto reader = process.read();
+  for (std::int64_t i = 0; i < 100; ++i) {
+    write(process.ring(), {7, 0}, wait_for_work, i);
+  }
+  std::uint64_t last = 0;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    const auto event = reader->next();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->number, wait_for_work);
+    EXPECT_EQ(event->thread, 7U);
+    EXPECT_EQ(number_in(*event), i);
+    EXPECT_GE(event->time, last);
+    last = event->time;
+  }
+  EXPECT_FALSE(reader->next());
+  EXPECT_TRUE(reader->empty());
+}
+
+TEST(Ring, CarriesPayloadsOfEverySizeAroundItsEnd) {
+  Process process;
+  const auto reader = process.read();
+  std::mt19937 random(1);
+  std::uniform_int_distribution<std::size_t> length(0, 5000);
+  for (int i = 0; i < 2000; ++i) {  // about 80 slots each: five times around
+    const std::string text(length(random), static_cast<char>('a' + i % 26));
+    const void* pointer = &random;
+    write(process.ring(), {1, 0}, register_callback, pointer, std::string_view(text));
+    const auto event = reader->next();
+    ASSERT_TRUE(event);
+    ASSERT_EQ(text_in(*event), text);
+  }
+}
+
+TEST(Ring, CountsWhatItDropsExactly) {
+  Process process;
+  const auto reader = process.read();
+  const std::uint64_t more = 1234;
+  for (std::uint64_t i = 0; i < slot_count + more; ++i) {
+    write(process.ring(), {1, 3}, wait_for_work, static_cast<std::int64_t>(i));
+  }
+  EXPECT_EQ(reader->dropped(3), more);
+  std::uint64_t count = 0;
+  while (const auto event = reader->next()) {
+    ASSERT_EQ(number_in(*event), static_cast<std::int64_t>(count));
+    ++count;
+  }
+  EXPECT_EQ(count, slot_count);
+  write(process.ring(), {1, 3}, wait_for_work, std::int64_t{-1});
+  const auto event = reader->next();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(number_in(*event), -1);
+}
+
+TEST(Ring, DropsAnEventThatIsTooLarge) {
+  Process process;
+  const auto reader = process.read();
+  const std::string text(payload_limit, 'x');
+  const void* pointer = nullptr;
+  write(process.ring(), {1, 0}, register_callback, pointer, std::string_view(text));
+  EXPECT_EQ(reader->dropped(0), 1U);
+  EXPECT_FALSE(reader->next());
+}
+
+// Every event of every thread is either read, in the thread's order, or counted as dropped.
+TEST(Ring, LosesNothingUncountedAmongManyWriters) {
+  Process process;
+  const auto reader = process.read();
+  constexpr std::size_t writers = 4;
+  constexpr std::int64_t each = 200'000;
+  std::atomic<std::size_t> done = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t writer = 0; writer < writers; ++writer) {
+    threads.emplace_back([&process, &done, writer] {
+      for (std::int64_t i = 0; i < each; ++i) {
+        write(process.ring(),
+              {static_cast<std::uint32_t>(writer), static_cast<std::uint8_t>(writer)},
+              wait_for_work, i);
+      }
+      ++done;
+    });
+  }
+  std::array<std::int64_t, writers> read{};
+  std::array<std::int64_t, writers> last;
+  last.fill(-1);
+  for (bool finished = false; !finished || !reader->empty();) {
+    finished = done == writers;
+    while (const auto event = reader->next()) {
+      ASSERT_GT(number_in(*event), last[event->thread]);
+      last[event->thread] = number_in(*event);
+      ++read[event->thread];
+    }
+  }
+  for (std::size_t writer = 0; writer < writers; ++writer) {
+    EXPECT_EQ(read[writer] + static_cast<std::int64_t>(reader->dropped(writer)), each);
+  }
+  EXPECT_EQ(reader->malformed(), 0U);
+}
+
+TEST(Ring, WakesAReaderThatSleeps) {
+  Process process;
+  join_barrier();
+  const auto reader = process.read();
+  const std::jthread writer([&] {
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      while (process.ring().asleep == 0) {  // each event finds the reader asleep, or nearly so
+        std::this_thread::yield();
+      }
+      write(process.ring(), {1, 0}, wait_for_work, i);
+    }
+  });
+  Reader* const rings[] = {reader.get()};
+  for (std::int64_t i = 0; i < 1000;) {
+    Reader::wait(rings, 1h);  // a wake that got lost would keep us here
+    while (const auto event = reader->next()) {
+      ASSERT_EQ(number_in(*event), i++);
+    }
+  }
+}
+
+TEST(Ring, PassesOverWhatAKilledProcessLeftIncomplete) {
+  Process process;
+  const auto reader = process.read();
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+  std::uint64_t claimed = 0;
+  ASSERT_TRUE(claim(process.ring(), 3, claimed));  // and then the process was killed
+  write(process.ring(), {2, 0}, wait_for_work, std::int64_t{2});
+  ASSERT_TRUE(claim(process.ring(), 1, claimed));
+
+  EXPECT_EQ(number_in(*reader->next()), 1);
+  EXPECT_FALSE(reader->next());
+  EXPECT_TRUE(reader->pass_incomplete());
+  EXPECT_EQ(number_in(*reader->next()), 2);
+  EXPECT_FALSE(reader->next());
+  EXPECT_FALSE(reader->pass_incomplete());
+  EXPECT_EQ(reader->malformed(), 2U);
+}
+
+TEST(Ring, HasOneReader) {
+  Process process;
+  auto reader = process.read();
+  const auto second = Reader::attach(process.memory(), 1);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("reads this ring already"));
+  EXPECT_EQ(process.ring().enabled, 1U);
+  reader.reset();
+  EXPECT_EQ(process.ring().enabled, 0U);
+  EXPECT_TRUE(Reader::attach(process.memory(), 1));
+}
+
+TEST(Ring, RefusesOtherMemory) {
+  const int small = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  EXPECT_FALSE(Reader::attach(small, 1));
+  ASSERT_EQ(ftruncate(small, memory_size), 0);
+  EXPECT_FALSE(Reader::attach(small, 1)) << "it could shrink under the reader";
+  ASSERT_EQ(fcntl(small, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_FALSE(Reader::attach(small, 1)) << "it is not a ring";
+  close(small);
+  EXPECT_FALSE(Reader::attach(-1, 1));
+
+  Process process;
+  process.ring().fingerprint ^= 1;
+  EXPECT_FALSE(Reader::attach(process.memory(), 1));
+}
+
+// Whatever a process writes into its ring, the reader ends, stays within its memory (the sanitizers
+// watch), and hands on only events that have their fields.
+TEST(Ring, SurvivesAMaliciousProcess) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    Process process;
+    const auto reader = process.read();
+    for (std::size_t slot = 0; slot < slot_count; ++slot) {
+      auto* record = reinterpret_cast<Record*>(process.bytes() + slots_offset + slot * slot_size);
+      for (std::size_t i = 0; i < slot_size; i += 8) {
+        const std::uint64_t noise = random();
+        std::memcpy(reinterpret_cast<std::byte*>(record) + i, &noise, sizeof noise);
+      }
+      if (random() % 4 != 0) {  // plausible enough to be looked at
+        record->commit = slot + 1;
+        record->size = static_cast<std::uint16_t>(random() % (round % 2 == 0 ? 64 : 65536));
+        record->event = static_cast<std::uint8_t>(random() % 50);
+        record->thread_entry = 0;
+      }
+    }
+    process.ring().head = random();
+    process.ring().threads = static_cast<std::uint32_t>(random());
+    std::uint64_t events = 0;
+    do {
+      while (const auto event = reader->next()) {
+        ASSERT_LT(event->number, tracepoints::all.size());
+        ++events;
+        ASSERT_LE(events, slot_count);
+      }
+    } while (reader->pass_incomplete());
+    EXPECT_LE(reader->threads(), thread_count);
+  }
+}
+
+}  // namespace
+}  // namespace takt::capture::ring
