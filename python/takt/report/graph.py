@@ -18,6 +18,8 @@ LARGEST_GRAPH = 400
 """Callbacks. Beyond that a drawing helps nobody and its layout takes minutes."""
 LAYOUT_SECONDS = 60
 LONGEST_NAME = 34
+SMALLEST_WIDTH = 540
+"""Points to which a wide drawing may shrink."""
 
 SVG = "http://www.w3.org/2000/svg"
 KEPT_ELEMENTS = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}
@@ -172,8 +174,11 @@ def _clean(svg: str, model: Model) -> str | None:
         root = ElementTree.fromstring(svg[svg.index("<svg") :].replace("xlink:", ""))
     except (ValueError, ElementTree.ParseError):
         return None
+    # A large graph shrinks to the page, but on a narrow one it is scrolled rather than unreadable.
+    natural = float(root.get("width", "0").removesuffix("pt"))
     titles = {f"node{i}": _tooltip(callback) for i, callback in enumerate(model.callbacks)}
     _strip(root, titles)
+    root.set("style", f"min-width: {min(natural, SMALLEST_WIDTH):.0f}pt")
     root.set("role", "img")
     root.set("aria-label", "Callback graph; executors are boxes, callbacks their nodes")
     ElementTree.register_namespace("", SVG)

@@ -1,0 +1,48 @@
+"""The extension is what its type stub says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import takt_native
+
+STUB = Path(__file__).parents[2] / "python" / "takt_native.pyi"
+
+
+def functions(body: list[ast.stmt], prefix: str = "") -> dict[str, list[str]]:
+    """Names of functions and methods, and of their arguments."""
+    found = {}
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            found |= functions(statement.body, f"{statement.name}.")
+        elif isinstance(statement, ast.FunctionDef):
+            found[prefix + statement.name] = [argument.arg for argument in statement.args.args]
+    return found
+
+
+STUBBED = functions(ast.parse(STUB.read_text(encoding="utf-8")).body)
+
+
+def exported(name: str) -> list[str]:
+    """Names of the arguments of a function of the extension, from what it says of itself."""
+    function = takt_native
+    for part in name.split("."):
+        function = getattr(function, part)
+    ((signature, *_),) = function.__nb_signature__  # type: ignore[attr-defined]
+    declaration = ast.parse(re.sub(r" = \\\d+", "", signature) + ": ...").body[0]
+    assert isinstance(declaration, ast.FunctionDef)
+    return [argument.arg for argument in declaration.args.args]
+
+
+@pytest.mark.parametrize("name", STUBBED)
+def test_the_stub_names_functions_and_arguments_as_they_are(name: str) -> None:
+    assert exported(name) == STUBBED[name]
+
+
+def test_the_stub_is_complete() -> None:
+    public = {name for name in vars(takt_native) if not name.startswith("_")}
+    assert public == {name.split(".")[0] for name in STUBBED} | {"InputError"}
