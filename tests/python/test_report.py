@@ -122,7 +122,16 @@ def test_conditions_losses_and_divergence_are_told() -> None:
     assert "The bounds are conditional executor sensing is assumed to get 2 ms every 10 ms" in words
     assert "12 events of the recording were discarded" in words
     assert "unmatched publications: 3" in words
-    assert "The analysis diverges for 1 callback utilisation 1.2" in words
+    assert "No bound for 1 callback utilisation 1.2" in words
+
+
+def test_without_bounds_there_is_nothing_conditional() -> None:
+    measured = changed(MEASUREMENT, "executors", 0, "policy", value="other")
+    unbounded = changed(BOUNDS, "chains", value=[])
+    unbounded["callbacks"] = [{"id": "camera", "bound": None, "reason": "no analysis"}]
+    words = page(MODEL, unbounded, measured).words
+    assert "No bound for 1 callback no analysis" in words
+    assert "The bounds are conditional" not in words
 
 
 def test_assumptions_are_held_against_the_recording() -> None:

@@ -103,10 +103,10 @@ def notices(
         yield {"tone": "bad", "title": "Callbacks above their bounds", "lines": exceeded}
     reasons = [e.reason or "no reason given" for e in bounds.callbacks if e.bound is None]
     if reasons:
-        title = f"The analysis diverges for {count(len(reasons), 'callback')}"
+        title = f"No bound for {count(len(reasons), 'callback')}"
         yield {"tone": "warn", "title": title, "lines": list(dict.fromkeys(reasons))}
     unsecured = [f.text for f in findings if f.standing is Standing.UNSECURED]
-    if unsecured:
+    if unsecured and any(bound.bound is not None for bound in bounds.callbacks):
         yield {"tone": "warn", "title": "The bounds are conditional", "lines": unsecured}
     if measurement is not None:
         if measurement.provenance.get("execution_time") in ("wall_time", "mixed"):
