@@ -28,6 +28,7 @@ COMMANDS = {
     "info": "Say what is in a trace.",
     "model": "Build the timing model from traces.",
     "run": "Execute a model as real ROS 2 nodes.",
+    "simulate": "Simulate a model.",
     "analyze": "Bound the response times of a model.",
     "report": "Write the self-contained report of a trace or a model.",
 }

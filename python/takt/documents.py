@@ -182,6 +182,7 @@ class ObservedThread(Document):
 
 class Instance(Document):
     executor: str
+    thread: int = 0
     callback: str
     activation: Time | None = None
     start: Time
@@ -197,6 +198,38 @@ class Measurement(Document):
     callbacks: tuple[MeasuredCallback, ...] = ()
     chains: tuple[MeasuredChain, ...] = ()
     edges: tuple[MeasuredEdge, ...] = ()
+    timeline: tuple[Instance, ...] = ()
+
+
+# takt/simulation
+
+
+class SimulatedCallback(Statistics):
+    """Of the response time of completed instances."""
+
+    id: str
+    count: Count
+    activations: Count = 0
+    skipped: Count = 0
+    discarded: Count = 0
+
+
+class SimulatedChain(Statistics):
+    id: str
+    count: Count
+    goal: Span | None = None
+
+
+class Simulation(Document):
+    format: Literal["takt/simulation"]
+    version: Literal[1]
+    provenance: dict[str, Any] = {}
+    events: Count = 0
+    unfinished: Count = 0
+    warnings: tuple[str, ...] = ()
+    callbacks: tuple[SimulatedCallback, ...] = ()
+    chains: tuple[SimulatedChain, ...] = ()
+    timeline_is_partial: bool = False
     timeline: tuple[Instance, ...] = ()
 
 

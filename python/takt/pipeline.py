@@ -42,15 +42,7 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
 
 def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
     """Response-time bounds of a model (`takt/bounds`). Raises takt_native.InputError."""
-    document = _document(takt_native.analyze(model_text, source, analysis))
-    digest = hashlib.sha256(model_text.encode()).hexdigest()
-    document["provenance"] |= {
-        "takt": __version__,
-        "host": platform.node(),
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "inputs": [{"path": source, "sha256": digest}],
-    }
-    return document
+    return _derived(takt_native.analyze(model_text, source, analysis), model_text, source)
 
 
 def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
@@ -66,9 +58,21 @@ def simulate(model_text: str, source: str, options: Json) -> Json:
     takt/simulation/options.hpp names them, times in nanoseconds. Raises takt_native.InputError.
     """
     with console.progress("Simulating") as progress:
-        return _document(
-            takt_native.simulate(model_text, source, json.dumps(options), progress)
-        )
+        text = takt_native.simulate(model_text, source, json.dumps(options), progress)
+    return _derived(text, model_text, source)
+
+
+def _derived(text: str, model_text: str, source: str) -> Json:
+    """The document, saying where it came from: a model by this version on this host now."""
+    document = _document(text)
+    digest = hashlib.sha256(model_text.encode()).hexdigest()
+    document["provenance"] |= {
+        "takt": __version__,
+        "host": platform.node(),
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "inputs": [{"path": source, "sha256": digest}],
+    }
+    return document
 
 
 def _document(text: str) -> Json:

@@ -8,8 +8,9 @@
 
 namespace takt::simulation {
 
-/// Durations counted in buckets of bounded memory: the count, the extremes and the mean are exact,
-/// quantiles are right to 0.4 %. record() is O(1).
+/// Statistics of durations in bounded memory. Count, extremes and mean are exact; so are quantiles
+/// of up to 10 000 values, while those of more are counted in buckets and right to 0.4 %. record()
+/// is O(1), amortised.
 class Distribution {
  public:
   /// `value` >= 0.
@@ -30,12 +31,17 @@ class Distribution {
   /// power of two and the next.
   static constexpr int precision = 8;
   static constexpr std::int64_t steps = std::int64_t{1} << precision;
+  static constexpr std::size_t most_values = 10'000;
+
+  void put_in_bucket(Duration value);
 
   std::int64_t count_ = 0;
   Duration min_ = Duration::max();
   Duration max_{};
   double sum_ = 0;
   double sum_of_squares_ = 0;
+  /// Until there are too many.
+  std::vector<Duration> values_;
   /// By octave, made when the first value falls into it.
   std::array<std::vector<std::int64_t>, 64> octaves_;
 };

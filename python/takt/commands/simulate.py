@@ -1,0 +1,171 @@
+"""takt simulate: what a model's executors do, in simulated time."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console, documents, files, gantt, perfetto, pipeline
+from takt.assumptions import label
+from takt.cli import ANSWER_IS_NO
+from takt.documents import Model, Simulation
+from takt.errors import UserError
+from takt.formatting import NONE, count, grouped
+from takt.formatting import duration as readable
+from takt.tables import cell
+
+EXAMPLES = """
+takt simulate model.json                             worst-case execution times, all timers together
+takt simulate model.json --seed 1 --duration 60      random phases, jitters and execution times
+takt simulate model.json --executor edf              what another executor would do
+takt simulate model.json --cores 4                   executors' threads share four cores
+takt simulate model.json --perfetto trace.json       every instance, for ui.perfetto.dev
+"""
+
+LONGEST_TIMELINE = 1_000_000
+"""Instances listed one by one."""
+
+
+def simulate(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help='A takt/model document; "-": standard input.')
+    ],
+    duration: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1e-9, max=1e6, help="Simulated time.")
+    ] = 10,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**64 - 1, help="Random releases and execution times; else the worst case."
+        ),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cores that all threads share; else each has its own supply."),
+    ] = None,
+    options: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="More options, as a JSON object; see docs/simulation.md."
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/simulation document.")
+    ] = False,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write the document to this file.")
+    ] = None,
+    perfetto_file: Annotated[
+        str | None,
+        typer.Option("--perfetto", metavar="FILE", help="Write the timeline as a Perfetto trace."),
+    ] = None,
+) -> None:
+    """Simulate a model: its executors' decisions on threads that Linux schedules.
+
+    A simulation is one legal schedule, so what it shows is never above the bounds of takt analyze.
+    Exit status 1 if a chain is seen to miss its goal.
+    """
+    text = files.read_document(model)
+    source = files.source_name(model)
+    wanted: dict[str, Any] = _read_options(options) if options is not None else {}
+    wanted["duration"] = round(duration * 1e9)
+    if seed is not None:
+        wanted |= {"seed": seed, "releases": "random", "execution": "random"}
+    if executor is not None:
+        wanted["executor"] = executor
+    if cores is not None:
+        wanted["cores"] = cores
+    people_read = not json and output != files.STANDARD_STREAM
+    if perfetto_file is not None:
+        wanted["timeline"] = LONGEST_TIMELINE
+    elif people_read:
+        wanted.setdefault("timeline", gantt.MOST_INSTANCES)
+    document = pipeline.simulate(text, source, wanted)
+    simulated_text = json_format.dumps(document, indent=1) + "\n"
+    simulation = documents.parse(Simulation, simulated_text, "simulation")
+    valid = documents.parse(Model, json_format.dumps(pipeline.validate(text, source)), source)
+    for warning in simulation.warnings:
+        console.say(f"takt: warning: {warning}")
+    if output is not None and output != files.STANDARD_STREAM:
+        files.write_text(output, simulated_text)
+    if perfetto_file is not None:
+        files.write_text(perfetto_file, perfetto.trace(valid, simulation.timeline))
+        if simulation.timeline_is_partial:
+            console.say(
+                f"takt: warning: {perfetto_file} holds the first "
+                f"{grouped(LONGEST_TIMELINE)} instances only; simulate a shorter --duration"
+            )
+    if people_read:
+        _print(valid, simulation)
+    else:
+        console.print_json(simulated_text)
+    if any(_missed(chain) for chain in simulation.chains):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _read_options(path: str) -> dict[str, Any]:
+    try:
+        options = json_format.loads(files.read_document(path))
+    except ValueError as error:
+        raise UserError(f"{path}: not a JSON document: {error}") from error
+    if not isinstance(options, dict):
+        raise UserError(f"{path}: must hold a JSON object of options")
+    return options
+
+
+def _missed(chain: documents.SimulatedChain) -> bool:
+    return chain.goal is not None and chain.max is not None and chain.max > chain.goal
+
+
+def _print(model: Model, simulation: Simulation) -> None:
+    output = console.output()
+    output.print(gantt.chart(model, simulation.timeline, output.width), markup=False)
+    output.print()
+    output.print(_callbacks(model, simulation))
+    if simulation.unfinished:
+        unfinished = count(simulation.unfinished, "instance was", "instances were")
+        output.print(f"{unfinished} unfinished at the end.")
+    if simulation.chains:
+        output.print()
+        output.print(_chains(simulation))
+
+
+def _callbacks(model: Model, simulation: Simulation) -> Table:
+    names = {callback.id: label(callback) for callback in model.callbacks}
+    lost = any(callback.skipped or callback.discarded for callback in simulation.callbacks)
+    columns = ("Instances", "Min", "p50", "p99", "Max") + (("Skipped", "Lost") if lost else ())
+    table = _table("Callback", *columns)
+    for callback in simulation.callbacks:
+        values = map(readable, (callback.min, callback.p50, callback.p99, callback.max))
+        row = [cell(names[callback.id]), grouped(callback.count), *values]
+        if lost:
+            row += [grouped(callback.skipped), grouped(callback.discarded)]
+        table.add_row(*row)
+    return table
+
+
+def _chains(simulation: Simulation) -> Table:
+    table = _table("Chain", "Instances", "Min", "p50", "p99", "Max", "Goal")
+    table.add_column("Verdict")
+    for chain in simulation.chains:
+        values = map(readable, (chain.min, chain.p50, chain.p99, chain.max, chain.goal))
+        verdict = NONE
+        if chain.goal is not None and chain.max is not None:
+            verdict = "[red]missed[/]" if _missed(chain) else "[green]kept[/]"
+        table.add_row(cell(chain.id), grouped(chain.count), *values, verdict)
+    return table
+
+
+def _table(first: str, *columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table

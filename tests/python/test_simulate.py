@@ -1,0 +1,192 @@
+"""takt simulate: documents, options, refusals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Takt
+from takt import documents, gantt, perfetto
+from takt.documents import Instance, Model
+
+Json = dict[str, Any]
+
+
+def two_timers(**executor: Any) -> Json:
+    """A quick timer and a slow one with a subscriber, on one executor, times in ms."""
+    ms = 1_000_000
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": "e", **executor}],
+        "callbacks": [
+            {
+                "id": "quick",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": [3 * ms]},
+                "activation": {"kind": "periodic", "period": 10 * ms},
+            },
+            {
+                "id": "slow",
+                "executor": "e",
+                "kind": "timer",
+                "registration": 1,
+                "execution_time": {"curve": [10 * ms]},
+                "activation": {"kind": "periodic", "period": 30 * ms},
+            },
+            {
+                "id": "after",
+                "executor": "e",
+                "kind": "subscription",
+                "execution_time": {"curve": [ms]},
+            },
+        ],
+        "edges": [{"from": "slow", "to": "after"}],
+        "chains": [{"id": "c", "callbacks": ["slow", "after"], "goal": 17 * ms}],
+    }
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(two_timers()), encoding="utf-8")
+    return path
+
+
+def test_document_has_the_statistics_of_every_callback_and_chain(
+    takt: Takt, model_file: Path
+) -> None:
+    result = takt("simulate", model_file, "--json", "--duration", "0.3")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["format"], document["version"]) == ("takt/simulation", 1)
+    assert document["provenance"]["duration"] == 300_000_000
+    quick, slow, after = document["callbacks"]
+    # In every 30 ms: quick 0-3, slow 3-13, then quick (due at 10) 13-16, after 16-17, quick 20-23.
+    assert (quick["count"], quick["min"], quick["max"]) == (30, 3_000_000, 6_000_000)
+    assert (quick["p50"], quick["mean"]) == (3_000_000, 4_000_000)
+    assert (slow["count"], slow["min"], slow["max"]) == (10, 13_000_000, 13_000_000)
+    assert (after["count"], after["max"]) == (10, 4_000_000)
+    (chain,) = document["chains"]
+    assert (chain["id"], chain["count"], chain["max"]) == ("c", 10, 17_000_000)
+
+
+def test_missed_goal_is_the_answer_no(takt: Takt, tmp_path: Path) -> None:
+    model = two_timers()
+    model["chains"][0]["goal"] = 16_999_999
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model), encoding="utf-8")
+    result = takt("simulate", path)
+    assert result.returncode == 1
+    assert "missed" in result.stdout
+
+
+def test_same_seed_same_simulation(takt: Takt, model_file: Path) -> None:
+    first, again, other = (
+        json.loads(takt("simulate", model_file, "--json", "--seed", seed).stdout)["callbacks"]
+        for seed in ("1", "1", "2")
+    )
+    assert first == again
+    assert first != other
+
+
+def test_document_says_where_it_comes_from(takt: Takt, model_file: Path) -> None:
+    provenance = json.loads(takt("simulate", model_file, "--json").stdout)["provenance"]
+    digest = hashlib.sha256(model_file.read_bytes()).hexdigest()
+    assert provenance["inputs"] == [{"path": str(model_file), "sha256": digest}]
+    assert (provenance["releases"], provenance["execution"]) == ("synchronous", "worst_case")
+
+
+def test_executor_kind_is_replaced(takt: Takt, model_file: Path) -> None:
+    result = takt("simulate", model_file, "--json", "--executor", "chain_priority")
+    document = json.loads(result.stdout)
+    # The chain comes before the timer that is in none.
+    assert document["chains"][0]["max"] == 14_000_000 - 3_000_000
+
+
+def test_perfetto_trace_shows_every_instance(takt: Takt, model_file: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    takt("simulate", model_file, "--duration", "0.03", "--perfetto", trace)
+    slices = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert [(s["name"], s["ts"], s["dur"]) for s in slices] == [
+        ("quick", 0, 3000),
+        ("slow", 3000, 10000),
+        ("quick", 13000, 3000),
+        ("after", 16000, 1000),
+        ("quick", 20000, 3000),
+    ]
+    assert slices[2]["args"]["response_time_ns"] == 6_000_000
+
+
+def test_gantt_chart_shows_running_and_waiting() -> None:
+    model = documents.parse(Model, json.dumps(two_timers()), "model")
+    timeline = [
+        Instance(executor="e", callback="quick", activation=0, start=0, end=30),
+        Instance(executor="e", callback="slow", activation=0, start=30, end=90),
+    ]
+    _, quick, slow = gantt.chart(model, timeline, width=37).splitlines()
+    assert quick.split()[-1] == "█" * 10
+    assert slow.split()[-1] == "░" * 10 + "█" * 20
+
+
+def test_perfetto_names_executors() -> None:
+    model = documents.parse(Model, json.dumps(two_timers(name="control")), "model")
+    events = json.loads(perfetto.trace(model, []))["traceEvents"]
+    assert events == [{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "control"}}]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ('{"seeds": 1}', "options: seeds: is not an option"),
+        ('{"releases": "often"}', '"often" is none of synchronous, random'),
+        ('{"offsets": {"nobody": 1}}', 'offsets: there is no callback "nobody"'),
+        ('{"offsets": {"quick": -1}}', 'offsets["quick"]: -1 ns is not between'),
+        ('{"release_times": {"quick": [5, 4]}}', 'release_times["quick"][1]'),
+        ('{"threads": {"e": {"policy": "fifo"}}}', 'say how many cores there are: "cores"'),
+        ('{"cores": 2, "threads": {"e": {"cpu": 2}}}', "cpu 2 does not exist on 2 cores"),
+        ('{"shortest": 2}', "shortest: 2 is not between 0 and 1"),
+        ("[1]", "must hold a JSON object"),
+        ("{", "not a JSON document"),
+    ],
+)
+def test_bad_options_are_one_line(
+    takt: Takt, model_file: Path, tmp_path: Path, options: str, complaint: str
+) -> None:
+    path = tmp_path / "options.json"
+    path.write_text(options, encoding="utf-8")
+    result = takt("simulate", model_file, "--options", path)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_tables_are_needed_by_table_driven_executors(
+    takt: Takt, model_file: Path, tmp_path: Path
+) -> None:
+    result = takt("simulate", model_file, "--executor", "table_driven")
+    assert result.returncode == 2
+    assert 'give its slots in the option "tables"' in result.stderr
+    options = tmp_path / "options.json"
+    ms = 1_000_000
+    slots = [
+        {"start": 0, "end": 4 * ms, "callback": "quick"},
+        {"start": 5 * ms, "end": 8 * ms, "callback": "slow"},
+        {"start": 16 * ms, "end": 30 * ms, "callback": "after"},
+    ]
+    tables = {"tables": {"e": {"cycle": 30 * ms, "slots": slots}}}
+    options.write_text(json.dumps(tables), encoding="utf-8")
+    result = takt(
+        "simulate", model_file, "--executor", "table_driven", "--options", options, "--json"
+    )
+    document = json.loads(result.stdout)
+    # The second time, quick's slot is used twice, for an instance of the round before: slow starts
+    # when it ends, at 6.
+    assert document["callbacks"][1]["max"] == 16 * ms
+    assert document["chains"][0]["min"] == 17 * ms
