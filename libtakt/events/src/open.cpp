@@ -3,6 +3,7 @@
 
 #include "archive.hpp"
 #include "babeltrace_source.hpp"
+#include "ctf_source.hpp"
 #include "layout.hpp"
 #include "takt/events/source.hpp"
 
@@ -38,7 +39,7 @@ Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, std::uint64_t unpack_limit) {
+Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, const OpenOptions& options) {
   if (paths.empty()) {
     return error("no trace given");
   }
@@ -46,7 +47,7 @@ Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, std::uint6
   std::vector<fs::path> directories;
   std::vector<Input> inputs;
   for (const fs::path& path : paths) {
-    const auto root = trace_root(path, unpack_limit, unpacked);
+    const auto root = trace_root(path, options.unpack_limit, unpacked);
     if (!root) {
       return tl::unexpected(root.error());
     }
@@ -57,7 +58,16 @@ Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, std::uint6
     directories.insert(directories.end(), traces->begin(), traces->end());
     inputs.push_back(describe(path.string(), *traces));
   }
-  return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+  if (options.decoder == Decoder::babeltrace) {
+    return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+  }
+  // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
+  auto source = open_ctf(directories, inputs);
+  if (source || options.decoder == Decoder::own) {
+    return source;
+  }
+  auto fallback = open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+  return fallback ? std::move(fallback) : std::move(source);
 }
 
 }  // namespace takt::events

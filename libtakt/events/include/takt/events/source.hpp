@@ -77,16 +77,25 @@ class Source {
   std::uint32_t processors_ = 0;
 };
 
-/// Largest size that the contents of an archive may have, in bytes.
-inline constexpr std::uint64_t default_unpack_limit = std::uint64_t{64} << 30;
+/// Which decoder reads a trace. Both deliver the same events.
+enum class Decoder {
+  automatic,   ///< our own, and libbabeltrace2 where the metadata goes beyond what that knows
+  own,         ///< fast; keeps to the readable part of damaged traces
+  babeltrace,  ///< libbabeltrace2: all of CTF 1.8, stops at the first fault
+};
+
+struct OpenOptions {
+  /// Largest size that the contents of an archive may have, in bytes.
+  std::uint64_t unpack_limit = std::uint64_t{64} << 30;
+  Decoder decoder = Decoder::automatic;
+};
 
 /// Opens the traces at `paths` as one source. A path is a directory with CTF traces anywhere below
 /// it (LTTng's layout), or an archive of one (.tar, .tar.gz, .tar.xz, .tar.zst), which is unpacked
-/// to a temporary directory for as long as the source lives.
+/// to a temporary directory.
 /// Errors: no such path, not a trace, unreadable metadata, an archive with anything but files and
 /// directories inside or larger than the limit.
-[[nodiscard]] Result<std::unique_ptr<Source>> open(
-    std::span<const std::filesystem::path> paths,
-    std::uint64_t unpack_limit = default_unpack_limit);
+[[nodiscard]] Result<std::unique_ptr<Source>> open(std::span<const std::filesystem::path> paths,
+                                                   const OpenOptions& options = {});
 
 }  // namespace takt::events

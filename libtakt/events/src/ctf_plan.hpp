@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ctf_metadata.hpp"
+#include "takt/base/error.hpp"
+#include "takt/events/schema.hpp"
+
+namespace takt::events::ctf {
+
+/// A number at a fixed place, byte-aligned and little-endian.
+struct FixedNumber {
+  std::uint32_t offset = 0;  // bytes
+  std::uint8_t bytes = 0;    // 1, 2, 4 or 8
+  bool is_signed = false;
+  std::uint8_t value = 0;  // of Event::values
+};
+
+/// A member of the event's fields, in the order of the packet.
+struct FieldPlan {
+  const Type* type = nullptr;
+  int slot = -1;
+  /// What becomes of it; none: it is skipped.
+  std::optional<FieldKind> kind;
+  std::size_t position = 0;  // among the values, texts or lists
+};
+
+/// How to decode the fields of an event class.
+struct EventPlan {
+  std::string name;
+  std::optional<EventType> type;
+  const Type* context = nullptr;
+  std::vector<FieldPlan> fields;
+  /// Of a class whose fields are all fixed numbers: those, and how many bytes they take. Such
+  /// events, nearly all there are, are decoded without a look at their types.
+  std::vector<FixedNumber> numbers;
+  std::optional<std::uint32_t> fixed_size;
+  bool has_payload = false;
+};
+
+/// The layouts of event headers that LTTng writes: an id and part of a timestamp, with an escape to
+/// the full ones.
+enum class HeaderKind { compact, large, other };
+
+/// How to decode the context that LTTng adds to every event, when it has a fixed size.
+struct FixedContext {
+  std::uint32_t size = 0;
+  std::optional<FixedNumber> process;
+  std::optional<FixedNumber> thread;
+  std::optional<std::uint32_t> name_offset;
+  std::uint32_t name_size = 0;
+};
+
+struct StreamPlan {
+  std::uint64_t id = 0;
+  const Type* packet_context = nullptr;
+  const Type* header = nullptr;
+  const Type* context = nullptr;
+  HeaderKind header_kind = HeaderKind::other;
+  std::optional<FixedContext> fixed_context;
+  /// By event id.
+  std::vector<EventPlan> events;
+};
+
+/// A trace's metadata made ready for decoding.
+struct TracePlan {
+  Metadata metadata;  // owns the types
+  std::vector<StreamPlan> streams;
+
+  [[nodiscard]] const StreamPlan* stream(std::uint64_t id) const;
+};
+
+/// Errors: layouts that the decoder does not know.
+[[nodiscard]] Result<TracePlan> make_plan(Metadata metadata);
+
+}  // namespace takt::events::ctf

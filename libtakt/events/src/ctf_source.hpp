@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/events/source.hpp"
+#include "temporary_directory.hpp"
+
+namespace takt::events {
+
+/// Reads CTF traces with the layouts that LTTng writes, straight from memory-mapped files. Errors:
+/// files that cannot be read, and metadata beyond what this decoder knows, which may well be valid.
+[[nodiscard]] Result<std::unique_ptr<Source>> open_ctf(
+    const std::vector<std::filesystem::path>& directories, std::vector<Input> inputs);
+
+}  // namespace takt::events
