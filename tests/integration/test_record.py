@@ -47,7 +47,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 def has_events(trace: Path) -> bool:
     """Whether the recorder has written packets of events; LTTng adds the metadata at the end."""
-    streams = Path(f"{trace}.partial").glob("ust/*/*/*/takt_*")
+    partial = Path(f"{trace}.partial")
+    streams = [*partial.glob("ust/*/*/*/takt_*"), *partial.glob("ring/*/thread_*")]
     return any(stream.stat().st_size > 0 for stream in streams)
 
 
@@ -57,6 +58,11 @@ def ticks(trace: Path, process: int) -> list[int]:
         for event in babeltrace.events(trace)
         if event.name == TICKED and event.process == process
     ]
+
+
+@pytest.fixture(params=["lttng", "ring"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
@@ -77,8 +83,9 @@ def ticking(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
 # What is recorded
 
 
-def test_unmodified_rclpy_program(tmp_path: Path) -> None:
-    run = Run.of(tmp_path / "trace", [sys.executable, str(PROGRAMS / "talk.py"), "200"])
+def test_unmodified_rclpy_program(tmp_path: Path, backend: str) -> None:
+    talk = [sys.executable, str(PROGRAMS / "talk.py"), "200"]
+    run = Run.of(tmp_path / "trace", talk, backend=backend)
     counted = json.loads(run.output)
     recorded = babeltrace.events(run.trace)
     assert len(recorded) == run.document["events"]
@@ -121,10 +128,10 @@ def test_unmodified_rclpy_program(tmp_path: Path) -> None:
     assert len(taken) == counted["heard"]
 
 
-def test_two_commands_at_once_are_kept_apart(tmp_path: Path) -> None:
+def test_two_commands_at_once_are_kept_apart(tmp_path: Path, backend: str) -> None:
     recorders = [
         subprocess.Popen(
-            [*TAKT, "record", "-o", str(tmp_path / name), "--", *TICK],
+            [*TAKT, "record", "--backend", backend, "-o", str(tmp_path / name), "--", *TICK],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -142,13 +149,12 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path) -> None:
         assert ticks(tmp_path / name, process) == list(range(int(printed)))
 
 
-def test_what_already_runs(tmp_path: Path) -> None:
+def test_what_already_runs(tmp_path: Path, backend: str) -> None:
     with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
         process = int(line(program))
         trace = tmp_path / "trace"
-        with subprocess.Popen(
-            [*TAKT, "record", "-o", str(trace)], stderr=subprocess.PIPE, text=True
-        ) as recorder:
+        command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
             until(lambda: has_events(trace) or recorder.poll() is not None)
             recorder.send_signal(signal.SIGINT)
             _, said = recorder.communicate()
@@ -159,6 +165,59 @@ def test_what_already_runs(tmp_path: Path) -> None:
     first = recorded[0]
     assert recorded == list(range(first, first + len(recorded)))
     assert first + len(recorded) <= emitted
+
+
+def test_a_process_that_starts_while_the_recorder_runs(tmp_path: Path) -> None:
+    """The ring of a process that nobody started in the recording is complete all the same."""
+    trace = tmp_path / "trace"
+    command = [*TAKT, "record", "--backend", "ring", "-o", str(trace)]
+    with (
+        subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as older,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder,
+    ):
+        until(lambda: has_events(trace) or recorder.poll() is not None)
+        with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+            process = int(line(program))
+            program.send_signal(signal.SIGINT)
+            emitted = int(line(program))
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate()
+        older.send_signal(signal.SIGINT)
+    assert recorder.returncode == 0, said
+    assert ticks(trace, process) == list(range(emitted))
+
+
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    """Its ring outlives it."""
+    suicide = (
+        "import ctypes, os, signal\n"
+        "emit = ctypes.CDLL('libtracetools.so').ros_trace_rclcpp_executor_wait_for_work\n"
+        "for i in range(1000): emit(ctypes.c_int64(i))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    trace = tmp_path / "trace"
+    done = record("--backend", "ring", "-o", str(trace), "--", sys.executable, "-c", suicide)
+    assert done.returncode == 128 + signal.SIGKILL
+    recorded = [e.fields["timeout"] for e in babeltrace.events(trace) if e.name == TICKED]
+    assert recorded == list(range(1000))
+
+
+def test_forked_children_have_events_of_their_own(tmp_path: Path) -> None:
+    fork = (
+        "import ctypes, os\n"
+        "emit = ctypes.CDLL('libtracetools.so').ros_trace_rclcpp_executor_wait_for_work\n"
+        "emit(ctypes.c_int64(1))\n"
+        "child = os.fork()\n"
+        "emit(ctypes.c_int64(2 if child else 3))\n"
+        "child and os.waitpid(child, 0)\n"
+    )
+    trace = tmp_path / "trace"
+    done = record("--backend", "ring", "-o", str(trace), "--", sys.executable, "-c", fork)
+    assert done.returncode == 0, done.stderr
+    by_process: dict[int, list[int]] = {}
+    for event in babeltrace.events(trace):
+        by_process.setdefault(event.process, []).append(event.fields["timeout"])
+    assert sorted(by_process.values()) == [[1, 2], [3]]
 
 
 # How a recording ends

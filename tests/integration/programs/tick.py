@@ -1,5 +1,5 @@
 """Emits ros2:rclcpp_executor_wait_for_work with 0, 1, 2 … every millisecond until SIGINT or
-SIGTERM. Prints its process id before, when a signal can come, and after it how many it emitted.
+SIGTERM. Prints its process id after the first, when a signal can come, and after it how many it emitted.
 """
 
 import ctypes
@@ -21,8 +21,9 @@ signal.signal(signal.SIGTERM, stop)
 library = ctypes.CDLL("libtracetools.so")
 emit = library.ros_trace_rclcpp_executor_wait_for_work
 emit.argtypes = [ctypes.c_int64]
+emit(0)
+emitted = 1
 print(os.getpid(), flush=True)
-emitted = 0
 while not stopped:
     emit(emitted)
     emitted += 1

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <utility>
 
 #include "../process.hpp"
@@ -19,61 +18,62 @@ constexpr std::size_t stream_limit = 4096;
 
 }  // namespace
 
+Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(pid_t process,
+                                                           std::unique_ptr<Reader> reader,
+                                                           const std::filesystem::path& directory,
+                                                           std::uint64_t events) {
+  return ctf::Trace::create(
+             directory, ctf::describe_process(
+                            "takt-ring", process, program_of(process),
+                            ctf::event_classes(events & reader->available(), reader->gid_size())))
+      .map([&](std::unique_ptr<ctf::Trace> trace) {
+        return std::unique_ptr<ProcessTrace>(
+            new ProcessTrace(process, std::move(reader), std::move(trace)));
+      });
+}
+
 ProcessTrace::ProcessTrace(pid_t process, std::unique_ptr<Reader> reader,
-                           std::filesystem::path directory, std::uint64_t events)
+                           std::unique_ptr<ctf::Trace> trace)
     : process_(process),
       life_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))),
       reader_(std::move(reader)),
-      directory_(std::move(directory)),
-      events_(events) {}
+      trace_(std::move(trace)) {}
 
-Result<void> ProcessTrace::drain() {
+void ProcessTrace::drain() {
   // At most one ring's worth, so that a process that writes without end does not stop the others.
   for (std::uint64_t count = 0; count < slot_count; ++count) {
     const auto event = reader_->next();
     if (!event) {
-      break;
+      return;
     }
-    auto writer = thread(event->thread, event->thread_entry);
-    if (!writer) {
-      return tl::unexpected(writer.error());
-    }
-    if (*writer == nullptr) {
+    if (Thread* writer = thread(event->thread, event->thread_entry)) {
+      writer->stream->append(event->time, event->number, writer->contexts, event->payload);
+    } else {
       ++without_stream_;
-      continue;
     }
-    (*writer)->stream->append(event->time, event->number, (*writer)->contexts, event->payload);
   }
-  return {};
 }
 
 Result<void> ProcessTrace::flush() {
   // A thread that lost all its events has no stream yet, and must not be forgotten.
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
     if (const auto dropped = reader_->dropped(entry); dropped != 0) {
-      auto writer = thread(reader_->thread_id(entry), entry);
-      if (!writer) {
-        return tl::unexpected(writer.error());
-      }
-      if (*writer != nullptr) {
-        (*writer)->stream->set_discarded(dropped);
+      if (Thread* writer = thread(reader_->thread_id(entry), entry)) {
+        writer->stream->set_discarded(dropped);
       }
     }
   }
+  Result<void> written;
   for (auto& [id, writer] : threads_) {
-    if (auto written = writer.stream->flush(); !written) {
-      return written;
-    }
+    written = written.and_then([&] { return writer.stream->flush(); });
   }
-  return {};
+  return written;
 }
 
-Result<void> ProcessTrace::drain_remains() {
-  Result<void> written;
+void ProcessTrace::drain_remains() {
   do {
-    written = drain();
-  } while (written && (reader_->complete() || reader_->pass_incomplete()));
-  return written;
+    drain();
+  } while (reader_->complete() || reader_->pass_incomplete());
 }
 
 bool ProcessTrace::has_ended() const {
@@ -90,25 +90,15 @@ Losses ProcessTrace::losses() const {
   return losses;
 }
 
-Result<ProcessTrace::Thread*> ProcessTrace::thread(std::uint32_t id, std::size_t entry) {
+ProcessTrace::Thread* ProcessTrace::thread(std::uint32_t id, std::size_t entry) {
   if (const auto known = threads_.find(id); known != threads_.end()) {
     return &known->second;
   }
   if (threads_.size() >= stream_limit) {
     return nullptr;
   }
-  if (!trace_) {
-    auto trace = ctf::Trace::create(
-        directory_, ctf::describe_process(
-                        "takt-ring", process_, program_of(process_),
-                        ctf::event_classes(events_ & reader_->available(), reader_->gid_size())));
-    if (!trace) {
-      return tl::unexpected(trace.error());
-    }
-    trace_ = std::move(*trace);
-  }
   Thread thread{trace_->open_stream(fmt::format("thread_{}", id)),
-                ctf::contexts(process_, id, reader_->thread_name(entry)), entry};
+                ctf::contexts(process_, id, reader_->thread_name(entry))};
   return &threads_.emplace(id, std::move(thread)).first->second;
 }
 

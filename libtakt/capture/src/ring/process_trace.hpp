@@ -19,16 +19,17 @@ namespace takt::capture::ring {
 /// thread are in order in the ring, those of different threads need not be.
 class ProcessTrace {
  public:
-  /// `directory` is made when there is a first event. `events`: mask of those wanted.
-  ProcessTrace(pid_t process, std::unique_ptr<Reader> reader, std::filesystem::path directory,
-               std::uint64_t events);
+  /// Makes the trace in `directory`. `events`: mask of those wanted. Error: it cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create(
+      pid_t process, std::unique_ptr<Reader> reader, const std::filesystem::path& directory,
+      std::uint64_t events);
 
-  /// Moves what the ring holds to the trace. Error: the trace cannot be written.
-  [[nodiscard]] Result<void> drain();
-  /// Writes what is buffered, and what each thread has lost.
+  /// Moves what the ring holds to the trace.
+  void drain();
+  /// Writes what is buffered, and what each thread has lost. Error: it cannot be written.
   [[nodiscard]] Result<void> flush();
   /// The process has ended: also reads what stands behind events that it did not complete.
-  [[nodiscard]] Result<void> drain_remains();
+  void drain_remains();
 
   [[nodiscard]] bool has_ended() const;
   void disable() { reader_->disable(); }
@@ -39,16 +40,16 @@ class ProcessTrace {
   struct Thread {
     std::unique_ptr<ctf::Stream> stream;
     ctf::Contexts contexts;
-    std::size_t entry;
   };
 
-  [[nodiscard]] Result<Thread*> thread(std::uint32_t id, std::size_t entry);
+  ProcessTrace(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::Trace> trace);
+
+  /// The thread's stream; null if there are too many.
+  Thread* thread(std::uint32_t id, std::size_t entry);
 
   pid_t process_;
   Descriptor life_;  // readable when the process has ended
   std::unique_ptr<Reader> reader_;
-  std::filesystem::path directory_;
-  std::uint64_t events_;
   std::unique_ptr<ctf::Trace> trace_;
   std::map<std::uint32_t, Thread> threads_;
   std::uint64_t without_stream_ = 0;

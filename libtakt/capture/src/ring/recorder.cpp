@@ -104,8 +104,13 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
     return;
   }
   const auto name = fmt::format("{}-{}-{}", file_name(program_of(process)), process, admitted_++);
-  processes_.push_back(std::make_unique<ProcessTrace>(process, std::move(*reader),
-                                                      directory_ / "ring" / name, events_));
+  auto trace =
+      ProcessTrace::create(process, std::move(*reader), directory_ / "ring" / name, events_);
+  if (trace) {
+    processes_.push_back(std::move(*trace));
+  } else if (written_) {
+    written_ = tl::unexpected(trace.error());
+  }
 }
 
 void Recorder::admit_running() {
@@ -145,12 +150,9 @@ void Recorder::drain(bool flush) {
   const std::lock_guard lock(mutex_);
   std::erase_if(processes_, [&](const auto& process) {
     const bool ended = process->has_ended();
-    auto written = ended ? process->drain_remains() : process->drain();
-    if (written && (flush || ended)) {
-      written = process->flush();
-    }
-    if (written_ && !written) {
-      written_ = written;
+    ended ? process->drain_remains() : process->drain();
+    if (flush || ended) {
+      written_ = written_.and_then([&] { return process->flush(); });
     }
     if (ended) {
       ended_ = ended_ + process->losses();

@@ -75,7 +75,7 @@ class Reader {
   static void wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout);
 
  private:
-  explicit Reader(Header* ring) : ring_(ring) {}
+  explicit Reader(Header* ring) : ring_(ring) { payload_.reserve(payload_limit); }
 
   [[nodiscard]] Record* record_at(std::uint64_t slot) const;
   [[nodiscard]] bool complete(std::uint64_t slot) const;
