@@ -30,7 +30,9 @@ COMMANDS = {
     "run": "Execute a model as real ROS 2 nodes.",
     "simulate": "Simulate a model.",
     "analyze": "Bound the response times of a model.",
+    "experiment": "Reproduce a published experiment.",
     "report": "Write the self-contained report of a trace or a model.",
+    "demo": "Show the whole way on a real ROS 2 system.",
 }
 
 # Exit statuses. 0: done, or the answer is yes.

@@ -1,0 +1,150 @@
+"""DAC 2022, Tables 2 and 3, by simulation. See README.md."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import takt_native
+from takt.experiments import Row, Rows
+
+Json = dict[str, Any]
+
+MS = 1_000_000
+OVERHEAD = 1_200_000
+DURATION = 300_000 * MS
+
+EXECUTORS: dict[str, Json] = {
+    "default": {"executor": "single_threaded"},
+    "PiCAS": {"executor": "chain_priority", "missed_periods": "replacing"},
+    "proposed": {"executor": "edf", "edf_deadlines": "frozen_at_completion"},
+    "fresh deadlines": {"executor": "edf", "edf_deadlines": "per_instance"},
+}
+
+# Mean, maximum, minimum and standard deviation in s of chains 1 and 2.
+TABLE_2 = {
+    "default": ((1.478, 1.879, 0.632, 0.355), (4.108, 4.913, 2.415, 0.445)),
+    "PiCAS": ((0.442, 1.373, 0.373, 0.565), (2.055, 2.654, 1.655, 0.314)),
+    "proposed": ((0.849, 1.372, 0.376, 0.305), (1.424, 1.922, 0.903, 0.310)),
+}
+
+# Execution times and period in ms, and the core.
+TABLE_3: dict[str, tuple[list[float], int, int]] = {
+    "RT1": ([2.3, 16.1], 80, 0),
+    "RT2": ([2.3, 2.2, 18.4, 9.1], 80, 0),
+    "RT3": ([23.1, 7.9, 14.2, 17.9], 100, 1),
+    "RT4": ([20.6, 17.9, 6.6], 100, 2),
+    "RT5": ([1.7, 11, 6.6, 7.9], 160, 2),
+    "RT6": ([1.7, 195.5], 1000, 3),
+    "BE1": ([33.2, 6.6], 120, 0),
+    "BE2": ([33.2, 6.6], 120, 1),
+    "BE3": ([33.2, 6.6], 120, 2),
+    "BE4": ([33.2, 6.6], 120, 3),
+    "BE5": ([33.2, 6.6], 120, 0),
+    "BE6": ([33.2, 6.6], 120, 1),
+}
+
+
+def run() -> Rows:
+    return [*_table_2(), *_table_3()]
+
+
+def _table_2() -> Rows:
+    rows = []
+    model = _Model()
+    model.executors.append({"id": "e", "overhead": [OVERHEAD]})
+    model.add_chain("1", [109, *[131] * 2], 1000, "e")
+    model.add_chain("2", [109, *[131] * 6], 1000, "e")
+    for name, options in EXECUTORS.items():
+        simulated = model.simulate(options)
+        for number, chain in enumerate(simulated["chains"]):
+            for column, key in enumerate(("mean", "max", "min", "standard_deviation")):
+                published = TABLE_2[name][number][column] if name in TABLE_2 else None
+                what = f"Table 2, {name}, chain {number + 1}, {key.replace('_', ' ')}"
+                rows.append(Row(what, published, chain[key] / 1e9, "s"))
+    return rows
+
+
+def _table_3() -> Rows:
+    model = _Model()
+    threads: Json = {}
+    for core in range(4):
+        for category, priority in (("RT", 99), ("BE", 98)):
+            executor = f"{category}{core}"
+            model.executors.append({"id": executor})
+            threads[executor] = {"policy": "fifo", "priority": priority, "cpu": core}
+    for name, (times, period, core) in TABLE_3.items():
+        # RT1 and RT2 share their timer.
+        head = "RT1.0" if name == "RT2" else None
+        model.add_chain(name, times, period, f"{name[:2]}{core}", head)
+    shared = {"cores": 4, "threads": threads}
+    found = {
+        name: {chain["id"]: chain for chain in model.simulate(options | shared)["chains"]}
+        for name, options in EXECUTORS.items()
+        if name in TABLE_2
+    }
+    rows = [
+        Row(f"Table 3, {name}, {chain}", None, f"{_ms(one['mean'])} / {_ms(one['max'])} ms")
+        for name, chains in found.items()
+        for chain, one in chains.items()
+    ]
+    for other in ("default", "PiCAS"):
+        for key in ("mean", "max"):
+            better = sum(
+                found["proposed"][chain][key] <= found[other][chain][key] for chain in TABLE_3
+            )
+            what = f"Figure 4: proposed not above {other}, {key}"
+            rows.append(Row(what, "all chains", f"{better} of {len(TABLE_3)}"))
+    return rows
+
+
+def _ms(time: float | None) -> str:
+    return "–" if time is None else f"{time / MS:.1f}"
+
+
+class _Model:
+    """A takt/model document that grows chain by chain."""
+
+    def __init__(self) -> None:
+        self.executors: list[Json] = []
+        self.callbacks: list[Json] = []
+        self.edges: list[Json] = []
+        self.chains: list[Json] = []
+
+    def add_chain(
+        self, name: str, times: list[float], period: int, executor: str, head: str | None = None
+    ) -> None:
+        """Times in ms; `head`: a timer that exists and starts this chain too."""
+        ids = [f"{name}.{i}" for i in range(len(times))]
+        if head is not None:
+            ids[0] = head
+        for i, (callback, time) in enumerate(zip(ids, times, strict=True)):
+            if callback == head:
+                continue
+            added: Json = {
+                "id": callback,
+                "executor": executor,
+                "kind": "subscription" if i else "timer",
+                "registration": len(self.callbacks),
+                "execution_time": {"curve": [round(time * MS)]},
+                "queue_depth": 1,
+            }
+            if i == 0:
+                added["activation"] = {"kind": "periodic", "period": period * MS}
+            self.callbacks.append(added)
+        self.edges += [{"from": a, "to": b} for a, b in pairwise(ids)]
+        self.chains.append({"id": name, "callbacks": ids, "rank": len(self.chains) + 1})
+
+    def simulate(self, options: Json) -> Json:
+        model = {
+            "format": "takt/model",
+            "version": 1,
+            "executors": self.executors,
+            "callbacks": self.callbacks,
+            "edges": self.edges,
+            "chains": self.chains,
+        }
+        wanted = json.dumps(options | {"duration": DURATION})
+        simulated: Json = json.loads(takt_native.simulate(json.dumps(model), "model", wanted))
+        return simulated

@@ -1,0 +1,98 @@
+"""takt experiment: published experiments, their numbers beside ours."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from takt import console, experiments
+from takt.errors import UserError
+from takt.formatting import NONE, significant
+from takt.tables import cell
+
+EXAMPLES = """
+takt experiment --list
+takt experiment edf-case-study
+takt experiment edf-case-study --json
+"""
+
+
+def experiment(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which one; --list names them.")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Reproduce a published experiment and print its numbers beside ours.
+
+    What is compared, and what differs and why, is in experiments/NAME/README.md.
+    """
+    if list_all:
+        _list(json)
+    elif name is None:
+        raise UserError("say which experiment; takt experiment --list names them")
+    else:
+        _run(experiments.find(name), json)
+
+
+def _list(json: bool) -> None:
+    found = experiments.all_experiments()
+    if json:
+        entries = [{"name": e.name, "title": e.title} for e in found]
+        console.print_json({"format": "takt/experiments", "version": 1, "experiments": entries})
+        return
+    table = _table("Experiment", "Title")
+    for experiment in found:
+        table.add_row(cell(experiment.name), cell(experiment.title))
+    console.output().print(table)
+
+
+def _run(experiment: experiments.Experiment, json: bool) -> None:
+    console.say(f"Running {experiment.name}; it is described in {experiment.folder}/README.md")
+    rows = experiment.run()
+    if json:
+        console.print_json(
+            {
+                "format": "takt/experiment",
+                "version": 1,
+                "name": experiment.name,
+                "title": experiment.title,
+                "rows": [vars(row) for row in rows],
+            }
+        )
+        return
+    table = _table(experiment.title)
+    for column in ("Published", "Ours", "Difference"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            cell(row.what),
+            _value(row.published, row.unit),
+            _value(row.ours, row.unit),
+            _difference(row),
+        )
+    console.output().print(table)
+
+
+def _value(value: float | str | None, unit: str) -> str:
+    if value is None:
+        return NONE
+    return cell(value) if isinstance(value, str) else f"{value:.4g} {unit}".rstrip()
+
+
+def _difference(row: experiments.Row) -> str:
+    if isinstance(row.published, float | int) and isinstance(row.ours, float | int):
+        if row.published:
+            return f"{100 * (row.ours - row.published) / row.published:+.1f} %"
+        return "0" if row.ours == 0 else significant(row.ours)
+    return ""
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    return table

@@ -1,0 +1,70 @@
+"""Published experiments that are reproduced: one folder each under experiments/, with a README.md
+that says what is compared and what differs, and a run.py whose function `run` returns the rows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from takt.errors import UserError
+
+ROOT = Path(__file__).parents[2] / "experiments"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of the publication beside ours. A claim that has no number is its words."""
+
+    what: str
+    published: float | str | None
+    ours: float | str
+    unit: str = ""
+
+
+Rows = list[Row]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    folder: Path
+
+    @property
+    def title(self) -> str:
+        """The first line of its README, without the mark of a heading."""
+        with (self.folder / "README.md").open(encoding="utf-8") as readme:
+            return readme.readline().lstrip("# ").strip()
+
+    def run(self) -> Rows:
+        name = f"takt_experiment_{self.name.replace('-', '_')}"
+        spec = importlib.util.spec_from_file_location(name, self.folder / "run.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        run: Callable[[], Rows] = module.run
+        return run()
+
+
+def all_experiments() -> list[Experiment]:
+    """By name. UserError if this is an installation without them."""
+    if not ROOT.is_dir():
+        raise UserError(
+            f"{ROOT}: no experiments here; they come with the project's source, not with an "
+            "installed takt"
+        )
+    folders = sorted(path.parent for path in ROOT.glob("*/run.py"))
+    return [Experiment(folder.name, folder) for folder in folders]
+
+
+def find(name: str) -> Experiment:
+    """UserError if there is none of that name."""
+    experiments = all_experiments()
+    for experiment in experiments:
+        if experiment.name == name:
+            return experiment
+    known = ", ".join(experiment.name for experiment in experiments)
+    raise UserError(f'there is no experiment "{name}"; one of {known}')
