@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import FIXTURES, Takt, changed, raw
+from robot import FIXTURES, changed, raw, run_takt
 
 MODEL = FIXTURES / "model.json"
 
 
-def test_json_is_one_document_with_every_callback_and_chain(takt: Takt) -> None:
-    done = takt("analyze", MODEL, "--json")
+def test_json_is_one_document_with_every_callback_and_chain() -> None:
+    done = run_takt("analyze", MODEL, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert (document["format"], document["version"]) == ("takt/bounds", 1)
@@ -26,54 +26,54 @@ def test_json_is_one_document_with_every_callback_and_chain(takt: Takt) -> None:
     assert all(chain["bound"] > 0 for chain in (stop, see))
 
 
-def test_a_bounds_document_says_where_it_comes_from(takt: Takt) -> None:
-    provenance = json.loads(takt("analyze", MODEL, "--json").stdout)["provenance"]
+def test_a_bounds_document_says_where_it_comes_from() -> None:
+    provenance = json.loads(run_takt("analyze", MODEL, "--json").stdout)["provenance"]
     digest = hashlib.sha256(MODEL.read_bytes()).hexdigest()
     assert provenance["inputs"] == [{"path": str(MODEL), "sha256": digest}]
     assert {"takt", "host", "created"} <= provenance.keys()
 
 
-def test_tables_name_callbacks_chains_and_verdicts(takt: Takt) -> None:
-    shown = takt("analyze", MODEL).stdout
+def test_tables_name_callbacks_chains_and_verdicts() -> None:
+    shown = run_takt("analyze", MODEL).stdout
     for words in ("Executor driving", "/detector (/image)", "4 ms", "stop", "80 ms", "met"):
         assert words in shown
 
 
-def test_the_document_also_goes_to_a_file(takt: Takt, tmp_path: Path) -> None:
+def test_the_document_also_goes_to_a_file(tmp_path: Path) -> None:
     output = tmp_path / "bounds.json"
-    done = takt("analyze", MODEL, "--json", "-o", output)
+    done = run_takt("analyze", MODEL, "--json", "-o", output)
     assert json.loads(done.stdout) == json.loads(output.read_text())
 
 
-def test_a_model_from_standard_input(takt: Takt) -> None:
-    done = takt("analyze", "-", "--json", stdin=MODEL.read_text())
+def test_a_model_from_standard_input() -> None:
+    done = run_takt("analyze", "-", "--json", stdin=MODEL.read_text())
     assert json.loads(done.stdout)["converged"] is True
 
 
-def test_the_better_analysis_is_taken(takt: Takt) -> None:
+def test_the_better_analysis_is_taken() -> None:
     def bounds_by(analysis: str) -> list[int]:
-        document = json.loads(takt("analyze", MODEL, "--json", "--analysis", analysis).stdout)
+        document = json.loads(run_takt("analyze", MODEL, "--json", "--analysis", analysis).stdout)
         return [callback["bound"] for callback in document["callbacks"]]
 
     both = zip(bounds_by("round_robin"), bounds_by("busy_window"), strict=True)
     assert bounds_by("combined") == [min(pair) for pair in both]
 
 
-def test_a_missed_goal_is_status_1(takt: Takt) -> None:
+def test_a_missed_goal_is_status_1() -> None:
     hasty = changed(raw("model"), "chains", 0, "goal", value=1_000_000)
-    done = takt("analyze", "-", stdin=json.dumps(hasty))
+    done = run_takt("analyze", "-", stdin=json.dumps(hasty))
     assert done.returncode == 1
     assert "is above the goal 1 ms" in done.stdout
 
 
-def test_divergence_is_status_1_with_the_reason(takt: Takt) -> None:
+def test_divergence_is_status_1_with_the_reason() -> None:
     overloaded = changed(
         raw("model"), "callbacks", 1, "execution_time", "curve", value=[40_000_000]
     )
-    done = takt("analyze", "-", stdin=json.dumps(overloaded))
+    done = run_takt("analyze", "-", stdin=json.dumps(overloaded))
     assert done.returncode == 1
     assert "of a processor, its supply gives 0.50" in done.stdout
-    document = json.loads(takt("analyze", "-", "--json", stdin=json.dumps(overloaded)).stdout)
+    document = json.loads(run_takt("analyze", "-", "--json", stdin=json.dumps(overloaded)).stdout)
     assert document["callbacks"][1]["bound"] is None
     assert document["chains"][0]["bound"] is None
 
@@ -87,9 +87,9 @@ def test_divergence_is_status_1_with_the_reason(takt: Takt) -> None:
     ],
 )
 def test_a_wrong_model_is_one_line_with_the_field(
-    takt: Takt, path: tuple[str | int, ...], value: object, message: str
+    path: tuple[str | int, ...], value: object, message: str
 ) -> None:
-    done = takt("analyze", "-", stdin=json.dumps(changed(raw("model"), *path, value=value)))
+    done = run_takt("analyze", "-", stdin=json.dumps(changed(raw("model"), *path, value=value)))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"takt: <stdin>: {message}")
     assert done.stderr.count("\n") == 1
@@ -98,15 +98,15 @@ def test_a_wrong_model_is_one_line_with_the_field(
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", "[" * 100_000, '{"format": "takt/bounds"}']
 )
-def test_what_is_no_model_is_refused(takt: Takt, text: str) -> None:
-    done = takt("analyze", "-", stdin=text)
+def test_what_is_no_model_is_refused(text: str) -> None:
+    done = run_takt("analyze", "-", stdin=text)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("takt: <stdin>: ")
     assert done.stderr.count("\n") == 1
 
 
-def test_an_unknown_analysis_names_the_known_ones(takt: Takt) -> None:
-    done = takt("analyze", MODEL, "--analysis", "guess")
+def test_an_unknown_analysis_names_the_known_ones() -> None:
+    done = run_takt("analyze", MODEL, "--analysis", "guess")
     assert done.returncode == 2
     assert done.stderr == (
         "takt: Invalid value for '--analysis': 'guess' is not one of 'round_robin', "
@@ -114,16 +114,16 @@ def test_an_unknown_analysis_names_the_known_ones(takt: Takt) -> None:
     )
 
 
-def test_unknown_fields_are_warned_about(takt: Takt) -> None:
+def test_unknown_fields_are_warned_about() -> None:
     odd = changed(raw("model"), "callbacks", 0, "colour", value="red")
-    done = takt("analyze", "-", stdin=json.dumps(odd))
+    done = run_takt("analyze", "-", stdin=json.dumps(odd))
     assert done.returncode == 0
     assert "takt: warning: " in done.stderr
     assert "colour" in done.stderr
 
 
-def test_hostile_names_do_not_reach_the_terminal(takt: Takt) -> None:
+def test_hostile_names_do_not_reach_the_terminal() -> None:
     hostile = changed(raw("model"), "callbacks", 0, "node", value="/x\u001b]0;y\u0007[red]")
-    done = takt("analyze", "-", stdin=json.dumps(hostile))
+    done = run_takt("analyze", "-", stdin=json.dumps(hostile))
     assert "\u001b" not in done.stdout
     assert "[red]" in done.stdout

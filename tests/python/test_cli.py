@@ -13,15 +13,15 @@ import pytest
 import typer
 
 import takt as package
-from conftest import Takt
+from robot import run_takt
 from takt import cli
 from takt.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_help_lists_every_command_and_loads_none(takt: Takt) -> None:
-    done = takt("--help")
+def test_help_lists_every_command_and_loads_none() -> None:
+    done = run_takt("--help")
     assert done.returncode == 0
     for name, summary in cli.COMMANDS.items():
         assert f"  {name} " in done.stdout
@@ -40,20 +40,20 @@ def test_help_imports_nothing_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_no_command_shows_the_help(takt: Takt) -> None:
-    assert takt().stdout == takt("--help").stdout
+def test_no_command_shows_the_help() -> None:
+    assert run_takt().stdout == run_takt("--help").stdout
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_has_help_with_examples(takt: Takt, name: str) -> None:
-    done = takt(name, "--help")
+def test_every_command_has_help_with_examples(name: str) -> None:
+    done = run_takt(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: takt {name} " in done.stdout
     assert f"Examples:\n    takt {name} " in done.stdout
 
 
-def test_version(takt: Takt) -> None:
-    assert takt("--version").stdout == f"takt {package.__version__}\n"
+def test_version() -> None:
+    assert run_takt("--version").stdout == f"takt {package.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_version(takt: Takt) -> None:
         (["report"], "takt: Missing argument 'TRACE|DOCUMENT...'; see 'takt report --help'\n"),
     ],
 )
-def test_bad_usage_is_one_line_and_status_2(takt: Takt, arguments: list[str], message: str) -> None:
-    done = takt(*arguments)
+def test_bad_usage_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
+    done = run_takt(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
-def test_bad_input_is_one_line_and_status_2(takt: Takt, tmp_path: Path) -> None:
-    done = takt("report", tmp_path / "nothing.json", "-o", tmp_path / "report.html")
+def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
+    done = run_takt("report", tmp_path / "nothing.json", "-o", tmp_path / "report.html")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("takt: ")
     assert done.stderr.count("\n") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Takt
+from robot import run_takt
 from takt import doctor
 from takt.doctor import machine, privileges, ros, scheduling, tracing
 from takt.doctor.check import Check, State, first_line, output_of
@@ -21,8 +21,8 @@ SUBJECTS = {
 }
 
 
-def test_json_is_one_document_that_agrees_with_the_status(takt: Takt) -> None:
-    done = takt("doctor", "--json")
+def test_json_is_one_document_that_agrees_with_the_status() -> None:
+    done = run_takt("doctor", "--json")
     document = json.loads(done.stdout)
     assert (document["format"], document["version"]) == ("takt/doctor", 1)
     assert {check["id"] for check in document["checks"]} == SUBJECTS
@@ -37,8 +37,8 @@ def test_whatever_is_missing_comes_with_its_remedy() -> None:
         assert check.state is not State.MISSING or check.remedy, check.id
 
 
-def test_the_table_names_every_subject(takt: Takt) -> None:
-    shown = takt("doctor").stdout
+def test_the_table_names_every_subject() -> None:
+    shown = run_takt("doctor").stdout
     for check in doctor.examine():
         assert check.name in shown
 

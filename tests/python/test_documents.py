@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import changed, raw
+from robot import changed, raw
 from takt import documents
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError

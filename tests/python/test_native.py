@@ -15,7 +15,7 @@ STUB = Path(__file__).parents[2] / "python" / "takt_native.pyi"
 
 def functions(body: list[ast.stmt], prefix: str = "") -> dict[str, list[str]]:
     """Names of functions and methods, and of their arguments."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for statement in body:
         if isinstance(statement, ast.ClassDef):
             found |= functions(statement.body, f"{statement.name}.")

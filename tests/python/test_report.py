@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import FIXTURES, Json, Takt, bounds, changed, measurement, model, raw
+from robot import FIXTURES, Json, bounds, changed, measurement, model, raw, run_takt
 from takt import report
 from takt.errors import UserError
 from takt.formatting import printable
@@ -311,22 +311,22 @@ def test_charts_show_names_as_text_too() -> None:
     assert figure["data"][1]["y"][0].startswith("&lt;b&gt;bold&lt;/b&gt;")
 
 
-def test_documents_become_a_report_on_the_command_line(takt: Takt, tmp_path: Path) -> None:
+def test_documents_become_a_report_on_the_command_line(tmp_path: Path) -> None:
     output = tmp_path / "report.html"
     inputs = [FIXTURES / f"{name}.json" for name in ("measurement", "model", "bounds")]
-    done = takt("report", *inputs, "-o", output)
+    done = run_takt("report", *inputs, "-o", output)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {output}\n")
     assert "Camera robot" in output.read_text()
 
 
-def test_a_second_document_of_a_kind_is_refused(takt: Takt) -> None:
+def test_a_second_document_of_a_kind_is_refused() -> None:
     path = FIXTURES / "bounds.json"
-    done = takt("report", FIXTURES / "model.json", path, path)
+    done = run_takt("report", FIXTURES / "model.json", path, path)
     assert done.returncode == 2
     assert done.stderr == f"takt: {path}: a second takt/bounds document; give one\n"
 
 
-def test_documents_without_a_model_are_refused(takt: Takt) -> None:
-    done = takt("report", FIXTURES / "bounds.json")
+def test_documents_without_a_model_are_refused() -> None:
+    done = run_takt("report", FIXTURES / "bounds.json")
     assert done.returncode == 2
     assert done.stderr == "takt: no model to report on: add the takt/model document, or a trace\n"

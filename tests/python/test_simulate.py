@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Takt
+from robot import run_takt
 from takt import documents, gantt, perfetto
 from takt.documents import Instance, Model
 
@@ -58,10 +58,8 @@ def model_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_document_has_the_statistics_of_every_callback_and_chain(
-    takt: Takt, model_file: Path
-) -> None:
-    result = takt("simulate", model_file, "--json", "--duration", "0.3")
+def test_document_has_the_statistics_of_every_callback_and_chain(model_file: Path) -> None:
+    result = run_takt("simulate", model_file, "--json", "--duration", "0.3")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert (document["format"], document["version"]) == ("takt/simulation", 1)
@@ -76,42 +74,42 @@ def test_document_has_the_statistics_of_every_callback_and_chain(
     assert (chain["id"], chain["count"], chain["max"]) == ("c", 10, 17_000_000)
 
 
-def test_missed_goal_is_the_answer_no(takt: Takt, tmp_path: Path) -> None:
+def test_missed_goal_is_the_answer_no(tmp_path: Path) -> None:
     model = two_timers()
     model["chains"][0]["goal"] = 16_999_999
     path = tmp_path / "model.json"
     path.write_text(json.dumps(model), encoding="utf-8")
-    result = takt("simulate", path)
+    result = run_takt("simulate", path)
     assert result.returncode == 1
     assert "missed" in result.stdout
 
 
-def test_same_seed_same_simulation(takt: Takt, model_file: Path) -> None:
+def test_same_seed_same_simulation(model_file: Path) -> None:
     first, again, other = (
-        json.loads(takt("simulate", model_file, "--json", "--seed", seed).stdout)["callbacks"]
+        json.loads(run_takt("simulate", model_file, "--json", "--seed", seed).stdout)["callbacks"]
         for seed in ("1", "1", "2")
     )
     assert first == again
     assert first != other
 
 
-def test_document_says_where_it_comes_from(takt: Takt, model_file: Path) -> None:
-    provenance = json.loads(takt("simulate", model_file, "--json").stdout)["provenance"]
+def test_document_says_where_it_comes_from(model_file: Path) -> None:
+    provenance = json.loads(run_takt("simulate", model_file, "--json").stdout)["provenance"]
     digest = hashlib.sha256(model_file.read_bytes()).hexdigest()
     assert provenance["inputs"] == [{"path": str(model_file), "sha256": digest}]
     assert (provenance["releases"], provenance["execution"]) == ("synchronous", "worst_case")
 
 
-def test_executor_kind_is_replaced(takt: Takt, model_file: Path) -> None:
-    result = takt("simulate", model_file, "--json", "--executor", "chain_priority")
+def test_executor_kind_is_replaced(model_file: Path) -> None:
+    result = run_takt("simulate", model_file, "--json", "--executor", "chain_priority")
     document = json.loads(result.stdout)
     # The chain comes before the timer that is in none.
     assert document["chains"][0]["max"] == 14_000_000 - 3_000_000
 
 
-def test_perfetto_trace_shows_every_instance(takt: Takt, model_file: Path, tmp_path: Path) -> None:
+def test_perfetto_trace_shows_every_instance(model_file: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    takt("simulate", model_file, "--duration", "0.03", "--perfetto", trace)
+    run_takt("simulate", model_file, "--duration", "0.03", "--perfetto", trace)
     slices = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
     assert [(s["name"], s["ts"], s["dur"]) for s in slices] == [
         ("quick", 0, 3000),
@@ -156,21 +154,19 @@ def test_perfetto_names_executors() -> None:
     ],
 )
 def test_bad_options_are_one_line(
-    takt: Takt, model_file: Path, tmp_path: Path, options: str, complaint: str
+    model_file: Path, tmp_path: Path, options: str, complaint: str
 ) -> None:
     path = tmp_path / "options.json"
     path.write_text(options, encoding="utf-8")
-    result = takt("simulate", model_file, "--options", path)
+    result = run_takt("simulate", model_file, "--options", path)
     assert result.returncode == 2
     assert result.stdout == ""
     assert complaint in result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_tables_are_needed_by_table_driven_executors(
-    takt: Takt, model_file: Path, tmp_path: Path
-) -> None:
-    result = takt("simulate", model_file, "--executor", "table_driven")
+def test_tables_are_needed_by_table_driven_executors(model_file: Path, tmp_path: Path) -> None:
+    result = run_takt("simulate", model_file, "--executor", "table_driven")
     assert result.returncode == 2
     assert 'give its slots in the option "tables"' in result.stderr
     options = tmp_path / "options.json"
@@ -182,7 +178,7 @@ def test_tables_are_needed_by_table_driven_executors(
     ]
     tables = {"tables": {"e": {"cycle": 30 * ms, "slots": slots}}}
     options.write_text(json.dumps(tables), encoding="utf-8")
-    result = takt(
+    result = run_takt(
         "simulate", model_file, "--executor", "table_driven", "--options", options, "--json"
     )
     document = json.loads(result.stdout)

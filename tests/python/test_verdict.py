@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import Json, bounds, changed, measurement, model, raw
+from robot import Json, bounds, changed, measurement, model, raw
 from takt import assumptions
 from takt.documents import Activation
 from takt.verdict import Status, Verdict, judge

@@ -7,11 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from takt import documents
 from takt.documents import Bounds, Measurement, Model
@@ -19,28 +16,22 @@ from takt.documents import Bounds, Measurement, Model
 FIXTURES = Path(__file__).parent / "fixtures"
 
 Json = dict[str, Any]
-Takt = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
-def takt() -> Takt:
+def run_takt(
+    *arguments: str | Path, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs the command line as users do and returns what came of it."""
-
-    def run(
-        *arguments: str | Path, stdin: str | None = None, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "takt", *map(str, arguments)],
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **environment},
-            timeout=300,
-            check=False,
-        )
-
-    return run
+    return subprocess.run(
+        [sys.executable, "-m", "takt", *map(str, arguments)],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+        check=False,
+    )
 
 
 def raw(name: str) -> Json:
