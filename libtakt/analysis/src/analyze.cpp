@@ -15,10 +15,11 @@ namespace takt::analysis {
 
 namespace {
 
-constexpr std::array<std::pair<Method, std::string_view>, 3> methods{{
+constexpr std::array<std::pair<Method, std::string_view>, 4> methods{{
     {Method::round_robin, "round_robin"},
     {Method::busy_window, "busy_window"},
     {Method::combined, "combined"},
+    {Method::edf_paper, "edf_paper"},
 }};
 
 }  // namespace

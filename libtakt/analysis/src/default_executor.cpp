@@ -129,8 +129,7 @@ Duration DefaultExecutor::busy_window_of_chain(std::size_t last, std::int64_t po
 }
 
 Duration DefaultExecutor::privileged(std::size_t index) const {
-  // One lower callback may just have begun; it has at least ε left less than all of its cost.
-  Duration blocking{0};
+  Duration longest_blocking{0};
   std::vector<Interferer> higher;
   std::vector<CallbackIndex> level{members_[index].callback};
   for (std::size_t j = 0; j < members_.size(); ++j) {
@@ -140,14 +139,14 @@ Duration DefaultExecutor::privileged(std::size_t index) const {
       higher.push_back({&other.task->cost, other.activations, std::nullopt});
       level.push_back(other.callback);
     } else {
-      blocking = std::max(blocking, other.task->cost(1) - epsilon);
+      longest_blocking = std::max(longest_blocking, blocking(other, members_[index]));
     }
   }
   if (utilisation(level, executor_.supply, round_.system, round_.curves).overloaded) {
     return unbounded_time;
   }
   const Interferer self{&members_[index].task->cost, members_[index].activations, std::nullopt};
-  BusyWindow window(executor_.supply, horizon(), blocking, self, std::move(higher));
+  BusyWindow window(executor_.supply, horizon(), longest_blocking, self, std::move(higher));
   return window.longest_response(window.length());
 }
 

@@ -83,6 +83,15 @@ Duration DerivedCurve::next_step(Duration window) const {
   return next;
 }
 
+Duration DerivedCurve::distance(std::int64_t n) const {
+  Duration window{0};
+  while (count(window + epsilon) < n) {
+    window = next_step(window + epsilon) - epsilon;
+    if (window >= curves::longest_time) return unbounded_time;
+  }
+  return window;
+}
+
 std::int64_t JoinCurve::count(Duration window) const {
   std::int64_t least = unbounded_count;
   std::int64_t largest = 0;

@@ -56,6 +56,8 @@ class DerivedCurve {
   [[nodiscard]] std::int64_t count(Duration window) const;
   /// The least window longer than `window` at which η may step up.
   [[nodiscard]] Duration next_step(Duration window) const;
+  /// δ: the shortest span that contains n activations, n >= 1.
+  [[nodiscard]] Duration distance(std::int64_t n) const;
 
   static constexpr std::size_t most_terms = 1024;
 

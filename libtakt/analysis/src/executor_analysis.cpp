@@ -1,5 +1,7 @@
 #include "executor_analysis.hpp"
 
+#include <algorithm>
+
 #include "default_executor.hpp"
 #include "multi_threaded_executor.hpp"
 #include "queue_executor.hpp"
@@ -36,6 +38,11 @@ Duration ExecutorAnalysis::busy_window_length() {
                               .length();
   }
   return *busy_window_length_;
+}
+
+Duration ExecutorAnalysis::blocking(const Member& other, const Member& victim) const {
+  const bool has_run = executor_.supply.blackout() == Duration{0} && victim.task->given;
+  return std::max(Duration{0}, other.task->cost(1) - (has_run ? epsilon : Duration{0}));
 }
 
 LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {

@@ -66,6 +66,15 @@ class ExecutorAnalysis {
     return {&member.task->cost, member.busy_activations, std::nullopt};
   }
 
+  /// The longest time that an instance of `other` which is less urgent than `victim` delays it,
+  /// once selected before the victim is activated.
+  ///
+  /// On a dedicated processor it has then run for ε at least, as S-3.6 has it. On a reservation
+  /// that is exhausted it may have been selected without having run at all; and an instance that
+  /// publishes as it starts may activate the victim at that very instant. Then all of its cost is
+  /// left.
+  [[nodiscard]] Duration blocking(const Member& other, const Member& victim) const;
+
   /// No instance waits or runs for longer than this without a quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "deadline_chains.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
@@ -31,6 +32,50 @@ Duration longest_since_origin(const DerivedCurve& activations) {
 }
 
 }  // namespace
+
+QueueExecutor::QueueExecutor(const Round& round, ExecutorIndex executor)
+    : ExecutorAnalysis(round, executor) {}
+
+void QueueExecutor::begin_round() {
+  ExecutorAnalysis::begin_round();
+  deadline_chain_responses_.clear();
+  const bool endless =
+      utilisation(executor_.callbacks, executor_.supply, round_.system, round_.curves).overloaded;
+  const bool paper = round_.options.method == Method::edf_paper;
+  if (executor_.activated_outside_chain || (endless && !paper)) return;
+  std::vector<DeadlineChain> chains;
+  for (const auto& callbacks : executor_.deadline_chains) {
+    const Member& head = members_[round_.system[callbacks.front()].rank];
+    // The demand bound counts deadlines from the activation of the head: it must be the origin.
+    if (!head.task->given) return;
+    auto& chain = chains.emplace_back();
+    chain.activations = head.activations;
+    chain.relative_deadline = head.task->urgency.longest_deadline;
+    for (const CallbackIndex callback : callbacks) {
+      chain.callbacks.push_back(&round_.system[callback].cost);
+    }
+  }
+  deadline_chain_responses_ =
+      endless ? std::vector(chains.size(), unbounded_time)
+              : chain_responses(chains, executor_.supply,
+                                paper ? Blocking::paper : Blocking::deadline_aware, horizon());
+  if (!paper) return;
+  // Eq. 12: an instance that has not begun within a period is dropped.
+  for (std::size_t j = 0; j < chains.size(); ++j) {
+    Duration cap = chains[j].activations->distance(2);
+    for (const Cost* cost : chains[j].callbacks) cap = saturating_add(cap, (*cost)(1));
+    deadline_chain_responses_[j] = std::min(deadline_chain_responses_[j], cap);
+  }
+}
+
+Duration QueueExecutor::deadline_chain_response(std::span<const CallbackIndex> callbacks) const {
+  for (std::size_t j = 0; j < deadline_chain_responses_.size(); ++j) {
+    if (!std::ranges::search(executor_.deadline_chains[j], callbacks).empty()) {
+      return deadline_chain_responses_[j];
+    }
+  }
+  return unbounded_time;
+}
 
 std::string_view QueueExecutor::name() const {
   switch (executor_.kind) {
@@ -89,14 +134,14 @@ Duration QueueExecutor::window_of_executor(const Member& victim) {
     if (&other == &victim && !victim.task->urgency.overtakes) continue;
     Interferer interferer = busy_interferer(other);
     const Interference how = interference(other, victim);
-    // What ran before the victim was activated was activated before it too.
+    // What was selected before the victim was activated was activated before it too, or at the same
+    // instant if it activates the victim as it starts.
     if (&other == &victim) {
       interferer.limit = std::nullopt;
     } else if (!how.precedes) {
-      interferer.limit = Interferer::Limit{};
+      interferer.limit = {.reach = victim.task->given ? Duration{0} : epsilon, .extra = 0};
     } else if (how.limit) {
-      interferer.limit = {.reach = std::max(Duration{0}, how.limit->reach),
-                          .extra = how.limit->extra};
+      interferer.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = how.limit->extra};
     }
     others.push_back(interferer);
   }
@@ -106,7 +151,7 @@ Duration QueueExecutor::window_of_executor(const Member& victim) {
 }
 
 Duration QueueExecutor::window_of_level(const Member& victim) const {
-  Duration blocking{0};
+  Duration longest_blocking{0};
   std::vector<Interferer> others;
   std::vector<CallbackIndex> level{victim.callback};
   for (const Member& other : members_) {
@@ -117,7 +162,7 @@ Duration QueueExecutor::window_of_level(const Member& victim) const {
     }
     const Interference how = interference(other, victim);
     if (how.blocks || !how.precedes) {
-      blocking = std::max(blocking, other.task->cost(1) - epsilon);
+      longest_blocking = std::max(longest_blocking, blocking(other, victim));
     }
     if (!how.precedes) continue;
     others.push_back(interferer);
@@ -127,15 +172,20 @@ Duration QueueExecutor::window_of_level(const Member& victim) const {
   if (utilisation(level, executor_.supply, round_.system, round_.curves).overloaded) {
     return unbounded_time;
   }
-  BusyWindow window(executor_.supply, horizon(), blocking,
+  BusyWindow window(executor_.supply, horizon(), longest_blocking,
                     {&victim.task->cost, victim.activations, std::nullopt}, std::move(others));
   return window.longest_response(window.length());
 }
 
 LocalBound QueueExecutor::bound(CallbackIndex callback) {
   const Member& victim = members_[round_.system[callback].rank];
-  if (victim.activations->unbounded()) return {};
-  return {.response = std::min(window_of_executor(victim), window_of_level(victim)), .by = name()};
+  if (victim.activations->unbounded() || executor_.activated_outside_chain) return {};
+  const Duration of_chain = deadline_chain_response(std::span(&callback, 1));
+  if (of_chain != unbounded_time && round_.options.method == Method::edf_paper) {
+    return {.response = of_chain, .by = "edf_paper"};
+  }
+  return {.response = std::min({window_of_executor(victim), window_of_level(victim), of_chain}),
+          .by = name()};
 }
 
 Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) const {
@@ -144,13 +194,14 @@ Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) co
   const auto least = std::ranges::min(
       chain, {}, [&](CallbackIndex c) { return round_.system[c].urgency.least_priority; });
   const std::int64_t level = round_.system[least].urgency.least_priority;
-  Duration blocking{0};
+  const Member& head = members_[round_.system[chain.front()].rank];
+  Duration longest_blocking{0};
   std::vector<Interferer> interferers;
   std::vector<CallbackIndex> callbacks;
   for (const Member& member : members_) {
     const Urgency& urgency = member.task->urgency;
     if (urgency.least_priority < level) {
-      blocking = std::max(blocking, member.task->cost(1) - epsilon);
+      longest_blocking = std::max(longest_blocking, blocking(member, head));
     }
     if (urgency.greatest_priority < level) continue;
     interferers.push_back({&member.task->cost, member.activations, std::nullopt});
@@ -161,17 +212,23 @@ Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) co
   }
   const Interferer first = interferers.back();
   interferers.pop_back();
-  return BusyWindow(executor_.supply, horizon(), blocking, first, std::move(interferers)).length();
+  return BusyWindow(executor_.supply, horizon(), longest_blocking, first, std::move(interferers))
+      .length();
 }
 
 LocalBound QueueExecutor::bound(std::span<const CallbackIndex> chain) {
   for (const CallbackIndex callback : chain) {
     if (round_.response[callback.value()] == unbounded_time) return {};
   }
+  const Duration of_chain = deadline_chain_response(chain);
+  if (of_chain != unbounded_time && round_.options.method == Method::edf_paper) {
+    return {.response = of_chain, .by = "edf_paper"};
+  }
   LocalBound best = sum_of_callbacks(chain);
   const auto take = [&](Duration response) {
     if (response < best.response) best = {.response = response, .by = name()};
   };
+  take(of_chain);
   take(busy_window_length());
   if (!executor_.by_deadline && executor_.kind != ExecutorKind::events) {
     take(window_of_chain(chain));

@@ -19,8 +19,9 @@ namespace takt::analysis {
 /// blocks (the classical analyses; component-cps Eq. 3.4, edf-executor Lemma 1).
 class QueueExecutor final : public ExecutorAnalysis {
  public:
-  using ExecutorAnalysis::ExecutorAnalysis;
+  QueueExecutor(const Round& round, ExecutorIndex executor);
 
+  void begin_round() override;
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
 
@@ -40,6 +41,13 @@ class QueueExecutor final : public ExecutorAnalysis {
   /// The busy window of everything that may precede some callback of the chain.
   [[nodiscard]] Duration window_of_chain(std::span<const CallbackIndex> chain) const;
   [[nodiscard]] std::string_view name() const;
+
+  /// Of the deadline chain that contains those callbacks, by the analysis of DAC 2022;
+  /// unbounded_time if there is none. With Method::edf_paper by its own formula, with its cap.
+  [[nodiscard]] Duration deadline_chain_response(std::span<const CallbackIndex> callbacks) const;
+
+  /// Responses of LocalExecutor::deadline_chains.
+  std::vector<Duration> deadline_chain_responses_;
 };
 
 }  // namespace takt::analysis

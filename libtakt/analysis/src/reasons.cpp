@@ -32,6 +32,12 @@ std::string why_unbounded(const model::Model& model, const System& system,
     return fmt::format("there is no analysis for {} executors, and \"{}\" is one",
                        model::to_string(executor.kind), id);
   }
+  if (const auto outside = executor.activated_outside_chain) {
+    return fmt::format(
+        "\"{}\" is activated otherwise than by its chain, for which executor \"{}\" "
+        "may let it wait without limit",
+        model[*outside].id, id);
+  }
   const Curves& curves = solution.curves();
   if (curves.activations(callback).unbounded()) {
     return fmt::format("it is activated by \"{}\", which has no bound",

@@ -98,6 +98,12 @@ struct LocalExecutor {
   std::int64_t threads = 1;
   /// Orders by deadline instead of priority (edf, and graph_aware if the model says so).
   bool by_deadline = false;
+  /// Of a deadline-based executor (edf): the chains of which it keeps one instance in progress, if
+  /// they share no callback but their first. Every callback is in one of them.
+  std::vector<std::vector<CallbackIndex>> deadline_chains;
+  /// A callback that is activated otherwise than by the one before it in such a chain: it waits,
+  /// perhaps for ever, for an instance of the chain to come to it.
+  std::optional<CallbackIndex> activated_outside_chain;
   /// Most urgent first.
   std::vector<CallbackIndex> callbacks;
   /// How to get from the curves of the edges that enter to those of the edges that leave, each step
@@ -128,6 +134,7 @@ struct System {
   void add_propagation();
   void add_urgencies(const model::Model& model);
   void inherit_urgencies(ExecutorIndex executor);
+  void add_deadline_chains(const model::Model& model, ExecutorIndex executor);
   void add_groups(const model::Model& model);
 
   std::vector<std::size_t> edge_of_model_;

@@ -70,6 +70,7 @@ void System::add_urgencies(const model::Model& model) {
                                              .overtakes = false};
     }
     if (executor.kind == ExecutorKind::graph_aware) inherit_urgencies(ExecutorIndex{e});
+    if (executor.kind == ExecutorKind::edf) add_deadline_chains(model, ExecutorIndex{e});
   }
 }
 
@@ -102,6 +103,54 @@ void System::inherit_urgencies(ExecutorIndex executor) {
     urgency.shortest_deadline = std::min(urgency.shortest_deadline, from.shortest_deadline);
     urgency.longest_deadline = std::max(urgency.longest_deadline, from.longest_deadline);
   }
+}
+
+/// The longest stretches of the model's chains on the executor, and a chain of its own for each
+/// other callback. If two of them share more than their first callback, the executor orders
+/// instances by inherited deadlines alone, and there are no such chains.
+void System::add_deadline_chains(const model::Model& model, ExecutorIndex index) {
+  LocalExecutor& executor = executors[index.value()];
+  std::vector<std::vector<CallbackIndex>> stretches;
+  for (const model::Chain& chain : model.chains) {
+    bool continues = false;
+    for (const CallbackIndex callback : chain.callbacks) {
+      const bool here = (*this)[callback].executor == index;
+      if (here && !continues) stretches.emplace_back();
+      if (here) stretches.back().push_back(callback);
+      continues = here;
+    }
+  }
+  for (const CallbackIndex callback : executor.callbacks) stretches.push_back({callback});
+  // Longer ones first, so that what they contain is left out.
+  std::ranges::stable_sort(stretches, std::ranges::greater{}, &std::vector<CallbackIndex>::size);
+  std::vector<std::vector<CallbackIndex>> chains;
+  for (const auto& stretch : stretches) {
+    const bool contained = std::ranges::any_of(
+        chains, [&](const auto& chain) { return !std::ranges::search(chain, stretch).empty(); });
+    if (!contained) chains.push_back(stretch);
+  }
+  std::map<CallbackIndex, std::size_t> uses;
+  for (const auto& chain : chains) {
+    for (const CallbackIndex callback : chain) ++uses[callback];
+  }
+  for (const auto& chain : chains) {
+    for (std::size_t n = 0; n < chain.size(); ++n) {
+      const bool heads_all = std::ranges::all_of(chains, [&](const auto& other) {
+        return std::ranges::find(other, chain[n]) == other.end() || other.front() == chain[n];
+      });
+      if (uses[chain[n]] > 1 && !heads_all) return;
+    }
+  }
+  for (const auto& chain : chains) {
+    for (std::size_t n = 1; n < chain.size(); ++n) {
+      const Task& task = (*this)[chain[n]];
+      const bool by_chain = !task.given && task.incoming.size() == 1 && !task.join &&
+                            edges[task.incoming[0]].from == chain[n - 1] &&
+                            edges[task.incoming[0]].local && !edges[task.incoming[0]].triggers;
+      if (!by_chain) executor.activated_outside_chain = chain[n];
+    }
+  }
+  executor.deadline_chains = std::move(chains);
 }
 
 /// Callbacks of one node exclude each other (component-cps 5), unless a field "callback_group"

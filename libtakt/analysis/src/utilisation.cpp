@@ -54,7 +54,8 @@ Utilisation utilisation(std::span<const CallbackIndex> callbacks, const curves::
                         const System& system, const Curves& curves) {
   std::int64_t demand = 0;
   for (const CallbackIndex callback : callbacks) {
-    const DerivedCurve& activations = curves.activations(callback);
+    // The long-run rates of both families agree, but this one does not depend on local bounds.
+    const DerivedCurve& activations = curves.busy_activations(callback);
     if (activations.unbounded()) continue;
     const Cost& cost = system[callback].cost;
     demand = saturating_add(demand, share(activations, cost.execution_time().long_run()));
