@@ -96,6 +96,8 @@ def _judge(
         explanation = f"the bound {duration(limit)} is above the goal {duration(chain.goal)}"
     else:
         status, explanation = Status.MET, None
+    if measured and not measured.count and explanation is None:
+        explanation = "none was seen from end to end in the recording"
     return Verdict(chain, status, bound, measured, explanation, findings)
 
 

@@ -82,7 +82,10 @@ def page(*documents: Any) -> Page:
 
 def test_the_chain_table_has_messages_percentiles_bound_goal_and_verdict() -> None:
     words = page().words
-    assert "stop camera → detector → brake 199 6.03 ms 8.47 ms 9.38 ms 64 ms 80 ms met" in words
+    assert (
+        "stop camera → detector → brake 199 1 incomplete 6.03 ms 8.47 ms 9.38 ms 64 ms 80 ms met"
+        in words
+    )
     assert "see camera → detector 200 4.65 ms 6.90 ms 7.21 ms 40 ms – bounded" in words
 
 

@@ -55,6 +55,13 @@ def test_a_diverged_bound_gives_its_reason() -> None:
     assert (found.status, found.explanation) == (Status.NOT_GUARANTEED, "utilisation of e1 is 1.2")
 
 
+def test_a_chain_that_was_never_seen_says_so() -> None:
+    unseen = {"id": "stop", "count": 0, "incomplete": 91}
+    found = verdict(measured=changed(MEASUREMENT, "chains", 0, value=unseen))
+    assert found.status is Status.MET
+    assert found.explanation == "none was seen from end to end in the recording"
+
+
 def test_a_model_alone_is_judged_by_its_bounds() -> None:
     assert verdict(measured=None).status is Status.MET
 

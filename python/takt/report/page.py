@@ -135,6 +135,7 @@ def chain_rows(verdicts: list[Verdict], model: Model) -> Iterator[View]:
             "id": verdict.chain.id,
             "route": " → ".join(_node(step) for step in steps),
             "count": grouped(measured.count),
+            "incomplete": grouped(measured.incomplete) if measured.incomplete else None,
             "p50": duration(measured.p50),
             "p99": duration(measured.p99),
             "max": duration(measured.max),
