@@ -128,6 +128,7 @@ void plan_fields(const Type& fields, EventPlan& plan) {
   std::size_t values = 0;
   std::size_t texts = 0;
   std::size_t lists = 0;
+  plan.align = fields.align;
   for (const Member& member : fields.members) {
     plan.fields.push_back({member.type.get(), member.slot, std::nullopt, 0});
   }

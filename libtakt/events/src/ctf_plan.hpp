@@ -34,6 +34,8 @@ struct EventPlan {
   std::string name;
   std::optional<EventType> type;
   const Type* context = nullptr;
+  /// Alignment of the fields as a whole, bits.
+  std::uint32_t align = 1;
   std::vector<FieldPlan> fields;
   /// Of a class whose fields are all fixed numbers: those, and how many bytes they take. Such
   /// events, nearly all there are, are decoded without a look at their types.

@@ -469,6 +469,9 @@ bool Stream::decode_fields(const EventPlan& plan) {
   if (has_payload_) {
     payload_ = {};
   }
+  if (!cursor_.align(plan.align)) {
+    return false;
+  }
   return std::all_of(plan.fields.begin(), plan.fields.end(),
                      [this](const FieldPlan& field) { return decode_field(field); });
 }

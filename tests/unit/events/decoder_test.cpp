@@ -1,0 +1,412 @@
+#include <gmock/gmock.h>
+
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "takt/events/schema.hpp"
+#include "takt/events/source.hpp"
+#include "trace_writer.hpp"
+
+/// Our decoder on generated traces: against what was written, and against libbabeltrace2.
+namespace takt::events {
+namespace {
+
+using test::Bits;
+using test::Scratch;
+using test::TraceWriter;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const char* const handle = "integer { size = 64; align = 8; signed = 0; base = 16; } ";
+const char* const int_32 = "integer { size = 32; align = 8; signed = 1; } ";
+const char* const int_64 = "integer { size = 64; align = 8; signed = 1; } ";
+
+struct Seen {
+  std::vector<Event> events;
+  std::vector<Payload> payloads;  // one for each event
+  std::vector<std::tuple<std::string, std::int64_t, std::int64_t, std::string>> threads;
+  Losses losses;
+  std::map<std::string, std::uint64_t> counts;
+  std::string error;
+};
+
+Seen read(const std::vector<std::filesystem::path>& paths, Decoder decoder) {
+  Seen seen;
+  const auto source = open(paths, {.decoder = decoder});
+  if (!source) {
+    seen.error = source.error().message;
+    return seen;
+  }
+  Batch batch;
+  while ((*source)->read(batch)) {
+    for (const Event& event : batch.events) {
+      seen.events.push_back(event);
+      seen.payloads.push_back(event.payload == no_payload ? Payload() : batch.payload(event));
+      const Threads& threads = (*source)->threads();
+      const Thread& thread = threads[event.thread];
+      const Process& process = threads[thread.process];
+      seen.threads.emplace_back(threads[process.host].name, process.id, thread.id, thread.name);
+    }
+  }
+  seen.losses = (*source)->losses();
+  seen.counts = (*source)->counts();
+  return seen;
+}
+
+/// Reads with both decoders and expects the same.
+Seen read_both(const Scratch& scratch) {
+  const std::vector<std::filesystem::path> paths{scratch.path() / "trace"};
+  Seen own = read(paths, Decoder::own);
+  const Seen oracle = read(paths, Decoder::babeltrace);
+  EXPECT_EQ(own.error, "");
+  EXPECT_EQ(oracle.error, "");
+  EXPECT_EQ(own.counts, oracle.counts);
+  EXPECT_EQ(own.threads, oracle.threads);
+  EXPECT_EQ(own.events.size(), oracle.events.size());
+  for (std::size_t i = 0; i < std::min(own.events.size(), oracle.events.size()); ++i) {
+    EXPECT_EQ(own.events[i].time, oracle.events[i].time) << i;
+    EXPECT_EQ(own.events[i].type, oracle.events[i].type) << i;
+    EXPECT_EQ(own.events[i].cpu, oracle.events[i].cpu) << i;
+    EXPECT_EQ(own.events[i].values, oracle.events[i].values) << i;
+    EXPECT_EQ(own.payloads[i].texts, oracle.payloads[i].texts) << i;
+    EXPECT_EQ(own.payloads[i].lists, oracle.payloads[i].lists) << i;
+  }
+  return own;
+}
+
+class DecoderTest : public testing::Test {
+ protected:
+  Scratch scratch;
+};
+
+TEST_F(DecoderTest, FixedEventsWithContexts) {
+  TraceWriter writer;
+  const auto start = writer.declare(
+      "ros2:callback_start", std::string(handle) + "_callback; " + int_32 + "_is_intra_process;");
+  Bits content;
+  writer.header(content, start, 1000);
+  TraceWriter::add_context(content, 7, 8, "planner");
+  content.add(0xdeadbeefcafe, 64).add(static_cast<std::uint32_t>(-1), 32);
+  writer.write(scratch, {TraceWriter::packet({.begin = 1000, .end = 1000, .cpu = 3}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(1));
+  EXPECT_EQ(seen.events[0].type, EventType::callback_start);
+  EXPECT_EQ(seen.events[0].time, Instant(Duration(1000)));
+  EXPECT_EQ(seen.events[0].cpu, 3);
+  EXPECT_EQ(seen.events[0].values[0], 0xdeadbeefcafe);
+  EXPECT_EQ(static_cast<std::int64_t>(seen.events[0].values[1]), -1);
+  EXPECT_EQ(seen.threads[0], std::tuple("robot", 7, 8, "planner"));
+}
+
+class HeaderTest : public testing::TestWithParam<TraceWriter::Header> {
+ protected:
+  Scratch scratch;
+};
+
+TEST_P(HeaderTest, ClockWrapsAndExtendedHeadersAreFollowed) {
+  TraceWriter writer(GetParam());
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const std::vector<std::uint64_t> times{(1ull << 33) - 50, (1ull << 33) - 1,
+                                         (1ull << 33) + 5,  (1ull << 33) + 100'000'000,
+                                         (1ull << 40) + 3,  (1ull << 40) + 90'000'000};
+  Bits content;
+  for (const std::uint64_t time : times) {
+    writer.header(content, end, time, time == (1ull << 40) + 3);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(time, 64);
+  }
+  writer.write(scratch,
+               {TraceWriter::packet({.begin = times.front(), .end = times.back()}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(times.size()));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(static_cast<std::uint64_t>(seen.events[i].time.time_since_epoch().count()), times[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, HeaderTest,
+                         testing::Values(TraceWriter::Header::compact, TraceWriter::Header::large));
+
+TEST_F(DecoderTest, IntegersOfAnySizeAlignmentAndByteOrder) {
+  TraceWriter writer;
+  const auto odd =
+      writer.declare("ros2:rmw_take",
+                     "integer { size = 3; align = 1; signed = 0; } _skipped;"
+                     "integer { size = 13; align = 1; signed = 1; } _source_timestamp;"
+                     "integer { size = 64; align = 64; signed = 0; } _message;"
+                     "integer { size = 32; align = 8; signed = 1; byte_order = be; } _taken;"
+                     "integer { size = 48; align = 16; signed = 0; } _rmw_subscription_handle;");
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  Bits content;
+  const std::uint32_t before_content = 8 * 84;  // 84 bytes of packet header and context
+  writer.header(content, odd, 5);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.align(8);
+  while ((before_content + content.size()) % 64 != 0) {  // the structure's alignment
+    content.add(0, 8);
+  }
+  content.add(5, 3).add(static_cast<std::uint64_t>(-77), 13);
+  while ((before_content + content.size()) % 64 != 0) {
+    content.add(0, 8);
+  }
+  content.add(0x123456789abcdef0, 64).byte_swapped(static_cast<std::uint32_t>(-2), 32);
+  content.add(0xa1b2c3d4e5f6, 48);
+  writer.header(content, end, 6);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(42, 64);
+  writer.write(scratch, {TraceWriter::packet({.begin = 5, .end = 6}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(2));
+  EXPECT_EQ(seen.events[0].values[0], 0xa1b2c3d4e5f6u);
+  EXPECT_EQ(seen.events[0].values[1], 0x123456789abcdef0u);
+  EXPECT_EQ(static_cast<std::int64_t>(seen.events[0].values[2]), -77);
+  EXPECT_EQ(static_cast<std::int64_t>(seen.events[0].values[3]), -2);
+  EXPECT_EQ(seen.events[1].values[0], 42u);
+}
+
+TEST_F(DecoderTest, TextsListsAndGids) {
+  TraceWriter writer;
+  const auto node = writer.declare("ros2:rcl_node_init",
+                                   std::string(handle) + "_node_handle; " + handle +
+                                       "_rmw_handle; string _node_name; string _namespace;");
+  const auto gid = writer.declare("ros2:rmw_publisher_init",
+                                  std::string(handle) + "_rmw_publisher_handle; uint8_t _gid[24];");
+  const auto link =
+      writer.declare("ros2:message_link_partial_sync",
+                     std::string("uint32_t __subs_length; ") + handle + "_subs[__subs_length]; " +
+                         "uint32_t __pubs_length; " + handle + "_pubs[__pubs_length];");
+  Bits content;
+  writer.header(content, node, 1);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(1, 64).add(2, 64).text("planner").text("/robot");
+  writer.header(content, gid, 2);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(9, 64);
+  for (std::uint64_t i = 1; i <= 24; ++i) {
+    content.add(i, 8);
+  }
+  writer.header(content, link, 3);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(2, 32).add(11, 64).add(12, 64).add(0, 32);
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 3}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(3));
+  EXPECT_EQ(seen.payloads[0].texts[0], "planner");
+  EXPECT_EQ(seen.payloads[0].texts[1], "/robot");
+  EXPECT_EQ(seen.events[1].values[1], 0x0102030405060708u);
+  EXPECT_EQ(seen.events[1].values[2], 0x090a0b0c0d0e0f10u);
+  EXPECT_THAT(seen.payloads[2].lists[0], ElementsAre(11, 12));
+  EXPECT_THAT(seen.payloads[2].lists[1], IsEmpty());
+}
+
+TEST_F(DecoderTest, UnknownEventsOfAnyShapeAreCountedAndSkipped) {
+  TraceWriter writer;
+  const auto odd = writer.declare(
+      "my:event",
+      "enum : uint8_t { a = 0 ... 1, b = 2 } _tag;"
+      "variant <_tag> { struct { uint32_t x; string s; } a; uint16_t b; } _choice;"
+      "floating_point { exp_dig = 11; mant_dig = 53; align = 8; byte_order = le; } _number;"
+      "uint8_t _count; struct { uint16_t y; } _points[_count];"
+      "integer { size = 8; align = 8; signed = 1; encoding = UTF8; } _text[_count];");
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  Bits content;
+  for (const std::uint64_t tag : {1u, 2u}) {
+    writer.header(content, odd, 1);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(tag, 8);
+    if (tag == 1) {
+      content.add(7, 32).text("hello");
+    } else {
+      content.add(7, 16);
+    }
+    content.add(0x3ff0000000000000, 64).add(2, 8).add(1, 16).add(2, 16).add('x', 8).add(0, 8);
+    writer.header(content, end, 2);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(tag, 64);
+  }
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 2}, content)});
+  const Seen seen = read_both(scratch);
+  EXPECT_EQ(seen.counts,
+            (std::map<std::string, std::uint64_t>{{"my:event", 2}, {"ros2:callback_end", 2}}));
+  ASSERT_THAT(seen.events, SizeIs(2));
+  EXPECT_EQ(seen.events[1].values[0], 2u);
+}
+
+TEST_F(DecoderTest, FieldsThatHumbleLacksAreZeroAndAdditionalOnesAreSkipped) {
+  TraceWriter writer;
+  const auto publish = writer.declare("ros2:rmw_publish",
+                                      std::string(int_64) + "_new_field; " + handle + "_message;");
+  Bits content;
+  writer.header(content, publish, 1);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(99, 64).add(0xabc, 64);
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(1));
+  EXPECT_THAT(seen.events[0].values, ElementsAre(0, 0xabc, 0, 0, 0, 0));
+}
+
+TEST_F(DecoderTest, ProcessBuffersTellTheProcessInTheEnvironment) {
+  TraceWriter writer;
+  writer.context.clear();
+  writer.extra_environment = "vpid = 55; procname = \"camera\";";
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  Bits content;
+  writer.header(content, end, 1);
+  content.add(1, 64);
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.threads, SizeIs(1));
+  EXPECT_EQ(seen.threads[0], std::tuple("robot", 55, 55, "camera"));
+}
+
+std::string ends_packet(const TraceWriter& writer, std::uint32_t id,
+                        const std::vector<std::uint64_t>& times, TraceWriter::PacketInfo info) {
+  Bits content;
+  for (const std::uint64_t time : times) {
+    writer.header(content, id, time);
+    TraceWriter::add_context(content, 1, static_cast<std::int32_t>(info.cpu), "p");
+    content.add(time, 64);
+  }
+  info.begin = times.front();
+  info.end = times.back();
+  return TraceWriter::packet(info, content);
+}
+
+TEST_F(DecoderTest, LossesAreCountedByTheTracersCounters) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  writer.write(scratch, {ends_packet(writer, end, {1}, {.sequence = 0, .discarded = 0}) +
+                         ends_packet(writer, end, {2}, {.sequence = 1, .discarded = 5}) +
+                         ends_packet(writer, end, {3}, {.sequence = 4, .discarded = 9})});
+  const Seen seen = read_both(scratch);
+  EXPECT_EQ(seen.losses.discarded_events, 9u);
+  EXPECT_EQ(seen.losses.discarded_packets, 2u);
+  EXPECT_THAT(seen.losses.faults, IsEmpty());
+}
+
+TEST_F(DecoderTest, StreamsAreMergedByTime) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  writer.write(scratch, {ends_packet(writer, end, {10, 40, 41}, {.cpu = 0}) +
+                             ends_packet(writer, end, {60, 61}, {.sequence = 1, .cpu = 0}),
+                         ends_packet(writer, end, {5, 20, 50, 70}, {.cpu = 1}),
+                         ends_packet(writer, end, {30}, {.cpu = 2}), std::string()});
+  std::vector<std::uint64_t> times;
+  for (const Event& event : read_both(scratch).events) {
+    times.push_back(event.values[0]);
+  }
+  EXPECT_THAT(times, ElementsAre(5, 10, 20, 30, 40, 41, 50, 60, 61, 70));
+}
+
+TEST_F(DecoderTest, HostsAreShiftedToTheFirstOnesTimeLine) {
+  TraceWriter first;
+  const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  TraceWriter second = first;
+  second.hostname = "arm";
+  second.boot_id = "00000000-b61b-43cf-a191-9301eb8b3b13";
+  second.offset = first.offset + 1000;
+  TraceWriter same_boot = first;
+  same_boot.offset = first.offset + 77;  // measured again for another session
+  first.write(scratch, {ends_packet(first, end, {100, 3000}, {})}, "first");
+  second.write(scratch, {ends_packet(second, end, {200}, {})}, "second");
+  same_boot.write(scratch, {ends_packet(same_boot, end, {150}, {})}, "third");
+  const std::vector paths{scratch.path() / "first", scratch.path() / "second",
+                          scratch.path() / "third"};
+  for (const Decoder decoder : {Decoder::own, Decoder::babeltrace}) {
+    const Seen seen = read(paths, decoder);
+    std::vector<std::int64_t> times;
+    for (const Event& event : seen.events) {
+      times.push_back(event.time.time_since_epoch().count());
+    }
+    EXPECT_THAT(times, ElementsAre(100, 150, 1200, 3000));
+    EXPECT_EQ(std::get<0>(seen.threads[2]), "arm");
+  }
+}
+
+TEST_F(DecoderTest, ATruncatedStreamGivesItsReadablePartAndACountOfTheRest) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const std::string first = ends_packet(writer, end, {1, 2, 3}, {.padding = 0});
+  const std::string second = ends_packet(writer, end, {4, 5, 6}, {.sequence = 1, .padding = 0});
+  const std::size_t event_size = 6 + 25 + 8;
+  for (std::size_t length = 0; length <= first.size() + second.size(); ++length) {
+    writer.write(scratch, {(first + second).substr(0, length)});
+    const Seen seen = read({scratch.path() / "trace"}, Decoder::own);
+    ASSERT_EQ(seen.error, "");
+    // All events that are there in full.
+    const auto readable = [&](std::size_t bytes) {
+      return bytes < 84 ? 0 : std::min<std::size_t>((bytes - 84) / event_size, 3);
+    };
+    const std::size_t expected =
+        length < first.size() ? readable(length) : 3 + readable(length - first.size());
+    ASSERT_EQ(seen.events.size(), expected) << length;
+    const bool is_whole =
+        length == 0 || length == first.size() || length == first.size() + second.size();
+    EXPECT_EQ(seen.losses.faults.empty(), is_whole) << length;
+    EXPECT_EQ(seen.losses.unreadable_bytes == 0, is_whole) << length;
+  }
+  writer.write(scratch, {first + second.substr(0, second.size() - 10)});
+  EXPECT_THAT(read({scratch.path() / "trace"}, Decoder::own).losses.faults[0],
+              HasSubstr("ros2_0: the file ends in the middle of a packet; 10 bytes"));
+}
+
+TEST_F(DecoderTest, ADamagedPacketDoesNotHideTheOnesAfterIt) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  std::string first = ends_packet(writer, end, {1, 2, 3}, {});
+  const std::string second = ends_packet(writer, end, {4}, {.sequence = 1});
+  first[84] = 9;  // an event class that is not declared
+  writer.write(scratch, {first + second});
+  const Seen seen = read({scratch.path() / "trace"}, Decoder::own);
+  ASSERT_THAT(seen.events, SizeIs(1));
+  EXPECT_EQ(seen.events[0].values[0], 4u);
+  EXPECT_THAT(seen.losses.faults, ElementsAre(HasSubstr("an event of an unknown class 9")));
+}
+
+/// Whatever the bytes, reading ends, in order, and counts what it could not read.
+TEST_F(DecoderTest, RandomDamageIsSurvived) {
+  TraceWriter writer(TraceWriter::Header::compact);
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const auto node = writer.declare("ros2:rcl_node_init",
+                                   std::string(handle) + "_node_handle; " + handle +
+                                       "_rmw_handle; string _node_name; string _namespace;");
+  const auto link =
+      writer.declare("ros2:message_link_partial_sync",
+                     std::string("uint32_t __subs_length; ") + handle + "_subs[__subs_length];");
+  Bits content;
+  for (std::uint64_t time = 1; time < 30; time += 3) {
+    writer.header(content, end, time);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(time, 64);
+    writer.header(content, node, time + 1);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(1, 64).add(2, 64).text("n").text("/");
+    writer.header(content, link, time + 2);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(1, 32).add(11, 64);
+  }
+  const std::string intact = TraceWriter::packet({.begin = 1, .end = 30}, content) +
+                             TraceWriter::packet({.begin = 31, .end = 60, .sequence = 1}, content);
+  const std::string metadata = writer.metadata();
+  std::mt19937 random(42);
+  for (int trial = 0; trial < 500; ++trial) {
+    std::string damaged = intact;
+    std::string text = metadata;
+    std::string& target = trial % 3 == 0 ? text : damaged;
+    for (int flips = 0; flips <= trial % 5; ++flips) {
+      target[random() % target.size()] = static_cast<char>(random());
+    }
+    scratch.write("trace/metadata", text);
+    scratch.write("trace/ros2_0", damaged);
+    const Seen seen = read({scratch.path() / "trace"}, Decoder::own);
+    EXPECT_TRUE(std::is_sorted(seen.events.begin(), seen.events.end(),
+                               [](const Event& a, const Event& b) { return a.time < b.time; }));
+  }
+}
+
+}  // namespace
+}  // namespace takt::events

@@ -1,0 +1,134 @@
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "takt/events/source.hpp"
+#include "trace_writer.hpp"
+
+/// What users give for a trace, and the one line they get if it is none.
+namespace takt::events {
+namespace {
+
+using test::Scratch;
+using test::TraceWriter;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string fault_of(const std::filesystem::path& path, const OpenOptions& options = {}) {
+  const auto source = open(std::vector{path}, options);
+  return source ? "" : source.error().message;
+}
+
+void shell(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
+
+class OpenTest : public testing::Test {
+ protected:
+  Scratch scratch;
+  TraceWriter writer;
+
+  OpenTest() {
+    writer.declare("ros2:callback_end", "integer { size = 64; align = 8; } _callback;");
+  }
+
+  /// An archive of `directory` inside the scratch, by tar with these options.
+  std::filesystem::path archive(const std::string& name, const std::string& options) {
+    const auto file = scratch.path() / name;
+    shell("cd '" + scratch.path().string() + "' && tar " + options + " -cf '" + file.string() +
+          "' trace");
+    return file;
+  }
+};
+
+TEST_F(OpenTest, WhatIsNotThere) {
+  const auto path = scratch.path() / "gone";
+  EXPECT_EQ(fault_of(path), path.string() + ": No such file or directory");
+  EXPECT_EQ(open(std::vector<std::filesystem::path>{}).error().message, "no trace given");
+}
+
+TEST_F(OpenTest, EmptyFilesAndDirectories) {
+  const auto file = scratch.write("empty", "");
+  EXPECT_EQ(fault_of(file), file.string() + ": not a trace: the file is empty");
+  EXPECT_EQ(fault_of(scratch.path()),
+            scratch.path().string() +
+                ": not a trace: no file named 'metadata' in it or below; give the directory that "
+                "was recorded (an empty recording has none)");
+}
+
+TEST_F(OpenTest, OtherFiles) {
+  const auto text = scratch.write("notes.txt", "Dear diary, today I recorded a trace.");
+  EXPECT_EQ(fault_of(text),
+            text.string() + ": not a trace: neither a CTF directory nor a tar archive of one");
+  const auto image =
+      scratch.write("image.png", std::string("\x89PNG\r\n\x1a\n") + std::string(5000, 'x'));
+  EXPECT_THAT(fault_of(image), HasSubstr("not a trace"));
+}
+
+TEST_F(OpenTest, MetadataThatIsNone) {
+  scratch.write("trace/metadata", "Hello, I am not metadata, whatever my name says.");
+  EXPECT_THAT(fault_of(scratch.path() / "trace"),
+              HasSubstr("trace: metadata, line 1: the type 'Hello' is not known"));
+  scratch.write("trace/metadata", "");
+  EXPECT_THAT(fault_of(scratch.path() / "trace"), HasSubstr("trace: metadata is too short"));
+}
+
+TEST_F(OpenTest, TracesBelowADirectoryAreOne) {
+  writer.write(scratch, {}, "session/ust/uid/0/64-bit");
+  writer.write(scratch, {}, "session/ust/uid/1000/64-bit");
+  EXPECT_EQ(fault_of(scratch.path() / "session"), "");
+}
+
+class ArchiveTest : public OpenTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ArchiveTest, IsReadAndLeavesNothingBehind) {
+  test::Bits content;
+  writer.header(content, 0, 5);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(77, 64);
+  writer.write(scratch, {TraceWriter::packet({.begin = 5, .end = 5}, content)});
+  const auto file = archive("a.tar", GetParam());
+  Scratch temporary;
+  ASSERT_EQ(setenv("TMPDIR", temporary.path().c_str(), 1), 0);
+  for (const Decoder decoder : {Decoder::own, Decoder::babeltrace}) {
+    {
+      const auto source = open(std::vector{file}, {.decoder = decoder});
+      ASSERT_TRUE(source) << source.error().message;
+      Batch batch;
+      ASSERT_TRUE((*source)->read(batch));
+      EXPECT_EQ(batch.events.at(0).values[0], 77u);
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(temporary.path()));
+  }
+  EXPECT_THAT(fault_of(file, {.unpack_limit = 100}), HasSubstr("unpacks to more than allowed"));
+  EXPECT_TRUE(std::filesystem::is_empty(temporary.path()));
+  unsetenv("TMPDIR");
+}
+
+INSTANTIATE_TEST_SUITE_P(Filters, ArchiveTest, testing::Values("", "-z", "-J", "--zstd"));
+
+TEST_F(OpenTest, ArchivesThatReachOutsideAreRefused) {
+  writer.write(scratch, {});
+  const auto outside = archive("outside.tar", "--transform='s|trace/metadata|../evil|'");
+  EXPECT_THAT(fault_of(outside), HasSubstr("refused: its entry '../evil'"));
+  const auto absolute = archive("absolute.tar", "-P --transform='s|trace/metadata|/evil|'");
+  EXPECT_THAT(fault_of(absolute), HasSubstr("refused: its entry '/evil'"));
+  std::filesystem::create_symlink("/etc/passwd", scratch.path() / "trace/link");
+  EXPECT_THAT(fault_of(archive("link.tar", "")),
+              HasSubstr("refused: its entry 'trace/link' is neither a file nor a directory"));
+}
+
+TEST_F(OpenTest, TruncatedArchivesSaySo) {
+  std::mt19937 random(1);
+  std::string incompressible(100'000, '\0');
+  std::generate(incompressible.begin(), incompressible.end(),
+                [&random] { return static_cast<char>(random()); });
+  writer.write(scratch, {incompressible});
+  const auto file = archive("cut.tar.gz", "-z");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  EXPECT_THAT(fault_of(file), StartsWith(file.string() + ": damaged archive"));
+}
+
+}  // namespace
+}  // namespace takt::events
