@@ -106,12 +106,15 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
     if (status == ARCHIVE_EOF) {
       return directory;
     }
+    if (status != ARCHIVE_OK && archive_errno(archive->get()) == ARCHIVE_ERRNO_FILE_FORMAT &&
+        count == 0) {
+      return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
+                   path.string());
+    }
     if (status != ARCHIVE_OK || count == max_entries) {
-      return count == 0 ? error("{}: not a trace: neither a CTF directory nor a tar archive of one",
-                                path.string())
-                        : error("{}: damaged archive: {}", path.string(),
-                                status == ARCHIVE_OK ? "too many entries"
-                                                     : archive_error_string(archive->get()));
+      return error(
+          "{}: damaged archive: {}", path.string(),
+          status == ARCHIVE_OK ? "too many entries" : archive_error_string(archive->get()));
     }
     if (auto done = unpack_entry(archive->get(), entry, path, directory->path(), budget); !done) {
       return tl::unexpected(done.error());
