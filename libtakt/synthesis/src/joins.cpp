@@ -1,7 +1,6 @@
 #include "joins.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -18,10 +17,9 @@ constexpr std::uint32_t nothing = 0;  // number of the empty output set
 /// Plays the log as if `members` were a join that publishes `output` when complete; the join if all
 /// runs agree.
 std::optional<ObservedJoin> try_join(const Log& log, const Members& members, std::uint32_t output,
-                                     model::JoinKind kind, std::size_t least) {
+                                     model::JoinKind kind) {
   ObservedJoin join{kind, {members.begin(), members.end()}, {}};
   flow::JoinState state(kind, members.size());
-  std::size_t completions = 0;
   Duration cost{};
   for (std::size_t i = 0; i < log.entries.size(); ++i) {
     const Log::Entry& entry = log.entries[i];
@@ -35,48 +33,13 @@ std::optional<ObservedJoin> try_join(const Log& log, const Members& members, std
     }
     cost += entry.execution_time;
     if (completes) {
-      ++completions;
       if (i >= log.steady_from) {
         join.execution_time.add(cost);
       }
       cost = Duration(0);
     }
   }
-  return completions >= least && !join.execution_time.empty() ? std::optional(join) : std::nullopt;
-}
-
-void find_undeclared(const Log& log, std::vector<ObservedJoin>& joins) {
-  std::map<CallbackIndex, std::set<std::uint32_t>> outputs_of;
-  for (const Log::Entry& entry : log.entries) {
-    outputs_of[entry.callback].insert(entry.outputs);
-  }
-  std::map<std::uint32_t, Members> publishers_of;
-  std::set<std::uint32_t> sometimes;
-  Members silent;
-  for (const auto& [callback, outputs] : outputs_of) {
-    if (outputs == std::set{nothing}) {
-      silent.insert(callback);
-    } else if (outputs.size() == (outputs.contains(nothing) ? 2u : 1u)) {
-      publishers_of[*outputs.rbegin()].insert(callback);
-      if (outputs.contains(nothing)) {
-        sometimes.insert(*outputs.rbegin());
-      }
-    }
-  }
-  for (const std::uint32_t output : sometimes) {
-    const Members& publishers = publishers_of[output];
-    Members with_silent = publishers;
-    with_silent.insert(silent.begin(), silent.end());
-    for (const Members* const members : {&publishers, &std::as_const(with_silent)}) {
-      if (members->size() < 2) {
-        continue;
-      }
-      if (auto join = try_join(log, *members, output, model::JoinKind::newest, least_completions)) {
-        joins.push_back(std::move(*join));
-        break;
-      }
-    }
-  }
+  return join.execution_time.empty() ? std::nullopt : std::optional(join);
 }
 
 /// What the members publish when they publish, if that is always the same.
@@ -111,7 +74,7 @@ void find_declared(const Log& log, const std::string& node, const execution::Obj
     if (members.size() != topics.size() || members.size() < 2 || !output) {
       continue;
     }
-    if (auto join = try_join(log, members, *output, declared.kind, 1)) {
+    if (auto join = try_join(log, members, *output, declared.kind)) {
       joins.push_back(std::move(*join));
     }
   }
@@ -123,11 +86,11 @@ std::vector<ObservedJoin> find_joins(const Observations& observations,
                                      const execution::Objects& objects,
                                      const model::Model* declared) {
   std::vector<ObservedJoin> joins;
+  if (declared == nullptr) {
+    return joins;
+  }
   for (const auto& [node, log] : observations.logs()) {
-    if (declared != nullptr) {
-      find_declared(log, objects[node].full_name(), objects, *declared, joins);
-    }
-    find_undeclared(log, joins);
+    find_declared(log, objects[node].full_name(), objects, *declared, joins);
   }
   return joins;
 }

@@ -18,13 +18,9 @@ struct ObservedJoin {
   execution::CostCurve execution_time;
 };
 
-/// Completions that must have been seen to take subscriptions for a join that nobody declared.
-inline constexpr std::size_t least_completions = 8;
-
-/// The joins that every remembered run of the nodes' subscriptions agrees with: those that a model
-/// declares for subscriptions of the same node and topics, and those of kind newest that show by
-/// runs that published nothing. Subscriptions that publish at every run may be joined with silent
-/// ones or not; undeclared, they are taken as they look, which is safe.
+/// The joins that `declared` (may be null) has for subscriptions of the same node and topics, as
+/// far as every remembered run agrees with them. A trace alone shows no joins: runs that look like
+/// one may do so by chance, and would make bounds smaller than they are.
 [[nodiscard]] std::vector<ObservedJoin> find_joins(const Observations& observations,
                                                    const execution::Objects& objects,
                                                    const model::Model* declared);

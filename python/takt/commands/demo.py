@@ -98,9 +98,7 @@ def _record(model: Path, duration: float, trace: Path) -> None:
     command = (sys.executable, "-m", "takt", "run", str(model), "--duration", f"{duration:g}")
     trace.parent.mkdir(parents=True, exist_ok=True)
     with Path(os.devnull).open("w") as nowhere:
-        request = recorder.Request(
-            "lttng", trace, command=command, command_output=nowhere.fileno()
-        )
+        request = recorder.Request("lttng", trace, command=command, command_output=nowhere.fileno())
         recorded = recorder.record(request, lambda *_: None)
     if recorded.command_status:
         raise UserError(

@@ -18,6 +18,7 @@ using test::Scenario;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 Result<Model> synthesise(Scenario& scenario, const Options& options = {}) {
   Synthesizer synthesizer;
@@ -278,9 +279,32 @@ class Fusion : public testing::Test {
       scenario.handle(program, on_out, stamp, 1);
     }
   }
+
+  /// Options that declare the node's subscriptions as a join, and a chain through it.
+  static Options declaring(std::string_view kind) {
+    auto declared = model::parse(R"({"format": "takt/model", "version": 1,
+      "executors": [{"id": "e"}],
+      "callbacks": [
+        {"id": "l", "node": "/left", "executor": "e", "kind": "timer",
+         "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+        {"id": "r", "node": "/right", "executor": "e", "kind": "timer",
+         "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+        {"id": "f", "node": "/fusion", "executor": "e", "kind": "subscription",
+         "execution_time": {"curve": [1]}},
+        {"id": "s", "node": "/sink", "executor": "e", "kind": "subscription", "topic": "/out",
+         "execution_time": {"curve": [1]}}],
+      "edges": [{"from": "l", "to": "f", "topic": "/a"}, {"from": "r", "to": "f", "topic": "/b"},
+                {"from": "f", "to": "s", "topic": "/out"}],
+      "joins": [{"callback": "f", "kind": ")" +
+                                     std::string(kind) + R"(", "inputs": ["l", "r"]}],
+      "chains": [{"id": "c", "callbacks": ["l", "f", "s"]}]})",
+                                 "declared");
+    EXPECT_TRUE(declared) << declared.error().message;
+    return {.chains_from = declared->model, .supplies_from = {}};
+  }
 };
 
-TEST_F(Fusion, IsAJoinIfEveryRunAgrees) {  // facts 25 and 26: the completing input varies
+TEST_F(Fusion, IsTheDeclaredJoinIfEveryRunAgrees) {  // facts 25 and 26: the completing input varies
   for (int i = 0; i < 10; ++i) {
     arrive(true, 2, false);
     arrive(true, 3, false);  // replaces the one before
@@ -288,7 +312,7 @@ TEST_F(Fusion, IsAJoinIfEveryRunAgrees) {  // facts 25 and 26: the completing in
     arrive(false, 2, false);
     arrive(true, 400 + i, true);
   }
-  const Model model = model_of(scenario);
+  const Model model = model_of(scenario, declaring("newest"));
   ASSERT_THAT(model.joins, SizeIs(1));
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::newest);
   EXPECT_EQ(model[model.joins[0].callback].id, "/fusion:/a+/b");
@@ -297,6 +321,9 @@ TEST_F(Fusion, IsAJoinIfEveryRunAgrees) {  // facts 25 and 26: the completing in
   EXPECT_THAT(edges_of(model),
               ElementsAre("/left:timer-10ms -> /fusion:/a+/b", "/right:timer-10ms -> /fusion:/a+/b",
                           "/fusion:/a+/b -> /sink:/out"));
+  ASSERT_THAT(model.chains, SizeIs(1));
+  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
+              ElementsAre("/left:timer-10ms", "/fusion:/a+/b", "/sink:/out"));
   // A completion carries the runs that only stored: 2 + 3 + 500 µs.
   EXPECT_EQ(model[model.joins[0].callback].execution_time[0], std::chrono::microseconds(505));
   EXPECT_EQ(model[model.joins[0].callback].execution_time[1], std::chrono::microseconds(916));
@@ -308,9 +335,21 @@ TEST_F(Fusion, IsNoJoinIfOneRunDisagrees) {
     arrive(false, 500, true);
   }
   arrive(false, 500, true);  // without a new /a
-  const Model model = model_of(scenario);
+  const Model model = model_of(scenario, declaring("newest"));
   EXPECT_THAT(model.joins, SizeIs(0));
   EXPECT_THAT(edges_of(model), SizeIs(3));
+}
+
+TEST_F(Fusion, IsNoJoinUnlessDeclared) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, false);
+    arrive(false, 500, true);
+  }
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.joins, SizeIs(0));
+  EXPECT_THAT(edges_of(model),
+              UnorderedElementsAre("/left:timer-10ms -> /fusion:/a",
+                                   "/right:timer-10ms -> /fusion:/b", "/fusion:/b -> /sink:/out"));
 }
 
 TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
@@ -318,31 +357,9 @@ TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
     arrive(true, 2, false);
     arrive(false, 500, true);
   }
-  EXPECT_THAT(model_of(scenario).joins, SizeIs(0));
-  const auto declared = model::parse(R"({"format": "takt/model", "version": 1,
-    "executors": [{"id": "e"}],
-    "callbacks": [
-      {"id": "l", "node": "/left", "executor": "e", "kind": "timer",
-       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
-      {"id": "r", "node": "/right", "executor": "e", "kind": "timer",
-       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
-      {"id": "f", "node": "/fusion", "executor": "e", "kind": "subscription",
-       "execution_time": {"curve": [1]}},
-      {"id": "s", "node": "/sink", "executor": "e", "kind": "subscription", "topic": "/out",
-       "execution_time": {"curve": [1]}}],
-    "edges": [{"from": "l", "to": "f", "topic": "/a"}, {"from": "r", "to": "f", "topic": "/b"},
-              {"from": "f", "to": "s", "topic": "/out"}],
-    "joins": [{"callback": "f", "kind": "and", "inputs": ["l", "r"]}],
-    "chains": [{"id": "c", "callbacks": ["l", "f", "s"]}]})",
-                                     "declared");
-  ASSERT_TRUE(declared) << declared.error().message;
-  scenario.rewind();
-  const Model model = model_of(scenario, {.chains_from = declared->model, .supplies_from = {}});
+  const Model model = model_of(scenario, declaring("and"));
   ASSERT_THAT(model.joins, SizeIs(1));
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
-  ASSERT_THAT(model.chains, SizeIs(1));
-  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
-              ElementsAre("/left:timer-10ms", "/fusion:/a+/b", "/sink:/out"));
 }
 
 /// Two timers publish on the same topic; the relay passes on only one's messages.

@@ -32,7 +32,7 @@ struct Options {
 /// - Activation: a timer's period; measured minimum distances for callbacks whose messages come
 /// from
 ///   outside of all callbacks; else derived from the edges.
-/// - Trigger sets and joins: as far as the whole trace agrees with them.
+/// - Trigger sets: as far as the whole trace agrees with them; joins: those declared, likewise.
 class Synthesizer final : public execution::Observer {
  public:
   Synthesizer();

@@ -1,0 +1,252 @@
+"""Recordings of real rclcpp systems: what takt says of them against the counts of babeltrace2 and
+and every one has a model that can be bounded.
+
+The recordings lie beside the project, not in it: without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import takt_native
+
+TRACES = Path(__file__).parents[3] / "shared" / "traces"
+NAMES = sorted(path.name.removesuffix(".tar.xz") for path in TRACES.glob("*.tar.xz"))
+
+pytestmark = pytest.mark.skipif(not NAMES, reason=f"no recordings in {TRACES}")
+
+Json = dict[str, Any]
+
+
+def archive(name: str) -> str:
+    return str(TRACES / f"{name}.tar.xz")
+
+
+def readme() -> str:
+    return (TRACES / "README.md").read_text("utf-8")
+
+
+def info(name: str) -> Json:
+    document: Json = json.loads(takt_native.info([archive(name)]))
+    return document
+
+
+def published_counts(name: str) -> dict[str, int]:
+    """The README's table of event counts for one recording."""
+    rows = re.findall(r"^\| (\S+) \| (.+) \|$", readme().partition("## Event counts")[2], re.M)
+    columns = [column.strip() for column in rows[0][1].split("|")]
+    place = columns.index(name)
+    counts = ((event, cells.split("|")[place].strip()) for event, cells in rows[1:])
+    return {
+        event: int(count)
+        for event, count in counts
+        if event.startswith("ros2:") and count.isdigit()
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_info_counts_every_event(name: str) -> None:
+    document = info(name)
+    assert document["by_name"] == published_counts(name)
+    assert document["events"] == sum(published_counts(name).values())
+    assert document["discarded"] == 0
+    assert document["warnings"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_info_counts_what_babeltrace_counts(name: str, tmp_path: Path) -> None:
+    with tarfile.open(archive(name)) as tar:
+        tar.extractall(tmp_path)  # noqa: S202
+    listing = subprocess.run(
+        ["babeltrace2", str(tmp_path)], check=True, capture_output=True, text=True
+    ).stdout
+    counted: dict[str, int] = {}
+    for event in re.findall(r" (\w+:\w+): \{ cpu_id", listing):
+        counted[event] = counted.get(event, 0) + 1
+    assert info(name)["by_name"] == counted
+
+
+def timers(document: Json) -> list[tuple[str, float]]:
+    return sorted((timer["node"], timer["period"] / 1e6) for timer in document["timers"])
+
+
+@pytest.mark.parametrize("name", ["autoware-singlethreaded", "autoware-multithreaded"])
+def test_autoware_is_what_its_readme_says(name: str) -> None:
+    document = info(name)
+    section = readme().partition("## autoware-singlethreaded")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w+) \| (\w+) \| (.+?) \| (\S+) \| ?(?:(\d+) ms)? ?\|$", section, re.M)
+    nodes = {"/" + row[0] for row in rows}
+    assert len(nodes) == 23
+    assert nodes < {node["name"] for node in document["nodes"]}
+    assert timers(document) == sorted(("/" + row[0], float(row[4])) for row in rows if row[4])
+    topics = {topic["name"] for topic in document["topics"]}
+    subscriptions = {(entry["node"], entry["topic"]) for entry in document["subscriptions"]}
+    for node, _, inputs, output, _ in rows:
+        assert output == "–" or output in topics
+        for topic in re.findall(r"/\w+", inputs):
+            assert ("/" + node, topic) in subscriptions
+    kind = "multi_threaded" if name.endswith("multithreaded") else "single_threaded"
+    assert [executor["kind"] for executor in document["executors"]] == [kind]
+
+
+def test_robot_is_what_its_readme_says() -> None:
+    document = info("robot-multiprocess")
+    assert {node["name"] for node in document["nodes"]} == {
+        f"/robot/{node}"
+        for node in (
+            "imu_driver",
+            "lidar_driver",
+            "scan_filter",
+            "localizer",
+            "planner",
+            "actuator",
+        )
+    }
+    assert timers(document) == [
+        ("/robot/actuator", 20),
+        ("/robot/imu_driver", 10),
+        ("/robot/lidar_driver", 50),
+        ("/robot/planner", 100),
+        ("/robot/planner", 1000),
+    ]
+    assert {process["name"] for process in document["processes"]} == {
+        "sensors",
+        "perception",
+        "planning",
+        "actuation",
+    }
+    callbacks = {callback["id"]: callback for callback in document["callbacks"]}
+    # The loads that the README gives, in ms; they are busy loops of processor time.
+    for callback, load in {
+        "/robot/lidar_driver:timer-50ms": 2.0,
+        "/robot/scan_filter:/robot/scan": 5.0,
+        "/robot/localizer:/robot/scan_filtered": 4.0,
+        "/robot/planner:timer-100ms": 8.0,
+        "/robot/actuator:/robot/enable_brake": 3.0,
+    }.items():
+        assert callbacks[callback]["execution_time"]["min"] >= load * 1e6
+    assert callbacks["/robot/planner:timer-100ms"]["name"] == "Planner::Planner::lambda#2"
+
+
+@pytest.mark.parametrize(
+    ("name", "periods"),
+    [
+        ("mf-transport", [5]),
+        ("mf-trivial", [5]),
+        ("mf-periodic-async", [5, 8, 12]),
+        ("mf-partial-sync", [4, 10]),
+    ],
+)
+def test_message_flow_examples_have_their_timers(name: str, periods: list[int]) -> None:
+    assert sorted(period for _, period in timers(info(name))) == periods
+
+
+def edges(model: Json) -> set[tuple[str, str]]:
+    return {(edge["from"], edge["to"]) for edge in model["edges"]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_recording_has_a_model_that_can_be_analysed(name: str) -> None:
+    text = takt_native.synthesize([archive(name)], "{}")
+    parsed = json.loads(takt_native.parse_model(text, name))
+    assert parsed["warnings"] == []
+    bounds = json.loads(takt_native.analyze(text, name, "combined"))
+    assert {bound["id"] for bound in bounds["callbacks"]} == {
+        callback["id"] for callback in parsed["model"]["callbacks"]
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measured_is_what_the_model_says(name: str) -> None:
+    text = takt_native.synthesize([archive(name)], "{}")
+    model = json.loads(text)
+    measured = json.loads(takt_native.measure([archive(name)], text, name))
+    longest = {
+        callback["id"]: callback["execution_time"]["max"] for callback in measured["callbacks"]
+    }
+    for callback in model["callbacks"]:
+        # A join's curve also holds the runs that only stored a message.
+        assert longest[callback["id"]] <= callback["execution_time"]["curve"][0]
+    delays = {(edge["from"], edge["to"]): edge["delay"] for edge in model["edges"]}
+    executors = {callback["id"]: callback["executor"] for callback in model["callbacks"]}
+    for edge in measured["edges"]:
+        path = (edge["from"], edge["to"])
+        if executors[path[0]] != executors[path[1]] and edge["delay"]["max"] is not None:
+            assert edge["delay"]["max"] <= delays[path]
+
+
+def test_robots_chain_goes_through_all_processes() -> None:
+    model = json.loads(takt_native.synthesize([archive("robot-multiprocess")], "{}"))
+    assert edges(model) == {
+        ("/robot/lidar_driver:timer-50ms", "/robot/scan_filter:/robot/scan"),
+        ("/robot/scan_filter:/robot/scan", "/robot/localizer:/robot/scan_filtered"),
+        ("/robot/localizer:/robot/scan_filtered", "/robot/planner:/robot/pose"),
+        ("/robot/imu_driver:timer-10ms", "/robot/localizer:/robot/imu"),
+        ("/robot/planner:timer-100ms", "/robot/actuator:/robot/cmd_vel"),
+    }
+    assert model["provenance"]["execution_time"] == "wall_time"
+
+
+def test_fusion_whose_last_input_varies_is_a_join() -> None:
+    model = json.loads(takt_native.synthesize([archive("autoware-singlethreaded")], "{}"))
+    assert model["joins"] == [
+        {
+            "callback": "/PointCloudFusion:/PointsTransformerFront+/PointsTransformerRear",
+            "kind": "newest",
+            "inputs": [
+                "/PointsTransformerFront:/FrontLidarDriver",
+                "/PointsTransformerRear:/RearLidarDriver",
+            ],
+        }
+    ]
+
+
+def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "takt", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_command_line_from_trace_to_bounds(tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    made = takt("model", archive("mf-trivial"), "-o", str(model))
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == f"{model}: 3 executors, 3 callbacks, 2 edges, 0 joins, 1 chain\n"
+    assert takt("analyze", str(model)).returncode == 0
+    shown = takt("info", archive("mf-trivial"))
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("127")
+    assert "/sync_one_to_one:/topic_a" in shown.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"no trace"])
+def test_what_is_no_trace_gets_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "trace.tar.xz"
+    path.write_bytes(content)
+    for command in ("info", "model"):
+        refused = takt(command, str(path))
+        assert refused.returncode == 2
+        assert refused.stdout == ""
+        assert re.fullmatch(rf"takt: {re.escape(str(path))}: not a trace: .+\n", refused.stderr)
+
+
+def test_a_truncated_recording_gives_its_readable_part(tmp_path: Path) -> None:
+    with tarfile.open(archive("mf-transport")) as tar:
+        tar.extractall(tmp_path)  # noqa: S202
+    stream = max(tmp_path.rglob("ros2_*[0-9]"), key=lambda path: path.stat().st_size)
+    whole = json.loads(takt_native.info([str(tmp_path)]))
+    with stream.open("r+b") as file:
+        file.truncate(stream.stat().st_size * 6 // 10)
+    part = json.loads(takt_native.info([str(tmp_path)]))
+    assert 0.2 * whole["events"] < part["events"] < whole["events"]
+    assert part["unreadable_bytes"] > 0
+    assert "ends in the middle of a packet" in part["warnings"][0]
+    json.loads(takt_native.synthesize([str(tmp_path)], "{}"))
