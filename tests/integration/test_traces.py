@@ -1,5 +1,5 @@
-"""Recordings of real rclcpp systems: what takt says of them against the counts of babeltrace2 and
-and every one has a model that can be bounded.
+"""Recordings of real rclcpp systems: every event is counted as babeltrace2 counts it, and every one
+has a model that can be bounded.
 
 The recordings lie beside the project, not in it: without them these tests are skipped.
 """
@@ -64,7 +64,7 @@ def test_info_counts_every_event(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_info_counts_what_babeltrace_counts(name: str, tmp_path: Path) -> None:
     with tarfile.open(archive(name)) as tar:
-        tar.extractall(tmp_path)  # noqa: S202
+        tar.extractall(tmp_path)
     listing = subprocess.run(
         ["babeltrace2", str(tmp_path)], check=True, capture_output=True, text=True
     ).stdout
@@ -74,49 +74,8 @@ def test_info_counts_what_babeltrace_counts(name: str, tmp_path: Path) -> None:
     assert info(name)["by_name"] == counted
 
 
-def timers(document: Json) -> list[tuple[str, float]]:
-    return sorted((timer["node"], timer["period"] / 1e6) for timer in document["timers"])
-
-
-@pytest.mark.parametrize("name", ["autoware-singlethreaded", "autoware-multithreaded"])
-def test_autoware_is_what_its_readme_says(name: str) -> None:
-    document = info(name)
-    section = readme().partition("## autoware-singlethreaded")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (\w+) \| (\w+) \| (.+?) \| (\S+) \| ?(?:(\d+) ms)? ?\|$", section, re.M)
-    nodes = {"/" + row[0] for row in rows}
-    assert len(nodes) == 23
-    assert nodes < {node["name"] for node in document["nodes"]}
-    assert timers(document) == sorted(("/" + row[0], float(row[4])) for row in rows if row[4])
-    topics = {topic["name"] for topic in document["topics"]}
-    subscriptions = {(entry["node"], entry["topic"]) for entry in document["subscriptions"]}
-    for node, _, inputs, output, _ in rows:
-        assert output == "–" or output in topics
-        for topic in re.findall(r"/\w+", inputs):
-            assert ("/" + node, topic) in subscriptions
-    kind = "multi_threaded" if name.endswith("multithreaded") else "single_threaded"
-    assert [executor["kind"] for executor in document["executors"]] == [kind]
-
-
-def test_robot_is_what_its_readme_says() -> None:
+def test_robot_takes_the_time_that_its_readme_says() -> None:
     document = info("robot-multiprocess")
-    assert {node["name"] for node in document["nodes"]} == {
-        f"/robot/{node}"
-        for node in (
-            "imu_driver",
-            "lidar_driver",
-            "scan_filter",
-            "localizer",
-            "planner",
-            "actuator",
-        )
-    }
-    assert timers(document) == [
-        ("/robot/actuator", 20),
-        ("/robot/imu_driver", 10),
-        ("/robot/lidar_driver", 50),
-        ("/robot/planner", 100),
-        ("/robot/planner", 1000),
-    ]
     assert {process["name"] for process in document["processes"]} == {
         "sensors",
         "perception",
@@ -134,19 +93,6 @@ def test_robot_is_what_its_readme_says() -> None:
     }.items():
         assert callbacks[callback]["execution_time"]["min"] >= load * 1e6
     assert callbacks["/robot/planner:timer-100ms"]["name"] == "Planner::Planner::lambda#2"
-
-
-@pytest.mark.parametrize(
-    ("name", "periods"),
-    [
-        ("mf-transport", [5]),
-        ("mf-trivial", [5]),
-        ("mf-periodic-async", [5, 8, 12]),
-        ("mf-partial-sync", [4, 10]),
-    ],
-)
-def test_message_flow_examples_have_their_timers(name: str, periods: list[int]) -> None:
-    assert sorted(period for _, period in timers(info(name))) == periods
 
 
 def edges(model: Json) -> set[tuple[str, str]]:
@@ -195,20 +141,6 @@ def test_robots_chain_goes_through_all_processes() -> None:
     assert model["provenance"]["execution_time"] == "wall_time"
 
 
-def test_fusion_whose_last_input_varies_is_a_join() -> None:
-    model = json.loads(takt_native.synthesize([archive("autoware-singlethreaded")], "{}"))
-    assert model["joins"] == [
-        {
-            "callback": "/PointCloudFusion:/PointsTransformerFront+/PointsTransformerRear",
-            "kind": "newest",
-            "inputs": [
-                "/PointsTransformerFront:/FrontLidarDriver",
-                "/PointsTransformerRear:/RearLidarDriver",
-            ],
-        }
-    ]
-
-
 def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "takt", *arguments], capture_output=True, text=True, check=False
@@ -240,7 +172,7 @@ def test_what_is_no_trace_gets_one_line(tmp_path: Path, content: bytes) -> None:
 
 def test_a_truncated_recording_gives_its_readable_part(tmp_path: Path) -> None:
     with tarfile.open(archive("mf-transport")) as tar:
-        tar.extractall(tmp_path)  # noqa: S202
+        tar.extractall(tmp_path)
     stream = max(tmp_path.rglob("ros2_*[0-9]"), key=lambda path: path.stat().st_size)
     whole = json.loads(takt_native.info([str(tmp_path)]))
     with stream.open("r+b") as file:
