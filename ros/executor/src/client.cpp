@@ -56,4 +56,16 @@ Result<void> ClientBase::send_request(const void* request) {
   return check(code, fmt::format("send a request to {}", rcl_client_get_service_name(&client_)));
 }
 
+Result<void> ClientBase::notify(Arrived arrived) {
+  // The middleware does not call the function any more when it has been unset.
+  Result<void> result =
+      check(rcl_client_set_on_new_response_callback(&client_, nullptr, nullptr), "watch a client");
+  arrived_ = std::move(arrived);
+  if (!result || !arrived_) return result;
+  const auto forward = [](const void* self, std::size_t count) {
+    static_cast<const ClientBase*>(self)->arrived_(count);
+  };
+  return check(rcl_client_set_on_new_response_callback(&client_, forward, this), "watch a client");
+}
+
 }  // namespace takt::executor

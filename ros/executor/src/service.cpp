@@ -53,4 +53,17 @@ Result<void> ServiceBase::execute() {
                fmt::format("answer a request of {}", rcl_service_get_service_name(&service_)));
 }
 
+Result<void> ServiceBase::notify(Arrived arrived) {
+  // The middleware does not call the function any more when it has been unset.
+  Result<void> result = check(rcl_service_set_on_new_request_callback(&service_, nullptr, nullptr),
+                              "watch a service");
+  arrived_ = std::move(arrived);
+  if (!result || !arrived_) return result;
+  const auto forward = [](const void* self, std::size_t count) {
+    static_cast<const ServiceBase*>(self)->arrived_(count);
+  };
+  return check(rcl_service_set_on_new_request_callback(&service_, forward, this),
+               "watch a service");
+}
+
 }  // namespace takt::executor

@@ -35,21 +35,49 @@ bool SubscriptionBase::is_ready_in(const rcl_wait_set_t& wait_set) const {
   return wait_set.subscriptions[wait_set_index_] != nullptr;
 }
 
-Result<void> SubscriptionBase::execute() {
-  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
+Result<bool> SubscriptionBase::take() {
   rmw_message_info_t info{};
   const rcl_ret_t code = rcl_take(&subscription_, message(), &info, nullptr);
   TRACETOOLS_TRACEPOINT(rclcpp_take, message());
   if (code == RCL_RET_SUBSCRIPTION_TAKE_FAILED) {
     rcl_reset_error();
-    return {};
+    return false;
   }
-  if (code != RCL_RET_OK) {
-    return check(
-        code, fmt::format("take a message of {}", rcl_subscription_get_topic_name(&subscription_)));
+  if (code == RCL_RET_OK) return true;
+  const Result<void> failed = check(
+      code, fmt::format("take a message of {}", rcl_subscription_get_topic_name(&subscription_)));
+  return tl::unexpected(failed.error());
+}
+
+Result<void> SubscriptionBase::execute() {
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
+  const Result<bool> taken = take();
+  if (!taken) return tl::unexpected(taken.error());
+  if (*taken) {
+    choose_taken();
+    run_callback();
   }
+  return {};
+}
+
+Result<void> SubscriptionBase::run_chosen() {
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
   run_callback();
   return {};
+}
+
+Result<void> SubscriptionBase::notify(Arrived arrived) {
+  // The middleware does not call the function any more when it has been unset.
+  Result<void> result =
+      check(rcl_subscription_set_on_new_message_callback(&subscription_, nullptr, nullptr),
+            "watch a subscription");
+  arrived_ = std::move(arrived);
+  if (!result || !arrived_) return result;
+  const auto forward = [](const void* self, std::size_t count) {
+    static_cast<const SubscriptionBase*>(self)->arrived_(count);
+  };
+  return check(rcl_subscription_set_on_new_message_callback(&subscription_, forward, this),
+               "watch a subscription");
 }
 
 Result<std::size_t> SubscriptionBase::publisher_count() const {

@@ -2,7 +2,9 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/executor/origin.hpp"
 #include "takt/executor/rcl_result.hpp"
+#include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {
 
@@ -44,15 +46,55 @@ bool Timer::is_ready_in(const rcl_wait_set_t& wait_set) const {
   return wait_set.timers[wait_set_index_] != nullptr;
 }
 
-Result<void> Timer::execute() {
-  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &timer_);
-  if (const rcl_ret_t code = rcl_timer_call(&timer_); code == RCL_RET_TIMER_CANCELED) {
+Result<std::optional<Duration>> Timer::time_until_expiry() const {
+  std::int64_t left = 0;
+  if (const rcl_ret_t code = rcl_timer_get_time_until_next_call(&timer_, &left);
+      code == RCL_RET_TIMER_CANCELED) {
     rcl_reset_error();
-    return {};
-  } else if (code != RCL_RET_OK) {
-    return check(code, "call a timer");
+    return std::nullopt;
+  } else if (const Result<void> result = check(code, "ask for a timer's next expiry"); !result) {
+    return tl::unexpected(result.error());
   }
+  return Duration(left);
+}
+
+Result<std::optional<Instant>> Timer::expire() {
+  rcl_timer_call_info_t info{};
+  if (const rcl_ret_t code = rcl_timer_call_with_info(&timer_, &info);
+      code == RCL_RET_TIMER_CANCELED) {
+    rcl_reset_error();
+    return std::nullopt;
+  } else if (const Result<void> result = check(code, "call a timer"); !result) {
+    return tl::unexpected(result.error());
+  }
+  // rcl's clock may not be CLOCK_MONOTONIC; how late the call is holds for both.
+  const Duration late(info.actual_call_time - info.expected_call_time);
+  return linux_os::monotonic_now() - late;
+}
+
+void Timer::run() {
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &timer_);
   callback_();
+}
+
+Result<void> Timer::on_start(std::function<void()> started) {
+  Result<void> result =
+      check(rcl_timer_set_on_reset_callback(&timer_, nullptr, nullptr), "watch a timer");
+  started_ = std::move(started);
+  if (!result || !started_) return result;
+  const auto forward = [](const void* self, std::size_t) {
+    static_cast<const Timer*>(self)->started_();
+  };
+  return check(rcl_timer_set_on_reset_callback(&timer_, forward, this), "watch a timer");
+}
+
+Result<void> Timer::execute() {
+  const Result<std::optional<Instant>> expiry = expire();
+  if (!expiry) return tl::unexpected(expiry.error());
+  if (*expiry) {
+    const OriginScope origin(**expiry);
+    run();
+  }
   return {};
 }
 

@@ -14,7 +14,19 @@ Result<std::unique_ptr<Waitable>> Waitable::create(std::shared_ptr<Context> cont
 
 void Waitable::trigger() {
   ++pending_;
-  condition_->trigger();
+  const std::lock_guard lock(mutex_);
+  if (arrived_) {
+    arrived_(1);
+  } else {
+    condition_->trigger();
+  }
+}
+
+Result<void> Waitable::notify(Arrived arrived) {
+  const std::lock_guard lock(mutex_);
+  arrived_ = std::move(arrived);
+  if (const std::size_t pending = pending_; arrived_ && pending > 0) arrived_(pending);
+  return {};
 }
 
 Result<void> Waitable::add_to(rcl_wait_set_t& wait_set) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "takt/executor/origin.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::workload {
@@ -9,6 +10,7 @@ namespace takt::workload {
 using executor::Client;
 using executor::Executable;
 using executor::Publisher;
+using executor::ScheduledExecutable;
 using executor::Service;
 using executor::Subscription;
 using executor::Timer;
@@ -34,6 +36,7 @@ takt_msgs::msg::Packet make_packet(std::uint32_t source, std::int64_t size) {
 /// Dates and numbers the next packet of a sender.
 void renew(takt_msgs::msg::Packet& packet) {
   packet.stamp = linux_os::monotonic_now().time_since_epoch().count();
+  packet.origin = executor::current_origin().value_or(Instant{}).time_since_epoch().count();
   ++packet.sequence;
 }
 
@@ -59,47 +62,54 @@ Result<void> Entities::init() {
   return {};
 }
 
-Result<std::vector<Executable*>> Entities::make(const PlannedExecutor& planned) {
-  std::vector<Executable*> made;
-  for (const PlannedCallback& callback : planned.callbacks) {
-    if (const Result<void> result = make_callback(callback, made); !result) {
-      return tl::unexpected(result.error());
+Result<std::vector<ScheduledExecutable>> Entities::make(const PlannedExecutor& planned) {
+  std::vector<ScheduledExecutable> scheduled;
+  for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
+    auto made = make_callback(planned.callbacks[i]);
+    if (!made) return tl::unexpected(made.error());
+    for (std::unique_ptr<Executable>& executable : *made) {
+      scheduled.push_back(
+          {.executable = executable.get(), .callback = scheduling::CallbackIndex(i)});
+      executables_.push_back(std::move(executable));
     }
   }
-  return made;
+  return scheduled;
 }
 
-Result<void> Entities::make_callback(const PlannedCallback& planned,
-                                     std::vector<Executable*>& made) {
+Result<std::vector<std::unique_ptr<Executable>>> Entities::make_callback(
+    const PlannedCallback& planned) {
   const Result<NodePointer> owner = node(planned.node);
   if (!owner) return tl::unexpected(owner.error());
   const Result<Work*> work = make_work(planned);
   if (!work) return tl::unexpected(work.error());
-  const auto keep = [&](Made entity) -> Result<void> {
-    if (!entity) return tl::unexpected(entity.error());
-    made.push_back(entity->get());
-    executables_.push_back(std::move(*entity));
-    return {};
-  };
+  std::vector<Made> made;
   switch (planned.kind) {
     case CallbackKind::timer:
-      return keep(make_timer(planned, *owner, **work));
-    case CallbackKind::service:
-      return keep(make_service(planned, *owner, **work));
-    case CallbackKind::client:
-      return keep(make_client(planned, *owner, **work));
-    case CallbackKind::waitable:
-      return keep(make_waitable(planned, **work));
+      made.push_back(make_timer(planned, *owner, **work));
+      break;
     case CallbackKind::subscription:
+      for (const std::string& topic : planned.names) {
+        made.push_back(make_subscription(planned, *owner, topic, **work));
+      }
+      break;
+    case CallbackKind::service:
+      made.push_back(make_service(planned, *owner, **work));
+      break;
+    case CallbackKind::client:
+      made.push_back(make_client(planned, *owner, **work));
+      break;
+    case CallbackKind::waitable:
+      made.push_back(make_waitable(planned, **work));
+      break;
     case CallbackKind::event_source:
       break;
   }
-  for (const std::string& topic : planned.names) {
-    if (Result<void> kept = keep(make_subscription(planned, *owner, topic, **work)); !kept) {
-      return kept;
-    }
+  std::vector<std::unique_ptr<Executable>> result;
+  for (Made& entity : made) {
+    if (!entity) return tl::unexpected(entity.error());
+    result.push_back(std::move(*entity));
   }
-  return {};
+  return result;
 }
 
 Result<PeriodicActivity> Entities::make_event_source(const PlannedCallback& planned) {
@@ -173,9 +183,23 @@ Entities::Made Entities::make_timer(const PlannedCallback& planned, const NodePo
 
 Entities::Made Entities::make_subscription(const PlannedCallback& planned, const NodePointer& node,
                                            const std::string& topic, Work& work) {
-  auto subscription = Subscription<Packet>::create(
-      node, topic, planned.queue_depth, trace_name(planned.callback),
-      [this, &work](const Packet& packet) { work.run(source_of(packet)); });
+  Subscription<Packet>::Admission admission{
+      .activates = {}, .origin = [](const Packet& packet) -> std::optional<Instant> {
+        if (packet.origin == 0) return std::nullopt;
+        return Instant(Duration(packet.origin));
+      }};
+  Subscription<Packet>::Callback callback;
+  if (binds_messages(planned.callback)) {
+    admission.activates = [this, &work](const Packet& packet) {
+      return work.activates(source_of(packet));
+    };
+    callback = [this, &work](const Packet& packet) { work.run(source_of(packet)); };
+  } else {
+    callback = [this, &work](const Packet& packet) { run(work, source_of(packet)); };
+  }
+  auto subscription =
+      Subscription<Packet>::create(node, topic, planned.queue_depth, trace_name(planned.callback),
+                                   std::move(callback), std::move(admission));
   if (subscription) {
     subscriptions_.push_back({subscription->get(), plan_.topic(topic)->publishers});
   }
@@ -189,7 +213,7 @@ Entities::Made Entities::make_service(const PlannedCallback& planned, const Node
       node, planned.names.front(), trace_name(planned.callback),
       [this, &work, packet = make_packet(index, planned.response_size)](
           const Exchange::Request& request, Exchange::Response& response) mutable {
-        work.run(source_of(request.packet));
+        run(work, source_of(request.packet));
         renew(packet);
         response.packet = packet;
       }));
@@ -199,7 +223,7 @@ Entities::Made Entities::make_client(const PlannedCallback& planned, const NodeP
                                      Work& work) {
   auto client = Client<Exchange>::create(
       node, planned.names.front(), trace_name(planned.callback),
-      [this, &work](const Exchange::Response& response) { work.run(source_of(response.packet)); });
+      [this, &work](const Exchange::Response& response) { run(work, source_of(response.packet)); });
   if (client) clients_[planned.callback] = client->get();
   return as_executable(std::move(client));
 }
@@ -207,7 +231,7 @@ Entities::Made Entities::make_client(const PlannedCallback& planned, const NodeP
 Entities::Made Entities::make_waitable(const PlannedCallback& planned, Work& work) {
   Inbox& inbox = inboxes_[planned.callback];
   auto waitable = Waitable::create(context_, trace_name(planned.callback),
-                                   [&inbox, &work] { work.run(inbox.take()); });
+                                   [&inbox, &work] { run(work, inbox.take()); });
   if (waitable) inbox.waitable = waitable->get();
   return as_executable(std::move(waitable));
 }
@@ -332,6 +356,14 @@ void Entities::note(const Result<void>& result) {
   if (result) return;
   const std::lock_guard lock(error_mutex_);
   if (first_error_) first_error_ = result;
+}
+
+bool Entities::binds_messages(CallbackIndex index) const {
+  return model_[model_[index].executor].kind != model::ExecutorKind::single_threaded;
+}
+
+void Entities::run(Work& work, std::optional<CallbackIndex> source) {
+  if (work.activates(source)) work.run(source);
 }
 
 const std::string& Entities::trace_name(CallbackIndex index) const {

@@ -19,9 +19,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,9 +40,15 @@ void say(const json& line) {
 }
 
 Result<model::Model> read_model(const std::string& path) {
+  constexpr std::size_t most = std::size_t{256} << 20;
   std::ifstream file(path, std::ios::binary);
-  if (!file) return error("{}: cannot be read; does it exist?", path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::array<char, 1 << 16> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most) return error("{}: larger than 256 MiB; is it a timing model?", path);
+  }
+  if (!file.eof()) return error("{}: cannot be read; is it a file?", path);
   auto parsed = model::parse(text, path);
   if (!parsed) return tl::unexpected(parsed.error());
   return std::move(parsed->model);
@@ -64,8 +68,8 @@ Result<void> replace_executors(model::Model& model, const std::string& name) {
 
 Result<void> check_executors(const model::Model& model) {
   for (const model::Executor& executor : model.executors) {
-    if (executor.kind != model::ExecutorKind::single_threaded &&
-        executor.kind != model::ExecutorKind::event_source) {
+    if (executor.kind == model::ExecutorKind::multi_threaded ||
+        executor.kind == model::ExecutorKind::table_driven) {
       return error(
           "executor \"{}\": `takt run` has no {} executor; choose another with --executor "
           "single_threaded",

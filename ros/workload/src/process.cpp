@@ -3,14 +3,19 @@
 #include <functional>
 #include <variant>
 
+#include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
 #include "takt/model/names.hpp"
+#include "takt/simulation/executor_policy.hpp"
 #include "takt/workload/entities.hpp"
 #include "takt/workload/gated_thread.hpp"
 #include "takt/workload/periodic_releases.hpp"
 
 namespace takt::workload {
 namespace {
+
+/// Of the threads that release the timers of executors with a reservation.
+constexpr int releaser_priority = 90;
 
 linux_os::ThreadScheduling scheduling_for(const model::Supply& supply) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
@@ -120,8 +125,9 @@ class Process::Implementation {
     const model::Executor& executor = model_[planned.executor];
     auto executables = entities_.make(planned);
     if (!executables) return tl::unexpected(executables.error());
-    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(*executables),
-                                                  timer_handling(executor.timers));
+    auto made = executor.kind == model::ExecutorKind::single_threaded
+                    ? make_wait_set_executor(executor, *executables)
+                    : make_events_executor(planned, *executables);
     if (!made) return tl::unexpected(made.error());
     executors_.push_back(std::move(*made));
     threads_.push_back({.executor = executor.id,
@@ -130,6 +136,33 @@ class Process::Implementation {
                               entities_.note(spinning->spin());
                             })});
     return {};
+  }
+
+  Result<std::unique_ptr<executor::Executor>> make_wait_set_executor(
+      const model::Executor& executor,
+      const std::vector<executor::ScheduledExecutable>& scheduled) {
+    std::vector<executor::Executable*> executables;
+    for (const auto& [executable, callback] : scheduled) executables.push_back(executable);
+    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(executables),
+                                                  timer_handling(executor.timers));
+    if (!made) return tl::unexpected(made.error());
+    return std::move(*made);
+  }
+
+  Result<std::unique_ptr<executor::Executor>> make_events_executor(
+      const PlannedExecutor& planned,
+      const std::vector<executor::ScheduledExecutable>& executables) {
+    auto policy = simulation::executor_policy(model_, planned.executor, {});
+    if (!policy) return tl::unexpected(policy.error());
+    executor::EventsExecutor::Options options{.own_origin = policy->own_origin};
+    // Reservations come before any priority; on the time that they leave, timers come first.
+    if (std::holds_alternative<model::ReservationSupply>(model_[planned.executor].supply)) {
+      options.releaser = linux_os::FifoScheduling{.priority = releaser_priority};
+    }
+    auto made = executor::EventsExecutor::create(executables, std::move(policy->policy),
+                                                 planned.callbacks.size(), std::move(options));
+    if (!made) return tl::unexpected(made.error());
+    return std::move(*made);
   }
 
   Result<void> make_event_source(const PlannedExecutor& planned) {
@@ -153,7 +186,7 @@ class Process::Implementation {
 
   const model::Model& model_;
   Entities entities_;
-  std::vector<std::unique_ptr<executor::WaitSetExecutor>> executors_;
+  std::vector<std::unique_ptr<executor::Executor>> executors_;
   std::vector<std::unique_ptr<PeriodicReleases>> releases_;
   std::vector<Thread> threads_;
 };

@@ -21,8 +21,11 @@ Work::Work(const Burner& burner, std::span<const Duration> execution_time,
            std::optional<JoinState> join, std::vector<Send> sends)
     : burner_(burner), costs_(execution_time), join_(std::move(join)), sends_(std::move(sends)) {}
 
+bool Work::activates(std::optional<model::CallbackIndex> source) {
+  return !join_ || !source || join_->arrive(*source);
+}
+
 void Work::run(std::optional<model::CallbackIndex> source) {
-  if (join_ && source && !join_->arrive(*source)) return;
   const Duration start = linux_os::thread_cpu_time();
   const Duration cost = costs_.next();
   const Duration end = start + cost - std::min(margin, cost / 10);

@@ -57,21 +57,18 @@ TEST_F(WorkTest, CountsInstancesThatTakeTooLong) {
   EXPECT_GE(work.counts().longest, milliseconds(1));
 }
 
-TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinDoesAnything) {
+TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinActivates) {
   const std::vector<Duration> curve = {milliseconds(1)};
-  std::vector<std::optional<CallbackIndex>> sources;
   const model::Join join{.callback = CallbackIndex(2),
                          .kind = model::JoinKind::newest,
                          .inputs = {CallbackIndex(0), CallbackIndex(1)},
                          .unknown = {}};
-  Work work(burner_, curve, JoinState(join),
-            {[&](std::optional<CallbackIndex> source) { sources.push_back(source); }});
-  work.run(CallbackIndex(1));
-  work.run(CallbackIndex(1));
-  EXPECT_EQ(work.counts().instances, 0U);
-  work.run(CallbackIndex(0));
-  EXPECT_EQ(work.counts().instances, 1U);
-  EXPECT_THAT(sources, testing::ElementsAre(CallbackIndex(0)));
+  Work work(burner_, curve, JoinState(join), {});
+  EXPECT_FALSE(work.activates(CallbackIndex(1)));
+  EXPECT_FALSE(work.activates(CallbackIndex(1)));
+  EXPECT_TRUE(work.activates(std::nullopt));
+  EXPECT_TRUE(work.activates(CallbackIndex(0)));
+  EXPECT_FALSE(work.activates(CallbackIndex(0)));
 }
 
 }  // namespace

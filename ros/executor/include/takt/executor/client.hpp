@@ -16,7 +16,7 @@ namespace takt::executor {
 ///
 /// rclcpp has no events for clients. Ours are seen in traces as a callback that starts right after
 /// the execution (`rclcpp_executor_execute`) of the client's rcl handle.
-class ClientBase : public Executable {
+class ClientBase : public MessageExecutable {
  public:
   ~ClientBase() override;
 
@@ -24,6 +24,7 @@ class ClientBase : public Executable {
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) final;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
   [[nodiscard]] Result<void> execute() final;
+  [[nodiscard]] Result<void> notify(Arrived arrived) final;
 
   /// Whether the middleware has found a server.
   [[nodiscard]] Result<bool> has_server() const;
@@ -41,6 +42,7 @@ class ClientBase : public Executable {
  private:
   std::shared_ptr<Node> node_;
   rcl_client_t client_ = rcl_get_zero_initialized_client();
+  Arrived arrived_;
   std::size_t wait_set_index_ = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace takt::executor {
 
 /// A service of any type: answers each request in its callback.
-class ServiceBase : public Executable {
+class ServiceBase : public MessageExecutable {
  public:
   ~ServiceBase() override;
 
@@ -23,6 +23,7 @@ class ServiceBase : public Executable {
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) final;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
   [[nodiscard]] Result<void> execute() final;
+  [[nodiscard]] Result<void> notify(Arrived arrived) final;
 
  protected:
   explicit ServiceBase(std::shared_ptr<Node> node) : node_(std::move(node)) {}
@@ -37,6 +38,7 @@ class ServiceBase : public Executable {
  private:
   std::shared_ptr<Node> node_;
   rcl_service_t service_ = rcl_get_zero_initialized_service();
+  Arrived arrived_;
   std::size_t wait_set_index_ = 0;
 };
 

@@ -8,12 +8,13 @@
 
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
+#include "takt/executor/ring.hpp"
 #include "takt/executor/traced_callback.hpp"
 
 namespace takt::executor {
 
 /// A subscription to messages of any type.
-class SubscriptionBase : public Executable {
+class SubscriptionBase : public MessageExecutable {
  public:
   ~SubscriptionBase() override;
 
@@ -23,6 +24,8 @@ class SubscriptionBase : public Executable {
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) final;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
   [[nodiscard]] Result<void> execute() final;
+  [[nodiscard]] Result<void> notify(Arrived arrived) final;
+  [[nodiscard]] Result<void> run_chosen() final;
 
   /// Publishers that the middleware has matched so far.
   [[nodiscard]] Result<std::size_t> publisher_count() const;
@@ -34,13 +37,20 @@ class SubscriptionBase : public Executable {
                                   const std::string& topic, std::size_t depth,
                                   const void* callback);
 
+  /// Takes a message into message(). False: there is none.
+  [[nodiscard]] Result<bool> take();
+
   /// Where a taken message is stored.
   [[nodiscard]] virtual void* message() = 0;
+  /// Makes the taken message the chosen one.
+  virtual void choose_taken() = 0;
+  /// Runs the callback with the chosen message.
   virtual void run_callback() = 0;
 
  private:
   std::shared_ptr<Node> node_;
   rcl_subscription_t subscription_ = rcl_get_zero_initialized_subscription();
+  Arrived arrived_;
   std::size_t wait_set_index_ = 0;
 };
 
@@ -49,15 +59,21 @@ class Subscription final : public SubscriptionBase {
  public:
   using Callback = std::function<void(const Message&)>;
 
+  /// What executors that bind messages to instances ask of a message when they take it.
+  struct Admission {
+    /// Whether it activates the callback. Empty: each does.
+    std::function<bool(const Message&)> activates{};
+    /// The origin that it carries. Empty: none does.
+    std::function<std::optional<Instant>(const Message&)> origin{};
+  };
+
   /// Subscribes to `topic` with room for the newest `depth` messages. `name` is the callback's in
   /// traces.
-  [[nodiscard]] static Result<std::unique_ptr<Subscription>> create(std::shared_ptr<Node> node,
-                                                                    const std::string& topic,
-                                                                    std::size_t depth,
-                                                                    std::string name,
-                                                                    Callback callback) {
-    std::unique_ptr<Subscription> subscription(
-        new Subscription(std::move(node), std::move(name), std::move(callback)));
+  [[nodiscard]] static Result<std::unique_ptr<Subscription>> create(
+      std::shared_ptr<Node> node, const std::string& topic, std::size_t depth, std::string name,
+      Callback callback, Admission admission = {}) {
+    std::unique_ptr<Subscription> subscription(new Subscription(
+        std::move(node), depth, std::move(name), std::move(callback), std::move(admission)));
     const Result<void> result =
         subscription->init(rosidl_typesupport_cpp::get_message_type_support_handle<Message>(),
                            topic, depth, subscription->callback_.address());
@@ -66,16 +82,49 @@ class Subscription final : public SubscriptionBase {
     return subscription;
   }
 
+  [[nodiscard]] Result<Admitted> admit() override {
+    const Result<bool> taken = take();
+    if (!taken) return tl::unexpected(taken.error());
+    if (!*taken || (admission_.activates && !admission_.activates(taken_))) return Admitted{};
+    Admitted admitted{.activates = waiting_.size() < depth_};
+    if (admission_.origin) admitted.origin = admission_.origin(taken_);
+    // Where there is no room, the message takes the place of the oldest one and its instance.
+    if (!admitted.activates) waiting_.pop_front(chosen_);
+    waiting_.push_back(taken_);
+    return admitted;
+  }
+
+  void choose(scheduling::Queueing queueing) override {
+    if (queueing == scheduling::Queueing::oldest_first) {
+      waiting_.pop_front(chosen_);
+      return;
+    }
+    waiting_.pop_back(chosen_);
+    while (queueing == scheduling::Queueing::newest_only && !waiting_.empty()) {
+      waiting_.pop_front(taken_);
+    }
+  }
+
  private:
-  Subscription(std::shared_ptr<Node> node, std::string name, Callback callback)
-      : SubscriptionBase(std::move(node)), callback_(std::move(name), std::move(callback)) {}
+  Subscription(std::shared_ptr<Node> node, std::size_t depth, std::string name, Callback callback,
+               Admission admission)
+      : SubscriptionBase(std::move(node)),
+        depth_(depth),
+        callback_(std::move(name), std::move(callback)),
+        admission_(std::move(admission)) {}
 
-  void* message() override { return &message_; }
-  void run_callback() override { callback_(message_); }
+  void* message() override { return &taken_; }
+  void choose_taken() override { std::swap(chosen_, taken_); }
+  void run_callback() override { callback_(chosen_); }
 
+  std::size_t depth_;
   TracedCallback<const Message&> callback_;
-  /// Every message is taken into the same one, which keeps the memory of its sequences.
-  Message message_;
+  Admission admission_;
+  // Messages are taken into the same objects again and again, which keep the memory of their
+  // sequences.
+  Message taken_;
+  Message chosen_;
+  Ring<Message> waiting_{4};
 };
 
 }  // namespace takt::executor

@@ -2,7 +2,9 @@
 
 #include <rcl/timer.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "takt/executor/executable.hpp"
@@ -34,6 +36,19 @@ class Timer final : public Executable {
   /// Whether it has expired and not been executed since.
   [[nodiscard]] Result<bool> is_due() const;
 
+  /// Time until the next expiry, 0 or less if it is due; none: the timer does not run.
+  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const;
+
+  /// Moves on to the next expiry. When the one that is due expired; none: the timer does not run.
+  [[nodiscard]] Result<std::optional<Instant>> expire();
+
+  /// Runs the callback for an expiry that expire() gave.
+  void run();
+
+  /// Calls `started` after each start(), on the thread that started the timer. An empty function
+  /// ends this.
+  [[nodiscard]] Result<void> on_start(std::function<void()> started);
+
   [[nodiscard]] scheduling::Category category() const override {
     return scheduling::Category::timer;
   }
@@ -48,6 +63,7 @@ class Timer final : public Executable {
   std::shared_ptr<Node> node_;
   TracedCallback<> callback_;
   rcl_timer_t timer_ = rcl_get_zero_initialized_timer();
+  std::function<void()> started_;
   std::size_t wait_set_index_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/executor/executable.hpp"
+#include "takt/executor/executor.hpp"
 #include "takt/executor/guard_condition.hpp"
 #include "takt/executor/timer.hpp"
 #include "takt/scheduling/wait_set.hpp"
@@ -17,22 +18,17 @@ namespace takt::executor {
 /// The default executor of ROS 2: one thread, the decisions of scheduling::WaitSetPolicy, and a
 /// wait set of rcl as its only view of the middleware (ros-llama S-1.2). It leaves the same events
 /// in a trace as rclcpp's SingleThreadedExecutor.
-class WaitSetExecutor {
+class WaitSetExecutor final : public Executor {
  public:
   /// `executables` in the order of registration; they must outlive the executor.
   [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
       std::shared_ptr<Context> context, std::vector<Executable*> executables,
       scheduling::TimerHandling timers);
 
-  ~WaitSetExecutor();
-  WaitSetExecutor(const WaitSetExecutor&) = delete;
-  WaitSetExecutor& operator=(const WaitSetExecutor&) = delete;
+  ~WaitSetExecutor() override;
 
-  /// Runs callbacks on the calling thread until cancel(). An error of the middleware ends it too.
-  [[nodiscard]] Result<void> spin();
-
-  /// Lets spin() return after the running callback. From any thread, also before spin().
-  void cancel();
+  [[nodiscard]] Result<void> spin() override;
+  void cancel() override;
 
  private:
   /// A timer that bypasses the ready set: its expiry is looked for before every decision.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "takt/executor/executable.hpp"
@@ -11,7 +12,7 @@
 namespace takt::executor {
 
 /// Runs its callback once for each trigger().
-class Waitable final : public Executable {
+class Waitable final : public MessageExecutable {
  public:
   using Callback = std::function<void()>;
 
@@ -28,6 +29,7 @@ class Waitable final : public Executable {
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) override;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const override;
   [[nodiscard]] Result<void> execute() override;
+  [[nodiscard]] Result<void> notify(Arrived arrived) override;
 
  private:
   Waitable(std::unique_ptr<GuardCondition> condition, std::string name, Callback callback)
@@ -36,6 +38,8 @@ class Waitable final : public Executable {
   std::unique_ptr<GuardCondition> condition_;
   TracedCallback<> callback_;
   std::atomic<std::size_t> pending_ = 0;
+  std::mutex mutex_;
+  Arrived arrived_;
 };
 
 }  // namespace takt::executor

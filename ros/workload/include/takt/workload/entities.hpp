@@ -13,6 +13,7 @@
 
 #include "takt/executor/client.hpp"
 #include "takt/executor/context.hpp"
+#include "takt/executor/events_executor.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
 #include "takt/executor/publisher.hpp"
@@ -44,8 +45,10 @@ class Entities {
   /// Starts ROS 2.
   [[nodiscard]] Result<void> init();
 
-  /// Makes the entities of an executor; what it is to run, in the order of registration.
-  [[nodiscard]] Result<std::vector<executor::Executable*>> make(const PlannedExecutor& planned);
+  /// Makes the entities of an executor. What it is to run, with the positions of its callbacks in
+  /// `planned`.
+  [[nodiscard]] Result<std::vector<executor::ScheduledExecutable>> make(
+      const PlannedExecutor& planned);
 
   /// Makes an event source.
   [[nodiscard]] Result<PeriodicActivity> make_event_source(const PlannedCallback& planned);
@@ -98,8 +101,8 @@ class Entities {
 
   [[nodiscard]] Result<NodePointer> node(const std::string& name);
   [[nodiscard]] Result<Work*> make_work(const PlannedCallback& planned);
-  [[nodiscard]] Result<void> make_callback(const PlannedCallback& planned,
-                                           std::vector<executor::Executable*>& made);
+  [[nodiscard]] Result<std::vector<std::unique_ptr<executor::Executable>>> make_callback(
+      const PlannedCallback& planned);
   Made make_timer(const PlannedCallback& planned, const NodePointer& node, Work& work);
   Made make_subscription(const PlannedCallback& planned, const NodePointer& node,
                          const std::string& topic, Work& work);
@@ -116,6 +119,10 @@ class Entities {
       const std::string& service, std::optional<model::CallbackIndex> client, std::int64_t size,
       std::uint32_t source, const NodePointer& node);
 
+  /// Whether the callback's executor binds messages to instances when they come.
+  [[nodiscard]] bool binds_messages(model::CallbackIndex index) const;
+  /// Runs the work for a message of `source`, if it activates the callback.
+  static void run(Work& work, std::optional<model::CallbackIndex> source);
   /// What a callback is called in traces.
   [[nodiscard]] const std::string& trace_name(model::CallbackIndex index) const;
   /// A packet's source; none if it is outside the model.

@@ -34,8 +34,12 @@ class Work {
   Work(const Burner& burner, std::span<const Duration> execution_time,
        std::optional<JoinState> join, std::vector<Send> sends);
 
-  /// Runs one activation by a message of `source`, or from outside. At a join only the arrival that
-  /// completes the set does anything.
+  /// Whether a message of `source`, or one from outside, activates the callback: at a join only the
+  /// one that completes the set. Call it once for each message, in the order of arrival, on one
+  /// thread at a time.
+  [[nodiscard]] bool activates(std::optional<model::CallbackIndex> source);
+
+  /// Runs one instance that `source`, or something outside, activated.
   void run(std::optional<model::CallbackIndex> source);
 
   [[nodiscard]] WorkCounts counts() const;

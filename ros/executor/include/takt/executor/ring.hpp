@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace takt::executor {
+
+/// A queue open at both ends that keeps its elements' memory: what is pushed is swapped with what
+/// was there before. It grows when it is full.
+template <typename T>
+class Ring {
+ public:
+  explicit Ring(std::size_t capacity) : elements_(capacity) {}
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  void push_back(T& element) {
+    if (size_ == elements_.size()) grow();
+    std::swap(elements_[index(size_++)], element);
+  }
+
+  /// Swaps the oldest or the newest element with `element`. Not of an empty ring.
+  void pop_front(T& element) {
+    std::swap(elements_[first_], element);
+    first_ = index(1);
+    --size_;
+  }
+  void pop_back(T& element) { std::swap(elements_[index(--size_)], element); }
+
+ private:
+  [[nodiscard]] std::size_t index(std::size_t n) const { return (first_ + n) % elements_.size(); }
+
+  void grow() {
+    std::vector<T> larger(2 * elements_.size() + 1);
+    for (std::size_t n = 0; n < size_; ++n) std::swap(larger[n], elements_[index(n)]);
+    elements_ = std::move(larger);
+    first_ = 0;
+  }
+
+  std::vector<T> elements_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace takt::executor
