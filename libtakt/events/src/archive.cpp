@@ -106,8 +106,7 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
     if (status == ARCHIVE_EOF) {
       return directory;
     }
-    if (status != ARCHIVE_OK && archive_errno(archive->get()) == ARCHIVE_ERRNO_FILE_FORMAT &&
-        count == 0) {
+    if (status != ARCHIVE_OK && archive_format(archive->get()) == 0) {  // none was recognised
       return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
                    path.string());
     }
