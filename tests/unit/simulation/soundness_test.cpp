@@ -5,6 +5,7 @@
 #include "random_models.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/names.hpp"
 #include "takt/simulation/simulate.hpp"
 
 /// simulated <= bound, the central property: no response time or latency of a simulation is above
@@ -126,6 +127,27 @@ TEST(Soundness, OfTheBusyWindowAnalysis) {
   check(default_executors, analysis::Method::busy_window, 2);
 }
 TEST(Soundness, OfTheCombinedAnalysis) { check(default_executors, analysis::Method::combined, 3); }
+
+/// All executors of the models are of that kind.
+class SoundnessOf : public testing::TestWithParam<model::ExecutorKind> {};
+
+TEST_P(SoundnessOf, TheAnalysis) {
+  const std::array kinds = {GetParam()};
+  check(kinds, analysis::Method::combined, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf,
+                         testing::Values(events, fixed_priority, chain_priority, edf, graph_aware,
+                                         multi_threaded),
+                         [](const auto& test) {
+                           return std::string(model::to_string(test.param));
+                         });
+
+TEST(Soundness, OfAllAnalysesTogether) {
+  constexpr std::array kinds = {single_threaded, events,      fixed_priority, chain_priority,
+                                edf,             graph_aware, multi_threaded};
+  check(kinds, analysis::Method::combined, 5);
+}
 
 }  // namespace
 }  // namespace takt::simulation
