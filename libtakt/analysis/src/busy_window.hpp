@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "activation_steps.hpp"
 #include "derived_curve.hpp"
 #include "offset_search.hpp"
 #include "system.hpp"
@@ -51,6 +52,8 @@ class BusyWindow {
 
   /// The longest time from activation to completion in a window of that length.
   [[nodiscard]] Duration longest_response(Duration length);
+  /// The same for a window of the length of the given steps, which cover all curves.
+  [[nodiscard]] Duration longest_response(const ActivationSteps& steps);
 
  private:
   [[nodiscard]] Duration next_offset(Duration offset) const;

@@ -116,7 +116,9 @@ Duration DefaultExecutor::busy_window(std::size_t index, std::int64_t points) {
   Memory& memory = memory_[index];
   if (memory.polling_points == points) return memory.busy_window;
   memory.polling_points = points;
-  memory.busy_window = window_of(index, points).longest_response(busy_window_length());
+  memory.busy_window = busy_window_length() == unbounded_time
+                           ? unbounded_time
+                           : window_of(index, points).longest_response(busy_steps());
   return memory.busy_window;
 }
 

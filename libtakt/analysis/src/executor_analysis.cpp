@@ -1,6 +1,7 @@
 #include "executor_analysis.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "default_executor.hpp"
 #include "multi_threaded_executor.hpp"
@@ -22,7 +23,10 @@ ExecutorAnalysis::ExecutorAnalysis(const Round& round, ExecutorIndex executor)
   }
 }
 
-void ExecutorAnalysis::begin_round() { busy_window_length_.reset(); }
+void ExecutorAnalysis::begin_round() {
+  busy_window_length_.reset();
+  busy_steps_.reset();
+}
 
 Duration ExecutorAnalysis::busy_window_length() {
   if (busy_window_length_) return *busy_window_length_;
@@ -43,6 +47,15 @@ Duration ExecutorAnalysis::busy_window_length() {
 Duration ExecutorAnalysis::blocking(const Member& other, const Member& victim) const {
   const bool has_run = executor_.supply.blackout() == Duration{0} && victim.task->given;
   return std::max(Duration{0}, other.task->cost(1) - (has_run ? epsilon : Duration{0}));
+}
+
+const ActivationSteps& ExecutorAnalysis::busy_steps() {
+  if (!busy_steps_) {
+    std::vector<const DerivedCurve*> curves;
+    for (const Member& member : members_) curves.push_back(member.busy_activations);
+    busy_steps_.emplace(std::move(curves), busy_window_length());
+  }
+  return *busy_steps_;
 }
 
 LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {

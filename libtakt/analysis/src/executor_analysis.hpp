@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "activation_steps.hpp"
 #include "busy_window.hpp"
 #include "propagation.hpp"
 #include "system.hpp"
@@ -78,6 +79,9 @@ class ExecutorAnalysis {
   /// No instance waits or runs for longer than this without a quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
 
+  /// The steps of all members' busy-window curves up to that length, which is bounded.
+  [[nodiscard]] const ActivationSteps& busy_steps();
+
   /// The sum of the bounds of its callbacks, each activated when the one before completes at the
   /// latest.
   [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
@@ -88,6 +92,7 @@ class ExecutorAnalysis {
 
  private:
   std::optional<Duration> busy_window_length_;
+  std::optional<ActivationSteps> busy_steps_;
 };
 
 /// The analysis for executors of that kind; none if there is none.

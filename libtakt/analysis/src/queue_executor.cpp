@@ -147,7 +147,7 @@ Duration QueueExecutor::window_of_executor(const Member& victim) {
   }
   return BusyWindow(executor_.supply, horizon(), Duration{0}, busy_interferer(victim),
                     std::move(others))
-      .longest_response(length);
+      .longest_response(busy_steps());
 }
 
 Duration QueueExecutor::window_of_level(const Member& victim) const {

@@ -76,11 +76,6 @@ Cost::Cost(const std::vector<Duration>& execution_time, const std::vector<Durati
   if (!overhead.empty()) overhead_.emplace(overhead);
 }
 
-Duration Cost::operator()(std::int64_t n) const {
-  const Duration cost = execution_(n);
-  return overhead_ ? curves::saturating_add(cost, (*overhead_)(n)) : cost;
-}
-
 System::System(const model::Model& model) : executors(model.executors.size()) {
   const auto callbacks = model::callbacks_by_executor(model);
   tasks.reserve(model.callbacks.size());

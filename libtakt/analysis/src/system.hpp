@@ -19,7 +19,10 @@ using model::ExecutorIndex;
 class Cost {
  public:
   Cost(const std::vector<Duration>& execution_time, const std::vector<Duration>& overhead);
-  [[nodiscard]] Duration operator()(std::int64_t n) const;
+  [[nodiscard]] Duration operator()(std::int64_t n) const {
+    const Duration cost = execution_(n);
+    return overhead_ ? curves::saturating_add(cost, (*overhead_)(n)) : cost;
+  }
 
   [[nodiscard]] const curves::ExecutionTimeCurve& execution_time() const { return execution_; }
   [[nodiscard]] const std::optional<curves::ExecutionTimeCurve>& overhead() const {

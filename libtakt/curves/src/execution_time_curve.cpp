@@ -30,7 +30,8 @@ ExecutionTimeCurve::ExecutionTimeCurve(std::span<const Duration> values) : given
   // stretches in their place cost no more. So from the following n on, every best split contains a
   // cheapest stretch and the curve repeats with that period.
   const auto period = static_cast<std::size_t>(slope_.instances);
-  longest_ = std::max(given_, (period - 1) * given_ + period);
+  constexpr std::size_t looked_up = 64;  // without arithmetic, for speed
+  longest_ = std::max({given_, (period - 1) * given_ + period, looked_up});
 }
 
 Duration ExecutionTimeCurve::beyond_table(std::int64_t n) const {

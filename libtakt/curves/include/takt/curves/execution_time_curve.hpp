@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::curves {
@@ -32,6 +33,7 @@ class ExecutionTimeCurve {
   /// where the curve repeats (at most the square of the number of given values).
   [[nodiscard]] Duration operator()(std::int64_t n) const {
     if (n <= 0) return Duration{0};
+    if (given_ == 1) return saturating_multiply(slope_.cost, n);
     if (static_cast<std::size_t>(n) < table_.size()) return table_[static_cast<std::size_t>(n)];
     return beyond_table(n);
   }
