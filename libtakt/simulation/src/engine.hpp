@@ -107,7 +107,7 @@ class Engine {
   };
 
   void make_callbacks();
-  [[nodiscard]] Result<void> make_executor(ExecutorIndex index, const Urgencies& urgencies,
+  [[nodiscard]] Result<void> make_executor(ExecutorIndex index, const model::Urgencies& urgencies,
                                            std::vector<CallbackIndex> callbacks);
   void make_groups(ExecutorState& executor);
   void make_threads(ExecutorIndex index, std::int64_t count);

@@ -1,11 +1,9 @@
 #include "policies.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
-#include "takt/curves/activation_curve.hpp"
 #include "takt/model/names.hpp"
 #include "takt/scheduling/chain_edf.hpp"
 #include "takt/scheduling/events.hpp"
@@ -22,18 +20,6 @@ namespace {
 
 /// Waiting instances for which a policy has memory from the start.
 constexpr std::size_t capacity = 64;
-
-Duration period_of(const model::Activation& activation) {
-  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
-    return periodic->period;
-  }
-  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&activation)) {
-    return sporadic->min_separation;
-  }
-  const auto& values = std::get<model::MinDistanceActivation>(activation).values;
-  const auto rate = curves::ActivationCurve::min_distance(values).long_run();
-  return rate.span / rate.events;
-}
 
 scheduling::Category category(model::CallbackKind kind) {
   switch (kind) {
@@ -54,7 +40,7 @@ scheduling::Category category(model::CallbackKind kind) {
 
 class Factory {
  public:
-  Factory(const model::Model& model, const Network& network, const Urgencies& urgencies,
+  Factory(const model::Model& model, const Network& network, const model::Urgencies& urgencies,
           ExecutorIndex executor, std::span<const CallbackIndex> callbacks, const Options& options)
       : model_(model),
         network_(network),
@@ -318,7 +304,7 @@ class Factory {
 
   const model::Model& model_;
   const Network& network_;
-  const Urgencies& urgencies_;
+  const model::Urgencies& urgencies_;
   const model::Executor& executor_;
   std::span<const CallbackIndex> callbacks_;
   const Options& options_;
@@ -328,39 +314,8 @@ class Factory {
 
 }  // namespace
 
-Urgencies::Urgencies(const model::Model& model, const Network& network)
-    : periods(model.callbacks.size(), Duration::max()),
-      priorities(model.callbacks.size()),
-      deadlines(model.callbacks.size(), Duration::max()) {
-  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
-    const model::Callback& callback = model.callbacks[i];
-    priorities[i] = callback.priority;
-    if (!network.stations[i].source) continue;
-    periods[i] = period_of(*callback.activation);
-    deadlines[i] = callback.deadline.value_or(periods[i]);
-  }
-  // What flows along the links only gets shorter, or higher: it settles, cycles or not.
-  for (bool changed = true; std::exchange(changed, false);) {
-    const auto take = [&](auto& value, const auto& other, auto better) {
-      if (!better(other, value)) return;
-      value = other;
-      changed = true;
-    };
-    for (const Link& link : network.links) {
-      if (link.sampled) continue;
-      const std::size_t from = link.from.value();
-      const std::size_t to = link.to.value();
-      take(periods[to], periods[from], std::less{});
-      take(deadlines[to], deadlines[from], std::less{});
-      if (!model.callbacks[to].priority) {
-        take(priorities[to], priorities[from], std::greater{});
-      }
-    }
-  }
-}
-
 Result<ChosenPolicy> make_policy(const model::Model& model, const Network& network,
-                                 const Urgencies& urgencies, ExecutorIndex executor,
+                                 const model::Urgencies& urgencies, ExecutorIndex executor,
                                  model::ExecutorKind kind, std::span<const CallbackIndex> callbacks,
                                  const Options& options) {
   return Factory(model, network, urgencies, executor, callbacks, options).make(kind);

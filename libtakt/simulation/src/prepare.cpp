@@ -31,7 +31,7 @@ Result<void> Engine::prepare() {
     result_.chains.push_back({.id = chain.id, .latency = {}});
   make_callbacks();
   executors_.resize(model_.executors.size());
-  const Urgencies urgencies(model_, network_);
+  const model::Urgencies urgencies(model_);
   auto callbacks = model::callbacks_by_executor(model_);
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
     if (const Result<void> made =
@@ -81,7 +81,7 @@ void Engine::make_callbacks() {
   }
 }
 
-Result<void> Engine::make_executor(ExecutorIndex index, const Urgencies& urgencies,
+Result<void> Engine::make_executor(ExecutorIndex index, const model::Urgencies& urgencies,
                                    std::vector<CallbackIndex> callbacks) {
   const model::Executor& described = model_[index];
   ExecutorState& executor = executors_[index.value()];
