@@ -1,0 +1,358 @@
+#include "takt/executor/events_executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ros.hpp"
+#include "takt/executor/client.hpp"
+#include "takt/executor/origin.hpp"
+#include "takt/executor/publisher.hpp"
+#include "takt/executor/service.hpp"
+#include "takt/executor/subscription.hpp"
+#include "takt/executor/waitable.hpp"
+#include "takt/linux/thread_clock.hpp"
+#include "takt/scheduling/events.hpp"
+#include "takt/scheduling/graph_aware.hpp"
+
+namespace takt::executor {
+namespace {
+
+using scheduling::CallbackIndex;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+constexpr std::size_t capacity = 16;
+
+class EventsExecutorTest : public RosTest {
+ protected:
+  Waitable& waitable(std::function<void()> function) {
+    auto made = must(Waitable::create(context_, "w", std::move(function)));
+    Waitable& result = *made;
+    schedule(std::move(made));
+    return result;
+  }
+
+  template <typename Entity>
+  void schedule(std::unique_ptr<Entity> entity) {
+    executables_.push_back(
+        {.executable = entity.get(), .callback = CallbackIndex(executables_.size())});
+    entities_.push_back(std::move(entity));
+  }
+
+  void make(std::unique_ptr<scheduling::Policy> policy, EventsExecutor::Options options = {}) {
+    executor_ = must(EventsExecutor::create(executables_, std::move(policy), executables_.size(),
+                                            std::move(options)));
+  }
+
+  std::vector<std::unique_ptr<Executable>> entities_;
+  std::vector<ScheduledExecutable> executables_;
+  std::unique_ptr<EventsExecutor> executor_;
+  std::vector<int> order_;
+};
+
+TEST_F(EventsExecutorTest, RunsInTheOrderOfArrivalByDefault) {
+  for (int i = 0; i < 3; ++i) waitable([this, i] { order_.push_back(i); });
+  Waitable& last = waitable([this] { executor_->cancel(); });
+  make(std::make_unique<scheduling::FifoPolicy>(4, capacity));
+  for (const std::size_t i : {2U, 0U, 1U, 2U}) {
+    dynamic_cast<Waitable&>(*executables_[i].executable).trigger();
+  }
+  last.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(2, 0, 1, 2));
+}
+
+TEST_F(EventsExecutorTest, DecidesAnewAfterEveryCallback) {
+  // The most urgent callback is released by the one that runs, and comes before what waits.
+  Waitable& low = waitable([this] {
+    order_.push_back(0);
+    executor_->cancel();
+  });
+  Waitable& middle = waitable([this] {
+    order_.push_back(1);
+    dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
+  });
+  waitable([this] { order_.push_back(2); });
+  const std::vector<std::int64_t> priorities = {1, 2, 3};
+  make(std::make_unique<scheduling::FixedPriorityPolicy>(priorities, capacity));
+  low.trigger();
+  middle.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(1, 2, 0));
+}
+
+TEST_F(EventsExecutorTest, OrdersByDeadlines) {
+  Waitable& late = waitable([this] {
+    order_.push_back(0);
+    executor_->cancel();
+  });
+  Waitable& early = waitable([this] { order_.push_back(1); });
+  const std::vector<Duration> deadlines = {std::chrono::hours(2), std::chrono::hours(1)};
+  make(std::make_unique<scheduling::EdfPolicy>(deadlines, capacity));
+  late.trigger();
+  early.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(1, 0));
+}
+
+TEST_F(EventsExecutorTest, BindsEachMessageToTheInstanceThatItReleases) {
+  // The root publishes 1 and 2 on one topic, in which the graph-aware executor runs the newest
+  // first; each instance must get its own message although the middleware's queue is first in,
+  // first out.
+  auto publisher = must(Publisher<Packet>::create(node_, unique("x"), 10));
+  Waitable& root = waitable([&] {
+    for (const std::uint64_t sequence : {1U, 2U, 3U}) {
+      Packet packet;
+      packet.sequence = sequence;
+      must(publisher.publish(packet));
+    }
+  });
+  schedule(must(
+      Subscription<Packet>::create(node_, unique("x"), 10, "child", [this](const Packet& packet) {
+        order_.push_back(static_cast<int>(packet.sequence));
+        if (order_.size() == 3) executor_->cancel();
+      })));
+  const std::vector<std::optional<std::int64_t>> roots = {1, std::nullopt};
+  make(std::unique_ptr<scheduling::Policy>(new scheduling::GraphAwarePolicy(
+      scheduling::GraphAwarePolicy::fixed_priority(roots, capacity))));
+  wait_until([&] { return must(publisher.subscription_count()) == 1; });
+  root.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(3, 2, 1));
+}
+
+TEST_F(EventsExecutorTest, KeepsTheNewestMessagesUpToTheDepth) {
+  auto publisher = must(Publisher<Packet>::create(node_, unique("x"), 10));
+  schedule(must(Subscription<Packet>::create(
+      node_, unique("x"), 2, "on_x",
+      [this](const Packet& packet) { order_.push_back(static_cast<int>(packet.sequence)); })));
+  Waitable& last = waitable([this] { executor_->cancel(); });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  wait_until([&] { return must(publisher.subscription_count()) == 1; });
+  for (const std::uint64_t sequence : {1U, 2U, 3U, 4U}) {
+    Packet packet;
+    packet.sequence = sequence;
+    must(publisher.publish(packet));
+  }
+  last.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(3, 4));
+}
+
+TEST_F(EventsExecutorTest, TellsWhoseBehalfAnInstanceRunsOn) {
+  Instant in_root;
+  Instant in_child;
+  Waitable& root = waitable([&] {
+    in_root = current_origin().value();
+    dynamic_cast<Waitable&>(*executables_[1].executable).trigger();
+  });
+  waitable([&] {
+    in_child = current_origin().value();
+    executor_->cancel();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  const Instant before = linux_os::monotonic_now();
+  root.trigger();
+  must(executor_->spin());
+  EXPECT_GE(in_root, before);
+  EXPECT_EQ(in_child, in_root);
+  EXPECT_FALSE(current_origin());
+}
+
+TEST_F(EventsExecutorTest, ServesRequestsAndResponses) {
+  schedule(must(
+      Service<Exchange>::create(node_, unique("s"), "serve",
+                                [](const Exchange::Request& request, Exchange::Response& response) {
+                                  response.packet.sequence = request.packet.sequence + 1;
+                                })));
+  auto made = must(Client<Exchange>::create(
+      node_, unique("s"), "answered", [this](const Exchange::Response& response) {
+        order_.push_back(static_cast<int>(response.packet.sequence));
+        if (order_.size() == 2) executor_->cancel();
+      }));
+  Client<Exchange>& client = *made;
+  schedule(std::move(made));
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  wait_until([&] { return must(client.has_server()); });
+  for (const std::uint64_t sequence : {10U, 20U}) {
+    Exchange::Request request;
+    request.packet.sequence = sequence;
+    must(client.send(request));
+  }
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(11, 21));
+}
+
+TEST_F(EventsExecutorTest, ATimerKeepsItsRateBesideALongCallback) {
+  constexpr Duration period = milliseconds(20);
+  std::vector<Instant> expiries;
+  auto made = must(
+      Timer::create(node_, period, "tick", [&] { expiries.push_back(current_origin().value()); }));
+  Timer& timer = *made;
+  schedule(std::move(made));
+  Instant long_began;
+  Instant long_ended;
+  Waitable& busy = waitable([&] {
+    long_began = linux_os::monotonic_now();
+    std::this_thread::sleep_for(10 * period);
+    long_ended = linux_os::monotonic_now();
+    must(timer.stop());
+    dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
+  });
+  waitable([this] { executor_->cancel(); });
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity));
+  must(timer.start());
+  busy.trigger();
+  must(executor_->spin());
+  // A wait-set executor would have run one of them. All but those that the machine was late for:
+  EXPECT_GE(
+      std::ranges::count_if(
+          expiries, [&](Instant expiry) { return long_began <= expiry && expiry <= long_ended; }),
+      3);
+  EXPECT_TRUE(std::ranges::is_sorted(expiries));
+}
+
+TEST_F(EventsExecutorTest, LosesAndDoublesNothing) {
+  constexpr int triggers = 100'000;
+  constexpr int threads = 4;
+  constexpr std::size_t callbacks = 8;
+  std::vector<std::atomic<int>> runs(callbacks);
+  std::vector<std::atomic<bool>> running(callbacks);
+  std::atomic<int> total = 0;
+  for (std::size_t i = 0; i < callbacks; ++i) {
+    waitable([&, i] {
+      EXPECT_FALSE(running[i].exchange(true)) << "twice at once";
+      ++runs[i];
+      running[i] = false;
+      if (++total == triggers * threads) executor_->cancel();
+    });
+  }
+  make(std::make_unique<scheduling::FifoPolicy>(callbacks, capacity), {.threads = 2});
+  {
+    std::vector<std::jthread> triggering;
+    for (int t = 0; t < threads; ++t) {
+      triggering.emplace_back([&] {
+        for (std::size_t i = 0; i < triggers; ++i) {
+          dynamic_cast<Waitable&>(*executables_[i % callbacks].executable).trigger();
+        }
+      });
+    }
+    must(executor_->spin());
+  }
+  for (const std::atomic<int>& count : runs) EXPECT_EQ(count, triggers * threads / callbacks);
+}
+
+TEST_F(EventsExecutorTest, CallbacksOfAnExclusiveGroupNeverOverlap) {
+  constexpr int triggers = 20'000;
+  std::atomic<bool> inside = false;
+  std::atomic<int> total = 0;
+  for (int i = 0; i < 3; ++i) {
+    waitable([&] {
+      EXPECT_FALSE(inside.exchange(true));
+      inside = false;
+      if (++total == 3 * triggers) executor_->cancel();
+    });
+  }
+  make(
+      std::make_unique<scheduling::FifoPolicy>(3, capacity),
+      {.threads = 3, .exclusive_groups = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}});
+  const std::jthread triggering([&] {
+    for (int i = 0; i < triggers; ++i) {
+      for (const ScheduledExecutable& scheduled : executables_) {
+        dynamic_cast<Waitable&>(*scheduled.executable).trigger();
+      }
+    }
+  });
+  must(executor_->spin());
+  EXPECT_EQ(total, 3 * triggers);
+}
+
+Duration process_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST_F(EventsExecutorTest, ThreadsSleepWhileABusyGroupHoldsWhatWaits) {
+  constexpr Duration busy = milliseconds(400);
+  Duration taken{};
+  std::vector<std::string> order;
+  waitable([&] {
+    const Duration before = process_time();
+    std::this_thread::sleep_for(busy);
+    taken = process_time() - before;
+    order.emplace_back("first");
+  });
+  waitable([&] {
+    order.emplace_back("second");
+    executor_->cancel();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity),
+       {.threads = 2, .exclusive_groups = {{CallbackIndex(0), CallbackIndex(1)}}});
+  for (const ScheduledExecutable& scheduled : executables_) {
+    dynamic_cast<Waitable&>(*scheduled.executable).trigger();
+  }
+  must(executor_->spin());
+  EXPECT_THAT(order, ElementsAre("first", "second"));
+  // Spinning, the other thread would have taken about all of it; the middleware's threads take
+  // some.
+  EXPECT_LT(taken, busy / 4);
+}
+
+TEST_F(EventsExecutorTest, AThreadIsNeverIdleWhileSomethingMayRun) {
+  // Each callback waits for the other: they must run at the same time.
+  std::atomic<int> inside = 0;
+  for (int i = 0; i < 2; ++i) {
+    waitable([&] {
+      ++inside;
+      wait_until([&] { return inside >= 2; });
+      executor_->cancel();
+    });
+  }
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity), {.threads = 2});
+  for (const ScheduledExecutable& scheduled : executables_) {
+    dynamic_cast<Waitable&>(*scheduled.executable).trigger();
+  }
+  must(executor_->spin());
+  EXPECT_EQ(inside, 2);
+}
+
+TEST_F(EventsExecutorTest, CancelledBeforehandRunsNothing) {
+  waitable([] { FAIL(); }).trigger();
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  executor_->cancel();
+  must(executor_->spin());
+}
+
+TEST_F(EventsExecutorTest, RefusesThreadsThatCannotShareThePolicy) {
+  const std::vector<std::optional<std::int64_t>> roots;
+  const auto refused =
+      EventsExecutor::create({},
+                             std::unique_ptr<scheduling::Policy>(new scheduling::GraphAwarePolicy(
+                                 scheduling::GraphAwarePolicy::fixed_priority(roots, capacity))),
+                             0, {.threads = 2});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "this policy decides for one thread; 2 threads cannot share it");
+}
+
+TEST_F(EventsExecutorTest, LetsExceptionsOfCallbacksOut) {
+  for (const std::size_t threads : {1U, 2U}) {
+    waitable([] { throw std::runtime_error("the callback's own"); }).trigger();
+    make(std::make_unique<scheduling::FifoPolicy>(executables_.size(), capacity),
+         {.threads = threads});
+    EXPECT_THROW((void)executor_->spin(), std::runtime_error);
+    executor_.reset();
+  }
+}
+
+}  // namespace
+}  // namespace takt::executor
