@@ -34,16 +34,19 @@ Result<capture::Tracer> tracer_named(const std::string& name) {
   if (name == "ring") {
     return capture::Tracer::ring;
   }
-  return error("'{}' is not a tracer; expected lttng or ring", name);
+  if (name == "ebpf") {
+    return capture::Tracer::ebpf;
+  }
+  return error("'{}' is not a tracer; expected lttng, ring or ebpf", name);
 }
 
 /// A recording in progress, as long as the Python object lives or until stop().
 class Recording {
  public:
   Recording(const std::string& tracer, const std::string& output, std::vector<std::string> events,
-            bool only_started)
+            bool kernel, bool only_started)
       : recording_(unwrap(capture::Recording::start(
-            {unwrap(tracer_named(tracer)), output, std::move(events), only_started}))) {}
+            {unwrap(tracer_named(tracer)), output, std::move(events), kernel, only_started}))) {}
 
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return recording_.environment();
@@ -63,9 +66,9 @@ void bind_capture(nb::module_& module) {
   nb::class_<Recording>(module, "Recording",
                         "Records into a new directory, which appears when stop() has "
                         "completed the trace. Raises InputError.")
-      .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool>(),
-           nb::arg("tracer"), nb::arg("output"), nb::arg("events"), nb::arg("only_started"),
-           released,
+      .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool, bool>(),
+           nb::arg("tracer"), nb::arg("output"), nb::arg("events"), nb::arg("kernel"),
+           nb::arg("only_started"), released,
            "Begins to record. only_started: only commands that get environment(), and what they "
            "start.")
       .def("environment", &Recording::environment,

@@ -47,11 +47,13 @@ class Request:
     """What to record."""
 
     tracer: str
-    """lttng or ring."""
+    """lttng, ring or ebpf."""
     output: Path
     events: Sequence[str] = DEFAULT_EVENTS
     command: tuple[str, ...] = ()
     """Empty: whatever runs."""
+    kernel: bool = False
+    """Also the scheduler's events."""
     duration: float | None = None
     """Seconds; None: until the command ends or a signal comes."""
     command_output: int | None = None
@@ -75,17 +77,23 @@ def record(request: Request, watch: Watch) -> Recorded:
     SIGINT, SIGTERM and SIGHUP end the recording in good order, also while it starts. UserError or
     takt_native.InputError if it cannot start or the trace cannot be completed.
     """
-    preload = tracetools() if request.command else None
+    # Probes in the kernel need nothing in the process.
+    preload = tracetools() if request.command and request.tracer != "ebpf" else None
     with _signals_kept() as former_mask:
         recording = takt_native.Recording(
-            request.tracer, str(request.output), list(request.events), only_started=preload is not None
+            request.tracer,
+            str(request.output),
+            list(request.events),
+            kernel=request.kernel,
+            only_started=bool(request.command),
         )
         started = time.monotonic()
         command = None
-        if preload:
+        if request.command:
             environment = {**os.environ, **recording.environment()}
-            others = environment.get("LD_PRELOAD")
-            environment["LD_PRELOAD"] = f"{preload}:{others}" if others else str(preload)
+            libraries = [str(preload)] if preload else []
+            libraries += [environment["LD_PRELOAD"]] if "LD_PRELOAD" in environment else []
+            environment["LD_PRELOAD"] = ":".join(libraries)
             try:
                 command = _Command(request, environment, former_mask)
             except OSError as error:

@@ -13,4 +13,27 @@ std::string program_of(pid_t process) {
   return name;
 }
 
+std::string file_name_of(pid_t process) {
+  std::string name = program_of(process);
+  for (char& character : name) {
+    const bool plain = (character >= 'a' && character <= 'z') ||
+                       (character >= 'A' && character <= 'Z') ||
+                       (character >= '0' && character <= '9') || character == '-';
+    character = plain ? character : '_';
+  }
+  return name;
+}
+
+std::string environment_of(pid_t process, std::string_view variable) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process));
+  std::string entry;
+  while (std::getline(file, entry, '\0')) {
+    if (entry.starts_with(variable) && entry.size() > variable.size() &&
+        entry[variable.size()] == '=') {
+      return entry.substr(variable.size() + 1);
+    }
+  }
+  return {};
+}
+
 }  // namespace takt::capture

@@ -8,6 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#ifdef TAKT_WITH_EBPF
+#include "ebpf/recorder.hpp"
+#endif
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
 
@@ -64,56 +67,113 @@ Result<fs::path> make_partial(const fs::path& output) {
   return fs::absolute(partial);
 }
 
-Result<std::unique_ptr<Backend>> start_backend(const fs::path& directory, const Options& options) {
+/// Records with probes in the kernel: the calls of tracing functions, if asked to, and the
+/// scheduler's events, if the options say so.
+Result<std::unique_ptr<Backend>> start_probes(const fs::path& directory, const Options& options,
+                                              bool calls) {
+#ifdef TAKT_WITH_EBPF
+  return ebpf::Recorder::start(directory, options, calls);
+#else
+  static_cast<void>(directory), static_cast<void>(options), static_cast<void>(calls);
+  return error(
+      "built without probes in the kernel: they need an x86-64 machine, clang and libbpf when Takt "
+      "is built");
+#endif
+}
+
+Result<std::unique_ptr<Backend>> start_tracer(const fs::path& directory, const Options& options) {
   switch (options.tracer) {
     case Tracer::lttng:
       return lttng::Session::start(directory, options);
     case Tracer::ring:
       return ring::Recorder::start(directory, options);
+    case Tracer::ebpf:
+      return start_probes(directory, options, true);
   }
   return error("no such tracer");
 }
 
+Result<std::vector<std::unique_ptr<Backend>>> start_backends(const fs::path& directory,
+                                                             const Options& options) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  if (options.kernel && options.tracer != Tracer::ebpf) {
+    auto probes = start_probes(directory, options, false);
+    if (!probes) {
+      return tl::unexpected(probes.error());
+    }
+    backends.push_back(std::move(*probes));
+  }
+  auto tracer = start_tracer(directory, options);
+  if (!tracer) {
+    return tl::unexpected(tracer.error());
+  }
+  backends.push_back(std::move(*tracer));
+  return backends;
+}
+
 }  // namespace
 
-Recording::Recording(fs::path output, fs::path partial, std::unique_ptr<Backend> backend)
-    : output_(std::move(output)), partial_(std::move(partial)), backend_(std::move(backend)) {}
+Losses operator+(Losses a, const Losses& b) {
+  a.discarded_events += b.discarded_events;
+  a.lost_packets += b.lost_packets;
+  a.malformed_events += b.malformed_events;
+  a.unrecorded_processes += b.unrecorded_processes;
+  return a;
+}
+
+Recording::Recording(fs::path output, fs::path partial,
+                     std::vector<std::unique_ptr<Backend>> backends)
+    : output_(std::move(output)), partial_(std::move(partial)), backends_(std::move(backends)) {}
 
 Result<Recording> Recording::start(const Options& options) {
   auto partial = make_partial(options.output);
   if (!partial) {
     return tl::unexpected(partial.error());
   }
-  auto backend = start_backend(*partial, options);
-  if (!backend) {
+  auto backends = start_backends(*partial, options);
+  if (!backends) {
     std::error_code kept;
     fs::remove_all(*partial, kept);
-    return tl::unexpected(backend.error());
+    return tl::unexpected(backends.error());
   }
-  return Recording(options.output, std::move(*partial), std::move(*backend));
+  return Recording(options.output, std::move(*partial), std::move(*backends));
 }
 
 std::map<std::string, std::string> Recording::environment() const {
-  return backend_ ? backend_->environment() : std::map<std::string, std::string>{};
+  std::map<std::string, std::string> all;
+  for (const auto& backend : backends_) {
+    all.merge(backend->environment());
+  }
+  return all;
 }
 
 Result<Status> Recording::status() {
-  if (!backend_) {
+  if (backends_.empty()) {
     return error("the recording has ended");
   }
-  return backend_->losses().map([&](const Losses& losses) {
-    return Status{size_of(partial_), losses};
-  });
+  Result<Losses> all;
+  for (const auto& backend : backends_) {
+    all = all.and_then([&](const Losses& sum) {
+      return backend->losses().map([&](const Losses& losses) { return sum + losses; });
+    });
+  }
+  return all.map([&](const Losses& losses) { return Status{size_of(partial_), losses}; });
 }
 
 Result<Status> Recording::stop() {
-  if (!backend_) {
+  if (backends_.empty()) {
     return error("the recording has ended");
   }
-  const auto losses = backend_->stop();
-  backend_.reset();
-  if (!losses) {
-    return error("{}; what was recorded is in {}", losses.error().message, partial_.string());
+  Result<Losses> all;
+  for (const auto& backend : backends_) {
+    const auto losses = backend->stop();  // each is to end, whatever happened to the others
+    all = all.and_then([&](const Losses& sum) {
+      return losses.map([&](const Losses& more) { return sum + more; });
+    });
+  }
+  backends_.clear();
+  if (!all) {
+    return error("{}; what was recorded is in {}", all.error().message, partial_.string());
   }
   if (!holds_a_trace(partial_)) {
     discard();
@@ -125,11 +185,11 @@ Result<Status> Recording::stop() {
     return error("{}: cannot be given its name: {}; the trace is in {}", output_.string(),
                  std::strerror(errno), partial_.string());
   }
-  return Status{size_of(output_), *losses};
+  return Status{size_of(output_), *all};
 }
 
 void Recording::discard() {
-  backend_.reset();
+  backends_.clear();
   std::error_code kept;
   fs::remove_all(partial_, kept);
 }

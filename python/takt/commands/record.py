@@ -16,7 +16,6 @@ import typer
 
 import takt_native
 from takt import console
-from takt.errors import UserError
 from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch
 from takt.recorder import record as record_trace
 
@@ -76,16 +75,13 @@ def record(
     those that load Takt's libtracetools.so, and all others if ROS 2 itself was built with LTTng.
     What such processes did before is not in the trace.
     """
-    if backend is Backend.EBPF:
-        raise UserError("--backend ebpf: not available in this version; use lttng or ring")
-    if kernel:
-        raise UserError("--kernel: not available in this version; record without it")
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
         backend.value,
         trace,
         event or DEFAULT_EVENTS,
         tuple(command or ()),
+        kernel,
         duration,
         # Standard output is for our document alone.
         command_output=sys.stderr.fileno() if json else None,

@@ -1,5 +1,6 @@
 """Emits ros2:rclcpp_executor_wait_for_work with 0, 1, 2 … every millisecond until SIGINT or
-SIGTERM. Prints its process id after the first, when a signal can come, and after it how many it emitted.
+SIGTERM. Prints its process id after the first, when a signal can come, and then how many it
+emitted.
 """
 
 import ctypes

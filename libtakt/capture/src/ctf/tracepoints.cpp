@@ -1,10 +1,10 @@
 #include "tracepoints.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstring>
 
+#include "../host.hpp"
 #include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::ctf {
@@ -38,12 +38,6 @@ std::string declaration(const tracepoints::Field& field, std::size_t gid_size) {
       return fmt::format("\t\t{} _{}[{}];\n", integer(8, false, 10), field.name, gid_size);
   }
   return {};
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 /// A string literal of the metadata. Names come from processes: what could end or bend the literal

@@ -27,25 +27,6 @@ constexpr auto flush_interval = 1s;
 // How long a thread may take to complete an event that it has begun, when the recording ends.
 constexpr auto last_patience = 200ms;
 
-Losses operator+(Losses a, const Losses& b) {
-  a.discarded_events += b.discarded_events;
-  a.malformed_events += b.malformed_events;
-  a.unrecorded_processes += b.unrecorded_processes;
-  return a;
-}
-
-/// A program's name fit for a file's.
-std::string file_name(const std::string& program) {
-  std::string name;
-  for (const char character : program) {
-    const bool plain = (character >= 'a' && character <= 'z') ||
-                       (character >= 'A' && character <= 'Z') ||
-                       (character >= '0' && character <= '9') || character == '-';
-    name += plain ? character : '_';
-  }
-  return name;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory,
@@ -85,8 +66,8 @@ std::map<std::string, std::string> Recorder::environment() const {
 Result<Losses> Recorder::losses() {
   const std::lock_guard lock(mutex_);
   Losses all = ended_;
-  for (const auto& process : processes_) {
-    all = all + process->losses();
+  for (const auto& source : sources_) {
+    all = all + source->losses();
   }
   return all;
 }
@@ -103,11 +84,10 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
     ++ended_.unrecorded_processes;
     return;
   }
-  const auto name = fmt::format("{}-{}-{}", file_name(program_of(process)), process, admitted_++);
-  auto trace =
-      ProcessTrace::create(process, std::move(*reader), directory_ / "ring" / name, events_);
+  const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
+  auto trace = Source::create(process, std::move(*reader), directory_ / "ring" / name, events_);
   if (trace) {
-    processes_.push_back(std::move(*trace));
+    sources_.push_back(std::move(*trace));
   } else if (written_) {
     written_ = tl::unexpected(trace.error());
   }
@@ -115,7 +95,8 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
 
 void Recorder::admit_running() {
   const auto memory = fmt::format("/memfd:{} (deleted)", memory_name);
-  std::error_code gone;  // processes and their files come and go
+  std::error_code gone;    // processes …
+  std::error_code closed;  // … and their files come and go
   for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
        process.increment(gone)) {
     const std::string number = process->path().filename();
@@ -126,7 +107,7 @@ void Recorder::admit_running() {
     }
     for (auto file = fs::directory_iterator(process->path() / "fd", gone);
          !gone && file != fs::directory_iterator(); file.increment(gone)) {
-      if (fs::read_symlink(file->path(), gone) == memory) {
+      if (fs::read_symlink(file->path(), closed) == memory) {
         admit(pid, Descriptor(open(file->path().c_str(), O_RDWR | O_CLOEXEC)));
       }
     }
@@ -148,14 +129,14 @@ void Recorder::run() {
 
 void Recorder::drain(bool flush) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(processes_, [&](const auto& process) {
-    const bool ended = process->has_ended();
-    ended ? process->drain_remains() : process->drain();
+  std::erase_if(sources_, [&](const auto& source) {
+    const bool ended = source->has_ended();
+    ended ? source->drain_remains() : source->drain();
     if (flush || ended) {
-      written_ = written_.and_then([&] { return process->flush(); });
+      written_ = written_.and_then([&] { return source->flush(); });
     }
     if (ended) {
-      ended_ = ended_ + process->losses();
+      ended_ = ended_ + source->losses();
     }
     return ended;
   });
@@ -164,8 +145,8 @@ void Recorder::drain(bool flush) {
 void Recorder::finish() {
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& process : processes_) {
-      process->disable();
+    for (const auto& source : sources_) {
+      source->disable();
     }
   }
   const auto deadline = std::chrono::steady_clock::now() + last_patience;
@@ -173,15 +154,15 @@ void Recorder::finish() {
   while (!empty && std::chrono::steady_clock::now() < deadline) {
     drain(false);
     const std::lock_guard lock(mutex_);
-    empty = std::all_of(processes_.begin(), processes_.end(),
-                        [](const auto& process) { return process->empty(); });
+    empty = std::all_of(sources_.begin(), sources_.end(),
+                        [](const auto& source) { return source->empty(); });
   }
   drain(true);
   const std::lock_guard lock(mutex_);
-  for (const auto& process : processes_) {
-    ended_ = ended_ + process->losses();
+  for (const auto& source : sources_) {
+    ended_ = ended_ + source->losses();
   }
-  processes_.clear();
+  sources_.clear();
 }
 
 void Recorder::end() {

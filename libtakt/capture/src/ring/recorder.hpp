@@ -13,7 +13,7 @@
 
 #include "../descriptor.hpp"
 #include "../gate.hpp"
-#include "process_trace.hpp"
+#include "source.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace takt::capture::ring {
@@ -47,7 +47,7 @@ class Recorder : public Backend {
   std::string gate_address_;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;  // guards what follows
-  std::vector<std::unique_ptr<ProcessTrace>> processes_;
+  std::vector<std::unique_ptr<Source>> sources_;
   std::uint64_t admitted_ = 0;
   Losses ended_;          // of processes that are no longer in the list
   Result<void> written_;  // the first failure to write

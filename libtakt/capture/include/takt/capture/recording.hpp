@@ -9,12 +9,14 @@
 
 #include "takt/base/error.hpp"
 
+/// Recording what ROS 2 programs do.
 namespace takt::capture {
 
 /// Where events come from. All give the same events.
 enum class Tracer {
   lttng,  // LTTng's user-space tracer and its session daemon
   ring,   // the shared memory of every process that has Takt's libtracetools.so
+  ebpf,   // probes in the kernel, for processes that nobody prepared; needs privileges
 };
 
 /// What to record and where.
@@ -25,6 +27,8 @@ struct Options {
   std::filesystem::path output;
   /// Patterns of event names, `*` standing for anything at the end: "ros2:*", "ros2:rcl_publish".
   std::vector<std::string> events = {"ros2:*", "takt:*", "dds:*"};
+  /// Record also the scheduler's events of the traced processes, by probes in the kernel.
+  bool kernel = false;
   /// Record only processes that carry Recording::environment(), that is, a command started with it
   /// and its descendants. Otherwise: every process of this user that has Takt's or an
   /// LTTng-enabled tracetools, the running ones included.
@@ -38,6 +42,9 @@ struct Losses {
   std::uint64_t malformed_events = 0;      // made no sense: the process is broken
   std::uint64_t unrecorded_processes = 0;  // the tracer did not accept them
 };
+
+/// The sum of two losses.
+[[nodiscard]] Losses operator+(Losses a, const Losses& b);
 
 /// What has been recorded so far, or in all.
 struct Status {
@@ -66,6 +73,10 @@ class Recording {
   /// be created, LTTng is not installed or its daemon cannot be started or refuses.
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
+  Recording(Recording&&) noexcept = default;
+  Recording& operator=(Recording&&) noexcept = default;
+  ~Recording() = default;
+
   /// Variables to set for a command that is to be recorded.
   [[nodiscard]] std::map<std::string, std::string> environment() const;
   [[nodiscard]] Result<Status> status();
@@ -77,11 +88,11 @@ class Recording {
 
  private:
   Recording(std::filesystem::path output, std::filesystem::path partial,
-            std::unique_ptr<Backend> backend);
+            std::vector<std::unique_ptr<Backend>> backends);
 
   std::filesystem::path output_;
   std::filesystem::path partial_;
-  std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // none when the recording has ended
 };
 
 }  // namespace takt::capture

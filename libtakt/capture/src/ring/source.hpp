@@ -4,32 +4,29 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 
-#include "../ctf/trace.hpp"
-#include "../ctf/tracepoints.hpp"
+#include "../ctf/process_trace.hpp"
 #include "../descriptor.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/reader.hpp"
 
 namespace takt::capture::ring {
 
-/// The trace of one process: what comes out of its ring, a stream per thread. The events of a
-/// thread are in order in the ring, those of different threads need not be.
-class ProcessTrace {
+/// One process that is recorded: its ring, and the trace that the ring's events go to.
+class Source {
  public:
   /// Makes the trace in `directory`. `events`: mask of those wanted. Error: it cannot be written.
-  [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create(
+  [[nodiscard]] static Result<std::unique_ptr<Source>> create(
       pid_t process, std::unique_ptr<Reader> reader, const std::filesystem::path& directory,
       std::uint64_t events);
 
   /// Moves what the ring holds to the trace.
   void drain();
-  /// Writes what is buffered, and what each thread has lost. Error: it cannot be written.
-  [[nodiscard]] Result<void> flush();
   /// The process has ended: also reads what stands behind events that it did not complete.
   void drain_remains();
+  /// Writes what is buffered, and what each thread has lost. Error: it cannot be written.
+  [[nodiscard]] Result<void> flush();
 
   [[nodiscard]] bool has_ended() const;
   void disable() { reader_->disable(); }
@@ -37,21 +34,11 @@ class ProcessTrace {
   [[nodiscard]] Losses losses() const;
 
  private:
-  struct Thread {
-    std::unique_ptr<ctf::Stream> stream;
-    ctf::Contexts contexts;
-  };
+  Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::ProcessTrace> trace);
 
-  ProcessTrace(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::Trace> trace);
-
-  /// The thread's stream; null if there are too many.
-  Thread* thread(std::uint32_t id, std::size_t entry);
-
-  pid_t process_;
   Descriptor life_;  // readable when the process has ended
   std::unique_ptr<Reader> reader_;
-  std::unique_ptr<ctf::Trace> trace_;
-  std::map<std::uint32_t, Thread> threads_;
+  std::unique_ptr<ctf::ProcessTrace> trace_;
   std::uint64_t without_stream_ = 0;
 };
 

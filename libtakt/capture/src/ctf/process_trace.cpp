@@ -1,0 +1,67 @@
+#include "process_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "../process.hpp"
+
+namespace takt::capture::ctf {
+
+namespace {
+
+// A broken process could name ever new threads; each has a file.
+constexpr std::size_t stream_limit = 4096;
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(const std::filesystem::path& directory,
+                                                           std::string_view tracer, pid_t process,
+                                                           std::uint64_t events,
+                                                           std::size_t gid_size) {
+  return Trace::create(directory, describe_process(tracer, process, program_of(process),
+                                                   event_classes(events, gid_size)))
+      .map([&](std::unique_ptr<Trace> trace) {
+        return std::unique_ptr<ProcessTrace>(new ProcessTrace(process, std::move(trace)));
+      });
+}
+
+bool ProcessTrace::append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
+                          std::uint16_t event, std::span<const std::byte> fields) {
+  Thread* writer = find(thread, name);
+  if (writer != nullptr) {
+    writer->stream->append(time, event, writer->contexts, fields);
+  }
+  return writer != nullptr;
+}
+
+bool ProcessTrace::set_discarded(std::uint32_t thread, std::span<const char, 16> name,
+                                 std::uint64_t count) {
+  Thread* writer = find(thread, name);
+  if (writer != nullptr) {
+    writer->stream->set_discarded(count);
+  }
+  return writer != nullptr;
+}
+
+Result<void> ProcessTrace::flush() {
+  Result<void> written;
+  for (auto& [id, thread] : threads_) {
+    written = written.and_then([&] { return thread.stream->flush(); });
+  }
+  return written;
+}
+
+ProcessTrace::Thread* ProcessTrace::find(std::uint32_t thread, std::span<const char, 16> name) {
+  if (const auto known = threads_.find(thread); known != threads_.end()) {
+    return &known->second;
+  }
+  if (threads_.size() >= stream_limit) {
+    return nullptr;
+  }
+  Thread added{trace_->open_stream(fmt::format("thread_{}", thread)),
+               contexts(process_, thread, name)};
+  return &threads_.emplace(thread, std::move(added)).first->second;
+}
+
+}  // namespace takt::capture::ctf

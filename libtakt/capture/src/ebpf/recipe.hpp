@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "record.h"
+#include "takt/capture/tracepoints/schema.hpp"
+
+/// What becomes of the arguments of a tracing function when a probe in the kernel sees the call.
+namespace takt::capture::ebpf {
+
+/// What the probe is to keep of a tracepoint's arguments.
+[[nodiscard]] takt_recipe recipe_of(tracepoints::Event event);
+
+/// The fields of the event, as libtracetools would have written them, from what the probe kept.
+/// `texts` has TAKT_BPF_TEXT_SIZE bytes for each argument that is more than a value; gids get
+/// `gid_size` bytes; `version` is that of the process's tracetools.
+[[nodiscard]] std::vector<std::byte> fields_of(const takt_call& call,
+                                               std::span<const std::byte> texts,
+                                               std::string_view version);
+
+/// The name of the function that emits an event: ros_trace_rcl_publish.
+[[nodiscard]] std::string function_of(tracepoints::Event event);
+
+}  // namespace takt::capture::ebpf

@@ -1,0 +1,61 @@
+#pragma once
+
+// What the probes in the kernel hand to the recorder. Shared between BPF C and C++.
+
+#define TAKT_BPF_ARGUMENTS 10
+#define TAKT_BPF_TEXTS 4
+#define TAKT_BPF_TEXT_SIZE 1024
+#define TAKT_BPF_EVENTS 64
+
+// What a probe does with an argument of a tracing function.
+enum takt_argument {
+  TAKT_ARGUMENT_NONE = 0,
+  TAKT_ARGUMENT_VALUE,     // keep it
+  TAKT_ARGUMENT_STRING,    // keep the text it points to
+  TAKT_ARGUMENT_GID,       // keep the bytes it points to
+  TAKT_ARGUMENT_POINTERS,  // keep the array it points to; the next argument is its length
+};
+
+struct takt_recipe {
+  unsigned char arguments[TAKT_BPF_ARGUMENTS];
+  unsigned char texts;  // arguments that are more than a value
+};
+
+// What is known of a process: it starts those that are traced, or is traced itself. What it starts
+// is traced in both cases.
+enum takt_process_role { TAKT_STARTER, TAKT_TRACED };
+
+enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
+
+// A call of a tracing function; with texts, they follow, each in TAKT_BPF_TEXT_SIZE bytes.
+struct takt_call {
+  unsigned int kind;
+  unsigned int process;
+  unsigned int thread;
+  unsigned short event;
+  unsigned short gid_size;
+  unsigned long long time;
+  char name[16];
+  unsigned long long arguments[TAKT_BPF_ARGUMENTS];
+};
+
+enum takt_sched_event { TAKT_SCHED_SWITCH, TAKT_SCHED_WAKEUP, TAKT_SCHED_FORK, TAKT_SCHED_EXIT };
+
+struct takt_task {
+  char name[16];
+  int thread;
+  int process;
+  int priority;
+};
+
+// An event of the scheduler. first: previous, woken, parent or exiting; second: next or child.
+struct takt_sched {
+  unsigned int kind;
+  unsigned int event;
+  unsigned int cpu;
+  int target_cpu;
+  unsigned long long time;
+  long long state;
+  struct takt_task first;
+  struct takt_task second;
+};

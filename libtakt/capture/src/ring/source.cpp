@@ -1,0 +1,71 @@
+#include "source.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace takt::capture::ring {
+
+Result<std::unique_ptr<Source>> Source::create(pid_t process, std::unique_ptr<Reader> reader,
+                                               const std::filesystem::path& directory,
+                                               std::uint64_t events) {
+  return ctf::ProcessTrace::create(directory, "takt-ring", process, events & reader->available(),
+                                   reader->gid_size())
+      .map([&](std::unique_ptr<ctf::ProcessTrace> trace) {
+        return std::unique_ptr<Source>(new Source(process, std::move(reader), std::move(trace)));
+      });
+}
+
+Source::Source(pid_t process, std::unique_ptr<Reader> reader,
+               std::unique_ptr<ctf::ProcessTrace> trace)
+    : life_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))),
+      reader_(std::move(reader)),
+      trace_(std::move(trace)) {}
+
+void Source::drain() {
+  // At most one ring's worth, so that a process that writes without end does not stop the others.
+  for (std::uint64_t count = 0; count < slot_count; ++count) {
+    const auto event = reader_->next();
+    if (!event) {
+      return;
+    }
+    const auto name = reader_->thread_name(event->thread_entry);
+    if (!trace_->append(event->time, event->thread, name, event->number, event->payload)) {
+      ++without_stream_;
+    }
+  }
+}
+
+void Source::drain_remains() {
+  do {
+    drain();
+  } while (reader_->complete() || reader_->pass_incomplete());
+}
+
+Result<void> Source::flush() {
+  // A thread that lost all its events has no stream yet, and must not be forgotten.
+  for (std::size_t entry = 0; entry <= thread_count; ++entry) {
+    if (const auto dropped = reader_->dropped(entry); dropped != 0) {
+      trace_->set_discarded(reader_->thread_id(entry), reader_->thread_name(entry), dropped);
+    }
+  }
+  return trace_->flush();
+}
+
+bool Source::has_ended() const {
+  pollfd life{life_.get(), POLLIN, 0};
+  return !life_ || poll(&life, 1, 0) > 0;
+}
+
+Losses Source::losses() const {
+  Losses losses;
+  losses.malformed_events = reader_->malformed() + without_stream_;
+  for (std::size_t entry = 0; entry <= thread_count; ++entry) {
+    losses.discarded_events += reader_->dropped(entry);
+  }
+  return losses;
+}
+
+}  // namespace takt::capture::ring
