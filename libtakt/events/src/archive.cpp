@@ -106,7 +106,9 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
     if (status == ARCHIVE_EOF) {
       return directory;
     }
-    if (status != ARCHIVE_OK && archive_format(archive->get()) == 0) {  // none was recognised
+    // No format was recognised, and no compression either, which only an archive would have.
+    if (status != ARCHIVE_OK && archive_format(archive->get()) == 0 &&
+        archive_filter_count(archive->get()) <= 1) {
       return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
                    path.string());
     }
