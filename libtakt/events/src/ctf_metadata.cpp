@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t packet_magic = 0x75d11d57;
 constexpr std::size_t packet_header_size = 37;
 constexpr int max_depth = 32;
+constexpr std::uint32_t max_parts = 10'000;
+constexpr std::size_t max_size = std::size_t{256} << 20;
 constexpr int max_slots = 4096;
 constexpr std::uint64_t max_array_length = std::uint64_t{1} << 32;
 
@@ -340,6 +342,26 @@ class Parser {
     return result;
   }
 
+  /// The finished type, unless it is too large.
+  static TypePointer make(Type made) {
+    const auto contain = [&made](const Type& part) {
+      made.depth = std::max(made.depth, part.depth + 1);
+      made.parts += part.parts;
+      if (made.depth > max_depth || made.parts > max_parts) {
+        throw Fault{"a type is too large"};
+      }
+    };
+    made.depth = 1;
+    made.parts = 1;
+    if (made.element) {
+      contain(*made.element);
+    }
+    for (const Member& member : made.members) {
+      contain(*member.type);
+    }
+    return std::make_shared<const Type>(std::move(made));
+  }
+
   TypePointer any_type() {
     if (accept("integer")) {
       return integer();
@@ -354,7 +376,7 @@ class Parser {
       Type made;
       made.kind = Type::Kind::string;
       made.align = 8;
-      return std::make_shared<Type>(std::move(made));
+      return make(std::move(made));
     }
     if (accept("enum")) {
       return enumeration();
@@ -412,7 +434,7 @@ class Parser {
     made.is_text = encoding == "UTF8" || encoding == "utf8" || encoding == "ASCII" ||
                    encoding == "ascii" || encoding == "UTF-8";
     made.is_clock = given["map"].text.starts_with("clock.");
-    return std::make_shared<Type>(std::move(made));
+    return make(std::move(made));
   }
 
   TypePointer floating() {
@@ -423,7 +445,7 @@ class Parser {
     made.size = in_range(exponent + in_range(given["mant_dig"].number, 0, 64, "a mantissa"), 1, 64,
                          "a size");
     made.align = alignment(given, made.size);
-    return std::make_shared<Type>(std::move(made));
+    return make(std::move(made));
   }
 
   TypePointer enumeration() {
@@ -505,7 +527,7 @@ class Parser {
         }
       }
     }
-    return std::make_shared<Type>(std::move(made));
+    return make(std::move(made));
   }
 
   /// "{ type name; type name[length]; … }"
@@ -544,7 +566,7 @@ class Parser {
       made.kind = Type::Kind::sequence;
       made.slot = referenced(plain(identifier())).slot;
     }
-    return std::make_shared<Type>(std::move(made));
+    return make(std::move(made));
   }
 
   /// The integer before in this or an enclosing structure that a length or tag names.
@@ -573,7 +595,7 @@ class Parser {
     return found->second;
   }
   TypePointer define(const std::string& kind, const std::string& name, Type made) {
-    auto pointer = std::make_shared<const Type>(std::move(made));
+    TypePointer pointer = make(std::move(made));
     if (!name.empty()) {
       aliases_[kind + name] = pointer;
     }
@@ -592,6 +614,9 @@ class Parser {
 }  // namespace
 
 Result<std::string> metadata_text(std::string_view file) {
+  if (file.size() > max_size) {
+    return error("metadata of {} bytes is too large", file.size());
+  }
   if (file.size() < packet_header_size) {
     return file.starts_with("/* CTF") ? Result<std::string>(std::string(file))
                                       : error("metadata is too short");

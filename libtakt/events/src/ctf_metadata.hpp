@@ -36,6 +36,10 @@ struct Type {
 
   Kind kind = Kind::integer;
   std::uint32_t align = 1;  // bits
+  /// How deep types are nested in it, and how many there are, each as often as it is named. Both
+  /// are limited, so that decoding can recurse and needs no more time than the data deserves.
+  std::uint32_t depth = 1;
+  std::uint32_t parts = 1;
   // Of integers, enumerations and floating-point numbers:
   std::uint32_t size = 0;  // bits, at most 64
   bool is_signed = false;
