@@ -90,7 +90,11 @@ def shell(sourced: bool) -> str:
     lines = [] if sourced else [REFUSE_OTHER_ROS.format(own=quote(str(VENV)))]
     lines += [f"_takt_prepend {n} {quote(e)}" for n, es in search.items() for e in reversed(es)]
     lines += [f"export {name}={value}" for name, value in variables.items()]
-    return SHELL_HEADER + "\n".join(lines) + "\n\nunset -f _takt_prepend\nunset _takt_ifs _takt_paths _takt_prefix\n"
+    return (
+        SHELL_HEADER
+        + "\n".join(lines)
+        + "\n\nunset -f _takt_prepend\nunset _takt_ifs _takt_paths _takt_prefix\n"
+    )
 
 
 def old_compiler() -> bool:
