@@ -28,7 +28,8 @@ Watch = Callable[[float, int], None]
 
 PATIENCE = 30.0  # seconds for all processes to find each other, or to answer
 TICK = 0.5  # seconds between two looks at the counts
-DRAIN = 0.2  # seconds in which what was activated before the end still runs
+QUIET = 0.5  # seconds without a callback after which nothing is on its way any more
+OVERLOADED = 10.0  # seconds after which what still waits is left behind
 COMPLAINT = "takt-workload: "
 
 
@@ -125,8 +126,7 @@ def run(
                 watch(time.monotonic() - begin, sum(c["count"] for c in processes.counts()))
         seconds = time.monotonic() - begin
         processes.ask("stop", "stopped")
-        time.sleep(DRAIN)
-        return Result(seconds, refusals, processes.counts())
+        return Result(seconds, refusals, _drained(processes))
 
 
 class _Processes:
@@ -248,6 +248,18 @@ class _Processes:
         rest = process.popen.stderr.read() or b""
         complaint = _complaint(process.unread[process.popen.stderr] + rest) or process.complaint
         raise UserError(f"process {process.name}: {complaint or f'ended with status {status}'}")
+
+
+def _drained(processes: _Processes) -> list[Json]:
+    """The counts when all that had been activated has run."""
+    deadline = time.monotonic() + OVERLOADED
+    counts = processes.counts()
+    while time.monotonic() < deadline:
+        time.sleep(QUIET)
+        before, counts = counts, processes.counts()
+        if counts == before:
+            break
+    return counts
 
 
 def _options(executor: str | None) -> list[str]:

@@ -85,13 +85,15 @@ EventsExecutor::~EventsExecutor() {
 
 Result<void> EventsExecutor::spin() {
   std::vector<Worker> workers(options_.threads);
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < workers.size(); ++i) {
-    threads.emplace_back([this, &worker = workers[i]] { work(worker); });
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+      threads.emplace_back([this, &worker = workers[i]] { work_or_throw(worker); });
+    }
+    work_or_throw(workers.front());
   }
-  work(workers.front());
-  threads.clear();
   const std::lock_guard lock(arrival_);
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   if (failure_ && releaser_) failure_ = releaser_->failure();
   return failure_;
 }
@@ -114,6 +116,18 @@ void EventsExecutor::arrived(std::size_t executable, std::size_t count, Instant 
   idle_.back()->is_idle = false;
   idle_.back()->wake.notify_one();
   idle_.pop_back();
+}
+
+void EventsExecutor::work_or_throw(Worker& worker) {
+  try {
+    work(worker);
+  } catch (...) {
+    {
+      const std::lock_guard lock(arrival_);
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+    cancel();
+  }
 }
 
 void EventsExecutor::work(Worker& worker) {

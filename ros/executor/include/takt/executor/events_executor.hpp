@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,7 +55,8 @@ class EventsExecutor final : public Executor {
 
   ~EventsExecutor() override;
 
-  /// Runs callbacks on the calling thread and, with more than one, on threads that it starts.
+  /// Runs callbacks on the calling thread and, with more than one, on threads that it starts. What
+  /// a callback throws on any of them ends all of them and is thrown here.
   [[nodiscard]] Result<void> spin() override;
   void cancel() override;
 
@@ -102,6 +104,7 @@ class EventsExecutor final : public Executor {
   void arrived(std::size_t executable, std::size_t count, Instant when);
 
   // Called by workers.
+  void work_or_throw(Worker& worker);
   void work(Worker& worker);
   [[nodiscard]] Result<std::optional<Job>> decide();
   [[nodiscard]] Result<void> take_in_arrivals();
@@ -137,6 +140,7 @@ class EventsExecutor final : public Executor {
   bool is_waking_ = false;
   bool cancelled_ = false;
   Result<void> failure_;
+  std::exception_ptr thrown_;
 
   /// Arrivals being taken in.
   std::vector<Arrival> batch_;
