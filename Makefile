@@ -30,11 +30,12 @@ build/setup/toolchain.cmake: setup ;
 
 test: build  ## all tests: C++, Python, and integration on real ROS 2 and LTTng
 	@$(environment); $(loopback); \
-	status=0; \
-	echo "== C++ tests"; ctest --preset release --progress || status=1; \
-	echo "== Python tests"; python -m pytest tests/python || status=1; \
-	echo "== Integration tests on ROS 2 and LTTng"; python -m pytest tests/integration || status=1; \
-	exit $$status
+	failed=(); \
+	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
+	run "C++ tests" ctest --preset release --progress; \
+	run "Python tests" python -m pytest tests/python; \
+	run "Integration tests on ROS 2 and LTTng" python -m pytest tests/integration; \
+	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
 demo: build  ## record, model, bound and report the Autoware reference system
 	@./takt demo
