@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import takt_native
@@ -31,7 +32,7 @@ def _bursts() -> Rows:
     busy_window = [_bound(burst, 1, "busy_window") for burst in sizes]
     flat_from = sizes[round_robin.index(round_robin[-1])]
     rows.append(Row("(a) round-robin bound is flat from b", 14, flat_from))
-    grows = all(a is not None and b is not None and a < b for a, b in _pairs(busy_window))
+    grows = all(a is not None and b is not None and a < b for a, b in pairwise(busy_window))
     rows.append(Row("(a) busy-window bound", "grows steadily", "grows at each b" if grows else "-"))
     return rows
 
@@ -46,7 +47,8 @@ def _predecessors() -> Rows:
         busy_window.append(_bound(10, count, "busy_window"))
         rows.append(Row(f"(b) f = {count}, round_robin", None, _shown(round_robin[-1]), "µs"))
         rows.append(Row(f"(b) f = {count}, busy_window", None, _shown(busy_window[-1]), "µs"))
-    rises = next(f for f, (r, b) in enumerate(zip(round_robin, busy_window), 1) if r != b)
+    both = zip(round_robin, busy_window, strict=True)
+    rises = next(f for f, (r, b) in enumerate(both, 1) if r != b)
     rows.append(Row("(b) round-robin rises above busy-window from f", 5, rises))
     nine = round_robin[8]
     window = busy_window[8]
@@ -54,10 +56,6 @@ def _predecessors() -> Rows:
     ratio = "no bound" if nine is None else round(nine / window, 1)
     rows.append(Row("(b) round-robin / busy-window at f = 9", 2, ratio))
     return rows
-
-
-def _pairs(values: list[int | None]) -> list[tuple[int | None, int | None]]:
-    return list(zip(values, values[1:]))
 
 
 def _shown(bound: int | None) -> float | str:
@@ -77,14 +75,17 @@ def _model(burst: int, predecessors: int) -> Json:
     sources = [f"p{n}" for n in range(predecessors)]
     chain = [f"c{n}" for n in range(1, 7)]
     callbacks = [
-        *(_callback(id, 1, {"kind": "min_distance", "values": [0, 10, 10_000]}) for id in sources),
-        *(_callback(id, 50, None) for id in chain),
+        *(
+            _callback(source, 1, {"kind": "min_distance", "values": [0, 10, 10_000]})
+            for source in sources
+        ),
+        *(_callback(member, 50, None) for member in chain),
         _callback("c0", 10, {"kind": "min_distance", "values": [0] * burst + [10_000]}),
     ]
     for order, callback in enumerate(callbacks):
         callback["registration"] = order
-    edges = [{"from": id, "to": chain[0]} for id in sources]
-    edges += [{"from": a, "to": b} for a, b in zip(chain, chain[1:])]
+    edges = [{"from": source, "to": chain[0]} for source in sources]
+    edges += [{"from": a, "to": b} for a, b in pairwise(chain)]
     return {
         "format": "takt/model",
         "version": 1,
@@ -98,9 +99,9 @@ def _model(burst: int, predecessors: int) -> Json:
     }
 
 
-def _callback(id: str, cost: int, activation: Json | None) -> Json:
+def _callback(name: str, cost: int, activation: Json | None) -> Json:
     return {
-        "id": id,
+        "id": name,
         "node": "/n",
         "executor": "e",
         "kind": "subscription",

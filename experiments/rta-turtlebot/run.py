@@ -96,9 +96,9 @@ def _model(divisor: int, curves: bool) -> Json:
     }
 
 
-def _callback(id: str, costs: list[int], activation: Json) -> Json:
+def _callback(name: str, costs: list[int], activation: Json) -> Json:
     return {
-        "id": id,
+        "id": name,
         "node": "/amcl",
         "executor": "amcl",
         "kind": "subscription",
