@@ -21,8 +21,8 @@ constexpr std::uint32_t policy_other = 0;
 constexpr std::uint32_t policy_fifo = 1;
 constexpr std::uint32_t policy_round_robin = 2;
 constexpr std::uint32_t policy_deadline = 6;
-/// New threads start under SCHED_OTHER instead of inheriting. Without it the kernel refuses to let a
-/// deadline thread create any.
+/// New threads start under SCHED_OTHER instead of inheriting. Without it the kernel refuses to let
+/// a deadline thread create any.
 constexpr std::uint64_t reset_on_fork = 0x01;
 
 /// The first version of the kernel's struct sched_attr, which C libraries before glibc 2.41 do not
