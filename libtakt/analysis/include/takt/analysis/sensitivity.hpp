@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/analysis/analyze.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// How far a model is from missing a goal, one change at a time.
+struct Sensitivity {
+  struct Callback {
+    std::string id;
+    /// What every instance may run longer, at most; up to the analysis horizon.
+    Duration growth{};
+  };
+  struct Executor {
+    std::string id;
+    Duration budget{};
+    /// The smallest budget in the same period.
+    Duration smallest_budget{};
+  };
+  std::string analysis;
+  std::string model;
+  /// The model as it is meets its goals; else there is nothing to tell, and the lists are empty.
+  bool met = false;
+  std::vector<Callback> callbacks;
+  /// Those on reservations.
+  std::vector<Executor> executors;
+
+  /// The `takt/sensitivity` version 1 document.
+  [[nodiscard]] std::string to_json() const;
+};
+
+/// Of a valid model. What must hold is that every chain with a goal meets it or, if there are no
+/// goals, that every callback has a bound. Bounds grow with execution times and shrink with budgets
+/// (ros-llama fact 23), so each answer is found by bisection, to the nanosecond: O(log horizon)
+/// analyses per callback and executor.
+[[nodiscard]] Sensitivity sensitivity(const model::Model& model, const Options& options = {});
+
+}  // namespace takt::analysis

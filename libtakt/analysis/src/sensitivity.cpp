@@ -1,0 +1,95 @@
+#include "takt/analysis/sensitivity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool holds(const model::Model& model, const Options& options) {
+  const Bounds bounds = analyze(model, options);
+  const bool any_goal = std::ranges::any_of(
+      bounds.chains, [](const ChainBound& chain) { return chain.goal.has_value(); });
+  if (!any_goal) return bounds.converged;
+  return std::ranges::all_of(bounds.chains,
+                             [](const ChainBound& chain) { return chain.met().value_or(true); });
+}
+
+/// The greatest value in [low, high] for which `holds`, which it does for `low` and, if for some
+/// value, then for all below.
+template <typename Holds>
+Duration greatest(Duration low, Duration high, Holds holds) {
+  while (low < high) {
+    const Duration middle = low + (high - low + epsilon) / 2;
+    if (holds(middle)) {
+      low = middle;
+    } else {
+      high = middle - epsilon;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+Sensitivity sensitivity(const model::Model& model, const Options& options) {
+  Sensitivity result;
+  result.analysis = to_string(options.method);
+  result.model = model.name;
+  result.met = holds(model, options);
+  if (!result.met) return result;
+  model::Model changed = model;
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    const std::vector<Duration>& curve = model.callbacks[c].execution_time;
+    // n instances cost n times the growth more, which keeps the curve sub-additive.
+    const auto with_growth = [&](Duration growth) {
+      auto& grown = changed.callbacks[c].execution_time;
+      for (std::size_t n = 0; n < curve.size(); ++n) {
+        grown[n] = curve[n] + static_cast<std::int64_t>(n + 1) * growth;
+      }
+      return holds(changed, options);
+    };
+    const Duration most = std::min(options.horizon, (curves::longest_time - curve.back()) /
+                                                        static_cast<std::int64_t>(curve.size()));
+    result.callbacks.push_back({model.callbacks[c].id, greatest(Duration{0}, most, with_growth)});
+    changed.callbacks[c].execution_time = curve;
+  }
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    auto* reservation = std::get_if<model::ReservationSupply>(&changed.executors[e].supply);
+    if (reservation == nullptr) continue;
+    const Duration budget = reservation->budget;
+    const auto with_less = [&](Duration less) {
+      reservation->budget = budget - less;
+      return holds(changed, options);
+    };
+    const Duration less = greatest(Duration{0}, budget - epsilon, with_less);
+    result.executors.push_back({model.executors[e].id, budget, budget - less});
+    reservation->budget = budget;
+  }
+  return result;
+}
+
+std::string Sensitivity::to_json() const {
+  Json document{{"format", "takt/sensitivity"},     {"version", 1}, {"analysis", analysis},
+                {"provenance", {{"model", model}}}, {"met", met},   {"callbacks", Json::array()},
+                {"executors", Json::array()}};
+  for (const Callback& callback : callbacks) {
+    document["callbacks"].push_back({{"id", callback.id}, {"growth", callback.growth.count()}});
+  }
+  for (const Executor& executor : executors) {
+    document["executors"].push_back({{"id", executor.id},
+                                     {"budget", executor.budget.count()},
+                                     {"smallest_budget", executor.smallest_budget.count()}});
+  }
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace takt::analysis
