@@ -7,6 +7,7 @@ only when the command is called, so it may import what it likes at its top.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -30,6 +31,7 @@ COMMANDS = {
     "run": "Execute a model as real ROS 2 nodes.",
     "simulate": "Simulate a model.",
     "analyze": "Bound the response times of a model.",
+    "diff": "Compare the bounds of two models.",
     "experiment": "Reproduce a published experiment.",
     "report": "Write the self-contained report of a trace or a model.",
     "demo": "Show the whole way on a real ROS 2 system.",
@@ -41,6 +43,9 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 128 + 2  # as the shell reports SIGINT …
 READER_GONE = 128 + 13  # … and SIGPIPE
+
+# Why a write to standard output can fail; files that have a name are reported by it.
+_OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 _app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
 
@@ -91,8 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read our output has seen enough. The interpreter flushes once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _drop_output()
         return READER_GONE
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
@@ -128,11 +133,22 @@ def _explain(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":
         _complain("the C++ library takt_native is not built; run 'make' in the project's root")
         return BAD_INPUT
+    if isinstance(error, OSError) and error.errno in _OUTPUT_FAULTS and error.filename is None:
+        _drop_output()
+        _complain(f"standard output: cannot be written: {error.strerror}")
+        return BAD_INPUT
     _complain(
         f"internal error: {type(error).__name__}: {error}; "
         "please report it with what TAKT_DEBUG=1 prints"
     )
     return INTERNAL_ERROR
+
+
+def _drop_output() -> None:
+    """Nobody takes our output any more: the interpreter, which flushes once more at its end, must
+    not fail.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:

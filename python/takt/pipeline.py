@@ -45,6 +45,13 @@ def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> J
     return _derived(takt_native.analyze(model_text, source, analysis), model_text, source)
 
 
+def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
+    """How far a model is from missing a goal (`takt/sensitivity`). Raises
+    takt_native.InputError.
+    """
+    return _document(takt_native.sensitivity(model_text, source, analysis))
+
+
 def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
     """What the traces say of the model's callbacks and chains (`takt/measurement`). Raises
     takt_native.InputError.
