@@ -27,6 +27,7 @@ class Generator {
     add_executors();
     add_callbacks();
     restrict_triggers();
+    add_urgencies();
     add_costs();
     add_chains();
     return std::move(model_);
@@ -38,6 +39,7 @@ class Generator {
     for (std::int64_t e = 0; e < count; ++e) {
       model::Executor executor;
       executor.id = "e" + std::to_string(e);
+      executor.kind = shape_.kind;
       if (random_.chance(shape_.event_source)) executor.kind = ExecutorKind::event_source;
       if (random_.chance(shape_.privileged)) executor.timers = model::TimerHandling::privileged;
       if (random_.chance(shape_.reservation)) executor.supply = reservation();
@@ -161,6 +163,15 @@ class Generator {
       const auto senders = senders_of(edge.from);
       if (senders.size() < 2 || !random_.chance(shape_.trigger_set)) continue;
       edge.triggered_by = {pick(senders)};
+    }
+  }
+
+  void add_urgencies() {
+    for (model::Callback& callback : model_.callbacks) {
+      const ExecutorKind kind = model_[callback.executor].kind;
+      if (kind == ExecutorKind::fixed_priority) callback.priority = random_.between(1, 5);
+      if (kind != ExecutorKind::edf || !callback.activation || random_.chance(50)) continue;
+      callback.deadline = Duration{random_.between(1, shape_.longest_period.count())};
     }
   }
 

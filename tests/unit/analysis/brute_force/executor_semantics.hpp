@@ -12,6 +12,9 @@ namespace takt::brute_force {
 /// An activated instance of a callback that waits for its executor.
 struct Pending {
   std::int64_t activation = 0;
+  /// The activation of the source that led to this one.
+  std::int64_t origin = 0;
+  /// Instances are numbered in the order of their activations.
   std::size_t instance = 0;
 };
 
@@ -37,7 +40,8 @@ class ExecutorSemantics {
   virtual std::optional<std::size_t> select(const std::vector<Queue>& queues) = 0;
 };
 
-/// The semantics of that executor.
-std::unique_ptr<ExecutorSemantics> make_semantics(const model::Executor& executor);
+/// The semantics of that executor of the model.
+std::unique_ptr<ExecutorSemantics> make_semantics(const model::Model& model,
+                                                  model::ExecutorIndex executor);
 
 }  // namespace takt::brute_force

@@ -84,6 +84,7 @@ struct Instance {
   /// The instance whose message activated this one.
   std::size_t parent = no_instance;
   std::int64_t activation = 0;
+  std::int64_t origin = 0;
 };
 
 struct Message {
@@ -200,7 +201,7 @@ class Run {
                                  executor.timers == model::TimerHandling::privileged);
         queues.push_back({callback, privileged, {}});
       }
-      executors_.push_back({.semantics = make_semantics(executor),
+      executors_.push_back({.semantics = make_semantics(model, model::ExecutorIndex{e}),
                             .queues = std::move(queues),
                             .supply = Supply(executor.supply, e, choices),
                             .overheads = Costs(compiled.overheads[e]),
@@ -295,8 +296,9 @@ class Run {
 
   void activate(CallbackIndex callback, std::size_t parent, std::int64_t t) {
     Executor& executor = executors_[model_[callback].executor.value()];
-    executor.queues[position_[callback.value()]].pending.push_back({t, instances_.size()});
-    instances_.push_back({callback, parent, t});
+    const std::int64_t origin = parent == no_instance ? t : instances_[parent].origin;
+    executor.queues[position_[callback.value()]].pending.push_back({t, origin, instances_.size()});
+    instances_.push_back({callback, parent, t, origin});
   }
 
   /// Executor e in [t, t + ε).

@@ -94,5 +94,60 @@ TEST(Soundness, Overheads) {
                5'000, 150, quick);
 }
 
+Shape queue_executors(model::ExecutorKind kind) {
+  return {.most_executors = 2,
+          .fewest_callbacks = 3,
+          .most_callbacks = 7,
+          .shortest_period = Duration{10},
+          .longest_period = Duration{50},
+          .most_utilisation = 75,
+          .kind = kind};
+}
+
+TEST(Soundness, EventsExecutor) {
+  expect_sound(queue_executors(model::ExecutorKind::events), 7'000, 200, quick);
+}
+
+TEST(Soundness, FixedPriorityExecutor) {
+  expect_sound(queue_executors(model::ExecutorKind::fixed_priority), 8'000, 200, quick);
+}
+
+TEST(Soundness, EdfExecutor) {
+  expect_sound(queue_executors(model::ExecutorKind::edf), 9'000, 200, quick);
+}
+
+/// Small systems with nothing left to chance: every schedule that differs in the first choices of
+/// each freedom.
+TEST(Soundness, AllSchedulesOfSmallModels) {
+  const Shape shape{.fewest_callbacks = 2,
+                    .most_callbacks = 3,
+                    .shortest_period = Duration{3},
+                    .longest_period = Duration{6},
+                    .most_utilisation = 70,
+                    .shortest_reservation_period = Duration{3},
+                    .longest_reservation_period = Duration{4},
+                    .jitter = 0,
+                    .burst = 10};
+  constexpr std::int64_t most_schedules = 30'000;
+  int complete = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const model::Model model = testbed::random_model(shape, seed);
+    const Enumeration all = enumerate(model, 14, 2, most_schedules);
+    complete += all.complete;
+    for (const auto method : {analysis::Method::round_robin, analysis::Method::busy_window}) {
+      const auto bounds = analysis::analyze(model, options(method));
+      for (std::size_t i = 0; i < bounds.callbacks.size(); ++i) {
+        if (!bounds.callbacks[i].bound) continue;
+        EXPECT_LE(all.worst.callbacks[i].response, bounds.callbacks[i].bound->count()) << seed;
+      }
+      for (std::size_t i = 0; i < bounds.chains.size(); ++i) {
+        if (!bounds.chains[i].bound) continue;
+        EXPECT_LE(all.worst.chains[i].response, bounds.chains[i].bound->count()) << seed;
+      }
+    }
+  }
+  EXPECT_GT(complete, 10) << "too few models are small enough";
+}
+
 }  // namespace
 }  // namespace takt::brute_force

@@ -22,6 +22,9 @@ struct Shape {
   int least_utilisation = 20;
   int most_utilisation = 90;
 
+  /// Of all executors but event sources. With fixed priorities, all callbacks have one, and some
+  /// the same; with deadlines, some sources have one that is not their period.
+  model::ExecutorKind kind = model::ExecutorKind::single_threaded;
   int reservation = 50;
   Duration shortest_reservation_period{5};
   Duration longest_reservation_period{20};
@@ -35,7 +38,8 @@ struct Shape {
   int second_sender = 25;
   int join = 0;
   int remote_sender = 30;
-  /// Edges with a delay between executors and within one, and edges with a trigger set of their own.
+  /// Edges with a delay between executors and within one, and edges with a trigger set of their
+  /// own.
   int delay = 50;
   int local_delay = 0;
   int trigger_set = 30;

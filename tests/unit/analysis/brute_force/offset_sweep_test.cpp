@@ -1,0 +1,70 @@
+#include "offset_sweep.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <list>
+
+#include "takt/testbed/random.hpp"
+
+namespace takt::analysis {
+namespace {
+
+using curves::ActivationCurve;
+using curves::SupplyBound;
+
+/// Random callbacks with the curves that they refer to.
+struct Callbacks {
+  std::list<Cost> costs;
+  std::list<ActivationCurve> given;
+  std::list<Source> sources;
+  std::list<DerivedCurve> curves;
+
+  Interferer add(testbed::Random& random) {
+    std::vector<Duration> cost{Duration{random.between(1, 6)}};
+    if (random.chance(40)) cost.push_back(cost[0] + Duration{random.between(0, cost[0].count())});
+    given.push_back(ActivationCurve::periodic(Duration{random.between(20, 60)},
+                                              Duration{random.between(0, 80)}));
+    sources.push_back({&given.back()});
+    DerivedCurve& curve = curves.emplace_back();
+    curve.add(sources.back());
+    curve.finish();
+    return {&costs.emplace_back(cost, std::vector<Duration>{}), &curve, std::nullopt};
+  }
+};
+
+TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
+  int swept = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    testbed::Random random(seed);
+    Callbacks callbacks;
+    const Interferer self = callbacks.add(random);
+    std::vector<Interferer> others;
+    for (std::int64_t n = random.between(0, 4); n > 0; --n) {
+      others.push_back(callbacks.add(random));
+      if (random.chance(70)) {
+        others.back().limit = {.reach = Duration{random.chance(50) ? 0 : random.between(-10, 30)},
+                               .extra = random.between(0, 3)};
+      }
+    }
+    const auto supply = SupplyBound::reservation(Duration{7}, Duration{10}, Duration{9});
+    const Duration blocking{random.between(0, 5)};
+    BusyWindow window(supply, Duration{3'000}, blocking, self, others);
+    const Duration length = window.length();
+    if (length == curves::unbounded_time) continue;
+    Duration longest = epsilon;
+    for (Duration offset{0}; offset < length; offset += epsilon) {
+      longest = std::max(longest, window.complete(offset, epsilon).finish - offset);
+    }
+    std::vector<const DerivedCurve*> curves{self.activations};
+    for (const Interferer& other : others) curves.push_back(other.activations);
+    const ActivationSteps steps(curves, length);
+    EXPECT_EQ(OffsetSweep(supply, blocking, self, others, steps).longest_response(), longest)
+        << seed;
+    ++swept;
+  }
+  EXPECT_GT(swept, 200);
+}
+
+}  // namespace
+}  // namespace takt::analysis
