@@ -18,6 +18,7 @@ class Event:
     process: int
     thread: int
     program: str
+    """Empty and 0 for events of the kernel."""
     fields: dict[str, Any]
 
 
@@ -56,11 +57,14 @@ def _event(line: str) -> Event:
     assert matched, line
     clock, name, rest = matched.groups()
     structures = list(_structures(rest))
-    # LTTng tells of the processor before; an event without fields has no structure of its own.
-    position = next(i for i, structure in enumerate(structures) if "vpid" in structure)
-    context = structures[position]
-    fields = structures[position + 1] if len(structures) > position + 1 else {}
-    return Event(int(clock), name, context["vpid"], context["vtid"], context["procname"], fields)
+    # What comes before the fields: the processor, or process and thread, or both. An event without
+    # fields has no structure of its own.
+    context: dict[str, Any] = {}
+    while structures and ("vpid" in structures[0] or "cpu_id" in structures[0]):
+        context.update(structures.pop(0))
+    fields = structures[0] if structures else {}
+    process, thread = context.get("vpid", 0), context.get("vtid", 0)
+    return Event(int(clock), name, process, thread, context.get("procname", ""), fields)
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],=]|[^\s{}\[\],="]+')

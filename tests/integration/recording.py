@@ -18,6 +18,7 @@ TAKT = [sys.executable, "-m", "takt"]
 class Run:
     """A command that was recorded."""
 
+    backend: str
     trace: Path
     document: dict[str, Any]
     """What `takt record --json` said."""
@@ -46,4 +47,4 @@ class Run:
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        return Run(trace, json.loads(done.stdout), printed.read_text())
+        return Run(backend, trace, json.loads(done.stdout), printed.read_text())

@@ -17,6 +17,8 @@ import babeltrace
 from recording import PROGRAMS, TAKT, Run
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
+# The same, but deaf to SIGINT until it ticks: a duration may end before the program has begun.
+TICK_FOR_SURE = ["env", "--ignore-signal=INT", *TICK]
 TICKED = "ros2:rclcpp_executor_wait_for_work"
 
 
@@ -48,7 +50,7 @@ def until(condition: Callable[[], bool]) -> None:
 def has_events(trace: Path) -> bool:
     """Whether the recorder has written packets of events; LTTng adds the metadata at the end."""
     partial = Path(f"{trace}.partial")
-    streams = [*partial.glob("ust/*/*/*/takt_*"), *partial.glob("ring/*/thread_*")]
+    streams = [*partial.glob("ust/*/*/*/takt_*"), *partial.glob("*/*/thread_*")]
     return any(stream.stat().st_size > 0 for stream in streams)
 
 
@@ -220,6 +222,75 @@ def test_forked_children_have_events_of_their_own(tmp_path: Path) -> None:
     assert sorted(by_process.values()) == [[1, 2], [3]]
 
 
+# Probes in the kernel
+
+needs_privileges = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists(),
+    reason="probes in the kernel need privileges and the kernel's types",
+)
+
+
+@needs_privileges
+@pytest.mark.parametrize("tracer", ["lttng", "ring", "ebpf"])
+def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
+    """One clock: when a thread emits an event, the scheduler last switched to it, not from it."""
+    trace = tmp_path / "trace"
+    command = [*TAKT, "record", "--backend", tracer, "--kernel", "-o", str(trace), "--", *TICK]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as recorder:
+        process = int(line(recorder))
+        until(lambda: has_events(trace) or recorder.poll() is not None)
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate()
+    assert recorder.returncode == 0, said
+    running = None
+    ticked = 0
+    for event in babeltrace.events(trace):
+        if event.name == "sched_switch":
+            if event.fields["next_tid"] == process:
+                running = True
+            elif event.fields["prev_tid"] == process:
+                running = False
+        elif event.name == TICKED and event.process == process:
+            ticked += 1
+            assert running is not False
+    assert ticked > 0
+    assert running is not None
+
+
+@needs_privileges
+def test_probes_go_with_a_killed_recorder(tmp_path: Path) -> None:
+    with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+        process = int(line(program))
+        assert first_byte(process) != BREAKPOINT
+        command = [*TAKT, "record", "--backend", "ebpf", "-o", str(tmp_path / "trace")]
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
+            until(lambda: first_byte(process) == BREAKPOINT or recorder.poll() is not None)
+            recorder.kill()
+        until(lambda: first_byte(process) != BREAKPOINT)
+        program.send_signal(signal.SIGINT)
+        assert int(line(program)) > 0
+        assert program.wait() == 0
+
+
+BREAKPOINT = 0xCC  # what a probe puts in place of an instruction's first byte (x86-64)
+
+
+def first_byte(process: int) -> int:
+    """Of the function that ticks, in a running process."""
+    function = TICKED.replace("ros2:", "ros_trace_")
+    maps = Path(f"/proc/{process}/maps").read_text().splitlines()
+    mapping = next(m for m in maps if m.endswith("libtracetools.so"))
+    library = mapping.split()[-1]
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    symbol = next(s for s in symbols.stdout.splitlines() if s.endswith(f" {function}"))
+    address = int(mapping.split("-")[0], 16) + int(symbol.split()[0], 16)
+    with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
+        memory.seek(address)
+        return memory.read(1)[0]
+
+
 # How a recording ends
 
 
@@ -239,7 +310,7 @@ def test_signal_reaches_the_command_and_the_trace_is_whole(
 
 
 def test_duration_ends_the_command(tmp_path: Path) -> None:
-    done = record("-o", str(tmp_path / "trace"), "--duration", "0.5", "--", *TICK)
+    done = record("-o", str(tmp_path / "trace"), "--duration", "0.5", "--", *TICK_FOR_SURE)
     assert done.returncode == 0, done.stderr
     process, emitted = map(int, done.stdout.split())
     assert ticks(tmp_path / "trace", process) == list(range(emitted))
@@ -339,13 +410,36 @@ def ordinary_user(tmp_path: Path) -> Iterator[list[str]]:
 def test_ordinary_user_gets_a_daemon_of_their_own(tmp_path: Path, ordinary_user: list[str]) -> None:
     trace = tmp_path / "trace"
     done = subprocess.run(
-        [*ordinary_user, *TAKT, "record", "-o", str(trace), "--duration", "0.5", "--", *TICK],
+        [
+            *ordinary_user,
+            *TAKT,
+            "record",
+            "-o",
+            str(trace),
+            "--duration",
+            "0.5",
+            "--",
+            *TICK_FOR_SURE,
+        ],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
     process, emitted = map(int, done.stdout.split())
     assert ticks(trace, process) == list(range(emitted))
+
+
+def test_probes_need_privileges(tmp_path: Path, ordinary_user: list[str]) -> None:
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        [*ordinary_user, *TAKT, "record", "--backend", "ebpf", "-o", str(trace), "--", "true"],
+        capture_output=True,
+        text=True,
+    )
+    assert complaint(done) == (
+        "takt: not allowed to load probes: needs the capabilities CAP_BPF, CAP_PERFMON, "
+        "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; run it as root"
+    )
 
 
 def test_lttng_is_not_installed(tmp_path: Path, ordinary_user: list[str]) -> None:

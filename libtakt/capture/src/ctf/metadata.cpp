@@ -45,6 +45,7 @@ clock {{
 	uuid = "{clock_uuid}";
 	description = "Monotonic Clock";
 	freq = 1000000000; /* Frequency, in Hz */
+	absolute = TRUE;
 	/* clock value offset from Epoch is: offset * (1/freq) */
 	offset = {offset};
 }};

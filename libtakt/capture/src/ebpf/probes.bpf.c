@@ -26,6 +26,9 @@ struct task_struct {
   char comm[16];
 } __attribute__((preserve_access_index));
 
+// The states that tools know; the kernel has flags beyond them (TASK_REPORT in linux/sched.h).
+enum { REPORTED_STATES = 0x7f };
+
 // Set by the recorder before the programs are loaded.
 const volatile bool only_started = false;
 
@@ -185,7 +188,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_struct* next) {
   if (is_traced(BPF_CORE_READ(previous, tgid)) || is_traced(BPF_CORE_READ(next, tgid))) {
     // A preempted thread is ready to run whatever it was about to wait for.
-    report(TAKT_SCHED_SWITCH, previous, next, preempt ? 0 : BPF_CORE_READ(previous, __state), 0);
+    report(TAKT_SCHED_SWITCH, previous, next, preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0);
   }
   return 0;
 }

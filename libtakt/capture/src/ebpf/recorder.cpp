@@ -12,7 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -73,28 +74,74 @@ std::map<std::uint32_t, fs::path> traceable_processes() {
   return processes;
 }
 
-void add_if_there(std::set<fs::path>& libraries, const fs::path& file) {
-  std::error_code none;
-  const auto path = fs::canonical(file, none);
-  if (!none) {
-    libraries.insert(path);
-  }
-}
-
-/// The tracing libraries of the processes that run, and those that a command would load.
-std::set<fs::path> tracing_libraries() {
-  std::set<fs::path> libraries;
-  for (const auto& [process, library] : traceable_processes()) {
-    add_if_there(libraries, library);
-  }
-  for (const char* variable : {"LD_LIBRARY_PATH", "AMENT_PREFIX_PATH"}) {
+/// The tracing library that a program started here and now would load; empty if there is none.
+fs::path library_in_search_path() {
+  for (const auto& [variable, folder] :
+       {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
     const char* value = std::getenv(variable);
     for (const auto& directory : split(value != nullptr ? value : "")) {
-      add_if_there(libraries, fs::path(directory) / library_name);
-      add_if_there(libraries, fs::path(directory) / "lib" / library_name);
+      std::error_code none;
+      const auto path = fs::canonical(fs::path(directory) / folder / library_name, none);
+      if (!none) {
+        return path;
+      }
+    }
+  }
+  return {};
+}
+
+/// The tracing libraries to watch. Every probe costs time to attach and to detach.
+std::set<fs::path> tracing_libraries(bool only_started) {
+  std::set<fs::path> libraries;
+  if (const auto library = library_in_search_path(); !library.empty()) {
+    libraries.insert(library);
+  }
+  if (!only_started || libraries.empty()) {
+    for (const auto& [process, library] : traceable_processes()) {
+      std::error_code gone;
+      if (const auto path = fs::canonical(library, gone); !gone) {
+        libraries.insert(path);
+      }
     }
   }
   return libraries;
+}
+
+/// A tracing function to be watched.
+struct Function {
+  fs::path library;
+  std::size_t event;
+  std::uint64_t gid_size;
+};
+
+bpf_link* attach_to(const bpf_program* program, const Function& function) {
+  const std::string name = function_of(static_cast<tracepoints::Event>(function.event));
+  LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = function.event | function.gid_size << 8,
+              .func_name = name.c_str());
+  return bpf_program__attach_uprobe_opts(program, -1, function.library.c_str(), 0, &options);
+}
+
+/// Bytes of a gid field of a library's events. The identifiers became shorter a little before the
+/// functions came that follow service calls; the library's text tells which are there.
+std::uint64_t gid_size_of(const fs::path& library) {
+  std::ifstream file(library, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return text.find(function_of(tracepoints::Event::rmw_take_request)) != std::string::npos ? 16
+                                                                                           : 24;
+}
+
+/// Calls `work` with 0 … count - 1. Each call waits long for the kernel, which can do many at once.
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+  constexpr std::size_t workers = 32;
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < std::min(count, workers); ++i) {
+    threads.emplace_back([&] {
+      for (std::size_t job = next++; job < count; job = next++) {
+        work(job);
+      }
+    });
+  }
 }
 
 /// Version of the tracetools that a process was started with.
@@ -127,7 +174,8 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory, con
   auto ready =
       recorder->load(options).and_then([&] { return recorder->follow_processes(options); });
   if (calls) {
-    ready = ready.and_then([&] { return recorder->attach_to_functions(*events); });
+    ready = ready.and_then(
+        [&] { return recorder->attach_to_functions(*events, options.only_started); });
   }
   if (!ready) {
     return tl::unexpected(ready.error());
@@ -213,56 +261,43 @@ Result<void> Recorder::attach(const char* program) {
   return {};
 }
 
-Result<void> Recorder::attach_to_functions(std::uint64_t events) {
-  const auto libraries = tracing_libraries();
+Result<void> Recorder::attach_to_functions(std::uint64_t events, bool only_started) {
+  const auto libraries = tracing_libraries(only_started);
   if (libraries.empty()) {
     return error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?",
                  library_name);
   }
+  std::vector<Function> functions;
   for (const auto& library : libraries) {
-    if (auto attached = attach_to_functions_of(library, events); !attached) {
-      return attached;
+    const std::uint64_t gid_size = gid_size_of(library);
+    for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
+      if ((events >> number & 1) != 0) {
+        functions.push_back({library, number, gid_size});
+      }
+    }
+  }
+  bpf_program* program = bpf_object__find_program_by_name(object_.get(), "on_call");
+  std::vector<int> failures(functions.size());
+  links_.resize(links_.size() + functions.size());
+  const std::span links = std::span(links_).last(functions.size());
+  in_parallel(functions.size(), [&](std::size_t i) {
+    links[i].reset(attach_to(program, functions[i]));
+    failures[i] = links[i] ? 0 : -errno;
+  });
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (failures[i] == 0) {
+      events_ |= std::uint64_t{1} << functions[i].event;
+    } else if (failures[i] != -ENOENT) {  // which is: not in this version of tracetools
+      return tl::unexpected(
+          refused(fmt::format("watch {}", functions[i].library.string()), failures[i]));
     }
   }
   return {};
 }
 
-Result<void> Recorder::attach_to_functions_of(const fs::path& library, std::uint64_t events) {
-  bpf_program* program = bpf_object__find_program_by_name(object_.get(), "on_call");
-  // The functions that follow service calls came soon after the shorter identifiers.
-  std::uint64_t gid_size = 24;
-  for (const auto newest_first : {true, false}) {
-    for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
-      const auto event = static_cast<tracepoints::Event>(number);
-      const bool newest = event == tracepoints::Event::rmw_take_request;
-      if (newest != newest_first || (!newest && (events >> number & 1) == 0)) {
-        continue;
-      }
-      const std::string function = function_of(event);
-      LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number | gid_size << 8,
-                  .func_name = function.c_str());
-      std::unique_ptr<bpf_link, Deleter> link(
-          bpf_program__attach_uprobe_opts(program, -1, library.c_str(), 0, &options));
-      if (!link && errno == ENOENT) {  // not in this version
-        continue;
-      }
-      if (!link) {
-        return tl::unexpected(refused(fmt::format("watch {}", library.string()), -errno));
-      }
-      if (newest) {
-        gid_size = 16;
-        link.reset();
-        if ((events >> number & 1) == 0) {
-          continue;
-        }
-        options.bpf_cookie = number | gid_size << 8;
-        link.reset(bpf_program__attach_uprobe_opts(program, -1, library.c_str(), 0, &options));
-      }
-      events_ |= std::uint64_t{1} << number;
-      links_.push_back(std::move(link));
-    }
-  }
-  return {};
+void Recorder::detach() {
+  in_parallel(links_.size(), [this](std::size_t i) { links_[i].reset(); });
+  links_.clear();
 }
 
 Result<Losses> Recorder::losses() {
@@ -272,6 +307,16 @@ Result<Losses> Recorder::losses() {
       static_cast<const volatile unsigned long long*>(bpf_map__initial_value(counters, &size));
   Losses losses;
   losses.discarded_events = *dropped;
+  // The kernel passes over a probe that is hit while it runs on the same processor.
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object_.get()) {
+    bpf_prog_info info{};
+    std::uint32_t length = sizeof info;
+    if (bpf_program__fd(program) >= 0 &&
+        bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &length) == 0) {
+      losses.discarded_events += info.recursion_misses;
+    }
+  }
   return losses;
 }
 
@@ -302,7 +347,7 @@ void Recorder::run() {
     }
     std::this_thread::sleep_for(look_interval);
   }
-  links_.clear();
+  detach();
   ring_buffer__consume(buffer_.get());
   flush();
 }

@@ -57,9 +57,9 @@ class Recorder : public Backend {
 
   Result<void> load(const Options& options);
   Result<void> follow_processes(const Options& options);
-  Result<void> attach_to_functions(std::uint64_t events);
-  Result<void> attach_to_functions_of(const std::filesystem::path& library, std::uint64_t events);
+  Result<void> attach_to_functions(std::uint64_t events, bool only_started);
   Result<void> attach(const char* program);
+  void detach();
   void run();
   void take(std::span<const std::byte> record);
   void take_call(const takt_call& call, std::span<const std::byte> texts);
