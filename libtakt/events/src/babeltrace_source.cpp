@@ -160,6 +160,10 @@ class BabeltraceSource final : public Source {
 
 Result<const bt_component_source*> BabeltraceSource::add_trace(
     const bt_component_class_source* component, const fs::path& directory, std::size_t number) {
+  // libbabeltrace2 2.0 never returns from metadata that ends in the middle of a packet.
+  if (const auto metadata = read_metadata(directory); !metadata) {
+    return tl::unexpected(metadata.error());
+  }
   const Value parameters(bt_value_map_create());
   auto* const map = const_cast<bt_value*>(parameters.get());
   bt_value* list = nullptr;

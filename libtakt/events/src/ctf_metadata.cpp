@@ -630,8 +630,11 @@ Result<std::string> metadata_text(std::string_view file) {
     const std::uint64_t content = read_32(file.substr(24), is_big_endian) / 8;
     const std::uint64_t size = read_32(file.substr(28), is_big_endian) / 8;
     if (read_32(file, is_big_endian) != packet_magic || content < packet_header_size ||
-        size < content || content > file.size()) {
+        size < content) {
       return error("metadata has a damaged packet");
+    }
+    if (content > file.size()) {
+      return error("metadata is truncated: it ends in the middle of a packet");
     }
     text += file.substr(packet_header_size, content - packet_header_size);
     file.remove_prefix(std::min<std::size_t>(size, file.size()));

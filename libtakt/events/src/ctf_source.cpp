@@ -72,14 +72,11 @@ std::string without_dashes(std::string uuid) {
 }
 
 Result<void> CtfSource::add(const fs::path& directory) {
-  const auto file = MappedFile::open(directory / "metadata");
-  if (!file) {
-    return tl::unexpected(file.error());
+  const auto text = read_metadata(directory);
+  if (!text) {
+    return tl::unexpected(text.error());
   }
-  const auto bytes = file->bytes();
-  const auto text = ctf::metadata_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  auto metadata =
-      text ? ctf::parse_metadata(*text) : Result<ctf::Metadata>(tl::unexpected(text.error()));
+  auto metadata = ctf::parse_metadata(*text);
   auto plan = metadata ? ctf::make_plan(std::move(*metadata))
                        : Result<ctf::TracePlan>(tl::unexpected(metadata.error()));
   if (!plan) {

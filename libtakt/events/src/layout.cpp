@@ -5,6 +5,9 @@
 #include <iterator>
 #include <system_error>
 
+#include "ctf_metadata.hpp"
+#include "mapped_file.hpp"
+
 namespace takt::events {
 namespace {
 
@@ -89,6 +92,19 @@ Input describe(const std::string& name, const std::vector<fs::path>& directories
   }
   input.fingerprint = hash.hex();
   return input;
+}
+
+Result<std::string> read_metadata(const fs::path& directory) {
+  const auto file = MappedFile::open(directory / "metadata");
+  if (!file) {
+    return tl::unexpected(file.error());
+  }
+  const auto bytes = file->bytes();
+  auto text = ctf::metadata_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!text) {
+    return error("{}: {}", directory.string(), text.error().message);
+  }
+  return text;
 }
 
 }  // namespace takt::events

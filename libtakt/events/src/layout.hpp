@@ -21,4 +21,7 @@ namespace takt::events {
 [[nodiscard]] Input describe(const std::string& name,
                              const std::vector<std::filesystem::path>& directories);
 
+/// The text of the metadata of a trace's directory. Errors: cannot be read, damaged packets.
+[[nodiscard]] Result<std::string> read_metadata(const std::filesystem::path& directory);
+
 }  // namespace takt::events

@@ -74,6 +74,19 @@ TEST_F(OpenTest, MetadataThatIsNone) {
   EXPECT_THAT(fault_of(scratch.path() / "trace"), HasSubstr("trace: metadata is too short"));
 }
 
+TEST_F(OpenTest, MetadataThatEndsInTheMiddleOfAPacket) {
+  // The header of a packet of 4096 bytes (CTF 1.8.3, section 7.1), and too little after it.
+  test::Bits header;
+  header.add(0x75d11d57, 32).add(0, 64).add(0, 64).add(0, 32).add(8 * 4096, 32).add(8 * 4096, 32);
+  header.add(0, 24).add(1, 8).add(8, 8);
+  scratch.write("trace/metadata", header.bytes() + "/* CTF 1.8 */");
+  for (const Decoder decoder : {Decoder::own, Decoder::babeltrace, Decoder::automatic}) {
+    EXPECT_EQ(fault_of(scratch.path() / "trace", {.decoder = decoder}),
+              (scratch.path() / "trace").string() +
+                  ": metadata is truncated: it ends in the middle of a packet");
+  }
+}
+
 TEST_F(OpenTest, TracesBelowADirectoryAreOne) {
   writer.write(scratch, {}, "session/ust/uid/0/64-bit");
   writer.write(scratch, {}, "session/ust/uid/1000/64-bit");
