@@ -120,8 +120,8 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
     }
     total_ += file->bytes().size();
     const auto bytes = file->bytes();
-    streams_.push_back(std::make_unique<OpenStream>(
-        OpenStream{std::move(*file), ctf::Stream(context, bytes, path.filename().string()), 0}));
+    streams_.push_back(std::make_unique<OpenStream>(OpenStream{
+        std::move(*file), ctf::Stream(context, bytes, path.filename().string()), streams_.size()}));
   }
   return {};
 }
