@@ -130,10 +130,10 @@ void print_row(std::string_view name, Method method, const std::vector<Model>& m
     crate = fmt::format("{:>12.3f} {:>7.0f}x {:>12.3f} {:>7.1f}x", in_ms(elapsed),
                         in_ms(elapsed) / median, in_ms(last_round), in_ms(last_round) / median);
   }
-  std::fflush(stdout);
   fmt::print("{:<38} {:<12} {:>5}/{:<5} {:>10.3f} {:>10.3f} {}\n", name,
              takt::analysis::to_string(method), bounded, callbacks, in_ms(ours.median),
              in_ms(ours.best), crate);
+  std::fflush(stdout);
 }
 
 }  // namespace
