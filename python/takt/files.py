@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import tempfile
@@ -53,6 +54,8 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except FileExistsError as error:
+        raise UserError(f"{target}: cannot be written: {os.strerror(errno.ENOTDIR)}") from error
     except OSError as error:
         raise UserError(f"{target}: cannot be written: {error.strerror}") from error
     temporary = Path(name)

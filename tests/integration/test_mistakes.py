@@ -211,14 +211,13 @@ def test_a_cut_stream_gives_its_readable_part_and_says_so(tmp_path: Path, trace:
     done = takt("info", "--json", copied)
     assert done.returncode == 0, done.stderr
     assert 0 < json.loads(done.stdout)["events"] < 1000
-    (said,) = warnings(done)
-    assert "ends in the middle of a packet" in said
+    assert any("ends in the middle of a packet" in line for line in warnings(done))
 
 
 def test_events_that_are_not_known_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     event = ["--event", "lttng_ust_tracef:*", "--event", "ros2:*"]
-    say = "import ctypes; f = ctypes.CDLL('liblttng-ust.so.1')._lttng_ust_tracef; "
+    say = "import ctypes; f = ctypes.CDLL('liblttng-ust.so.1').lttng_ust__tracef; "
     say += "ctypes.CDLL('libtracetools.so').ros_trace_rcl_take(None); f(b'one'); f(b'two')"
     Run.of(path, [sys.executable, "-c", say], options=event)
     counted = json.loads(takt("info", "--json", path).stdout)["by_name"]
@@ -230,14 +229,18 @@ def test_a_trace_of_programs_that_ran_before_invents_no_names(tmp_path: Path) ->
     before = subprocess.Popen(
         [*TAKT, "run", str(MODELS / "pipeline.json")], stdout=subprocess.DEVNULL
     )
+    until(lambda: len(list(below(before.pid))) == 2)
+    programs = list(below(before.pid))
+    until(lambda: all(map(burnt, programs)))
     recorder = subprocess.Popen(
-        [*TAKT, "record", "--event", "ros2:callback_*", "-o", str(path)],
-        stderr=subprocess.PIPE,
-        text=True,
+        [*TAKT, "record", "-o", str(path)], stderr=subprocess.PIPE, text=True
     )
     try:
         streams = Path(f"{path}.partial")
         until(lambda: any(file.stat().st_size for file in streams.rglob("takt_*[0-9]")))
+        # Some callbacks later.
+        earlier = {program: burnt(program) for program in programs}
+        until(lambda: all(burnt(program) > earlier[program] + 20 for program in programs))
     finally:
         recorder.send_signal(signal.SIGINT)
         _, said = recorder.communicate()
@@ -245,14 +248,22 @@ def test_a_trace_of_programs_that_ran_before_invents_no_names(tmp_path: Path) ->
         before.communicate()
     assert recorder.returncode == 0, said
     done = takt("info", "--json", path)
-    callbacks = json.loads(done.stdout)["callbacks"]
-    assert callbacks
-    assert all(callback["id"].startswith("unknown(") for callback in callbacks)
+    document = json.loads(done.stdout)
+    here = {process["pid"]: process["name"] for process in document["processes"]}
+    assert {here[program] for program in programs} == {"takt-workload"}
+    callbacks = {callback["id"] for callback in document["callbacks"] if callback["count"]}
+    assert any(callback.startswith("unknown(") for callback in callbacks)
+    assert not {"camera", "motor"} & callbacks
     assert "start recording before the programs" in warnings(done)[0]
     made = takt("model", path)
     assert made.returncode == 0, made.stderr
     assert "start recording before the programs" in warnings(made)[0]
-    assert {callback["node"] for callback in json.loads(made.stdout)["callbacks"]} <= {"", None}
+
+
+def burnt(program: int) -> int:
+    """Processor time of a process, in ticks of the kernel."""
+    fields = Path(f"/proc/{program}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -288,7 +299,7 @@ NOT_MODELS = [
     ("[]", "object"),
     (pipeline("format", value="takt/plan"), "format"),
     (pipeline("version", value=2), "version"),
-    (pipeline("edges", value=CYCLE), "cycle"),
+    (pipeline("edges", value=CYCLE), "cyclic trigger relation"),
     (
         pipeline("callbacks", 1, "executor", value="e9"),
         'callbacks[1].executor: there is no executor "e9"',
@@ -306,20 +317,20 @@ NOT_MODELS = [
         pipeline("callbacks", 0, "activation", "period", value=1e300),
         "callbacks[0].activation.period",
     ),
-    (pipeline("callbacks", 0, "id", value="motor"), "motor"),
+    (pipeline("callbacks", 0, "id", value="motor"), '"camera"'),
     (pipeline("edges", 0, "to", value="wheel"), "edges[0].to"),
     (pipeline("chains", 0, "callbacks", value=["motor", "camera"]), "chains[0]"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), NOT_MODELS)
-@pytest.mark.parametrize("command", ["analyze", "simulate", "run", "report"])
+@pytest.mark.parametrize("command", ["analyze", "report"])
 def test_what_is_no_valid_model_is_refused(
     tmp_path: Path, text: str, message: str, command: str
 ) -> None:
     path = tmp_path / "model.json"
     path.write_text(text)
-    output = ["-o", tmp_path / "report.html"] if command == "report" else []
+    output = ["-o", str(tmp_path / "report.html")] if command == "report" else []
     said = refusal(takt(command, path, *output))
     assert said.startswith(f"{path}: ")
     # The report also reads other documents, and says of what is none of them that it is none.
@@ -343,7 +354,7 @@ def test_more_work_than_supply_diverges_and_says_so(tmp_path: Path) -> None:
     path.write_text(pipeline("callbacks", 0, "execution_time", "curve", value=[60_000_000]))
     shown = takt("analyze", path)
     assert shown.returncode == 1
-    assert "diverges" in shown.stdout
+    assert "needs 1.20 of a processor, its supply gives 0.30" in shown.stdout
     done = takt("analyze", "--json", path)
     assert done.returncode == 1
     bounds = json.loads(done.stdout)
@@ -376,14 +387,14 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path: Path, command: list
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
-@pytest.mark.parametrize("command", ["info", "model", "analyze"])
+@pytest.mark.parametrize("command", ["info", "analyze"])
 def test_a_full_disk_is_one_line(trace: Path, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = takt(command, MODEL if command == "analyze" else trace, stdout=full)
     assert refusal(done) == "standard output: cannot be written: No space left on device"
 
 
-@pytest.mark.parametrize("command", ["info", "model", "analyze"])
+@pytest.mark.parametrize("command", ["info", "analyze"])
 def test_a_reader_that_has_seen_enough_is_no_mistake(trace: Path, command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -422,24 +433,24 @@ def test_without_privileges_everything_works_and_says_what_it_lacks(
     assert not doctor.stderr
 
     path, model, page = home / "trace", home / "model.json", home / "report.html"
-    run = [*TAKT, "run", str(MODEL), "--duration", "1"]
+    run = [*TAKT, "run", str(MODEL), "--duration", "3"]
     recorded = takt("record", "-o", path, "--", *run, before=before)
     assert recorded.returncode == 0, recorded.stderr
     assert any(
         "CAP_SYS_NICE" in said and "bounds are conditional" in said for said in warnings(recorded)
     )
     for command in (
-        ["info", path],
-        ["model", path, "--chains-from", MODEL, "-o", model],
-        ["analyze", model],
-        ["report", path, model, "-o", page],
+        ["info", str(path)],
+        ["model", str(path), "-o", str(model)],
+        ["analyze", str(model)],
+        ["report", str(path), str(model), "-o", str(page)],
     ):
         done = takt(*command, before=before)
         assert done.returncode == 0, done.stderr
     supplies = [
         executor["supply"]["kind"] for executor in json.loads(model.read_text())["executors"]
     ]
-    assert supplies == ["dedicated", "dedicated"]
+    assert set(supplies) == {"dedicated"}
     assert "conditional" in page.read_text()
 
 
