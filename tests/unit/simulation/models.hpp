@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -91,7 +92,7 @@ class Models {
     return result ? std::move(*result) : Simulation{};
   }
 
-  /// "a [0,3) b [3,7)", in the order of the starts.
+  /// "a [0,3) b [3,7)", in the order of the starts, and of these of the ends.
   [[nodiscard]] std::string schedule(milliseconds duration, const Options& options = {}) const {
     Simulation simulation = run(duration, options);
     std::ranges::stable_sort(simulation.timeline, {}, &TimelineEntry::start);

@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+
+#include "models.hpp"
+
+/// How messages pass from callback to callback: chains, joins, trigger sets, delays, queues, data
+/// that timers sample.
+namespace takt::simulation {
+namespace {
+
+using enum model::ExecutorKind;
+using testing::ElementsAre;
+
+std::vector<Duration> of(std::initializer_list<int> times) {
+  std::vector<Duration> result;
+  for (const int time : times) result.push_back(milliseconds(time));
+  return result;
+}
+
+TEST(Messages, MeasureAChainFromTheFirstActivationToTheLastCompletion) {
+  Models models;
+  models.executor("e", single_threaded).timer("a", milliseconds(100), milliseconds(2));
+  models.executor("f", single_threaded).subscription("b", milliseconds(3), {"a"});
+  models.executor("g", single_threaded).subscription("c", milliseconds(4), {});
+  models.edge("b", "c", milliseconds(10));
+  models.chain("abc", {"a", "b", "c"}).chain("bc", {"b", "c"});
+  const Simulation simulation = models.run(milliseconds(1000));
+  EXPECT_EQ(simulation.chains[0].latency.count(), 10);
+  EXPECT_EQ(simulation.chains[0].latency.max(), milliseconds(19));
+  EXPECT_EQ(simulation.chains[1].latency.max(), milliseconds(17));
+  EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(4)) << "from the arrival";
+}
+
+TEST(Messages, FollowTriggerSets) {  // ros-llama S-1.7, Fig. 3.7
+  Models models;
+  models.executor("e", events);
+  models.timer("1", milliseconds(10), milliseconds(1));
+  models.timer("2", milliseconds(20), milliseconds(1));
+  models.subscription("3", milliseconds(1), {"1", "2"});
+  models.subscription("4", milliseconds(1), {"3"});
+  models.subscription("5", milliseconds(1), {});
+  models.edge("3", "5");
+  models.model.edges.back().triggered_by = {{models.index("1")}};
+  const Simulation simulation = models.run(milliseconds(1000));
+  EXPECT_EQ(simulation.callbacks[2].activations, 150);
+  EXPECT_EQ(simulation.callbacks[3].activations, 150);
+  EXPECT_EQ(simulation.callbacks[4].activations, 100) << "what 1 triggers";
+}
+
+/// a arrives at 0 10 20 30, b at 25 35, as messages to j.
+Models joined(model::JoinKind kind) {
+  Models models;
+  models.executor("s", events).timer("a", milliseconds(1000), milliseconds(0));
+  models.executor("t", events).timer("b", milliseconds(1000), milliseconds(0));
+  models.executor("e", events).subscription("j", milliseconds(1), {"a", "b"});
+  models.join("j", kind, {"a", "b"}).chain("aj", {"a", "j"}).chain("bj", {"b", "j"});
+  return models;
+}
+
+std::vector<std::int64_t> starts(const Models& models, const std::string& id,
+                                 const Options& options) {
+  std::vector<std::int64_t> result;
+  for (const TimelineEntry& entry : models.run(milliseconds(500), options).timeline) {
+    if (entry.callback != models.index(id)) continue;
+    result.push_back(entry.start.time_since_epoch() / milliseconds(1));
+  }
+  return result;
+}
+
+TEST(Messages, JoinOldestWithOldest) {
+  const Models models = joined(model::JoinKind::and_);
+  Options options;
+  options.release_times = {{"a", of({0, 10, 20, 30})}, {"b", of({25, 35, 36, 37, 50})}};
+  EXPECT_THAT(starts(models, "j", options), ElementsAre(25, 35, 36, 37));
+}
+
+TEST(Messages, JoinTheNewestAndForgetTheOthers) {
+  const Models models = joined(model::JoinKind::newest);
+  Options options;
+  options.release_times = {{"a", of({0, 10, 20, 30, 60})}, {"b", of({25, 35, 36, 37, 70})}};
+  EXPECT_THAT(starts(models, "j", options), ElementsAre(25, 35, 60));
+  const Simulation simulation = models.run(milliseconds(500), options);
+  // Chains go on through the input that completes the set.
+  EXPECT_EQ(simulation.chains[0].latency.count(), 1);
+  EXPECT_EQ(simulation.chains[1].latency.count(), 2);
+  EXPECT_EQ(simulation.chains[1].latency.max(), milliseconds(1));
+}
+
+TEST(Messages, AreSampledByTheNextInstanceOfATimer) {
+  Models models;
+  models.executor("s", events).timer("sensor", milliseconds(1000), milliseconds(0));
+  models.executor("e", events).timer("control", milliseconds(50), milliseconds(5));
+  models.edge("sensor", "control").chain("c", {"sensor", "control"});
+  Options options;
+  // 10 waits until 50, 60 is overwritten by 70, which waits until 100.
+  options.release_times = {{"sensor", of({10, 60, 70})}};
+  const Simulation simulation = models.run(milliseconds(400), options);
+  EXPECT_EQ(simulation.chains[0].latency.count(), 2);
+  EXPECT_EQ(simulation.chains[0].latency.max(), milliseconds(45));
+  EXPECT_EQ(simulation.chains[0].latency.min(), milliseconds(35));
+  EXPECT_EQ(simulation.callbacks[1].activations, 8) << "messages do not activate it";
+}
+
+TEST(Messages, AreLostOldestFirstWhenAQueueIsFull) {
+  Models models;
+  models.executor("s", events).timer("burst", milliseconds(1000), milliseconds(0));
+  models.executor("e", single_threaded);
+  models.timer("long", milliseconds(1000), milliseconds(100));
+  models.subscription("sub", milliseconds(1), {"burst"});
+  models["sub"].queue_depth = 2;
+  Options options;
+  options.release_times = {{"burst", of({10, 20, 30, 40})}};
+  const Simulation simulation = models.run(milliseconds(500), options);
+  EXPECT_EQ(simulation.callbacks[2].discarded, 2);
+  EXPECT_EQ(simulation.callbacks[2].response_time.count(), 2);
+  EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(71)) << "sent at 30";
+}
+
+TEST(Messages, OfFullQueuesLeaveNoInstanceBehindOnEventsExecutors) {
+  Models models;
+  models.executor("s", events).timer("burst", milliseconds(1000), milliseconds(0));
+  models.executor("e", events);
+  models.timer("long", milliseconds(1000), milliseconds(100));
+  models.subscription("sub", milliseconds(1), {"burst"});
+  models["sub"].queue_depth = 1;
+  Options options;
+  options.release_times = {{"burst", of({10, 20, 30, 200})}};
+  const Simulation simulation = models.run(milliseconds(500), options);
+  EXPECT_EQ(simulation.callbacks[2].discarded, 2);
+  EXPECT_EQ(simulation.callbacks[2].response_time.count(), 2);
+  EXPECT_EQ(simulation.unfinished, 0);
+}
+
+TEST(Messages, LeaveAtTheStartIfAsked) {
+  Models models;
+  models.executor("e", events).timer("a", milliseconds(100), milliseconds(10));
+  models.executor("f", events).subscription("b", milliseconds(1), {"a"});
+  models.chain("ab", {"a", "b"});
+  Options options;
+  options.publication = Publication::at_start;
+  EXPECT_EQ(models.schedule(milliseconds(50), options), "b [0,1) a [0,10)");
+  EXPECT_EQ(models.run(milliseconds(50), options).chains[0].latency.max(), milliseconds(1));
+}
+
+TEST(Messages, RunServicesAndClientsInTheirOrder) {
+  Models models;
+  using enum model::CallbackKind;
+  models.executor("caller", single_threaded).timer("call", milliseconds(100), milliseconds(1));
+  models.executor("server", single_threaded);
+  models.subscription("serve", milliseconds(5), {"call"}, service);
+  models.model.callbacks.back().executor = model::ExecutorIndex(1);
+  models.subscription("reply", milliseconds(2), {"serve"}, client);
+  models["reply"].executor = model::ExecutorIndex(0);
+  models.chain("round trip", {"call", "serve", "reply"});
+  EXPECT_EQ(models.schedule(milliseconds(50)), "call [0,1) serve [1,6) reply [6,8)");
+  EXPECT_EQ(models.run(milliseconds(50)).chains[0].latency.max(), milliseconds(8));
+}
+
+TEST(Simulation, RefusesHopelessOverload) {
+  Models models;
+  models.executor("e", events);
+  models.timer("t", milliseconds(1), milliseconds(1000));
+  models["t"].activation = model::PeriodicActivation{Duration(10), Duration(0)};
+  Options options;
+  options.duration = std::chrono::seconds(10);
+  const Result<Simulation> result = simulate(models.model, options);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, testing::HasSubstr("the system is overloaded"));
+}
+
+}  // namespace
+}  // namespace takt::simulation
