@@ -36,7 +36,14 @@ def output() -> Console:
     """Standard output for rich's tables: as wide as the terminal, plain and wide in a pipe."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            """Hands the exception that rich is handling to the command line: rich itself would end
+            with status 1, which means "no".
+            """
+            raise
+
+    return Output(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
 
 
 @contextmanager
