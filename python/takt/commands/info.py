@@ -27,7 +27,7 @@ def info(
         list[str], typer.Argument(metavar="TRACE...", help="CTF directories or archives of them.")
     ],
     everything: Annotated[
-        bool, typer.Option("--all", help="Also callbacks that never ran and topics without traffic.")
+        bool, typer.Option("--all", help="Also callbacks that never ran and unused topics.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/info document.")] = False,
 ) -> None:
@@ -85,18 +85,18 @@ def _processes(document: Json, everything: bool) -> Iterator[Table]:
 
 def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table]:
     executors = {executor["id"]: executor for executor in document["executors"]}
-    groups: dict[str | None, list[Json]] = {id: [] for id in executors}
+    groups: dict[str | None, list[Json]] = {executor: [] for executor in executors}
     for callback in document["callbacks"]:
         groups.setdefault(callback["executor"], []).append(callback)
-    for id, callbacks in groups.items():
+    for name, callbacks in groups.items():
         shown = [callback for callback in callbacks if callback["count"] or everything]
         if not shown:
             continue
         title = "Callbacks that never ran"
-        if id is not None:
-            executor = executors[id]
+        if name is not None:
+            executor = executors[name]
             threads = count(len(executor["threads"]), "thread")
-            title = f"Executor {cell(id)} ({executor['kind'].replace('_', ' ')}, {threads})"
+            title = f"Executor {cell(name)} ({executor['kind'].replace('_', ' ')}, {threads})"
         table = _table(title, "Callback", "Kind", "Period", "Runs", "Mean", "p99", "Max")
         for callback in shown:
             times = callback["execution_time"] or {}
@@ -105,7 +105,7 @@ def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table
                 callback["kind"],
                 duration(callback["period"]) if callback["period"] else NONE,
                 grouped(callback["count"]),
-                *(duration(times.get(name)) for name in ("mean", "p99", "max")),
+                *(duration(times.get(value)) for value in ("mean", "p99", "max")),
             )
         yield table
 
