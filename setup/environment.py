@@ -3,8 +3,8 @@
 * build/setup/environment.sh, sourced by the `takt` wrapper and by the tests;
 * build/setup/toolchain.cmake, named by the CMake presets.
 
-Both are alike for a sourced ROS 2 installation and for the wheels. Run it with the environment's own
-Python; the shell's environment says whether an installation is sourced (`setup/ros.sh`).
+Both are alike for a sourced ROS 2 installation and for the wheels. Run it with the environment's
+own Python; the shell's environment says whether an installation is sourced (`setup/ros.sh`).
 """
 
 import hashlib
