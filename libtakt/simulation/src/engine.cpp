@@ -15,7 +15,7 @@ namespace {
 
 /// Messages on their way and instances that wait at most: beyond, a system is hopelessly
 /// overloaded, and memory is not without end.
-constexpr std::int64_t most_waiting = 10'000'000;
+constexpr std::int64_t most_waiting = 1'000'000;
 
 /// The index of a message in the lower bits of its event's subject, below its place in the order of
 /// sending.

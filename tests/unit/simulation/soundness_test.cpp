@@ -144,8 +144,8 @@ INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf,
                          });
 
 TEST(Soundness, OfAllAnalysesTogether) {
-  constexpr std::array kinds = {single_threaded, events,      fixed_priority, chain_priority,
-                                edf,             graph_aware, multi_threaded};
+  constexpr std::array kinds = {single_threaded, events,        fixed_priority, chain_priority, edf,
+                                graph_aware,     multi_threaded};
   check(kinds, analysis::Method::combined, 5);
 }
 

@@ -69,7 +69,7 @@ struct Simulation {
 using Progress = std::function<void(Duration)>;
 
 /// Simulates a valid model (see model::validate). O(log n) per event of the number of callbacks.
-/// Errors: options that do not fit the model; more than 10 million waiting instances.
+/// Errors: options that do not fit the model; more than a million waiting instances.
 [[nodiscard]] Result<Simulation> simulate(const model::Model& model, const Options& options,
                                           const Progress& progress = {});
 
