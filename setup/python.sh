@@ -68,7 +68,8 @@ if [ "$(cat "$venv/takt-state" 2>/dev/null)" != "$state" ]; then
   rm -rf "$venv"
   "$python" -m venv "${venv_options[@]}" "$venv"
   options=(--require-hashes --no-build-isolation "${requirements[@]/#/--requirement=}")
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+  # Isolated: what a sourced installation puts on PYTHONPATH is not installed here.
+  "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --require-hashes \
     --requirement requirements/bootstrap.lock ||
     fail "pip could not install requirements/bootstrap.lock (its messages are above)"
   "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" "${options[@]}" ||
