@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <system_error>
@@ -18,6 +19,20 @@ constexpr std::size_t max_entries = 1'000'000;
 
 using Archive = std::unique_ptr<archive, decltype(&archive_read_free)>;
 
+/// Why an archive could not be opened.
+tl::unexpected<Error> refusal(const fs::path& path, archive* archive) {
+  // libarchive's number for an unrecognised format; the name for it is not in its public header.
+  constexpr int unrecognised_format = EILSEQ;
+  const int code = archive_errno(archive);
+  if (code == unrecognised_format) {
+    return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
+                 path.string());
+  }
+  // Only what the system refused has an error number of the system.
+  return error("{}: {}: {}", path.string(), code > 0 ? "cannot be read" : "damaged archive",
+               archive_error_string(archive));
+}
+
 Result<Archive> open_archive(const fs::path& path) {
   Archive archive(archive_read_new(), &archive_read_free);
   archive_read_support_format_tar(archive.get());
@@ -26,8 +41,7 @@ Result<Archive> open_archive(const fs::path& path) {
   archive_read_support_filter_zstd(archive.get());
   archive_read_support_filter_bzip2(archive.get());
   if (archive_read_open_filename(archive.get(), path.c_str(), block_size) != ARCHIVE_OK) {
-    return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
-                 path.string());
+    return refusal(path, archive.get());
   }
   return archive;
 }

@@ -302,6 +302,19 @@ TEST_F(DecoderTest, StreamsAreMergedByTime) {
   EXPECT_THAT(times, ElementsAre(5, 10, 20, 30, 40, 41, 50, 60, 61, 70));
 }
 
+TEST_F(DecoderTest, SimultaneousEventsComeInTheOrderOfTheStreams) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  writer.write(scratch, {ends_packet(writer, end, {10, 20}, {.cpu = 0}),
+                         ends_packet(writer, end, {10, 20}, {.cpu = 1})});
+  std::vector<std::pair<std::uint64_t, int>> order;
+  for (const Event& event : read({scratch.path() / "trace"}, Decoder::own).events) {
+    order.emplace_back(event.values[0], event.cpu);
+  }
+  EXPECT_THAT(order,
+              ElementsAre(std::pair(10, 0), std::pair(10, 1), std::pair(20, 0), std::pair(20, 1)));
+}
+
 TEST_F(DecoderTest, HostsAreShiftedToTheFirstOnesTimeLine) {
   TraceWriter first;
   const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
