@@ -44,8 +44,8 @@ Json statistics(const Distribution& values, Duration origin, bool with_samples) 
             {"p99", (values.percentile(0.99) - origin).count()},
             {"max", (values.max() - origin).count()}};
   } else {
-    json = {{"min", nullptr}, {"mean", nullptr}, {"p50", nullptr}, {"p99", nullptr},
-            {"max", nullptr}};
+    json = {
+        {"min", nullptr}, {"mean", nullptr}, {"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
   }
   if (with_samples) {
     json["samples"] = Json::array();
@@ -239,9 +239,8 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
     follow(to_follow_.front());
     to_follow_.pop_front();
   }
-  if (timeline_.empty() ||
-      (instance.start < timeline_.front().start + timeline_length &&
-       timeline_.size() < max_timeline)) {
+  if (timeline_.empty() || (instance.start < timeline_.front().start + timeline_length &&
+                            timeline_.size() < max_timeline)) {
     timeline_.push_back({match->callback, record.activation, instance.start, instance.end});
   }
 }
@@ -267,7 +266,8 @@ void Measurement::Implementation::follow(InstanceId id) {
   }
 }
 
-/// Goes back from the end of a chain to its beginning; does nothing if the message came another way.
+/// Goes back from the end of a chain to its beginning; does nothing if the message came another
+/// way.
 void Measurement::Implementation::follow(InstanceRecord& end, std::size_t chain) {
   const auto& path = model_.chains[chain].callbacks;
   InstanceRecord* current = &end;
@@ -282,8 +282,8 @@ void Measurement::Implementation::follow(InstanceRecord& end, std::size_t chain)
   }
   chains_[chain].latency.add(end.end - current->activation);
   const auto& starting = callbacks_[path.front().value()].first_in;
-  const auto number = static_cast<std::size_t>(
-      std::find(starting.begin(), starting.end(), chain) - starting.begin());
+  const auto number = static_cast<std::size_t>(std::find(starting.begin(), starting.end(), chain) -
+                                               starting.begin());
   const std::uint64_t bit = number < chains_per_record ? std::uint64_t{1} << number : 0;
   chains_[chain].completed += (current->completed & bit) == 0 ? 1u : 0u;
   current->completed |= bit;

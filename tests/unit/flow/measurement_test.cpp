@@ -182,7 +182,8 @@ TEST(Measurement, ChainsOfTwoHostsDoNotDependOnTheirClocks) {  // fact 17
   model.chains = {{"c", {model::CallbackIndex(0), model::CallbackIndex(1)}, {}, {}, {}}};
   const json chain = measure(scenario, model)["chains"][0];
   EXPECT_EQ(chain["count"], 3);
-  EXPECT_EQ(chain["samples"], (json{-690'000, -690'000, -690'000}));  // off by the clocks, but linked
+  EXPECT_EQ(chain["samples"],
+            (json{-690'000, -690'000, -690'000}));  // off by the clocks, but linked
 }
 
 /// a and b together activate "join", which publishes to "end" (facts 25 and 26).

@@ -1,12 +1,11 @@
 // The probes that run in the kernel: calls of tracing functions, and the scheduler's events.
 
-#include <linux/bpf.h>
-#include <linux/ptrace.h>
-#include <stdbool.h>
-
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
 
 #include "record.h"
 
@@ -188,7 +187,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_struct* next) {
   if (is_traced(BPF_CORE_READ(previous, tgid)) || is_traced(BPF_CORE_READ(next, tgid))) {
     // A preempted thread is ready to run whatever it was about to wait for.
-    report(TAKT_SCHED_SWITCH, previous, next, preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0);
+    report(TAKT_SCHED_SWITCH, previous, next,
+           preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0);
   }
   return 0;
 }
