@@ -1,11 +1,15 @@
 // The probes that run in the kernel: calls of tracing functions, and the scheduler's events.
 
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
+// libbpf's headers need the kernel's before them.
+// clang-format off
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+// clang-format on
 
 #include "record.h"
 
