@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build test demo bench lint format asan tsan fuzz clean help
+.PHONY: setup build test demo bench check lint format asan tsan fuzz clean help
 
 FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
@@ -44,14 +44,17 @@ bench: setup build/benchmark/build.ninja  ## all benchmarks
 	@$(environment); cmake --build --preset benchmark; \
 	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done
 
-lint: build  ## layout and static checks of all sources
+check: build  ## the quick static checks: layout, ruff, mypy
 	@$(environment); \
 	echo "== clang-format"; $(sources) '*.c' '*.cpp' '*.h' '*.hpp' | \
 	  xargs -0 clang-format --dry-run --Werror; \
-	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/release \
-	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"; \
 	echo "== ruff"; ruff check; ruff format --check; \
 	echo "== mypy"; mypy
+
+lint: check  ## all static checks: the quick ones, then clang-tidy
+	@$(environment); \
+	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/release \
+	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"
 
 format:  ## lay out all sources
 	@$(environment); \
