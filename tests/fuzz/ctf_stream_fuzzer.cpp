@@ -49,20 +49,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) {
     return 0;
   }
-  Threads threads;
-  Losses losses;
   ctf::TraceContext context;
   context.plan = &plans[data[0] % plans.size()];
-  context.host = threads.host("fuzz", "");
-  context.threads = &threads;
-  context.losses = &losses;
   ctf::Stream stream(context, std::span(data, size).subspan(1), "fuzz");
+  ctf::Chunk chunk;
   takt::Instant last;
-  while (stream.advance()) {
-    if (stream.event().time < last) {
-      std::abort();
+  while (!chunk.is_last) {
+    stream.read(chunk);
+    for (const Event& event : chunk.events) {
+      if (event.time < last || event.thread.value() >= chunk.threads.size() ||
+          (event.payload != no_payload && event.payload >= chunk.payloads.size())) {
+        std::abort();
+      }
+      last = event.time;
     }
-    last = stream.event().time;
   }
   return 0;
 }

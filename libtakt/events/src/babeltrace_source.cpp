@@ -366,16 +366,17 @@ void BabeltraceSource::add_event(const bt_message* message) {
   event.thread =
       threads_.thread(trace.host, process_id, thread != nullptr ? integer(thread) : process_id,
                       name != nullptr ? text(name) : trace.process_name);
+  const bt_field* processor = member(context, "cpu_id");
   if (const bt_packet* const packet =
           bt_stream_class_supports_packets(bt_stream_borrow_class_const(stream))
               ? bt_event_borrow_packet_const(source)
               : nullptr;
-      packet != nullptr) {
-    if (const bt_field* const cpu = member(bt_packet_borrow_context_field_const(packet), "cpu_id");
-        cpu != nullptr) {
-      event.cpu = static_cast<std::uint16_t>(integer(cpu));
-      processors_ = std::max(processors_, event.cpu + 1u);
-    }
+      processor == nullptr && packet != nullptr) {
+    processor = member(bt_packet_borrow_context_field_const(packet), "cpu_id");
+  }
+  if (processor != nullptr) {
+    event.cpu = static_cast<std::uint16_t>(integer(processor));
+    processors_ = std::max(processors_, event.cpu + 1u);
   }
   if (const bt_field* const payload = bt_event_borrow_payload_field_const(source);
       payload != nullptr) {

@@ -87,6 +87,8 @@ std::optional<FixedContext> fixed_context(const Type* context) {
         fixed.process = number;
       } else if (member.name == "vtid") {
         fixed.thread = number;
+      } else if (member.name == "cpu_id") {
+        fixed.processor = number;
       }
       fixed.size += type.size / 8;
     } else if (type.kind == Kind::array && is_whole_bytes(*type.element) &&

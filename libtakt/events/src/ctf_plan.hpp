@@ -53,6 +53,7 @@ struct FixedContext {
   std::uint32_t size = 0;
   std::optional<FixedNumber> process;
   std::optional<FixedNumber> thread;
+  std::optional<FixedNumber> processor;
   std::optional<std::uint32_t> name_offset;
   std::uint32_t name_size = 0;
 };

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "ctf_metadata.hpp"
 #include "ctf_plan.hpp"
-#include "ctf_stream.hpp"
 #include "layout.hpp"
 #include "mapped_file.hpp"
+#include "read_ahead.hpp"
 
 namespace takt::events {
 namespace {
@@ -16,30 +18,83 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t batch_size = 4096;
-/// Memory of a file that was read is given back in pieces of this size.
-constexpr std::uint64_t forget_distance = 16 << 20;
 constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
 
-struct OpenStream {
-  MappedFile file;
-  ctf::Stream stream;
-  std::size_t number = 0;
-  std::uint64_t forgotten = 0;
+/// A stream as the merge sees it: its next event.
+class MergedStream {
+ public:
+  MergedStream(std::unique_ptr<DecodedFile> file, HostIndex host, std::size_t number)
+      : file_(std::move(file)), host_(host), number_(number) {}
+
+  [[nodiscard]] DecodedFile& file() { return *file_; }
+  [[nodiscard]] const Event& event() const { return chunk_.events[next_]; }
+
+  /// Appends the event to the batch.
+  void move_to(Batch& batch, Threads& threads);
+  /// Goes to the next event of the chunk. False after the last one.
+  bool advance() { return ++next_ < chunk_.events.size(); }
+
+  /// The chunk whose events are being merged; empty at first.
+  [[nodiscard]] const ctf::Chunk& chunk() const { return chunk_; }
+  /// Goes to the next chunk as soon as it is decoded.
+  void take_chunk();
+  template <typename Function>
+  void for_each_count(Function&& function) const {
+    for (std::size_t id = 0; id < counts_.size(); ++id) {
+      if (counts_[id] != 0) {
+        function(chunk_.plan->events[id].name, counts_[id]);
+      }
+    }
+  }
 
   /// Simultaneous events come in the order of the streams.
-  [[nodiscard]] bool comes_before(const OpenStream& other) const {
-    const Instant mine = stream.event().time;
-    const Instant others = other.stream.event().time;
-    return mine < others || (mine == others && number < other.number);
+  [[nodiscard]] bool comes_before(const MergedStream& other) const {
+    const Instant mine = event().time;
+    const Instant others = other.event().time;
+    return mine < others || (mine == others && number_ < other.number_);
   }
+
+ private:
+  std::unique_ptr<DecodedFile> file_;
+  HostIndex host_;
+  std::size_t number_ = 0;
+  ctf::Chunk chunk_;
+  std::size_t next_ = 0;
+  /// The chunk's threads as the source numbers them, those that had events so far.
+  std::vector<std::optional<ThreadIndex>> threads_;
+  std::vector<std::uint64_t> counts_;  // by event id
 };
 
+void MergedStream::move_to(Batch& batch, Threads& threads) {
+  Event& event = batch.events.emplace_back(chunk_.events[next_]);
+  auto& thread = threads_[event.thread.value()];
+  if (!thread) {
+    const ctf::Chunk::Thread& found = chunk_.threads[event.thread.value()];
+    thread = threads.thread(host_, found.process, found.id, found.name);
+  }
+  event.thread = *thread;
+  if (event.payload != no_payload) {
+    batch.payloads.push_back(std::move(chunk_.payloads[event.payload]));
+    event.payload = static_cast<std::uint32_t>(batch.payloads.size() - 1);
+  }
+}
+
+void MergedStream::take_chunk() {
+  file_->take(chunk_);
+  next_ = 0;
+  threads_.assign(chunk_.threads.size(), std::nullopt);
+  counts_.resize(std::max(counts_.size(), chunk_.counts.size()));
+  for (std::size_t id = 0; id < chunk_.counts.size(); ++id) {
+    counts_[id] += chunk_.counts[id];
+  }
+}
+
+/// Merges streams, which are decoded ahead in other threads.
 class CtfSource final : public Source {
  public:
   explicit CtfSource(std::vector<Input> inputs) { inputs_ = std::move(inputs); }
 
   Result<void> add(const fs::path& directory);
-  void start();
 
   bool read(Batch& batch) override;
   Position position() const override { return {done_, total_}; }
@@ -47,18 +102,21 @@ class CtfSource final : public Source {
 
  private:
   Result<void> add_streams(const fs::path& directory, const ctf::TraceContext& context);
+  void start();
+  /// Takes chunks of the stream until one has an event. False at the stream's end.
+  bool refill(MergedStream& stream);
   /// Takes events of the first stream while none of the others has an earlier one.
   void take_run(Batch& batch);
-  void update_progress(OpenStream& stream);
 
-  static bool is_later(const OpenStream* a, const OpenStream* b) { return b->comes_before(*a); }
+  static bool is_later(const MergedStream* a, const MergedStream* b) { return b->comes_before(*a); }
 
   std::vector<std::unique_ptr<ctf::TracePlan>> plans_;
   std::vector<std::unique_ptr<ctf::TraceContext>> traces_;
-  std::vector<std::unique_ptr<OpenStream>> streams_;
-  std::vector<OpenStream*> queue_;  // a heap, the earliest event first
+  std::vector<std::unique_ptr<MergedStream>> streams_;
+  std::vector<MergedStream*> queue_;  // a heap, the earliest event first
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
+  std::optional<ReadAhead> read_ahead_;  // begun by the first read; ends before the streams
 };
 
 std::string environment(const ctf::Metadata& metadata, const std::string& name) {
@@ -91,8 +149,6 @@ Result<void> CtfSource::add(const fs::path& directory) {
   context.host = threads_.host(environment(known, "hostname"), without_dashes(clock.uuid));
   context.process_id = std::strtoll(environment(known, "vpid").c_str(), nullptr, 10);
   context.process_name = environment(known, "procname");
-  context.threads = &threads_;
-  context.losses = &losses_;
   // Hostile offsets wrap instead of overflowing.
   const Duration offset(static_cast<std::int64_t>(static_cast<std::uint64_t>(clock.offset_seconds) *
                                                       nanoseconds_per_second +
@@ -119,47 +175,56 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
       return tl::unexpected(file.error());
     }
     total_ += file->bytes().size();
-    const auto bytes = file->bytes();
-    streams_.push_back(std::make_unique<OpenStream>(OpenStream{
-        std::move(*file), ctf::Stream(context, bytes, path.filename().string()), streams_.size()}));
+    streams_.push_back(std::make_unique<MergedStream>(
+        std::make_unique<DecodedFile>(std::move(*file), context, path.filename().string()),
+        context.host, streams_.size()));
   }
   return {};
 }
 
 void CtfSource::start() {
+  // One processor is left to who reads.
+  const std::size_t processors = std::max(std::thread::hardware_concurrency(), 2u);
+  read_ahead_.emplace(std::min(streams_.size(), processors - 1));
   for (const auto& stream : streams_) {
-    if (stream->stream.advance()) {
+    read_ahead_->request(stream->file());
+  }
+  for (const auto& stream : streams_) {
+    if (refill(*stream)) {
       queue_.push_back(stream.get());
     }
   }
   std::make_heap(queue_.begin(), queue_.end(), is_later);
 }
 
-void CtfSource::update_progress(OpenStream& stream) {
-  const std::uint64_t position = stream.stream.position();
-  if (position >= stream.forgotten + forget_distance || position == stream.file.bytes().size()) {
-    stream.file.forget(stream.forgotten, position);
-    done_ += position - stream.forgotten;
-    stream.forgotten = position;
+bool CtfSource::refill(MergedStream& stream) {
+  while (!stream.chunk().is_last) {
+    const std::uint64_t before = stream.chunk().position;
+    stream.take_chunk();
+    const ctf::Chunk& chunk = stream.chunk();
+    if (!chunk.is_last) {
+      read_ahead_->request(stream.file());
+    }
+    done_ += chunk.position - before;
+    losses_ += chunk.losses;
+    processors_ = std::max(processors_, chunk.processors);
+    if (!chunk.events.empty()) {
+      return true;
+    }
   }
-  processors_ = std::max(processors_, stream.stream.processor() + 1);
+  return false;
 }
 
 void CtfSource::take_run(Batch& batch) {
   std::pop_heap(queue_.begin(), queue_.end(), is_later);
-  OpenStream& stream = *queue_.back();
-  const OpenStream* const next = queue_.size() > 1 ? queue_.front() : nullptr;
+  MergedStream& stream = *queue_.back();
+  const MergedStream* const next = queue_.size() > 1 ? queue_.front() : nullptr;
   bool more = true;
   while (more && batch.events.size() < batch_size &&
          (next == nullptr || stream.comes_before(*next))) {
-    Event& event = batch.events.emplace_back(stream.stream.event());
-    if (stream.stream.has_payload()) {
-      event.payload = static_cast<std::uint32_t>(batch.payloads.size());
-      batch.payloads.push_back(std::move(stream.stream.payload()));
-    }
-    more = stream.stream.advance();
+    stream.move_to(batch, threads_);
+    more = stream.advance() || refill(stream);
   }
-  update_progress(stream);
   if (more) {
     std::push_heap(queue_.begin(), queue_.end(), is_later);
   } else {
@@ -169,6 +234,9 @@ void CtfSource::take_run(Batch& batch) {
 
 bool CtfSource::read(Batch& batch) {
   batch.clear();
+  if (!read_ahead_) {
+    start();
+  }
   while (batch.events.size() < batch_size && !queue_.empty()) {
     take_run(batch);
   }
@@ -178,7 +246,7 @@ bool CtfSource::read(Batch& batch) {
 std::map<std::string, std::uint64_t> CtfSource::counts() const {
   std::map<std::string, std::uint64_t> result;
   for (const auto& stream : streams_) {
-    stream->stream.for_each_count(
+    stream->for_each_count(
         [&result](const std::string& name, std::uint64_t count) { result[name] += count; });
   }
   return result;
@@ -194,7 +262,6 @@ Result<std::unique_ptr<Source>> open_ctf(const std::vector<fs::path>& directorie
       return tl::unexpected(added.error());
     }
   }
-  source->start();
   return source;
 }
 

@@ -14,9 +14,18 @@ constexpr std::uint64_t packet_magic = 0xc1fc1fc1;
 constexpr std::uint64_t longest_clock = std::uint64_t{1} << 61;
 /// Longest sequence of handles that is kept.
 constexpr std::uint64_t max_list = 1 << 16;
-constexpr std::size_t max_faults = 100;
 
 }  // namespace
+
+void Chunk::clear() {
+  events.clear();
+  payloads.clear();
+  threads.clear();
+  counts.clear();
+  losses = {};
+  processors = 0;
+  is_last = false;
+}
 
 Stream::Stream(const TraceContext& trace, std::span<const std::uint8_t> bytes, std::string name)
     : trace_(trace),
@@ -25,12 +34,11 @@ Stream::Stream(const TraceContext& trace, std::span<const std::uint8_t> bytes, s
       slots_(static_cast<std::size_t>(trace.plan->metadata.slots)) {}
 
 void Stream::add_fault(std::string_view reason, std::uint64_t bytes) {
-  Losses& losses = *trace_.losses;
-  losses.unreadable_bytes += bytes;
-  if (losses.faults.size() < max_faults) {
-    losses.faults.push_back(fmt::format("{}: {}; {} bytes from byte {} on could not be read", name_,
-                                        reason, bytes, packet_begin_));
-  }
+  Losses fault;
+  fault.unreadable_bytes = bytes;
+  fault.faults.push_back(fmt::format("{}: {}; {} bytes from byte {} on could not be read", name_,
+                                     reason, bytes, packet_begin_));
+  chunk_->losses += fault;
 }
 
 void Stream::give_up_packet(std::string_view reason) {
@@ -183,7 +191,7 @@ bool Stream::open_packet() {
     return false;
   }
   plan_ = plan;
-  counts_.resize(plan_->events.size());
+  chunk_->counts.resize(plan_->events.size());
   read_packet_context(cursor);
   if (packet_.packet_size == 0) {
     packet_.packet_size = left * 8;
@@ -201,15 +209,15 @@ bool Stream::open_packet() {
     const std::uint64_t mask = packet_.discarded_bits >= 64
                                    ? ~std::uint64_t{0}
                                    : (std::uint64_t{1} << packet_.discarded_bits) - 1;
-    trace_.losses->discarded_events += (packet_.discarded - previous_->discarded) & mask;
+    chunk_->losses.discarded_events += (packet_.discarded - previous_->discarded) & mask;
     if (packet_.sequence && previous_->sequence && *packet_.sequence > *previous_->sequence + 1) {
-      trace_.losses->discarded_packets += *packet_.sequence - *previous_->sequence - 1;
+      chunk_->losses.discarded_packets += *packet_.sequence - *previous_->sequence - 1;
     }
   } else {
-    trace_.losses->discarded_events += packet_.discarded;
+    chunk_->losses.discarded_events += packet_.discarded;
   }
   previous_ = packet_;
-  processor_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_.processor, UINT16_MAX));
+  set_processor(packet_.processor);
   clock_ = packet_.begin;
   packet_end_ = packet_begin_ + packet_.packet_size / 8;
   cursor_ = cursor;
@@ -227,21 +235,28 @@ bool Stream::open_packet() {
   return true;
 }
 
-bool Stream::advance() {
-  while (true) {
+void Stream::read(Chunk& chunk) {
+  chunk.clear();
+  chunk_ = &chunk;
+  if (plan_ != nullptr) {
+    chunk.counts.resize(plan_->events.size());
+  }
+  const std::uint64_t begin = packet_begin_;
+  while (chunk.events.size() < chunk_events && packet_begin_ - begin < chunk_bytes) {
     if (!in_packet_ && !open_packet()) {
-      return false;
+      chunk.is_last = true;
+      break;
     }
-    while (in_packet_ && !cursor_.at_end()) {
-      if (decode_event()) {
-        return true;
-      }
+    while (in_packet_ && !cursor_.at_end() && chunk.events.size() < chunk_events) {
+      decode_event();
     }
-    if (in_packet_) {
+    if (in_packet_ && cursor_.at_end()) {
       in_packet_ = false;
       packet_begin_ = packet_end_;
     }
   }
+  chunk.plan = plan_;
+  chunk.position = packet_begin_;
 }
 
 void Stream::update_clock(std::uint64_t value, std::uint32_t bits) {
@@ -317,16 +332,26 @@ std::uint64_t Stream::number(const FixedNumber& number) const {
   }
 }
 
+void Stream::set_processor(std::uint64_t processor) {
+  event_.cpu = static_cast<std::uint16_t>(std::min<std::uint64_t>(processor, UINT16_MAX - 1));
+}
+
 void Stream::set_thread(std::int64_t process, std::int64_t thread, std::string_view name) {
-  if (!last_thread_.known || last_thread_.thread != thread || last_thread_.process != process ||
-      last_thread_.name != name) {
-    last_thread_.index = trace_.threads->thread(trace_.host, process, thread, name);
-    last_thread_.known = true;
-    last_thread_.process = process;
-    last_thread_.thread = thread;
-    last_thread_.name = name;
+  auto& threads = chunk_->threads;
+  const auto same = [=](const Chunk::Thread& known) {
+    return known.id == thread && known.process == process;
+  };
+  // Mostly that of the event before.
+  std::size_t position = event_.thread.value();
+  if (position >= threads.size() || !same(threads[position]) || threads[position].name != name) {
+    const auto newest = std::find_if(threads.rbegin(), threads.rend(), same);
+    position = static_cast<std::size_t>(threads.rend() - newest) - 1;
+    if (newest == threads.rend() || newest->name != name) {
+      position = threads.size();
+      threads.push_back({process, thread, std::string(name)});
+    }
   }
-  event_.thread = last_thread_.index;
+  event_.thread = ThreadIndex(position);
 }
 
 bool Stream::decode_context() {
@@ -334,6 +359,9 @@ bool Stream::decode_context() {
   if (const auto& fixed = plan_->fixed_context) {
     if (!cursor_.align(8) || 8 * std::uint64_t{fixed->size} > cursor_.remaining()) {
       return false;
+    }
+    if (fixed->processor) {
+      set_processor(number(*fixed->processor));
     }
     if (fixed->process) {
       process = static_cast<std::int64_t>(number(*fixed->process));
@@ -359,6 +387,8 @@ bool Stream::decode_context() {
         process = static_cast<std::int64_t>(value);
       } else if (field == "vtid") {
         thread = static_cast<std::int64_t>(value);
+      } else if (field == "cpu_id") {
+        set_processor(value);
       }
     };
     const bool is_text = member.name == "procname" && member.type->kind != Kind::integer;
@@ -413,7 +443,7 @@ bool Stream::read_text(const Type& type, std::string* text) {
   return cursor_.skip(8 * *length);
 }
 
-bool Stream::read_list(const Type& type, const FieldPlan& field) {
+bool Stream::read_list(const Type& type, const FieldPlan& field, Payload& payload) {
   const auto length = length_of(type);
   if (!length || !cursor_.align(type.align)) {
     return false;
@@ -426,13 +456,13 @@ bool Stream::read_list(const Type& type, const FieldPlan& field) {
     if (field.kind == FieldKind::gid && i < 16) {
       event_.values[field.position + i / 8] |= (value & 0xff) << (56 - 8 * (i % 8));
     } else if (field.kind == FieldKind::list && i < max_list) {
-      payload_.lists[field.position].push_back(value);
+      payload.lists[field.position].push_back(value);
     }
   }
   return true;
 }
 
-bool Stream::decode_field(const FieldPlan& field) {
+bool Stream::decode_field(const FieldPlan& field, Payload& payload) {
   if (!field.kind) {
     return skip(*field.type, field.slot);
   }
@@ -450,10 +480,10 @@ bool Stream::decode_field(const FieldPlan& field) {
       return true;
     }
     case FieldKind::text:
-      return read_text(*field.type, &payload_.texts[field.position]);
+      return read_text(*field.type, &payload.texts[field.position]);
     case FieldKind::gid:
     case FieldKind::list:
-      return read_list(*field.type, field);
+      return read_list(*field.type, field, payload);
   }
   return false;
 }
@@ -465,54 +495,56 @@ bool Stream::decode_fields(const EventPlan& plan) {
   if (plan.fixed_size) {
     return decode_fixed(plan);
   }
-  has_payload_ = plan.has_payload;
-  if (has_payload_) {
-    payload_ = {};
+  Payload payload;
+  const bool complete = cursor_.align(plan.align) &&
+                        std::all_of(plan.fields.begin(), plan.fields.end(), [&](const auto& field) {
+                          return decode_field(field, payload);
+                        });
+  if (complete && plan.has_payload) {
+    event_.payload = static_cast<std::uint32_t>(chunk_->payloads.size());
+    chunk_->payloads.push_back(std::move(payload));
   }
-  if (!cursor_.align(plan.align)) {
-    return false;
-  }
-  return std::all_of(plan.fields.begin(), plan.fields.end(),
-                     [this](const FieldPlan& field) { return decode_field(field); });
+  return complete;
 }
 
-/// Decodes the next event. False if it is of no known type, or ends the packet's readable part.
-bool Stream::decode_event() {
+/// Decodes the next event, which is added to the chunk if it is of a known type. What cannot be
+/// decoded ends the readable part of the packet.
+void Stream::decode_event() {
   event_.values = {};
-  has_payload_ = false;
+  event_.payload = no_payload;
   std::uint64_t id = 0;
   const std::uint64_t begin = cursor_.position();
   if (!decode_header(id)) {
     give_up_packet("an event's header is cut off");
-    return false;
+    return;
   }
   if (id >= plan_->events.size() || plan_->events[id].name.empty()) {
     give_up_packet(fmt::format("an event of an unknown class {}", id));
-    return false;
+    return;
   }
   const EventPlan& plan = plan_->events[id];
   if ((plan_->context != nullptr && !decode_context()) || !decode_fields(plan)) {
     give_up_packet("an event is cut off");
-    return false;
+    return;
   }
   if (cursor_.position() == begin) {
     give_up_packet("events without content");
-    return false;
+    return;
   }
-  ++counts_[id];
+  ++chunk_->counts[id];
   if (!plan.type) {
-    return false;
+    return;
   }
   if (plan_->context == nullptr) {
     set_thread(trace_.process_id, trace_.process_id, trace_.process_name);
   }
   event_.type = *plan.type;
-  event_.cpu = static_cast<std::uint16_t>(processor_);
+  chunk_->processors = std::max(chunk_->processors, event_.cpu + 1u);
   // A stream's clock does not run backwards; a damaged one must not upset the order.
   last_time_ = std::max(last_time_, static_cast<std::int64_t>(std::min(clock_, longest_clock)) +
                                         trace_.shift.count());
   event_.time = Instant(Duration(last_time_));
-  return true;
+  chunk_->events.push_back(event_);
 }
 
 }  // namespace takt::events::ctf

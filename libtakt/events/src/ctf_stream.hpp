@@ -10,10 +10,8 @@
 
 #include "ctf_cursor.hpp"
 #include "ctf_plan.hpp"
-#include "mapped_file.hpp"
 #include "takt/events/event.hpp"
 #include "takt/events/source.hpp"
-#include "takt/events/threads.hpp"
 
 namespace takt::events::ctf {
 
@@ -26,53 +24,64 @@ struct TraceContext {
   /// Of traces with one buffer for each process, whose events need not repeat it.
   std::int64_t process_id = 0;
   std::string process_name;
-  Threads* threads = nullptr;
-  Losses* losses = nullptr;
 };
 
-/// Decodes the packets of one stream file, event by event. Trusts nothing in it: what cannot be
-/// decoded is skipped as far as the next packet, or to the end where the packets' sizes make no
-/// sense, and counted.
+/// A piece of a stream, decoded. It stands alone, so that streams can be decoded at the same time:
+/// threads are numbered within the chunk.
+struct Chunk {
+  struct Thread {
+    std::int64_t process = 0;
+    std::int64_t id = 0;
+    std::string name;
+  };
+
+  /// In time order. Event::thread is a position in `threads`.
+  std::vector<Event> events;
+  std::vector<Payload> payloads;
+  /// A thread that takes another name is another one here.
+  std::vector<Thread> threads;
+  /// Events by their position in the plan, those of unknown types included.
+  std::vector<std::uint64_t> counts;
+  const StreamPlan* plan = nullptr;
+  Losses losses;
+  /// Largest number of a processor that occurs, plus one.
+  std::uint32_t processors = 0;
+  /// Bytes of the stream that are done with.
+  std::uint64_t position = 0;
+  bool is_last = false;
+
+  void clear();
+};
+
+/// Decodes the packets of one stream file. Trusts nothing in it: what cannot be decoded is skipped
+/// as far as the next packet, or to the end where the packets' sizes make no sense, and counted.
 class Stream {
  public:
+  /// Most events of a chunk, and bytes of the stream after which one ends in any case.
+  static constexpr std::size_t chunk_events = 1024;
+  static constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
+
   /// `name` is what messages call the file.
   Stream(const TraceContext& trace, std::span<const std::uint8_t> bytes, std::string name);
 
-  /// Decodes up to the next event of a known type. False at the end.
-  bool advance();
-
-  /// The event that advance() found; its payload, if it has one, is payload().
-  [[nodiscard]] const Event& event() const { return event_; }
-  [[nodiscard]] Payload& payload() { return payload_; }
-  [[nodiscard]] bool has_payload() const { return has_payload_; }
-
-  /// Bytes of packets that are done with.
-  [[nodiscard]] std::uint64_t position() const { return packet_begin_; }
-  [[nodiscard]] std::uint32_t processor() const { return processor_; }
-  /// Events decoded so far, by stream id and event id.
-  template <typename Function>
-  void for_each_count(Function&& function) const {
-    for (std::size_t id = 0; plan_ != nullptr && id < counts_.size(); ++id) {
-      if (counts_[id] != 0) {
-        function(plan_->events[id].name, counts_[id]);
-      }
-    }
-  }
+  /// Replaces the chunk by the next one, which may hold no event of a known type.
+  void read(Chunk& chunk);
 
  private:
   bool open_packet();
   bool read_packet_header(Cursor& cursor, std::uint64_t& stream_id);
   void read_packet_context(Cursor& cursor);
-  bool decode_event();
+  void decode_event();
   bool decode_header(std::uint64_t& id);
   bool decode_other_header(std::uint64_t& id);
   bool decode_context();
   bool decode_fields(const EventPlan& plan);
   bool decode_fixed(const EventPlan& plan);
-  bool decode_field(const FieldPlan& field);
+  bool decode_field(const FieldPlan& field, Payload& payload);
   bool read_text(const Type& type, std::string* text);
-  bool read_list(const Type& type, const FieldPlan& field);
+  bool read_list(const Type& type, const FieldPlan& field, Payload& payload);
   void update_clock(std::uint64_t value, std::uint32_t bits);
+  void set_processor(std::uint64_t processor);
   void set_thread(std::int64_t process, std::int64_t thread, std::string_view name);
 
   /// Reads integers of a structure by name, at any depth, and skips all else.
@@ -107,23 +116,11 @@ class Stream {
   };
   PacketContext packet_;
   std::optional<PacketContext> previous_;
-  std::uint32_t processor_ = 0;
 
+  Chunk* chunk_ = nullptr;
   Event event_;
-  Payload payload_;
-  bool has_payload_ = false;
   std::int64_t last_time_ = 0;
   std::vector<std::uint64_t> slots_;
-  std::vector<std::uint64_t> counts_;
-
-  /// The thread of the event before, which mostly is that of the next one.
-  struct {
-    bool known = false;
-    std::int64_t process = 0;
-    std::int64_t thread = 0;
-    std::string name;
-    ThreadIndex index;
-  } last_thread_;
 };
 
 }  // namespace takt::events::ctf

@@ -56,6 +56,9 @@ Json places_json(const events::Source& source, const Objects& objects) {
   json["processes"] = Json::array();
   for (std::size_t i = 0; i < threads.processes().size(); ++i) {
     const events::Process& process = threads.processes()[i];
+    if (process.id == 0 && process.name.empty() && threads.processes().size() > 1) {
+      continue;  // the kernel, whose events name their threads in their fields
+    }
     std::size_t count = 0;
     for (const events::Thread& thread : threads.threads()) {
       count += thread.process == ProcessIndex(i) ? 1u : 0u;

@@ -60,10 +60,15 @@ enum class EventType : std::uint16_t {
   rclcpp_ring_buffer_enqueue,
   rclcpp_ring_buffer_dequeue,
   rclcpp_ring_buffer_clear,
+  // Of the kernel's scheduler.
+  sched_switch,
+  sched_wakeup,
+  sched_process_fork,
+  sched_process_exit,
 };
 
 inline constexpr std::size_t event_type_count =
-    static_cast<std::size_t>(EventType::rclcpp_ring_buffer_clear) + 1;
+    static_cast<std::size_t>(EventType::sched_process_exit) + 1;
 inline constexpr std::size_t max_values = 6;
 inline constexpr std::size_t max_texts = 4;
 inline constexpr std::size_t max_lists = 2;

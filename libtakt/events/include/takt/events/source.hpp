@@ -23,10 +23,13 @@ struct Losses {
   /// Bytes of the trace that could not be decoded, and one line for each reason.
   std::uint64_t unreadable_bytes = 0;
   std::vector<std::string> faults;
+  /// Reasons beyond this many are left out.
+  static constexpr std::size_t max_faults = 100;
 
   [[nodiscard]] bool any() const {
     return discarded_events != 0 || discarded_packets != 0 || !faults.empty();
   }
+  Losses& operator+=(const Losses& other);
 };
 
 /// Identity of one trace that a source reads.

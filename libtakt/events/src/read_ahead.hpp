@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ctf_stream.hpp"
+#include "mapped_file.hpp"
+
+namespace takt::events {
+
+/// One stream file, decoded a chunk ahead of who reads it. Between request() and take() it belongs
+/// to the thread that decodes.
+class DecodedFile {
+ public:
+  DecodedFile(MappedFile file, const ctf::TraceContext& trace, std::string name)
+      : file_(std::move(file)), stream_(trace, file_.bytes(), std::move(name)) {}
+
+  /// Decodes the chunk that the next take() returns, and gives back the memory of what is done.
+  void decode();
+  /// Swaps the decoded chunk for one that is used up, as soon as it is there.
+  void take(ctf::Chunk& chunk);
+
+ private:
+  MappedFile file_;
+  ctf::Stream stream_;
+  ctf::Chunk ahead_;
+  std::uint64_t forgotten_ = 0;
+  std::atomic<bool> ready_ = false;
+};
+
+/// Threads that decode what is requested, in that order.
+class ReadAhead {
+ public:
+  explicit ReadAhead(std::size_t threads);
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  /// Ends after the chunks that are being decoded; what is requested beyond that is not decoded.
+  ~ReadAhead();
+
+  void request(DecodedFile& file);
+
+ private:
+  void work(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any requested_;
+  std::deque<DecodedFile*> queue_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace takt::events
