@@ -5,11 +5,9 @@
 #include <chrono>
 #include <utility>
 
-#include "chains.hpp"
+#include "describe.hpp"
 #include "fixed_point.hpp"
-#include "reasons.hpp"
 #include "system.hpp"
-#include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
 
@@ -48,28 +46,8 @@ Bounds analyze(const model::Model& model, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   const System system(model);
   FixedPoint solution(system, options);
-  solution.solve();
-
-  Bounds bounds;
-  bounds.analysis = to_string(options.method);
-  bounds.model = model.name;
-  bounds.horizon = options.horizon;
-  bounds.converged = true;
-  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
-    const CallbackIndex callback{c};
-    CallbackBound& bound = bounds.callbacks.emplace_back();
-    bound.id = model.callbacks[c].id;
-    if (solution.response(callback) == curves::unbounded_time) {
-      bounds.converged = false;
-      bound.reason = why_unbounded(model, system, solution, callback);
-    } else {
-      bound.bound = solution.response(callback);
-      bound.by = solution.by(callback);
-    }
-  }
-  for (const model::Chain& chain : model.chains) {
-    bounds.chains.push_back(chain_bound(model, chain, system, solution));
-  }
+  Bounds bounds = blank_bounds(model, options);
+  solve(model, system, solution, bounds);
   bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return bounds;
 }

@@ -13,27 +13,68 @@ FixedPoint::FixedPoint(const System& system, const Options& options)
       options_(options),
       curves_(system),
       response_(system.tasks.size(), epsilon),
-      by_(system.tasks.size()) {
-  const Round round{
-      .system = system_, .curves = curves_, .response = response_, .options = options_};
-  for (std::size_t e = 0; e < system.executors.size(); ++e) {
-    executors_.push_back(make_analysis(round, ExecutorIndex{e}));
-    if (executors_.back()) continue;
-    for (const CallbackIndex callback : system.executors[e].callbacks) {
-      response_[callback.value()] = unbounded_time;
+      by_(system.tasks.size()),
+      round_{.system = system_, .curves = curves_, .response = response_, .options = options_},
+      executors_(system.executors.size()),
+      stale_(system.components.size(), true),
+      waiting_(system.executors.size(), false) {}
+
+void FixedPoint::changed(ExecutorIndex executor) {
+  stale_[system_.executors[executor.value()].component] = true;
+}
+
+void FixedPoint::activation_changed(CallbackIndex callback) {
+  curves_.renew(callback);
+  changed(system_[callback].executor);
+}
+
+void FixedPoint::solve() {
+  analysed_.clear();
+  std::vector<DerivedCurve> before;
+  for (std::size_t c = 0; c < system_.components.size(); ++c) {
+    if (!stale_[c]) continue;
+    stale_[c] = false;
+    const Component& component = system_.components[c];
+    before.clear();
+    for (const std::size_t edge : component.leaving) before.push_back(curves_.edge(edge));
+    restart(component);
+    solve(component);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const std::size_t edge = component.leaving[i];
+      if (curves_.edge(edge) == before[i]) continue;
+      stale_[system_.component_of(system_.edges[edge].to)] = true;
     }
   }
 }
 
-void FixedPoint::solve() {
-  std::vector<bool> waiting(system_.executors.size(), true);
-  while (std::ranges::count(waiting, true) > 0) {
-    for (const ExecutorIndex executor : system_.order) {
-      if (!waiting[executor.value()]) continue;
-      waiting[executor.value()] = false;
+void FixedPoint::restart(const Component& component) {
+  curves_.restart(component);
+  for (const ExecutorIndex index : component.executors) {
+    analysed_.push_back(index);
+    auto& executor = executors_[index.value()];
+    executor = make_analysis(round_, index);
+    for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
+      response_[callback.value()] = executor ? epsilon : unbounded_time;
+      by_[callback.value()] = {};
+    }
+  }
+}
+
+void FixedPoint::solve(const Component& component) {
+  for (const ExecutorIndex executor : component.executors) waiting_[executor.value()] = true;
+  for (bool any = true; any;) {
+    any = false;
+    for (const ExecutorIndex executor : component.executors) {
+      if (!waiting_[executor.value()]) continue;
+      waiting_[executor.value()] = false;
       if (!settle(executor)) continue;
       for (const ExecutorIndex successor : system_.executors[executor.value()].successors) {
-        waiting[successor.value()] = true;
+        if (system_.executors[successor.value()].component !=
+            system_.executors[executor.value()].component) {
+          continue;
+        }
+        waiting_[successor.value()] = true;
+        any = true;
       }
     }
   }

@@ -69,7 +69,8 @@ Curves::Family Curves::make_family() const {
 Curves::Curves(const System& system)
     : system_(system), given_(system.tasks.size()), ordinary_(make_family()), busy_(make_family()) {
   for (std::size_t c = 0; c < given_.size(); ++c) {
-    if (system.tasks[c].given) given_[c].curve = &*system.tasks[c].given;
+    if (!system.tasks[c].given) continue;
+    for (Source& source : given_[c].source) source.curve = &*system.tasks[c].given;
   }
   for (Family* family : {&ordinary_, &busy_}) {
     for (std::size_t j = 0; j < family->joins.size(); ++j) {
@@ -81,6 +82,21 @@ Curves::Curves(const System& system)
     for (std::size_t j = 0; j < family->partial_joins.size(); ++j) {
       family->partial_joins[j].kind = JoinCurve::Kind::least;
       family->partial_sources[j].join = &family->partial_joins[j];
+    }
+  }
+}
+
+void Curves::renew(CallbackIndex callback) {
+  Given& given = given_[callback.value()];
+  given.current = 1 - given.current;
+}
+
+void Curves::restart(const Component& component) {
+  if (component.executors.size() == 1) return;
+  for (const ExecutorIndex executor : component.executors) {
+    for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
+      if (kind != PropagationStep::Kind::edge) continue;
+      if (system_[system_.edges[index].to].executor != executor) ordinary_.edges[index].clear();
     }
   }
 }
@@ -124,7 +140,7 @@ void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) 
   DerivedCurve& sum = family.activations[callback.value()];
   sum.clear();
   if (task.given) {
-    sum.add(given_[callback.value()]);
+    sum.add(given(callback));
     return;
   }
   if (task.join) {

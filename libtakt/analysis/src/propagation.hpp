@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "derived_curve.hpp"
@@ -26,6 +28,12 @@ class Curves {
   }
   /// η_{i,j} (Def. 1) of System::edges[edge].
   [[nodiscard]] const DerivedCurve& edge(std::size_t edge) const { return ordinary_.edges[edge]; }
+
+  /// The callback's given curve has changed, and so have all curves derived from it.
+  void renew(CallbackIndex callback);
+
+  /// Forgets what the component's executors send to each other.
+  void restart(const Component& component);
 
   /// Recomputes the curves of an executor's callbacks and of the edges that leave it from those of
   /// the edges that enter it and from the bounds of its callbacks. True if a curve of an edge that
@@ -55,8 +63,20 @@ class Curves {
     return busy && system_.edges[edge].local ? family.edges[edge] : ordinary_.edges[edge];
   }
 
+  [[nodiscard]] const Source& given(CallbackIndex callback) const {
+    const Given& given = given_[callback.value()];
+    return given.source[given.current];
+  }
+
+  /// A curve given by the model. A curve is told apart by its source's address: of two sources one
+  /// is current, and each change takes the other.
+  struct Given {
+    std::array<Source, 2> source;
+    std::size_t current = 0;
+  };
+
   const System& system_;
-  std::vector<Source> given_;
+  std::vector<Given> given_;
   Family ordinary_;
   Family busy_;
   DerivedCurve scratch_;

@@ -4,18 +4,22 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 
+#include "takt/analysis/analyzer.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
 
 namespace {
 
+using model::CallbackIndex;
+using model::ExecutorIndex;
+
 using Json = nlohmann::ordered_json;
 
-bool holds(const model::Model& model, const Options& options) {
-  const Bounds bounds = analyze(model, options);
+bool holds(const Bounds& bounds) {
   const bool any_goal = std::ranges::any_of(
       bounds.chains, [](const ChainBound& chain) { return chain.goal.has_value(); });
   if (!any_goal) return bounds.converged;
@@ -44,35 +48,38 @@ Sensitivity sensitivity(const model::Model& model, const Options& options) {
   Sensitivity result;
   result.analysis = to_string(options.method);
   result.model = model.name;
-  result.met = holds(model, options);
+  Analyzer analyzer(model, options);
+  result.met = holds(analyzer.bounds());
   if (!result.met) return result;
-  model::Model changed = model;
   for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    const CallbackIndex callback{c};
     const std::vector<Duration>& curve = model.callbacks[c].execution_time;
     // n instances cost n times the growth more, which keeps the curve sub-additive.
     const auto with_growth = [&](Duration growth) {
-      auto& grown = changed.callbacks[c].execution_time;
+      std::vector<Duration> grown = curve;
       for (std::size_t n = 0; n < curve.size(); ++n) {
-        grown[n] = curve[n] + static_cast<std::int64_t>(n + 1) * growth;
+        grown[n] += static_cast<std::int64_t>(n + 1) * growth;
       }
-      return holds(changed, options);
+      analyzer.set_execution_time(callback, std::move(grown));
+      return holds(analyzer.bounds());
     };
     const Duration most = std::min(options.horizon, (curves::longest_time - curve.back()) /
                                                         static_cast<std::int64_t>(curve.size()));
     result.callbacks.push_back({model.callbacks[c].id, greatest(Duration{0}, most, with_growth)});
-    changed.callbacks[c].execution_time = curve;
+    analyzer.set_execution_time(callback, curve);
   }
   for (std::size_t e = 0; e < model.executors.size(); ++e) {
-    auto* reservation = std::get_if<model::ReservationSupply>(&changed.executors[e].supply);
+    const auto* reservation = std::get_if<model::ReservationSupply>(&model.executors[e].supply);
     if (reservation == nullptr) continue;
-    const Duration budget = reservation->budget;
+    const ExecutorIndex executor{e};
     const auto with_less = [&](Duration less) {
-      reservation->budget = budget - less;
-      return holds(changed, options);
+      analyzer.set_budget(executor, reservation->budget - less);
+      return holds(analyzer.bounds());
     };
-    const Duration less = greatest(Duration{0}, budget - epsilon, with_less);
-    result.executors.push_back({model.executors[e].id, budget, budget - less});
-    reservation->budget = budget;
+    const Duration less = greatest(Duration{0}, reservation->budget - epsilon, with_less);
+    result.executors.push_back(
+        {model.executors[e].id, reservation->budget, reservation->budget - less});
+    analyzer.set_budget(executor, reservation->budget);
   }
   return result;
 }

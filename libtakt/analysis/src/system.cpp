@@ -38,36 +38,77 @@ bool is_polled(const model::Callback& callback, const model::Executor& executor)
          executor.timers == model::TimerHandling::polled;
 }
 
-/// Executors in reverse order of completion of a depth-first search along `successors`.
-std::vector<ExecutorIndex> upstream_first(const std::vector<LocalExecutor>& executors) {
-  std::vector<bool> seen(executors.size(), false);
-  std::vector<ExecutorIndex> order;
-  struct Visit {
-    std::size_t executor;
-    std::size_t next;
+/// Strongly connected components of the executors along `successors`, each before those that it
+/// leads to (Tarjan 1972, with a stack of its own in place of recursion).
+class ComponentSearch {
+ public:
+  explicit ComponentSearch(const std::vector<LocalExecutor>& executors)
+      : executors_(executors), nodes_(executors.size()) {}
+
+  std::vector<Component> find() {
+    for (std::size_t start = 0; start < nodes_.size(); ++start) {
+      if (nodes_[start].number == 0) visit(start);
+    }
+    std::ranges::reverse(components_);
+    return std::move(components_);
+  }
+
+ private:
+  struct Node {
+    std::size_t number = 0;  // in the order of visits, from 1
+    std::size_t lowest = 0;  // the lowest number known to be reached from it
+    std::size_t next = 0;    // successor to be visited next
+    bool open = false;       // not yet in a component
   };
-  for (std::size_t start = 0; start < executors.size(); ++start) {
-    if (seen[start]) continue;
-    std::vector<Visit> path{{start, 0}};
-    seen[start] = true;
-    while (!path.empty()) {
-      auto& [current, next] = path.back();
-      const auto& successors = executors[current].successors;
-      if (next == successors.size()) {
-        order.emplace_back(current);
-        path.pop_back();
+
+  void enter(std::size_t executor) {
+    nodes_[executor] = {.number = ++visited_, .lowest = visited_, .next = 0, .open = true};
+    path_.push_back(executor);
+    open_.push_back(executor);
+  }
+
+  void visit(std::size_t start) {
+    enter(start);
+    while (!path_.empty()) {
+      Node& node = nodes_[path_.back()];
+      const auto& successors = executors_[path_.back()].successors;
+      if (node.next < successors.size()) {
+        const std::size_t successor = successors[node.next++].value();
+        if (nodes_[successor].number == 0) {
+          enter(successor);
+        } else if (nodes_[successor].open) {
+          node.lowest = std::min(node.lowest, nodes_[successor].number);
+        }
         continue;
       }
-      const std::size_t successor = successors[next++].value();
-      if (!seen[successor]) {
-        seen[successor] = true;
-        path.push_back({successor, 0});
+      const std::size_t done = path_.back();
+      path_.pop_back();
+      if (node.lowest == node.number) close(done);
+      if (!path_.empty()) {
+        Node& before = nodes_[path_.back()];
+        before.lowest = std::min(before.lowest, node.lowest);
       }
     }
   }
-  std::ranges::reverse(order);
-  return order;
-}
+
+  /// All that was visited since `first` and is open yet is a component with it.
+  void close(std::size_t first) {
+    const auto begin = std::ranges::find(open_, first);
+    Component& component = components_.emplace_back();
+    for (auto member = begin; member != open_.end(); ++member) {
+      nodes_[*member].open = false;
+      component.executors.emplace_back(*member);
+    }
+    open_.erase(begin, open_.end());
+  }
+
+  const std::vector<LocalExecutor>& executors_;
+  std::vector<Node> nodes_;
+  std::vector<std::size_t> path_;
+  std::vector<std::size_t> open_;
+  std::size_t visited_ = 0;
+  std::vector<Component> components_;
+};
 
 }  // namespace
 
@@ -103,9 +144,35 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   add_joins(model);
   add_triggers(model);
   add_propagation();
+  add_components();
   add_urgencies(model);
   add_groups(model);
-  order = upstream_first(executors);
+}
+
+void System::set_supply(const model::Model& model, ExecutorIndex executor) {
+  executors[executor.value()].supply = supply_of(model[executor].supply);
+}
+
+void System::set_cost(const model::Model& model, CallbackIndex callback) {
+  const model::Callback& changed = model[callback];
+  tasks[callback.value()].cost = Cost(changed.execution_time, model[changed.executor].overhead);
+}
+
+std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
+                                                  CallbackIndex callback) {
+  tasks[callback.value()].given = curve_of(*model[callback].activation);
+  std::vector<Urgency> before;
+  for (const Task& task : tasks) before.push_back(task.urgency);
+  for (LocalExecutor& executor : executors) {
+    executor.deadline_chains.clear();
+    executor.activated_outside_chain.reset();
+  }
+  add_urgencies(model);
+  std::set<ExecutorIndex> changed;
+  for (std::size_t c = 0; c < tasks.size(); ++c) {
+    if (tasks[c].urgency != before[c]) changed.insert(tasks[c].executor);
+  }
+  return {changed.begin(), changed.end()};
 }
 
 void System::add_edges(const model::Model& model) {
@@ -206,6 +273,19 @@ void System::add_propagation() {
   for (std::size_t c = 0; c < tasks.size(); ++c) need_activations(CallbackIndex{c});
   for (std::size_t e = 0; e < executors.size(); ++e) {
     executors[e].successors.assign(successors[e].begin(), successors[e].end());
+  }
+}
+
+void System::add_components() {
+  components = ComponentSearch(executors).find();
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    for (const ExecutorIndex executor : components[c].executors) {
+      executors[executor.value()].component = c;
+    }
+  }
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const std::size_t from = component_of(edges[e].from);
+    if (from != component_of(edges[e].to)) components[from].leaving.push_back(e);
   }
 }
 

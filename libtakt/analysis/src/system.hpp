@@ -45,6 +45,7 @@ struct Urgency {
   Duration longest_deadline{};
   /// Instances may overtake older ones of the same callback.
   bool overtakes = false;
+  bool operator==(const Urgency&) const = default;
 };
 
 /// A callback as the analyses see it.
@@ -114,6 +115,16 @@ struct LocalExecutor {
   std::vector<PropagationStep> propagation;
   /// Executors with callbacks that these edges activate, without itself.
   std::vector<ExecutorIndex> successors;
+  /// Index into System::components.
+  std::size_t component = 0;
+};
+
+/// Executors that activate each other's callbacks, directly or not: their bounds can only be found
+/// together. Most often a single executor.
+struct Component {
+  std::vector<ExecutorIndex> executors;
+  /// Edges to other components; indices into System::edges.
+  std::vector<std::size_t> leaving;
 };
 
 /// A model, compiled: everything that stays the same while the bounds are searched for.
@@ -121,20 +132,32 @@ struct System {
   explicit System(const model::Model& model);
 
   [[nodiscard]] const Task& operator[](CallbackIndex index) const { return tasks[index.value()]; }
+  [[nodiscard]] std::size_t component_of(CallbackIndex callback) const {
+    return executors[(*this)[callback].executor.value()].component;
+  }
 
   std::vector<Task> tasks;
   std::vector<TriggerEdge> edges;
   std::vector<JoinInputs> joins;
   std::size_t partial_joins = 0;
   std::vector<LocalExecutor> executors;
-  /// Executors such that, but for cycles, each comes after those that activate it.
-  std::vector<ExecutorIndex> order;
+  /// Upstream first: each comes after all components that activate it.
+  std::vector<Component> components;
+
+  /// Takes over from a model what may change between two analyses of it: an executor's supply, a
+  /// callback's execution times, its activations. All else is as in the model compiled first.
+  void set_supply(const model::Model& model, ExecutorIndex executor);
+  void set_cost(const model::Model& model, CallbackIndex callback);
+  /// Returns the executors whose callbacks are ordered otherwise than before: rate-monotonic
+  /// priorities and deadlines follow from periods. O(model).
+  std::vector<ExecutorIndex> set_activation(const model::Model& model, CallbackIndex callback);
 
  private:
   void add_edges(const model::Model& model);
   void add_joins(const model::Model& model);
   void add_triggers(const model::Model& model);
   void add_propagation();
+  void add_components();
   void add_urgencies(const model::Model& model);
   void inherit_urgencies(ExecutorIndex executor);
   void add_deadline_chains(const model::Model& model, ExecutorIndex executor);

@@ -83,7 +83,9 @@ TEST_P(JoinBound, CoversEveryRunAndStaysBelowTheSumOfTheInputs) {
     const System system(builder.model());
     Curves curves(system);
     const std::vector<Duration> response(system.tasks.size(), Duration{1});
-    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    for (const Component& component : system.components) {
+      for (const ExecutorIndex executor : component.executors) curves.propagate(executor, response);
+    }
     const Times happened = activations(GetParam(), arrivals);
     for (std::int64_t window = 1; window < 300; window += 7) {
       const auto bound = curves.activations(joined).count(Duration{window});
@@ -118,7 +120,9 @@ struct JoinOfTwo {
     const System system(builder.model());
     Curves curves(system);
     const std::vector<Duration> response(system.tasks.size(), Duration{1});
-    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    for (const Component& component : system.components) {
+      for (const ExecutorIndex executor : component.executors) curves.propagate(executor, response);
+    }
     return curves.activations(callback).count(Duration{window});
   }
   ModelBuilder builder;
@@ -177,7 +181,9 @@ TEST(Joins, LadderOfJoinsStaysSmall) {
     }
     const System system(builder.model());
     Curves curves(system);
-    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    for (const Component& component : system.components) {
+      for (const ExecutorIndex executor : component.executors) curves.propagate(executor, response);
+    }
     EXPECT_EQ(curves.activations(top).count(Duration{1}), 1);
   }
 }

@@ -18,7 +18,11 @@ using testing::ElementsAre;
 struct Propagated {
   explicit Propagated(const model::Model& model, std::vector<Duration> response)
       : system(model), curves(system) {
-    for (const ExecutorIndex executor : system.order) curves.propagate(executor, response);
+    for (const Component& component : system.components) {
+      for (const ExecutorIndex executor : component.executors) {
+        curves.propagate(executor, response);
+      }
+    }
   }
   std::vector<std::int64_t> counts(CallbackIndex callback, std::vector<std::int64_t> windows,
                                    bool busy = false) const {

@@ -16,6 +16,7 @@ struct CallbackBound {
   /// The analysis that gave the bound.
   std::string by;
   std::string reason;
+  bool operator==(const CallbackBound&) const = default;
 };
 
 /// Consecutive callbacks of a chain on one executor.
@@ -29,6 +30,7 @@ struct Segment {
   Duration delay{};
   /// Longest time that a message waits for a timer that samples it; 0 if it activates the segment.
   Duration sampling{};
+  bool operator==(const Segment&) const = default;
 };
 
 struct ChainBound {
@@ -45,6 +47,7 @@ struct ChainBound {
     if (!goal) return std::nullopt;
     return bound && *bound <= *goal;
   }
+  bool operator==(const ChainBound&) const = default;
 };
 
 /// What analyze() finds, in the order of the model.

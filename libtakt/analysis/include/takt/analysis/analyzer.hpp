@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "takt/analysis/analyze.hpp"
+#include "takt/analysis/bounds.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// A model under analysis that changes: as one who looks for budgets asks, hundreds of times a
+/// second. After a change only those executors are analysed again whose own parameters have changed
+/// or that a changed activation curve enters; the bounds equal those that analyze() finds for the
+/// changed model.
+///
+/// The changed model must be valid again (see model::validate), as the given one.
+class Analyzer {
+ public:
+  explicit Analyzer(model::Model model, const Options& options = {});
+  Analyzer(Analyzer&&) noexcept;
+  Analyzer& operator=(Analyzer&&) noexcept;
+  ~Analyzer();
+
+  /// The model with all changes.
+  [[nodiscard]] const model::Model& model() const;
+
+  /// Of an executor on a reservation; 0 < budget <= its deadline.
+  void set_budget(model::ExecutorIndex executor, Duration budget);
+  void set_execution_time(model::CallbackIndex callback, std::vector<Duration> curve);
+  /// Of a callback whose activation is given, not derived.
+  void set_activation(model::CallbackIndex callback, model::Activation activation);
+
+  /// Of the model with all changes; valid until the next call.
+  [[nodiscard]] const Bounds& bounds();
+  /// How many executors the last call of bounds() had to analyse.
+  [[nodiscard]] std::size_t analysed_executors() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace takt::analysis

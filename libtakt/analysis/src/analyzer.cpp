@@ -1,0 +1,72 @@
+#include "takt/analysis/analyzer.hpp"
+
+#include <cassert>
+#include <utility>
+#include <variant>
+
+#include "describe.hpp"
+#include "fixed_point.hpp"
+#include "system.hpp"
+
+namespace takt::analysis {
+
+struct Analyzer::State {
+  State(model::Model given, const Options& options)
+      : model(std::move(given)), system(model), solution(system, options) {}
+
+  model::Model model;
+  System system;
+  FixedPoint solution;
+  Bounds bounds;
+  bool stale = true;
+};
+
+Analyzer::Analyzer(model::Model model, const Options& options)
+    : state_(std::make_unique<State>(std::move(model), options)) {
+  state_->bounds = blank_bounds(state_->model, options);
+}
+Analyzer::Analyzer(Analyzer&&) noexcept = default;
+Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
+Analyzer::~Analyzer() = default;
+
+const model::Model& Analyzer::model() const { return state_->model; }
+
+void Analyzer::set_budget(ExecutorIndex executor, Duration budget) {
+  auto& reservation =
+      std::get<model::ReservationSupply>(state_->model.executors[executor.value()].supply);
+  assert(budget > Duration{0} && budget <= reservation.deadline);
+  reservation.budget = budget;
+  state_->system.set_supply(state_->model, executor);
+  state_->solution.changed(executor);
+  state_->stale = true;
+}
+
+void Analyzer::set_execution_time(CallbackIndex callback, std::vector<Duration> curve) {
+  model::Callback& changed = state_->model.callbacks[callback.value()];
+  changed.execution_time = std::move(curve);
+  state_->system.set_cost(state_->model, callback);
+  state_->solution.changed(changed.executor);
+  state_->stale = true;
+}
+
+void Analyzer::set_activation(CallbackIndex callback, model::Activation activation) {
+  model::Callback& changed = state_->model.callbacks[callback.value()];
+  assert(changed.activation);
+  changed.activation = std::move(activation);
+  for (const ExecutorIndex executor : state_->system.set_activation(state_->model, callback)) {
+    state_->solution.changed(executor);
+  }
+  state_->solution.activation_changed(callback);
+  state_->stale = true;
+}
+
+const Bounds& Analyzer::bounds() {
+  if (std::exchange(state_->stale, false)) {
+    solve(state_->model, state_->system, state_->solution, state_->bounds);
+  }
+  return state_->bounds;
+}
+
+std::size_t Analyzer::analysed_executors() const { return state_->solution.analysed().size(); }
+
+}  // namespace takt::analysis

@@ -1,0 +1,60 @@
+#include "describe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "chains.hpp"
+#include "reasons.hpp"
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+CallbackBound callback_bound(const model::Model& model, CallbackIndex callback,
+                             const System& system, const FixedPoint& solution) {
+  CallbackBound result{.id = model[callback].id, .bound = {}, .by = {}, .reason = {}};
+  if (solution.response(callback) == curves::unbounded_time) {
+    result.reason = why_unbounded(model, system, solution, callback);
+  } else {
+    result.bound = solution.response(callback);
+    result.by = solution.by(callback);
+  }
+  return result;
+}
+
+}  // namespace
+
+Bounds blank_bounds(const model::Model& model, const Options& options) {
+  Bounds bounds;
+  bounds.analysis = to_string(options.method);
+  bounds.model = model.name;
+  bounds.horizon = options.horizon;
+  bounds.callbacks.resize(model.callbacks.size());
+  bounds.chains.resize(model.chains.size());
+  return bounds;
+}
+
+void solve(const model::Model& model, const System& system, FixedPoint& solution, Bounds& bounds) {
+  const auto begin = std::chrono::steady_clock::now();
+  solution.solve();
+  std::vector<bool> analysed(system.executors.size(), false);
+  for (const ExecutorIndex executor : solution.analysed()) {
+    analysed[executor.value()] = true;
+    for (const CallbackIndex callback : system.executors[executor.value()].callbacks) {
+      bounds.callbacks[callback.value()] = callback_bound(model, callback, system, solution);
+    }
+  }
+  for (std::size_t i = 0; i < model.chains.size(); ++i) {
+    const bool passes = std::ranges::any_of(model.chains[i].callbacks, [&](CallbackIndex callback) {
+      return analysed[system[callback].executor.value()];
+    });
+    if (passes) bounds.chains[i] = chain_bound(model, model.chains[i], system, solution);
+  }
+  bounds.converged = std::ranges::all_of(
+      bounds.callbacks, [](const CallbackBound& callback) { return callback.bound.has_value(); });
+  bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace takt::analysis
