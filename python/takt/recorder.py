@@ -24,6 +24,9 @@ DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
 REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 PATIENCE = 5.0  # seconds between two of them
 
+RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
+"""What a Python program finds first, for the callbacks of rclpy to be traced."""
+
 TICK = 0.5  # seconds between two looks at the recording
 
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -94,6 +97,8 @@ def record(request: Request, watch: Watch) -> Recorded:
             libraries = [str(preload)] if preload else []
             libraries += [environment["LD_PRELOAD"]] if "LD_PRELOAD" in environment else []
             environment["LD_PRELOAD"] = ":".join(libraries)
+            modules = [str(RCLPY_TRACING), environment.get("PYTHONPATH", "")]
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
             try:
                 command = _Command(request, environment, former_mask)
             except OSError as error:

@@ -1,0 +1,225 @@
+"""The events of rclcpp's callbacks, for rclpy's, which has none of its own.
+
+rcl's events tell of rclpy's nodes, publishers, subscriptions, timers and messages, but not what
+runs when. Here rclpy's entities get their callback wrapped as they are made, so that whichever
+executor calls it, callback_start and callback_end enclose it. Of a coroutine they enclose the first
+step, up to where it waits: its thread does other things then, and rclpy polls waiting coroutines
+by running them, so that later steps say little.
+
+Loaded into the recorded program, which may be any Python with ROS 2: standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.machinery
+import inspect
+import itertools
+import sys
+from ctypes import c_bool, c_char_p, c_int64, c_void_p
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "rclcpp_subscription_init": (c_void_p, c_void_p),
+    "rclcpp_subscription_callback_added": (c_void_p, c_void_p),
+    "rclcpp_timer_callback_added": (c_void_p, c_void_p),
+    "rclcpp_timer_link_node": (c_void_p, c_void_p),
+    "rclcpp_service_callback_added": (c_void_p, c_void_p),
+    "rclcpp_callback_register": (c_void_p, c_char_p),
+    "rclcpp_executor_wait_for_work": (c_int64,),
+    "rclcpp_executor_get_next_ready": (),
+    "callback_start": (c_void_p, c_bool),
+    "callback_end": (c_void_p,),
+}
+
+_handles = itertools.count(1)
+"""Names callbacks and subscriptions, whose addresses Python would use again."""
+
+
+class _Tracepoints:
+    """libtracetools.so of this process: a method for each tracepoint, which keeps the GIL."""
+
+    def __init__(self) -> None:
+        library = ctypes.PyDLL("libtracetools.so")
+        for name, arguments in _ARGUMENTS.items():
+            function = library["ros_trace_" + name]
+            function.argtypes = arguments
+            function.restype = None
+            setattr(self, name, function)
+
+
+class _FirstStep:
+    """An awaitable that runs a coroutine and calls before and after its first step."""
+
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        before: Callable[[], None],
+        after: Callable[[], None],
+    ) -> None:
+        self._coroutine = coroutine
+        self._before = before
+        self._after = after
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        try:
+            self._before()
+            try:
+                awaited = self._coroutine.send(None)
+            finally:
+                self._after()
+            while True:
+                try:
+                    resume = functools.partial(self._coroutine.send, (yield awaited))
+                except BaseException as thrown:  # GeneratorExit too: the coroutine handles it
+                    resume = functools.partial(self._coroutine.throw, thrown)
+                awaited = resume()
+        except StopIteration as finished:
+            return finished.value
+
+
+class _Instrumentation:
+    """What is done to each module of rclpy once it is loaded."""
+
+    def __init__(self, tracepoints: Any) -> None:
+        self._trace = tracepoints
+
+    def subscription(self, module: Any) -> None:
+        trace = self._trace
+
+        def link(subscription: Any, handle: int) -> None:
+            """rclcpp's subscription object stands between rcl's and the callback."""
+            intermediate = next(_handles)
+            trace.rclcpp_subscription_init(subscription.handle.pointer, intermediate)
+            trace.rclcpp_subscription_callback_added(intermediate, handle)
+
+        self._callbacks_of(module.Subscription, link)
+
+    def timer(self, module: Any) -> None:
+        def link(timer: Any, handle: int) -> None:
+            self._trace.rclcpp_timer_callback_added(timer.handle.pointer, handle)
+
+        self._callbacks_of(module.Timer, link)
+
+    def service(self, module: Any) -> None:
+        def link(service: Any, handle: int) -> None:
+            self._trace.rclcpp_service_callback_added(service.handle.pointer, handle)
+
+        self._callbacks_of(module.Service, link)
+
+    def node(self, module: Any) -> None:
+        create_timer = module.Node.create_timer
+        trace = self._trace
+
+        @functools.wraps(create_timer)
+        def create_linked_timer(node: Any, *arguments: Any, **named: Any) -> Any:
+            timer = create_timer(node, *arguments, **named)
+            trace.rclcpp_timer_link_node(timer.handle.pointer, node.handle.pointer)
+            return timer
+
+        module.Node.create_timer = create_linked_timer
+
+    def executors(self, module: Any) -> None:
+        """When an executor waits, which tells its overhead from its idleness."""
+        wait_set = module._rclpy.WaitSet
+        wait = wait_set.wait
+        trace = self._trace
+
+        def traced_wait(self: Any, timeout: int) -> Any:
+            trace.rclcpp_executor_wait_for_work(timeout)
+            try:
+                return wait(self, timeout)
+            finally:
+                trace.rclcpp_executor_get_next_ready()
+
+        wait_set.wait = traced_wait
+
+    def _callbacks_of(self, entity: Any, link: Callable[[Any, int], None]) -> None:
+        """Has the callback of every such entity traced from now on."""
+        initialise = entity.__init__
+        signature = inspect.signature(initialise)
+
+        @functools.wraps(initialise)
+        def initialise_traced(made: Any, *arguments: Any, **named: Any) -> None:
+            bound = signature.bind(made, *arguments, **named)
+            callback = bound.arguments.get("callback")
+            if callback is None:
+                initialise(*bound.args, **bound.kwargs)
+                return
+            handle = next(_handles)
+            bound.arguments["callback"] = self._traced(callback, handle)
+            initialise(*bound.args, **bound.kwargs)
+            link(made, handle)
+            self._trace.rclcpp_callback_register(handle, _name(callback).encode())
+
+        entity.__init__ = initialise_traced
+
+    def _traced(self, callback: Callable[..., Any], handle: int) -> Callable[..., Any]:
+        start = functools.partial(self._trace.callback_start, handle, False)
+        end = functools.partial(self._trace.callback_end, handle)
+
+        async def traced_coroutine(*arguments: Any, **named: Any) -> Any:
+            return await _FirstStep(callback(*arguments, **named), start, end)
+
+        def traced_call(*arguments: Any, **named: Any) -> Any:
+            start()
+            try:
+                return callback(*arguments, **named)
+            finally:
+                end()
+
+        traced: Any = traced_coroutine if inspect.iscoroutinefunction(callback) else traced_call
+        functools.update_wrapper(traced, callback, updated=())
+        traced.__signature__ = inspect.signature(callback)  # rclpy passes what it asks for
+        return traced  # type: ignore[no-any-return]
+
+
+def _name(callback: Callable[..., Any]) -> str:
+    """Where the callback was written: module and qualified name."""
+    function: Any = inspect.unwrap(callback)
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__qualname__"):
+        function = type(function)
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+_INSTRUMENTED = {"rclpy." + m for m in ("subscription", "timer", "service", "node", "executors")}
+
+
+class _OnImport:
+    """A finder on sys.meta_path that has modules instrumented once they are loaded."""
+
+    def __init__(self) -> None:
+        self._instrumentation: _Instrumentation | None = None
+
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name not in _INSTRUMENTED:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_instrument(loaded: Any) -> None:
+            load(loaded)
+            try:
+                if self._instrumentation is None:
+                    self._instrumentation = _Instrumentation(_Tracepoints())
+                getattr(self._instrumentation, name.split(".")[1])(loaded)
+            except Exception as error:
+                sys.stderr.write(f"takt: {name} is not traced: {error}\n")
+
+        spec.loader.exec_module = load_and_instrument  # type: ignore[method-assign,assignment]
+        return spec
+
+
+def instrument_on_import() -> None:
+    """Has rclpy traced when, and if, this program imports it."""
+    sys.meta_path.insert(0, _OnImport())
