@@ -40,6 +40,8 @@ class Plan:
     processes: list[Json]
     reservations: Json | None
     """None: the model has none."""
+    warnings: list[str] = field(default_factory=list)
+    """What its executors cannot follow."""
 
     def conditions(self) -> list[str]:
         """Why the bounds of the model may not hold in this run."""
@@ -99,7 +101,7 @@ def plan(model: str, executor: str | None = None) -> Plan:
             _complaint(done.stderr) or f"{model}: planning ended with {done.returncode}"
         )
     document = json.loads(done.stdout)
-    return Plan(document["processes"], document.get("reservations"))
+    return Plan(document["processes"], document.get("reservations"), document["warnings"])
 
 
 def run(

@@ -3,24 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "takt/execution/names.hpp"
+#include "takt/model/topics.hpp"
 
 namespace takt::flow {
 namespace {
-
-std::string absolute(const std::string& name) { return name.starts_with('/') ? name : "/" + name; }
-
-std::string own_topic(const model::Callback& callback) {
-  if (callback.topic) {
-    return absolute(*callback.topic);
-  }
-  std::string id = callback.id;
-  std::replace_if(
-      id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return "/takt/callback_" + id;
-}
 
 std::string timer_key(const std::string& node, Duration period) {
   return fmt::format("timer {} {}", period.count(), node);
@@ -32,27 +20,6 @@ std::string topic_key(const char* kind, const std::string& node, const std::stri
 
 }  // namespace
 
-std::string node_of(const model::Callback& callback) {
-  return callback.node.empty() ? "/takt" : absolute(callback.node);
-}
-
-std::string topic_of(const model::Model& model, const model::Edge& edge) {
-  return edge.topic ? absolute(*edge.topic) : own_topic(model[edge.to]);
-}
-
-std::set<std::string> topics_of(const model::Model& model, model::CallbackIndex callback) {
-  std::set<std::string> topics;
-  for (const model::Edge& edge : model.edges) {
-    if (edge.to == callback) {
-      topics.insert(topic_of(model, edge));
-    }
-  }
-  if (topics.empty()) {
-    topics.insert(own_topic(model[callback]));
-  }
-  return topics;
-}
-
 Matcher::Matcher(const model::Model& model) : model_(model) {
   const auto add = [this](const std::string& key, model::CallbackIndex callback) {
     candidates_[key].callbacks.push_back(callback);
@@ -61,7 +28,7 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
     const model::Callback& callback = model.callbacks[i];
     const model::CallbackIndex index(i);
-    const std::string node = node_of(callback);
+    const std::string node = model::node_name(callback);
     switch (callback.kind) {
       case model::CallbackKind::timer:
         if (callback.activation) {
@@ -72,12 +39,12 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
         }
         break;
       case model::CallbackKind::subscription:
-        for (const std::string& topic : topics_of(model, index)) {
+        for (const std::string& topic : model::subscribed_topics(model, index)) {
           add(topic_key("subscription", node, topic), index);
         }
         break;
       case model::CallbackKind::service:
-        add(topic_key("service", node, own_topic(callback)), index);
+        add(topic_key("service", node, model::topic_name(callback)), index);
         break;
       case model::CallbackKind::client:
       case model::CallbackKind::waitable:

@@ -15,6 +15,7 @@
 #include "takt/flow/join_state.hpp"
 #include "takt/flow/matching.hpp"
 #include "takt/flow/timer_grid.hpp"
+#include "takt/model/topics.hpp"
 
 namespace takt::flow {
 namespace {
@@ -146,7 +147,8 @@ Measurement::Implementation::Implementation(const model::Model& model)
     state.join.emplace(join.kind, join.inputs.size());
     for (std::size_t i = 0; i < join.inputs.size(); ++i) {
       state.input_of_sender[join.inputs[i]] = i;
-      state.input_of_topic[topic_of(model, model.edges[state.edge_from.at(join.inputs[i])])] = i;
+      state.input_of_topic[model::topic_name(model,
+                                             model.edges[state.edge_from.at(join.inputs[i])])] = i;
     }
   }
   for (std::size_t i = 0; i < model.chains.size(); ++i) {

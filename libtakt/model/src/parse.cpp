@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "object_reader.hpp"
-#include "parse_document.hpp"
+#include "takt/model/object_reader.hpp"
+#include "takt/model/parse_document.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 

@@ -1,4 +1,4 @@
-#include "parse_document.hpp"
+#include "takt/model/parse_document.hpp"
 
 #include <set>
 #include <string>

@@ -38,7 +38,7 @@ std::optional<CallbackIndex> TableDrivenPolicy::next() {
   return slot.callback;
 }
 
-Instant TableDrivenPolicy::next_start() const {
+std::optional<Instant> TableDrivenPolicy::next_start() const {
   return begun_ < slots_.size() ? round_ + slots_[begun_].start
                                 : round_ + cycle_ + slots_.front().start;
 }

@@ -136,8 +136,8 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   ++waiting_;
   ExecutorState& executor = executors_[activated.executor.value()];
   if (!activated.polled) {
-    const Instant origin = executor.chosen.own_origin ? activation.when : activation.origin;
-    executor.chosen.policy->release(activated.local, activation.when, origin);
+    const Instant origin = executor.own_origin ? activation.when : activation.origin;
+    executor.policy->release(activated.local, activation.when, origin);
   } else if (!activated.sampled && !std::exchange(activated.listed, true)) {
     executor.unsampled.push_back(activated.local);
   }
@@ -240,7 +240,7 @@ void Engine::complete(std::size_t index) {
   }
   executor.idle_threads.push_back(index);
   if (options_.publication == Publication::at_end) publish(thread);
-  executor.chosen.policy->completed(completed.local);
+  executor.policy->completed(completed.local);
   if (completed.group) {
     Group& group = executor.groups[*completed.group];
     group.busy = false;
@@ -251,11 +251,12 @@ void Engine::complete(std::size_t index) {
 
 void Engine::decide(ExecutorIndex index) {
   ExecutorState& executor = executors_[index.value()];
-  if (executor.table != nullptr) {
-    executor.table->advance(now_);
-    if (const Instant start = executor.table->next_start(); executor.wake_up != start) {
+  if (executor.goes_by_time) {
+    executor.policy->advance(now_);
+    const std::optional<Instant> start = executor.policy->next_start();
+    if (start && executor.wake_up != start) {
       executor.wake_up = start;
-      events_.push({start, EventKind::wake_up, index.value()});
+      events_.push({*start, EventKind::wake_up, index.value()});
     }
   }
   while (!executor.idle_threads.empty()) {
@@ -265,7 +266,7 @@ void Engine::decide(ExecutorIndex index) {
     CallbackState& state_of = state(callback);
     if (state_of.pending.size() == 0) {
       // Its message was lost to a full queue.
-      executor.chosen.policy->completed(*chosen);
+      executor.policy->completed(*chosen);
       continue;
     }
     const std::size_t thread = executor.idle_threads.back();
@@ -281,7 +282,7 @@ void Engine::decide(ExecutorIndex index) {
 
 std::optional<Engine::Local> Engine::next(ExecutorIndex index) {
   ExecutorState& executor = executors_[index.value()];
-  scheduling::Policy& policy = *executor.chosen.policy;
+  scheduling::Policy& policy = *executor.policy;
   const auto chosen = policy.next();
   if (chosen || !executor.polls) return chosen;
   if (result_.polling_points.size() < options_.timeline) {
@@ -300,7 +301,7 @@ void Engine::sample(ExecutorState& executor) {
     sampled.listed = false;
     sampled.sampled = true;
     const Activation& oldest = sampled.pending.front();
-    executor.chosen.policy->release(local, oldest.when, oldest.origin);
+    executor.policy->release(local, oldest.when, oldest.origin);
     return true;
   });
   executor.unsampled.erase(taken.begin(), taken.end());

@@ -9,12 +9,10 @@
 #include "execution_times.hpp"
 #include "instance_queue.hpp"
 #include "network.hpp"
-#include "policies.hpp"
 #include "processors.hpp"
 #include "releases.hpp"
 #include "supply.hpp"
 #include "takt/scheduling/policy.hpp"
-#include "takt/scheduling/table_driven.hpp"
 #include "takt/simulation/simulate.hpp"
 
 namespace takt::simulation {
@@ -71,10 +69,12 @@ class Engine {
   };
 
   struct ExecutorState {
-    ChosenPolicy chosen;
-    /// The policy, if it serves several threads, and if it goes by a table.
+    std::unique_ptr<scheduling::Policy> policy;
+    /// Deadlines count from an instance's own activation.
+    bool own_origin = false;
+    /// The policy, if it serves several threads.
     scheduling::SharablePolicy* shared = nullptr;
-    scheduling::TableDrivenPolicy* table = nullptr;
+    bool goes_by_time = false;
     std::vector<CallbackIndex> callbacks;
     std::vector<Group> groups;
     std::vector<std::size_t> idle_threads;
@@ -84,7 +84,7 @@ class Engine {
     std::vector<Local> unsampled;
     std::optional<ExecutionTimes> overhead;
     bool must_decide = false;
-    /// When a table's next slot begins that a wake-up event has been made for.
+    /// Of the policy's starts, the one that a wake-up event has been made for.
     std::optional<Instant> wake_up;
   };
 
@@ -107,7 +107,7 @@ class Engine {
   };
 
   void make_callbacks();
-  [[nodiscard]] Result<void> make_executor(ExecutorIndex index, const model::Urgencies& urgencies,
+  [[nodiscard]] Result<void> make_executor(ExecutorIndex index,
                                            std::vector<CallbackIndex> callbacks);
   void make_groups(ExecutorState& executor);
   void make_threads(ExecutorIndex index, std::int64_t count);

@@ -1,11 +1,13 @@
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
 
 #include "check_options.hpp"
 #include "engine.hpp"
+#include "takt/model/callback_groups.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
+#include "takt/plan/describe_policy.hpp"
 
 namespace takt::simulation {
 
@@ -14,14 +16,8 @@ using scheduling::Queueing;
 
 namespace {
 
-/// Callbacks of one node exclude each other (component-cps 5), unless the callback says otherwise
-/// by a field "callback_group": the name of a group of its own, or "reentrant".
-std::optional<std::string> group_name(const model::Callback& callback) {
-  const auto field = callback.unknown.find("callback_group");
-  if (field == callback.unknown.end()) return "/" + callback.node;
-  if (field->second == "\"reentrant\"") return std::nullopt;
-  return field->second;
-}
+/// Waiting instances for which a policy has memory from the start.
+constexpr std::size_t capacity = 64;
 
 }  // namespace
 
@@ -31,12 +27,9 @@ Result<void> Engine::prepare() {
     result_.chains.push_back({.id = chain.id, .latency = {}});
   make_callbacks();
   executors_.resize(model_.executors.size());
-  const model::Urgencies urgencies(model_);
   auto callbacks = model::callbacks_by_executor(model_);
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
-    if (const Result<void> made =
-            make_executor(ExecutorIndex(i), urgencies, std::move(callbacks[i]));
-        !made) {
+    if (const Result<void> made = make_executor(ExecutorIndex(i), std::move(callbacks[i])); !made) {
       return made;
     }
   }
@@ -81,19 +74,19 @@ void Engine::make_callbacks() {
   }
 }
 
-Result<void> Engine::make_executor(ExecutorIndex index, const model::Urgencies& urgencies,
-                                   std::vector<CallbackIndex> callbacks) {
+Result<void> Engine::make_executor(ExecutorIndex index, std::vector<CallbackIndex> callbacks) {
   const model::Executor& described = model_[index];
   ExecutorState& executor = executors_[index.value()];
   const bool event_source = described.kind == model::ExecutorKind::event_source;
   const model::ExecutorKind kind =
       event_source ? described.kind : options_.executor.value_or(described.kind);
-  Result<ChosenPolicy> chosen =
-      make_policy(model_, network_, urgencies, index, kind, callbacks, options_);
-  if (!chosen) return tl::unexpected(chosen.error());
-  executor.chosen = std::move(*chosen);
+  const auto policy = plan::describe_policy(model_, index, kind, options_);
+  if (!policy) return tl::unexpected(policy.error());
+  std::ranges::copy(policy->warnings, std::back_inserter(result_.warnings));
+  executor.policy = scheduling::make_policy(policy->policy, capacity);
+  executor.own_origin = policy->policy.own_origin;
   executor.callbacks = std::move(callbacks);
-  executor.table = dynamic_cast<scheduling::TableDrivenPolicy*>(executor.chosen.policy.get());
+  executor.goes_by_time = executor.policy->next_start().has_value();
   if (!described.overhead.empty()) {
     executor.overhead.emplace(
         described.overhead, options_.execution, options_.shortest,
@@ -105,8 +98,8 @@ Result<void> Engine::make_executor(ExecutorIndex index, const model::Urgencies& 
     const CallbackIndex callback = executor.callbacks[i];
     CallbackState& made = state(callback);
     made.local = Local(i);
-    made.queueing = executor.chosen.policy->queueing(made.local);
-    made.polled = executor.chosen.policy->admission(made.local) == Admission::at_polling_point;
+    made.queueing = executor.policy->queueing(made.local);
+    made.polled = executor.policy->admission(made.local) == Admission::at_polling_point;
     executor.polls = executor.polls || made.polled;
     if (model_[callback].kind != model::CallbackKind::timer || !made.releases) continue;
     made.missed_periods =
@@ -122,7 +115,7 @@ Result<void> Engine::make_executor(ExecutorIndex index, const model::Urgencies& 
         described.id, described.threads, model::to_string(kind)));
   }
   if (threads > 1) {
-    executor.shared = dynamic_cast<scheduling::SharablePolicy*>(executor.chosen.policy.get());
+    executor.shared = dynamic_cast<scheduling::SharablePolicy*>(executor.policy.get());
     make_groups(executor);
   }
   make_threads(index, threads);
@@ -130,15 +123,13 @@ Result<void> Engine::make_executor(ExecutorIndex index, const model::Urgencies& 
 }
 
 void Engine::make_groups(ExecutorState& executor) {
-  std::map<std::string, std::size_t> by_name;
-  for (const CallbackIndex callback : executor.callbacks) {
-    const std::optional<std::string> name = group_name(model_[callback]);
-    if (!name) continue;
-    const auto [group, added] = by_name.try_emplace(*name, executor.groups.size());
-    if (added) executor.groups.emplace_back();
-    CallbackState& member = state(callback);
-    member.group = group->second;
-    executor.groups[group->second].members.push_back(member.local);
+  const model::CallbackGroups groups = model::callback_groups(model_, executor.callbacks);
+  for (const std::vector<std::size_t>& members : groups.exclusive) {
+    Group& group = executor.groups.emplace_back();
+    for (const std::size_t member : members) {
+      state(executor.callbacks[member]).group = executor.groups.size() - 1;
+      group.members.emplace_back(member);
+    }
   }
 }
 
@@ -185,7 +176,7 @@ void Engine::schedule_first_events() {
     if (callbacks_[i].releases) schedule_activation(CallbackIndex(i));
   }
   for (std::size_t i = 0; i < executors_.size(); ++i) {
-    if (executors_[i].table != nullptr) events_.push({Instant{}, EventKind::wake_up, i});
+    if (executors_[i].goes_by_time) events_.push({Instant{}, EventKind::wake_up, i});
   }
 }
 

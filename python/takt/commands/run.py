@@ -42,6 +42,8 @@ def run(
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
     plan = runner.plan(model, executor)
+    for warning in plan.warnings:
+        console.say(f"takt: warning: {warning}")
     conditions = plan.conditions()
     for condition in conditions:
         console.say(f"takt: warning: {condition}; bounds are conditional in this run")

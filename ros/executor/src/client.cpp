@@ -25,19 +25,18 @@ bool ClientBase::is_ready_in(const rcl_wait_set_t& wait_set) const {
   return wait_set.clients[wait_set_index_] != nullptr;
 }
 
-Result<void> ClientBase::execute() {
+Result<bool> ClientBase::take(void* response) {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &client_);
   rmw_service_info_t info{};
-  const rcl_ret_t code = rcl_take_response_with_info(&client_, &info, response());
+  const rcl_ret_t code = rcl_take_response_with_info(&client_, &info, response);
   if (code == RCL_RET_CLIENT_TAKE_FAILED) {
     rcl_reset_error();
-    return {};
+    return false;
   }
-  if (code != RCL_RET_OK) {
-    return check(code, fmt::format("take a response of {}", rcl_client_get_service_name(&client_)));
-  }
-  run_callback();
-  return {};
+  const Result<void> taken =
+      check(code, fmt::format("take a response of {}", rcl_client_get_service_name(&client_)));
+  if (!taken) return tl::unexpected(taken.error());
+  return true;
 }
 
 Result<bool> ClientBase::has_server() const {

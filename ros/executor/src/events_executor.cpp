@@ -10,6 +10,7 @@
 
 namespace takt::executor {
 
+using scheduling::Admission;
 using scheduling::Queueing;
 
 namespace {
@@ -17,150 +18,203 @@ namespace {
 /// Arrivals between two decisions for which there is memory from the start.
 constexpr std::size_t arrivals_expected = 256;
 
+/// What the calling thread runs.
+struct Running {
+  const EventsExecutor* executor = nullptr;
+  std::size_t entry = 0;
+};
+thread_local Running running;
+
+std::chrono::steady_clock::time_point on_steady_clock(Instant instant) {
+  return std::chrono::steady_clock::time_point(instant.time_since_epoch());
+}
+
+template <typename T>
+std::optional<T> earliest(std::optional<T> a, std::optional<T> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EventsExecutor>> EventsExecutor::create(
     std::span<const ScheduledExecutable> executables, std::unique_ptr<scheduling::Policy> policy,
     std::size_t callbacks, Options options) {
-  std::unique_ptr<EventsExecutor> executor(
-      new EventsExecutor(std::move(policy), callbacks, std::move(options)));
-  if (executor->options_.threads > 1 && executor->shared_policy_ == nullptr) {
-    return error("this policy decides for one thread; {} threads cannot share it",
-                 executor->options_.threads);
-  }
-  if (const Result<void> watched = executor->watch(executables); !watched) {
-    return tl::unexpected(watched.error());
-  }
+  std::unique_ptr<EventsExecutor> executor(new EventsExecutor(std::move(options)));
+  const Result<void> replaced =
+      executor->replace(executables, std::move(policy), callbacks, executor->options_.groups);
+  if (!replaced) return tl::unexpected(replaced.error());
   return executor;
 }
 
-EventsExecutor::EventsExecutor(std::unique_ptr<scheduling::Policy> policy, std::size_t callbacks,
-                               Options options)
-    : policy_(std::move(policy)), options_(std::move(options)), callbacks_(callbacks) {
-  if (options_.threads > 1) {
-    shared_policy_ = dynamic_cast<scheduling::SharablePolicy*>(policy_.get());
-  }
-  for (std::size_t i = 0; i < callbacks; ++i) callbacks_[i].excludes.emplace_back(i);
-  for (const std::vector<CallbackIndex>& group : options_.exclusive_groups) {
-    for (const CallbackIndex callback : group) callbacks_[callback.value()].excludes = group;
-  }
+EventsExecutor::EventsExecutor(Options options) : options_(std::move(options)) {
+  assert(options_.threads > 0);
+  for (std::size_t i = options_.threads; i > 0; --i) free_workers_.push_back(i - 1);
+  idle_.reserve(options_.threads);
   arrivals_.reserve(arrivals_expected);
   batch_.reserve(arrivals_expected);
 }
 
-Result<void> EventsExecutor::watch(std::span<const ScheduledExecutable> executables) {
-  std::vector<Timer*> timers;
-  for (const ScheduledExecutable& scheduled : executables) {
-    const std::size_t index = executables_.size();
-    executables_.push_back(scheduled);
-    if (auto* timer = dynamic_cast<Timer*>(scheduled.executable)) {
-      timers.push_back(timer);
-      timer_executables_.push_back(index);
+EventsExecutor::~EventsExecutor() {
+  releaser_.reset();
+  for (const Entry& entry : entries_) {
+    if (entry.messages != nullptr && !entry.is_removed) (void)entry.messages->notify({});
+  }
+}
+
+// --- What is run
+
+Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> executables,
+                                     std::unique_ptr<scheduling::Policy> policy,
+                                     std::size_t callbacks, const CallbackGroups& groups) {
+  if (options_.threads > 1 && dynamic_cast<scheduling::SharablePolicy*>(policy.get()) == nullptr) {
+    return error("this policy decides for one thread; {} threads cannot share it",
+                 options_.threads);
+  }
+  Lock decision(decision_);
+  // What has come so far is admitted as it was wanted when it came.
+  if (Result<void> unwatched = unwatch_all_but(executables); !unwatched) return unwatched;
+  if (Result<void> taken = take_in_arrivals(); !taken) return taken;
+  const std::vector<Instance> waiting = waiting_instances();
+  adopt(std::move(policy), callbacks, groups);
+  if (Result<void> watched = watch(executables); !watched) return watched;
+  for (const Instance& instance : waiting) release(entries_[instance.entry].callback, instance);
+  for (const Entry& entry : entries_) {
+    for (std::size_t n = 0; n < entry.running && !entry.is_removed; ++n) {
+      hold_excluded(entry.callback);
     }
   }
-  for (std::size_t i = 0; i < executables_.size(); ++i) {
-    auto* messages = dynamic_cast<MessageExecutable*>(executables_[i].executable);
-    if (messages == nullptr) continue;
-    const Result<void> watched = messages->notify(
-        [this, i](std::size_t count) { arrived(i, count, linux_os::monotonic_now()); });
-    if (!watched) return watched;
+  if (Result<void> watched = watch_timers(); !watched) return watched;
+  {
+    const std::lock_guard lock(arrival_);
+    wake_one_worker();
   }
-  if (!timers.empty()) {
-    releaser_ = std::make_unique<TimerReleaser>(std::move(timers), options_.releaser,
-                                                [this](std::size_t timer, Instant expiry) {
-                                                  arrived(timer_executables_[timer], 1, expiry);
-                                                });
+  await_removed(decision);
+  return {};
+}
+
+/// Ends the reports of all executables that are not among `executables`.
+Result<void> EventsExecutor::unwatch_all_but(std::span<const ScheduledExecutable> executables) {
+  for (Entry& entry : entries_) {
+    if (entry.is_free() || entry.is_removed) continue;
+    entry.is_removed = std::ranges::find(executables, entry.executable,
+                                         &ScheduledExecutable::executable) == executables.end();
+    if (!entry.is_removed || entry.messages == nullptr) continue;
+    if (Result<void> unwatched = entry.messages->notify({}); !unwatched) return unwatched;
+  }
+  return watch_timers();
+}
+
+/// The instances that wait for executables that stay, in the order of their release.
+std::vector<EventsExecutor::Instance> EventsExecutor::waiting_instances() {
+  std::vector<Instance> result;
+  for (Callback& callback : callbacks_) {
+    while (!callback.waiting.empty()) {
+      Instance instance;
+      callback.waiting.pop_front(instance);
+      if (!entries_[instance.entry].is_removed) result.push_back(instance);
+    }
+  }
+  std::ranges::sort(result, {}, &Instance::number);
+  return result;
+}
+
+void EventsExecutor::adopt(std::unique_ptr<scheduling::Policy> policy, std::size_t callbacks,
+                           const CallbackGroups& groups) {
+  policy_ = std::move(policy);
+  shared_policy_ =
+      options_.threads > 1 ? dynamic_cast<scheduling::SharablePolicy*>(policy_.get()) : nullptr;
+  policy_goes_by_time_ = policy_->next_start().has_value();
+  policy_polls_ = false;
+  ++generation_;
+  callbacks_.clear();
+  callbacks_.resize(callbacks);
+  for (std::size_t i = 0; i < callbacks; ++i) {
+    const CallbackIndex index(i);
+    callbacks_[i].is_polled = policy_->admission(index) == Admission::at_polling_point;
+    policy_polls_ = policy_polls_ || callbacks_[i].is_polled;
+    callbacks_[i].excludes = {index};
+  }
+  for (const CallbackIndex callback : groups.reentrant) {
+    callbacks_[callback.value()].excludes.clear();
+  }
+  for (const std::vector<CallbackIndex>& group : groups.exclusive) {
+    for (const CallbackIndex callback : group) callbacks_[callback.value()].excludes = group;
+  }
+}
+
+/// Gives each executable an entry, and lets new ones report what comes.
+Result<void> EventsExecutor::watch(std::span<const ScheduledExecutable> executables) {
+  for (Entry& entry : entries_) {
+    if (entry.is_removed && entry.running == 0) entry = {};
+  }
+  for (const ScheduledExecutable& scheduled : executables) {
+    auto entry = std::ranges::find_if(entries_, [&](const Entry& known) {
+      return known.executable == scheduled.executable && !known.is_removed;
+    });
+    if (entry != entries_.end()) {
+      entry->callback = scheduled.callback;
+      continue;
+    }
+    entry = std::ranges::find_if(entries_, &Entry::is_free);
+    if (entry == entries_.end()) entry = entries_.insert(entry, Entry{});
+    *entry = {.executable = scheduled.executable,
+              .messages = dynamic_cast<MessageExecutable*>(scheduled.executable),
+              .timer = dynamic_cast<TimerExecutable*>(scheduled.executable),
+              .callback = scheduled.callback};
+    if (entry->messages == nullptr) continue;
+    entry->messages->set_workers(options_.threads);
+    const auto index = static_cast<std::size_t>(entry - entries_.begin());
+    Result<void> watched = entry->messages->notify(
+        [this, index](std::size_t count) { arrived(index, count, linux_os::monotonic_now()); });
+    if (!watched) return watched;
   }
   return {};
 }
 
-EventsExecutor::~EventsExecutor() {
-  releaser_.reset();
-  for (const ScheduledExecutable& scheduled : executables_) {
-    if (auto* messages = dynamic_cast<MessageExecutable*>(scheduled.executable)) {
-      (void)messages->notify({});
+Result<void> EventsExecutor::watch_timers() {
+  std::vector<TimerReleaser::Watched> timers;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].timer == nullptr || entries_[i].is_removed) continue;
+    timers.push_back({.timer = entries_[i].timer, .id = i});
+  }
+  if (!releaser_) {
+    if (timers.empty()) return {};
+    releaser_ = std::make_unique<TimerReleaser>(
+        options_.releaser,
+        [this](std::size_t entry, Instant expiry) { arrived(entry, 1, expiry); });
+  }
+  return releaser_->watch(std::move(timers));
+}
+
+/// Waits until no removed executable runs any more, but for one that this thread runs.
+void EventsExecutor::await_removed(Lock& decision) {
+  removed_ended_.wait(decision, [this] {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (!entries_[i].is_removed) continue;
+      const bool is_this = running.executor == this && running.entry == i;
+      if (entries_[i].running > (is_this ? 1U : 0U)) return false;
     }
-  }
+    return true;
+  });
 }
 
-Result<void> EventsExecutor::spin() {
-  std::vector<Worker> workers(options_.threads);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i) {
-      threads.emplace_back([this, &worker = workers[i]] { work_or_throw(worker); });
-    }
-    work_or_throw(workers.front());
-  }
-  const std::lock_guard lock(arrival_);
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-  if (failure_ && releaser_) failure_ = releaser_->failure();
-  return failure_;
-}
+// --- What comes
 
-void EventsExecutor::cancel() {
-  const std::lock_guard lock(arrival_);
-  cancelled_ = true;
-  for (Worker* worker : std::exchange(idle_, {})) {
-    worker->is_idle = false;
-    worker->wake.notify_one();
-  }
-}
-
-void EventsExecutor::arrived(std::size_t executable, std::size_t count, Instant when) {
+void EventsExecutor::arrived(std::size_t entry, std::size_t count, Instant when) {
   const std::optional<Instant> origin = current_origin();
   const std::lock_guard lock(arrival_);
-  arrivals_.push_back({.executable = executable, .count = count, .when = when, .origin = origin});
+  arrivals_.push_back({.entry = entry, .count = count, .when = when, .origin = origin});
+  wake_one_worker();
+}
+
+/// With the arrival lock held.
+void EventsExecutor::wake_one_worker() {
   if (is_waking_ || idle_.empty()) return;
   is_waking_ = true;
   idle_.back()->is_idle = false;
   idle_.back()->wake.notify_one();
   idle_.pop_back();
-}
-
-void EventsExecutor::work_or_throw(Worker& worker) {
-  try {
-    work(worker);
-  } catch (...) {
-    {
-      const std::lock_guard lock(arrival_);
-      if (!thrown_) thrown_ = std::current_exception();
-    }
-    cancel();
-  }
-}
-
-void EventsExecutor::work(Worker& worker) {
-  std::unique_lock decision(decision_);
-  while (true) {
-    Result<std::optional<Job>> job = decide();
-    if (!job) return fail(job.error());
-    // A worker without a job is idle before another one can decide, so that it is not passed over.
-    if (!*job && !become_idle(worker)) {
-      if (is_cancelled()) return;
-      continue;
-    }
-    decision.unlock();
-    if (!*job) *job = sleep(worker);
-    if (is_cancelled()) return;
-    if (*job) {
-      if (const Result<void> ran = run(**job); !ran) return fail(ran.error());
-    }
-    decision.lock();
-    if (*job) finish(**job);
-  }
-}
-
-Result<std::optional<EventsExecutor::Job>> EventsExecutor::decide() {
-  if (const Result<void> taken = take_in_arrivals(); !taken) return tl::unexpected(taken.error());
-  const std::optional<Job> job = next_job();
-  // What this thread does not take may be for others.
-  if (job && shared_policy_ != nullptr) {
-    if (const Result<void> served = serve_idle_workers(); !served) {
-      return tl::unexpected(served.error());
-    }
-  }
-  return job;
 }
 
 Result<void> EventsExecutor::take_in_arrivals() {
@@ -170,42 +224,68 @@ Result<void> EventsExecutor::take_in_arrivals() {
     is_waking_ = false;
   }
   // Arrivals are noted a little after they came, by several threads.
-  std::ranges::stable_sort(batch_, {}, &Arrival::when);
+  const auto by_time = [](const Arrival& a, const Arrival& b) { return a.when < b.when; };
+  if (!std::ranges::is_sorted(batch_, by_time)) std::ranges::stable_sort(batch_, by_time);
+  Result<void> result;
   for (const Arrival& arrival : batch_) {
-    if (const Result<void> admitted = admit(arrival); !admitted) return admitted;
+    if (result) result = admit(arrival);
   }
   batch_.clear();
-  return {};
+  return result;
 }
 
 Result<void> EventsExecutor::admit(const Arrival& arrival) {
-  const ScheduledExecutable& scheduled = executables_[arrival.executable];
-  auto* messages = dynamic_cast<MessageExecutable*>(scheduled.executable);
-  if (messages == nullptr) {
-    release(scheduled.callback, {.executable = arrival.executable, .origin = arrival.when},
-            arrival.when);
+  const Entry& entry = entries_[arrival.entry];
+  if (entry.is_removed) return {};
+  Instance instance{
+      .entry = arrival.entry, .activation = arrival.when, .origin = arrival.when, .number = 0};
+  if (entry.timer != nullptr) {
+    const bool waits = !callbacks_[entry.callback.value()].waiting.empty();
+    if (options_.skips_missed_periods && waits) return {};
+    instance.number = released_++;
+    release(entry.callback, instance);
     return {};
   }
   for (std::size_t i = 0; i < arrival.count; ++i) {
-    const auto admitted = messages->admit();
+    const auto admitted = entry.messages->admit();
     if (!admitted) return tl::unexpected(admitted.error());
     if (!admitted->activates) continue;
-    const Instant origin = admitted->origin.value_or(arrival.origin.value_or(arrival.when));
-    release(scheduled.callback, {.executable = arrival.executable, .origin = origin}, arrival.when);
+    instance.origin = admitted->origin.value_or(arrival.origin.value_or(arrival.when));
+    instance.number = released_++;
+    release(entry.callback, instance);
   }
   return {};
 }
 
-void EventsExecutor::release(CallbackIndex callback, Instance instance, Instant activation) {
-  policy_->release(callback, activation, options_.own_origin ? activation : instance.origin);
-  callbacks_[callback.value()].waiting.push_back(instance);
+void EventsExecutor::release(CallbackIndex index, const Instance& instance) {
+  Callback& callback = callbacks_[index.value()];
+  Instance waiting = instance;
+  callback.waiting.push_back(waiting);
+  if (callback.is_polled) return;
+  policy_->release(index, instance.activation,
+                   options_.own_origin ? instance.activation : instance.origin);
 }
 
-std::optional<EventsExecutor::Job> EventsExecutor::next_job() {
-  const std::optional<CallbackIndex> next = policy_->next();
+// --- What runs next
+
+Result<std::optional<EventsExecutor::Job>> EventsExecutor::decide(Worker& worker) {
+  if (const Result<void> taken = take_in_arrivals(); !taken) return tl::unexpected(taken.error());
+  const std::optional<Job> job = next_job(worker);
+  // What this thread does not take may be for others.
+  if (job && shared_policy_ != nullptr) {
+    if (const Result<void> served = serve_idle_workers(); !served) {
+      return tl::unexpected(served.error());
+    }
+  }
+  return job;
+}
+
+std::optional<EventsExecutor::Job> EventsExecutor::next_job(const Worker& worker) {
+  const std::optional<CallbackIndex> next = next_callback();
   if (!next) return std::nullopt;
   Callback& callback = callbacks_[next->value()];
-  Job job{.callback = *next, .instance = {}};
+  callback.is_sampled = false;
+  Job job{.instance = {}, .callback = *next, .worker = worker.number, .generation = generation_};
   const Queueing queueing = policy_->queueing(*next);
   if (queueing == Queueing::oldest_first) {
     callback.waiting.pop_front(job.instance);
@@ -216,14 +296,50 @@ std::optional<EventsExecutor::Job> EventsExecutor::next_job() {
       callback.waiting.pop_front(dropped);
     }
   }
-  if (auto* messages =
-          dynamic_cast<MessageExecutable*>(executables_[job.instance.executable].executable)) {
-    messages->choose(queueing);
-  }
-  if (shared_policy_ != nullptr) {
-    for (const CallbackIndex excluded : callback.excludes) shared_policy_->hold(excluded);
-  }
+  Entry& entry = entries_[job.instance.entry];
+  ++entry.running;
+  job.messages = entry.messages;
+  job.timer = entry.timer;
+  if (job.messages != nullptr) job.messages->choose(queueing, worker.number);
+  hold_excluded(*next);
   return job;
+}
+
+std::optional<scheduling::CallbackIndex> EventsExecutor::next_callback() {
+  if (policy_goes_by_time_) policy_->advance(linux_os::monotonic_now());
+  std::optional<CallbackIndex> next = policy_->next();
+  if (!next && policy_polls_) {
+    sample();
+    next = policy_->next();
+  }
+  return next;
+}
+
+/// The polling point: one instance of each polled callback that has any. Those that must not run
+/// now are not looked at.
+void EventsExecutor::sample() {
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    Callback& callback = callbacks_[i];
+    if (!callback.is_polled || callback.is_sampled || callback.waiting.empty()) continue;
+    if (callback.held > 0) continue;
+    callback.is_sampled = true;
+    const Instance& oldest = callback.waiting.front();
+    policy_->release(CallbackIndex(i), oldest.activation, oldest.origin);
+  }
+}
+
+void EventsExecutor::hold_excluded(CallbackIndex callback) {
+  if (shared_policy_ == nullptr) return;
+  for (const CallbackIndex excluded : callbacks_[callback.value()].excludes) {
+    if (callbacks_[excluded.value()].held++ == 0) shared_policy_->hold(excluded);
+  }
+}
+
+void EventsExecutor::resume_excluded(CallbackIndex callback) {
+  if (shared_policy_ == nullptr) return;
+  for (const CallbackIndex excluded : callbacks_[callback.value()].excludes) {
+    if (--callbacks_[excluded.value()].held == 0) shared_policy_->resume(excluded);
+  }
 }
 
 Result<void> EventsExecutor::serve_idle_workers() {
@@ -235,7 +351,7 @@ Result<void> EventsExecutor::serve_idle_workers() {
       worker = idle_.back();
       idle_.pop_back();
     }
-    const std::optional<Job> job = next_job();
+    const std::optional<Job> job = next_job(*worker);
     const std::lock_guard lock(arrival_);
     if (job) {
       worker->job = job;
@@ -254,6 +370,118 @@ Result<void> EventsExecutor::serve_idle_workers() {
   }
 }
 
+// --- Threads
+
+Result<void> EventsExecutor::spin() {
+  std::vector<Worker> workers(options_.threads);
+  {
+    const std::lock_guard decision(decision_);
+    if (free_workers_.size() < workers.size()) {
+      return error("the executor spins already: end the other spinning first");
+    }
+    free_workers_.clear();
+  }
+  for (std::size_t i = 0; i < workers.size(); ++i) workers[i].number = i;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+      threads.emplace_back([this, &worker = workers[i]] { spin_worker(worker); });
+    }
+    spin_worker(workers.front());
+  }
+  {
+    const std::lock_guard decision(decision_);
+    for (std::size_t i = workers.size(); i > 0; --i) free_workers_.push_back(i - 1);
+  }
+  return take_failure();
+}
+
+Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
+  std::optional<TimePoint> deadline;
+  if (timeout) deadline = std::chrono::steady_clock::now() + *timeout;
+  Lock decision(decision_);
+  if (free_workers_.empty()) {
+    return error("more threads spin the executor than it has: {}", options_.threads);
+  }
+  Worker worker{.number = free_workers_.back()};
+  free_workers_.pop_back();
+  const Result<std::optional<Job>> job = await_job(worker, decision, deadline);
+  if (!job) fail(job.error());
+  if (job && *job) {
+    decision.unlock();
+    if (const Result<void> ran = run(**job); !ran) fail(ran.error());
+    decision.lock();
+  }
+  free_workers_.push_back(worker.number);
+  decision.unlock();
+  if (Result<void> failure = take_failure(); !failure) return tl::unexpected(failure.error());
+  return job->has_value();
+}
+
+Result<std::size_t> EventsExecutor::catch_up() {
+  const std::lock_guard decision(decision_);
+  if (releaser_) {
+    if (const auto released = releaser_->release_due(); !released) {
+      return tl::unexpected(released.error());
+    }
+  }
+  if (const Result<void> taken = take_in_arrivals(); !taken) return tl::unexpected(taken.error());
+  std::size_t waiting = 0;
+  for (const Callback& callback : callbacks_) waiting += callback.waiting.size();
+  return waiting;
+}
+
+void EventsExecutor::cancel() {
+  const std::lock_guard lock(arrival_);
+  cancelled_ = true;
+  for (Worker* worker : idle_) {
+    worker->is_idle = false;
+    worker->wake.notify_one();
+  }
+  idle_.clear();
+}
+
+void EventsExecutor::spin_worker(Worker& worker) {
+  if (const Result<void> applied = apply(options_.thread); !applied) return fail(applied.error());
+  if (options_.thread_started) options_.thread_started(worker.number);
+  work(worker);
+}
+
+void EventsExecutor::work(Worker& worker) {
+  Lock decision(decision_);
+  while (true) {
+    const Result<std::optional<Job>> job = await_job(worker, decision, std::nullopt);
+    if (!job) return fail(job.error());
+    if (!*job) return;
+    decision.unlock();
+    const Result<void> ran = run(**job);
+    decision.lock();
+    if (!ran) return fail(ran.error());
+    if (is_cancelled()) return;
+  }
+}
+
+/// The next job for the worker; none: the executor is cancelled, or nothing came until `deadline`.
+Result<std::optional<EventsExecutor::Job>> EventsExecutor::await_job(
+    Worker& worker, Lock& decision, std::optional<TimePoint> deadline) {
+  while (!is_cancelled()) {
+    Result<std::optional<Job>> job = decide(worker);
+    if (!job || *job) return job;
+    if (deadline && std::chrono::steady_clock::now() >= *deadline) return job;
+    // A worker without a job is idle before another one can decide, so that it is not passed over.
+    if (!become_idle(worker)) continue;
+    std::optional<TimePoint> until = deadline;
+    if (policy_goes_by_time_) {
+      until = earliest(until, std::optional(on_steady_clock(*policy_->next_start())));
+    }
+    decision.unlock();
+    std::optional<Job> given = sleep(worker, until);
+    decision.lock();
+    if (given) return given;
+  }
+  return std::nullopt;
+}
+
 bool EventsExecutor::become_idle(Worker& worker) {
   const std::lock_guard lock(arrival_);
   if (!arrivals_.empty() || cancelled_) return false;
@@ -262,9 +490,17 @@ bool EventsExecutor::become_idle(Worker& worker) {
   return true;
 }
 
-std::optional<EventsExecutor::Job> EventsExecutor::sleep(Worker& worker) {
+std::optional<EventsExecutor::Job> EventsExecutor::sleep(Worker& worker,
+                                                         std::optional<TimePoint> until) {
   std::unique_lock lock(arrival_);
-  worker.wake.wait(lock, [&] { return !worker.is_idle; });
+  const auto woken = [&] { return !worker.is_idle; };
+  if (!until) {
+    worker.wake.wait(lock, woken);
+  } else if (!worker.wake.wait_until(lock, *until, woken)) {
+    // Nobody has found it among the idle ones, unless it is being given a job at this moment.
+    if (std::erase(idle_, &worker) == 0) worker.wake.wait(lock, woken);
+    worker.is_idle = false;
+  }
   return std::exchange(worker.job, std::nullopt);
 }
 
@@ -274,22 +510,36 @@ bool EventsExecutor::is_cancelled() {
 }
 
 Result<void> EventsExecutor::run(const Job& job) {
-  const OriginScope origin(job.instance.origin);
-  Executable* executable = executables_[job.instance.executable].executable;
-  if (auto* messages = dynamic_cast<MessageExecutable*>(executable)) return messages->run_chosen();
-  static_cast<Timer*>(executable)->run();
-  return {};
+  Result<void> ran;
+  const Running before = std::exchange(running, {this, job.instance.entry});
+  try {
+    const OriginScope origin(job.instance.origin);
+    ran = job.timer != nullptr ? job.timer->run(job.worker) : job.messages->run(job.worker);
+  } catch (...) {
+    {
+      const std::lock_guard lock(arrival_);
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+    cancel();
+  }
+  running = before;
+  const std::lock_guard decision(decision_);
+  finish(job);
+  return ran;
 }
 
 void EventsExecutor::finish(const Job& job) {
-  if (shared_policy_ != nullptr) {
-    for (const CallbackIndex held : callbacks_[job.callback.value()].excludes) {
-      shared_policy_->resume(held);
-    }
+  Entry& entry = entries_[job.instance.entry];
+  --entry.running;
+  if (entry.is_removed) {
+    removed_ended_.notify_all();
+  } else {
+    resume_excluded(entry.callback);
   }
   // What the callback published is released before its completion counts.
   if (const Result<void> taken = take_in_arrivals(); !taken) fail(taken.error());
-  policy_->completed(job.callback);
+  // A policy that came meanwhile knows nothing of it.
+  if (job.generation == generation_) policy_->completed(job.callback);
 }
 
 void EventsExecutor::fail(const Error& failure) {
@@ -298,6 +548,21 @@ void EventsExecutor::fail(const Error& failure) {
     if (failure_) failure_ = tl::unexpected(failure);
   }
   cancel();
+}
+
+/// Why spinning ended, if not because it was to; the next spinning begins anew.
+Result<void> EventsExecutor::take_failure() {
+  std::exception_ptr thrown;
+  Result<void> failure;
+  {
+    const std::lock_guard lock(arrival_);
+    thrown = std::exchange(thrown_, nullptr);
+    failure = std::exchange(failure_, Result<void>{});
+    cancelled_ = false;
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  if (failure && releaser_) failure = releaser_->failure();
+  return failure;
 }
 
 }  // namespace takt::executor

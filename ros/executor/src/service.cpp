@@ -30,26 +30,27 @@ bool ServiceBase::is_ready_in(const rcl_wait_set_t& wait_set) const {
   return wait_set.services[wait_set_index_] != nullptr;
 }
 
-Result<void> ServiceBase::execute() {
+Result<std::optional<rmw_request_id_t>> ServiceBase::take(void* request) {
   rmw_service_info_t info{};
-  const rcl_ret_t taken = rcl_take_request_with_info(&service_, &info, request());
-  if (taken == RCL_RET_SERVICE_TAKE_FAILED) {
+  const rcl_ret_t code = rcl_take_request_with_info(&service_, &info, request);
+  if (code == RCL_RET_SERVICE_TAKE_FAILED) {
     rcl_reset_error();
-    return {};
+    return std::nullopt;
   }
-  if (taken != RCL_RET_OK) {
-    return check(taken,
-                 fmt::format("take a request of {}", rcl_service_get_service_name(&service_)));
-  }
-  void* response = run_callback();
-  const rcl_ret_t sent = rcl_send_response(&service_, &info.request_id, response);
+  const Result<void> taken =
+      check(code, fmt::format("take a request of {}", rcl_service_get_service_name(&service_)));
+  if (!taken) return tl::unexpected(taken.error());
+  return info.request_id;
+}
+
+Result<void> ServiceBase::answer(rmw_request_id_t id, void* response) {
+  const rcl_ret_t code = rcl_send_response(&service_, &id, response);
   // A client that went away meanwhile needs no answer.
-  if (sent == RCL_RET_TIMEOUT) {
+  if (code == RCL_RET_TIMEOUT) {
     rcl_reset_error();
     return {};
   }
-  if (sent == RCL_RET_OK) return {};
-  return check(sent,
+  return check(code,
                fmt::format("answer a request of {}", rcl_service_get_service_name(&service_)));
 }
 

@@ -55,14 +55,14 @@ Result<void> SubscriptionBase::execute() {
   if (!taken) return tl::unexpected(taken.error());
   if (*taken) {
     choose_taken();
-    run_callback();
+    run_callback(0);
   }
   return {};
 }
 
-Result<void> SubscriptionBase::run_chosen() {
+Result<void> SubscriptionBase::run(std::size_t worker) {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
-  run_callback();
+  run_callback(worker);
   return {};
 }
 

@@ -11,6 +11,7 @@ namespace takt::executor {
 Result<std::unique_ptr<Timer>> Timer::create(std::shared_ptr<Node> node, Duration period,
                                              std::string name, Callback callback) {
   std::unique_ptr<Timer> timer(new Timer(std::move(node), std::move(name), std::move(callback)));
+  timer->period_ = period;
   Context& context = timer->node_->context();
   const Result<void> result =
       check(rcl_timer_init2(&timer->timer_, context.clock(), context.handle(), period.count(),
@@ -58,7 +59,7 @@ Result<std::optional<Duration>> Timer::time_until_expiry() const {
   return Duration(left);
 }
 
-Result<std::optional<Instant>> Timer::expire() {
+Result<std::optional<TimerExecutable::Expiry>> Timer::expire() {
   rcl_timer_call_info_t info{};
   if (const rcl_ret_t code = rcl_timer_call_with_info(&timer_, &info);
       code == RCL_RET_TIMER_CANCELED) {
@@ -69,33 +70,37 @@ Result<std::optional<Instant>> Timer::expire() {
   }
   // rcl's clock may not be CLOCK_MONOTONIC; how late the call is holds for both.
   const Duration late(info.actual_call_time - info.expected_call_time);
-  return linux_os::monotonic_now() - late;
+  Expiry expiry{.when = linux_os::monotonic_now() - late, .period = period_};
+  // rcl skips the expiries that have passed as well.
+  if (late > period_) {
+    expiry.missed = static_cast<std::size_t>((late - epsilon) / period_);
+  }
+  return expiry;
 }
 
-void Timer::run() {
+Result<void> Timer::run(std::size_t /*worker*/) {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &timer_);
   callback_();
+  return {};
 }
 
-Result<void> Timer::on_start(std::function<void()> started) {
+Result<void> Timer::on_change(std::function<void()> changed) {
   Result<void> result =
       check(rcl_timer_set_on_reset_callback(&timer_, nullptr, nullptr), "watch a timer");
-  started_ = std::move(started);
-  if (!result || !started_) return result;
+  changed_ = std::move(changed);
+  if (!result || !changed_) return result;
   const auto forward = [](const void* self, std::size_t) {
-    static_cast<const Timer*>(self)->started_();
+    static_cast<const Timer*>(self)->changed_();
   };
   return check(rcl_timer_set_on_reset_callback(&timer_, forward, this), "watch a timer");
 }
 
 Result<void> Timer::execute() {
-  const Result<std::optional<Instant>> expiry = expire();
+  const Result<std::optional<Expiry>> expiry = expire();
   if (!expiry) return tl::unexpected(expiry.error());
-  if (*expiry) {
-    const OriginScope origin(**expiry);
-    run();
-  }
-  return {};
+  if (!*expiry) return {};
+  const OriginScope origin((*expiry)->when);
+  return run(0);
 }
 
 }  // namespace takt::executor

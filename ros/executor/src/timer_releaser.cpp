@@ -1,28 +1,15 @@
 #include "takt/executor/timer_releaser.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace takt::executor {
 
-TimerReleaser::TimerReleaser(std::vector<Timer*> timers, linux_os::ThreadScheduling scheduling,
-                             Release release)
-    : timers_(std::move(timers)), release_(std::move(release)) {
-  for (Timer* timer : timers_) {
-    const Result<void> watched = timer->on_start([this] {
-      const std::lock_guard lock(mutex_);
-      restarted_ = true;
-      changed_.notify_one();
-    });
-    if (!watched && failure_) failure_ = watched;
-  }
-  thread_ = std::thread([this, scheduling] {
-    (void)linux_os::set_scheduling(0, scheduling);
-    run();
-  });
-}
+TimerReleaser::TimerReleaser(linux_os::ThreadScheduling scheduling, Release release)
+    : release_(std::move(release)), thread_([this, scheduling] { run(scheduling); }) {}
 
 TimerReleaser::~TimerReleaser() {
-  for (Timer* timer : timers_) (void)timer->on_start({});
+  (void)watch({});
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -31,15 +18,34 @@ TimerReleaser::~TimerReleaser() {
   thread_.join();
 }
 
+Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
+  const std::lock_guard watching(watching_);
+  for (const Watched& watched : timers_) (void)watched.timer->on_change({});
+  timers_ = std::move(timers);
+  for (const Watched& watched : timers_) {
+    Result<void> told = watched.timer->on_change([this] { look_again(); });
+    if (!told) return told;
+  }
+  look_again();
+  return {};
+}
+
 Result<void> TimerReleaser::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
-void TimerReleaser::run() {
+void TimerReleaser::look_again() {
+  const std::lock_guard lock(mutex_);
+  look_again_ = true;
+  changed_.notify_one();
+}
+
+void TimerReleaser::run(const linux_os::ThreadScheduling& scheduling) {
+  (void)linux_os::set_scheduling(0, scheduling);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    restarted_ = false;
+    look_again_ = false;
     lock.unlock();
     const Result<std::optional<Duration>> next = release_due();
     lock.lock();
@@ -47,7 +53,7 @@ void TimerReleaser::run() {
       failure_ = tl::unexpected(next.error());
       return;
     }
-    const auto woken = [this] { return stopping_ || restarted_; };
+    const auto woken = [this] { return stopping_ || look_again_; };
     if (*next) {
       changed_.wait_for(lock, **next, woken);
     } else {
@@ -57,19 +63,25 @@ void TimerReleaser::run() {
 }
 
 Result<std::optional<Duration>> TimerReleaser::release_due() {
+  const std::lock_guard watching(watching_);
   std::optional<Duration> next;
-  for (std::size_t i = 0; i < timers_.size(); ++i) {
+  for (const Watched& watched : timers_) {
     while (true) {
-      const Result<std::optional<Duration>> left = timers_[i]->time_until_expiry();
+      const Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
       if (!left) return left;
       if (!*left) break;
       if (**left > Duration{0}) {
         next = std::min(next.value_or(**left), **left);
         break;
       }
-      const Result<std::optional<Instant>> expiry = timers_[i]->expire();
+      const auto expiry = watched.timer->expire();
       if (!expiry) return tl::unexpected(expiry.error());
-      if (*expiry) release_(i, **expiry);
+      if (!*expiry) break;
+      Instant when = (*expiry)->when;
+      for (std::size_t n = 0; n <= std::min((*expiry)->missed, most_missed); ++n) {
+        release_(watched.id, when);
+        when += (*expiry)->period;
+      }
     }
   }
   return next;

@@ -18,36 +18,36 @@ namespace {
 
 constexpr std::int64_t forever = -1;
 
-std::vector<Category> categories(const std::vector<Executable*>& executables) {
+std::vector<Category> categories(const std::vector<WaitSetEntity*>& entities) {
   std::vector<Category> result;
-  for (const Executable* executable : executables) result.push_back(executable->category());
+  for (const WaitSetEntity* entity : entities) result.push_back(entity->category());
   return result;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
-    std::shared_ptr<Context> context, std::vector<Executable*> executables,
+    std::shared_ptr<Context> context, std::vector<WaitSetEntity*> entities,
     scheduling::TimerHandling timers) {
   auto interrupt = GuardCondition::create(context);
   if (!interrupt) return tl::unexpected(interrupt.error());
   std::unique_ptr<WaitSetExecutor> executor(
-      new WaitSetExecutor(std::move(executables), timers, std::move(*interrupt)));
+      new WaitSetExecutor(std::move(entities), timers, std::move(*interrupt)));
   if (const Result<void> result = executor->allocate_wait_set(*context); !result) {
     return tl::unexpected(result.error());
   }
   return executor;
 }
 
-WaitSetExecutor::WaitSetExecutor(std::vector<Executable*> executables,
+WaitSetExecutor::WaitSetExecutor(std::vector<WaitSetEntity*> entities,
                                  scheduling::TimerHandling timers,
                                  std::unique_ptr<GuardCondition> interrupt)
-    : executables_(std::move(executables)),
-      policy_(categories(executables_), timers),
+    : entities_(std::move(entities)),
+      policy_(categories(entities_), timers),
       interrupt_(std::move(interrupt)) {
-  for (std::size_t i = 0; i < executables_.size(); ++i) {
+  for (std::size_t i = 0; i < entities_.size(); ++i) {
     if (policy_.admission(CallbackIndex(i)) == Admission::at_once) {
-      const auto* timer = dynamic_cast<const Timer*>(executables_[i]);
+      const auto* timer = dynamic_cast<const Timer*>(entities_[i]);
       assert(timer != nullptr && "only timers are ever privileged");
       privileged_.push_back({.timer = timer, .callback = CallbackIndex(i)});
     }
@@ -61,7 +61,7 @@ WaitSetExecutor::~WaitSetExecutor() {
 Result<void> WaitSetExecutor::allocate_wait_set(Context& context) {
   const auto count = [&](Category category) {
     return static_cast<std::size_t>(
-        std::ranges::count(executables_, category, &Executable::category));
+        std::ranges::count(entities_, category, &WaitSetEntity::category));
   };
   const std::size_t guard_conditions = count(Category::waitable) + 1;
   return check(
@@ -81,7 +81,7 @@ Result<void> WaitSetExecutor::spin() {
     }
     if (!next) return tl::unexpected(next.error());
     if (*next) {
-      if (const Result<void> executed = executables_[(*next)->value()]->execute(); !executed) {
+      if (const Result<void> executed = entities_[(*next)->value()]->execute(); !executed) {
         return executed;
       }
     }
@@ -115,8 +115,8 @@ Result<std::optional<CallbackIndex>> WaitSetExecutor::get_next_ready() {
 Result<void> WaitSetExecutor::wait_for_work() {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_wait_for_work, forever);
   Result<void> result = check(rcl_wait_set_clear(&wait_set_), "empty a wait set");
-  for (Executable* executable : executables_) {
-    if (result) result = executable->add_to(wait_set_);
+  for (WaitSetEntity* entity : entities_) {
+    if (result) result = entity->add_to(wait_set_);
   }
   if (result) result = interrupt_->add_to(wait_set_);
   if (!result) return result;
@@ -126,10 +126,10 @@ Result<void> WaitSetExecutor::wait_for_work() {
   } else if (code != RCL_RET_OK) {
     return check(code, "wait for work");
   }
-  for (std::size_t i = 0; i < executables_.size(); ++i) {
+  for (std::size_t i = 0; i < entities_.size(); ++i) {
     const CallbackIndex callback(i);
     if (policy_.admission(callback) == Admission::at_polling_point &&
-        executables_[i]->is_ready_in(wait_set_)) {
+        entities_[i]->is_ready_in(wait_set_)) {
       policy_.release(callback, Instant{});
     }
   }

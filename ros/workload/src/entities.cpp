@@ -40,6 +40,16 @@ void renew(takt_msgs::msg::Packet& packet) {
   ++packet.sequence;
 }
 
+/// What several instances of a callback send, one at a time.
+template <typename T>
+struct Shared {
+  Shared() = default;
+  explicit Shared(T initial) : value(std::move(initial)) {}
+
+  std::mutex mutex;
+  T value;
+};
+
 bool asks_for(const Output& output, std::optional<CallbackIndex> source) {
   return !output.triggered_by || !source ||
          std::ranges::find(*output.triggered_by, *source) != output.triggered_by->end();
@@ -211,11 +221,13 @@ Entities::Made Entities::make_service(const PlannedCallback& planned, const Node
   const auto index = static_cast<std::uint32_t>(planned.callback.value());
   return as_executable(Service<Exchange>::create(
       node, planned.names.front(), trace_name(planned.callback),
-      [this, &work, packet = make_packet(index, planned.response_size)](
-          const Exchange::Request& request, Exchange::Response& response) mutable {
+      [this, &work,
+       packet = std::make_shared<Shared<Packet>>(make_packet(index, planned.response_size))](
+          const Exchange::Request& request, Exchange::Response& response) {
         run(work, source_of(request.packet));
-        renew(packet);
-        response.packet = packet;
+        const std::lock_guard lock(packet->mutex);
+        renew(packet->value);
+        response.packet = packet->value;
       }));
 }
 
@@ -280,9 +292,10 @@ Result<std::function<void()>> Entities::make_publish(const std::string& topic, s
   if (!made) return tl::unexpected(made.error());
   auto publisher = std::make_shared<Publisher<Packet>>(std::move(*made));
   publishers_.push_back({publisher, ends.subscriptions});
-  return [this, publisher, packet = make_packet(source, size)]() mutable {
-    renew(packet);
-    note(publisher->publish(packet));
+  return [this, publisher, packet = std::make_shared<Shared<Packet>>(make_packet(source, size))] {
+    const std::lock_guard lock(packet->mutex);
+    renew(packet->value);
+    note(publisher->publish(packet->value));
   };
 }
 
@@ -290,20 +303,22 @@ Result<std::function<void()>> Entities::make_request(const std::string& service,
                                                      std::optional<CallbackIndex> client,
                                                      std::int64_t size, std::uint32_t source,
                                                      const NodePointer& node) {
-  Exchange::Request request;
-  request.packet = make_packet(source, size);
+  auto request = std::make_shared<Shared<Exchange::Request>>();
+  request->value.packet = make_packet(source, size);
   if (client) {
-    return [this, index = *client, request]() mutable {
-      renew(request.packet);
-      note(clients_.at(index)->send(request));
+    return [this, index = *client, request] {
+      const std::lock_guard lock(request->mutex);
+      renew(request->value.packet);
+      note(clients_.at(index)->send(request->value));
     };
   }
   auto made = Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {});
   if (!made) return tl::unexpected(made.error());
   lone_clients_.emplace_back(std::move(*made));
-  return [this, lone = lone_clients_.back().get(), request]() mutable {
-    renew(request.packet);
-    note(lone->send(request));
+  return [this, lone = lone_clients_.back().get(), request] {
+    const std::lock_guard lock(request->mutex);
+    renew(request->value.packet);
+    note(lone->send(request->value));
   };
 }
 

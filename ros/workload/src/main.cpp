@@ -15,16 +15,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
+#include "takt/plan/describe_policy.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/plan_json.hpp"
 #include "takt/workload/process.hpp"
@@ -66,17 +69,16 @@ Result<void> replace_executors(model::Model& model, const std::string& name) {
   return {};
 }
 
-Result<void> check_executors(const model::Model& model) {
-  for (const model::Executor& executor : model.executors) {
-    if (executor.kind == model::ExecutorKind::multi_threaded ||
-        executor.kind == model::ExecutorKind::table_driven) {
-      return error(
-          "executor \"{}\": `takt run` has no {} executor; choose another with --executor "
-          "single_threaded",
-          executor.id, to_string(executor.kind));
-    }
+/// Lines about policies that the executors cannot follow. An error: there is none at all.
+Result<std::vector<std::string>> check_executors(const model::Model& model) {
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < model.executors.size(); ++i) {
+    const auto described =
+        plan::describe_policy(model, model::ExecutorIndex(i), model.executors[i].kind, {});
+    if (!described) return tl::unexpected(described.error());
+    std::ranges::copy(described->warnings, std::back_inserter(warnings));
   }
-  return {};
+  return warnings;
 }
 
 /// Lines of standard input, and signals that ask for the end.
@@ -199,11 +201,12 @@ Result<void> main(std::vector<std::string> arguments) {
   const auto with_source = [&](const Error& failure) {
     return error("{}: {}", arguments.back(), failure.message);
   };
-  if (const Result<void> known = check_executors(*model); !known) return with_source(known.error());
+  const auto warnings = check_executors(*model);
+  if (!warnings) return with_source(warnings.error());
   const auto plan = make_plan(*model);
   if (!plan) return with_source(plan.error());
   if (!plan_only) return run(*model, *plan, arguments[1]);
-  fmt::print("{}\n", plan_to_json(*model, *plan));
+  fmt::print("{}\n", plan_to_json(*model, *plan, *warnings));
   return {};
 }
 

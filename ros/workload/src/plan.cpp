@@ -1,12 +1,12 @@
 #include "takt/workload/plan.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
+#include "takt/model/topics.hpp"
 #include "takt/workload/release_period.hpp"
 
 namespace takt::workload {
@@ -19,17 +19,6 @@ using model::Edge;
 /// Room for messages where the model sets no limit: more than ever wait in a system that is
 /// schedulable, little enough for the middleware to reserve.
 constexpr std::size_t unlimited_depth = 1000;
-
-std::string absolute(const std::string& name) { return name.starts_with('/') ? name : "/" + name; }
-
-/// A name of its own for what the model leaves unnamed.
-std::string name_for(const model::Callback& callback) {
-  std::string id = callback.id;
-  for (char& c : id) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return "/takt/callback_" + id;
-}
 
 class Planner {
  public:
@@ -80,7 +69,7 @@ class Planner {
     const model::Callback& callback = model_[index];
     PlannedCallback planned{.callback = index,
                             .kind = callback.kind,
-                            .node = callback.node.empty() ? "/takt" : absolute(callback.node),
+                            .node = model::node_name(callback),
                             .names = {},
                             .queue_depth = callback.queue_depth
                                                ? static_cast<std::size_t>(*callback.queue_depth)
@@ -147,7 +136,7 @@ class Planner {
       case CallbackKind::waitable:
         return std::vector<std::string>{};
       case CallbackKind::service:
-        return std::vector{service_name(callback)};
+        return std::vector{model::topic_name(callback)};
       case CallbackKind::client: {
         const std::optional<CallbackIndex> service = service_of_client(index);
         if (!service) {
@@ -156,17 +145,12 @@ class Planner {
               "add the service and the edge",
               callback.id);
         }
-        return std::vector{service_name(model_[*service])};
+        return std::vector{model::topic_name(model_[*service])};
       }
       case CallbackKind::subscription:
         break;
     }
-    std::set<std::string> topics;
-    if (const auto edges = incoming_.find(index); edges != incoming_.end()) {
-      for (const Edge* edge : edges->second) topics.insert(topic_of(*edge));
-    } else {
-      topics.insert(callback.topic ? absolute(*callback.topic) : name_for(callback));
-    }
+    const std::set<std::string> topics = model::subscribed_topics(model_, index);
     if (topics.size() > 1 && !joins_.contains(index)) {
       return error(
           "subscription \"{}\": messages come to it on the topics {} and {}; give it one topic, or "
@@ -174,16 +158,6 @@ class Planner {
           callback.id, *topics.begin(), *topics.rbegin());
     }
     return std::vector(topics.begin(), topics.end());
-  }
-
-  [[nodiscard]] std::string topic_of(const Edge& edge) const {
-    if (edge.topic) return absolute(*edge.topic);
-    const model::Callback& to = model_[edge.to];
-    return to.topic ? absolute(*to.topic) : name_for(to);
-  }
-
-  [[nodiscard]] static std::string service_name(const model::Callback& service) {
-    return service.topic ? absolute(*service.topic) : name_for(service);
   }
 
   [[nodiscard]] std::optional<CallbackIndex> service_of_client(CallbackIndex client) const {
@@ -239,11 +213,11 @@ class Planner {
       case CallbackKind::event_source:
         return std::nullopt;
       case CallbackKind::subscription:
-        output.name = topic_of(edge);
+        output.name = model::topic_name(model_, edge);
         return output;
       case CallbackKind::service:
         output.kind = Output::Kind::service;
-        output.name = service_name(to);
+        output.name = model::topic_name(to);
         output.client = client_for(edge);
         return output;
       case CallbackKind::client:

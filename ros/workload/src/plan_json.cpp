@@ -65,8 +65,10 @@ json obstacle(const Result<void>& result) { return result ? json() : json(result
 
 }  // namespace
 
-std::string plan_to_json(const model::Model& model, const Plan& plan) {
-  json document = {{"model", model.name}, {"processes", processes_to_json(model, plan)}};
+std::string plan_to_json(const model::Model& model, const Plan& plan,
+                         const std::vector<std::string>& warnings) {
+  json document = {
+      {"model", model.name}, {"processes", processes_to_json(model, plan)}, {"warnings", warnings}};
   if (const auto reserved = reservations(model); !reserved.empty()) {
     const auto processors =
         static_cast<int>(linux_os::affinity(0).value_or(std::vector<int>{0}).size());

@@ -5,8 +5,9 @@
 
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
+#include "takt/model/callback_groups.hpp"
 #include "takt/model/names.hpp"
-#include "takt/simulation/executor_policy.hpp"
+#include "takt/plan/describe_policy.hpp"
 #include "takt/workload/entities.hpp"
 #include "takt/workload/gated_thread.hpp"
 #include "takt/workload/periodic_releases.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 /// Of the threads that release the timers of executors with a reservation.
 constexpr int releaser_priority = 90;
+
+/// Waiting instances for which a policy has memory from the start.
+constexpr std::size_t capacity = 1024;
 
 linux_os::ThreadScheduling scheduling_for(const model::Supply& supply) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
@@ -28,15 +32,14 @@ linux_os::ThreadScheduling scheduling_for(const model::Supply& supply) {
 
 ThreadSetup thread_setup(const model::Executor& executor) {
   ThreadSetup setup{
-      .scheduling = scheduling_for(executor.supply),
-      .processor = {},
+      .settings = {.scheduling = scheduling_for(executor.supply)},
       .announcement = executor::Announcement{.id = executor.id,
                                              .kind = std::string(to_string(executor.kind)),
                                              .timers = std::string(to_string(executor.timers)),
                                              .threads = executor.threads}};
   // The kernel serves a reservation on all processors of the machine or not at all.
   if (executor.cpu && !std::holds_alternative<model::ReservationSupply>(executor.supply)) {
-    setup.processor = static_cast<int>(*executor.cpu);
+    setup.settings.processors = {static_cast<int>(*executor.cpu)};
   }
   return setup;
 }
@@ -141,9 +144,11 @@ class Process::Implementation {
   Result<std::unique_ptr<executor::Executor>> make_wait_set_executor(
       const model::Executor& executor,
       const std::vector<executor::ScheduledExecutable>& scheduled) {
-    std::vector<executor::Executable*> executables;
-    for (const auto& [executable, callback] : scheduled) executables.push_back(executable);
-    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(executables),
+    std::vector<executor::WaitSetEntity*> entities;
+    for (const auto& [executable, callback] : scheduled) {
+      entities.push_back(dynamic_cast<executor::WaitSetEntity*>(executable));
+    }
+    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(entities),
                                                   timer_handling(executor.timers));
     if (!made) return tl::unexpected(made.error());
     return std::move(*made);
@@ -152,17 +157,42 @@ class Process::Implementation {
   Result<std::unique_ptr<executor::Executor>> make_events_executor(
       const PlannedExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& executables) {
-    auto policy = simulation::executor_policy(model_, planned.executor, {});
-    if (!policy) return tl::unexpected(policy.error());
-    executor::EventsExecutor::Options options{.own_origin = policy->own_origin};
+    const model::Executor& executor = model_[planned.executor];
+    const auto described = plan::describe_policy(model_, planned.executor, executor.kind, {});
+    if (!described) return tl::unexpected(described.error());
+    executor::EventsExecutor::Options options{.own_origin = described->policy.own_origin};
+    if (executor.kind == model::ExecutorKind::multi_threaded) {
+      options.threads = static_cast<std::size_t>(executor.threads);
+      options.groups = callback_groups(planned);
+      options.skips_missed_periods = true;
+      // The first thread is set up before it spins.
+      options.thread_started = [setup = thread_setup(executor)](std::size_t number) {
+        if (number > 0) (void)apply(setup);
+      };
+    }
     // Reservations come before any priority; on the time that they leave, timers come first.
-    if (std::holds_alternative<model::ReservationSupply>(model_[planned.executor].supply)) {
+    if (std::holds_alternative<model::ReservationSupply>(executor.supply)) {
       options.releaser = linux_os::FifoScheduling{.priority = releaser_priority};
     }
-    auto made = executor::EventsExecutor::create(executables, std::move(policy->policy),
-                                                 planned.callbacks.size(), std::move(options));
+    auto made = executor::EventsExecutor::create(
+        executables, scheduling::make_policy(described->policy, capacity), planned.callbacks.size(),
+        std::move(options));
     if (!made) return tl::unexpected(made.error());
     return std::move(*made);
+  }
+
+  [[nodiscard]] executor::CallbackGroups callback_groups(const PlannedExecutor& planned) const {
+    std::vector<model::CallbackIndex> callbacks;
+    for (const PlannedCallback& callback : planned.callbacks)
+      callbacks.push_back(callback.callback);
+    const model::CallbackGroups groups = model::callback_groups(model_, callbacks);
+    executor::CallbackGroups result;
+    for (const std::vector<std::size_t>& members : groups.exclusive) {
+      auto& group = result.exclusive.emplace_back();
+      for (const std::size_t member : members) group.emplace_back(member);
+    }
+    for (const std::size_t callback : groups.reentrant) result.reentrant.emplace_back(callback);
+    return result;
   }
 
   Result<void> make_event_source(const PlannedExecutor& planned) {

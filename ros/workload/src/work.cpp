@@ -27,21 +27,27 @@ bool Work::activates(std::optional<model::CallbackIndex> source) {
 
 void Work::run(std::optional<model::CallbackIndex> source) {
   const Duration start = linux_os::thread_cpu_time();
-  const Duration cost = costs_.next();
+  const auto [cost, longest_sending] = next_cost();
   const Duration end = start + cost - std::min(margin, cost / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
-  const Duration reserve = longest_sending_ ? *longest_sending_ * 3 / 2 : first_sending;
+  const Duration reserve = longest_sending ? *longest_sending * 3 / 2 : first_sending;
   burner_.burn_until(end - std::min(reserve, (end - start) / 2));
   const Duration before_sending = linux_os::thread_cpu_time();
   for (const Send& send : sends_) send(source);
   const Duration sending = linux_os::thread_cpu_time() - before_sending;
-  longest_sending_ = std::max(longest_sending_.value_or(Duration{0}), sending);
   burner_.burn_until(end);
 
   const Duration taken = linux_os::thread_cpu_time() - start;
+  const std::lock_guard lock(mutex_);
+  longest_sending_ = std::max(longest_sending_.value_or(Duration{0}), sending);
   if (taken > cost) ++overruns_;
   longest_ = std::max(longest_.load(), taken.count());
   ++instances_;
+}
+
+std::pair<Duration, std::optional<Duration>> Work::next_cost() {
+  const std::lock_guard lock(mutex_);
+  return {costs_.next(), longest_sending_};
 }
 
 WorkCounts Work::counts() const {

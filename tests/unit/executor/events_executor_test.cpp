@@ -7,6 +7,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,10 +18,14 @@
 #include "takt/executor/publisher.hpp"
 #include "takt/executor/service.hpp"
 #include "takt/executor/subscription.hpp"
+#include "takt/executor/timer.hpp"
 #include "takt/executor/waitable.hpp"
+#include "takt/linux/affinity.hpp"
 #include "takt/linux/thread_clock.hpp"
 #include "takt/scheduling/events.hpp"
 #include "takt/scheduling/graph_aware.hpp"
+#include "takt/scheduling/table_driven.hpp"
+#include "takt/scheduling/wait_set.hpp"
 
 namespace takt::executor {
 namespace {
@@ -221,7 +226,7 @@ TEST_F(EventsExecutorTest, ATimerKeepsItsRateBesideALongCallback) {
 }
 
 TEST_F(EventsExecutorTest, LosesAndDoublesNothing) {
-  constexpr int triggers = 100'000;
+  constexpr int triggers = 250'000;
   constexpr int threads = 4;
   constexpr std::size_t callbacks = 8;
   std::vector<std::atomic<int>> runs(callbacks);
@@ -261,9 +266,9 @@ TEST_F(EventsExecutorTest, CallbacksOfAnExclusiveGroupNeverOverlap) {
       if (++total == 3 * triggers) executor_->cancel();
     });
   }
-  make(
-      std::make_unique<scheduling::FifoPolicy>(3, capacity),
-      {.threads = 3, .exclusive_groups = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}});
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity),
+       {.threads = 3,
+        .groups = {.exclusive = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}}});
   const std::jthread triggering([&] {
     for (int i = 0; i < triggers; ++i) {
       for (const ScheduledExecutable& scheduled : executables_) {
@@ -296,7 +301,7 @@ TEST_F(EventsExecutorTest, ThreadsSleepWhileABusyGroupHoldsWhatWaits) {
     executor_->cancel();
   });
   make(std::make_unique<scheduling::FifoPolicy>(2, capacity),
-       {.threads = 2, .exclusive_groups = {{CallbackIndex(0), CallbackIndex(1)}}});
+       {.threads = 2, .groups = {.exclusive = {{CallbackIndex(0), CallbackIndex(1)}}}});
   for (const ScheduledExecutable& scheduled : executables_) {
     dynamic_cast<Waitable&>(*scheduled.executable).trigger();
   }
@@ -342,6 +347,264 @@ TEST_F(EventsExecutorTest, RefusesThreadsThatCannotShareThePolicy) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message,
             "this policy decides for one thread; 2 threads cannot share it");
+}
+
+TEST_F(EventsExecutorTest, SpinOnceRunsOneCallbackAndWaitsNoLongerThanItMay) {
+  for (int i = 0; i < 2; ++i) waitable([this, i] { order_.push_back(i); });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  EXPECT_FALSE(must(executor_->spin_once(Duration{0})));
+  EXPECT_FALSE(must(executor_->spin_once(milliseconds(1))));
+  for (const std::size_t i : {1U, 0U}) {
+    dynamic_cast<Waitable&>(*executables_[i].executable).trigger();
+  }
+  EXPECT_TRUE(must(executor_->spin_once(Duration{0})));
+  EXPECT_THAT(order_, ElementsAre(1));
+  EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+  EXPECT_THAT(order_, ElementsAre(1, 0));
+  EXPECT_FALSE(must(executor_->spin_once(Duration{0})));
+}
+
+TEST_F(EventsExecutorTest, SpinOnceWakesForWhatComes) {
+  Waitable& late = waitable([this] { order_.push_back(0); });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  const std::jthread triggering([&] { late.trigger(); });
+  EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+  EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(EventsExecutorTest, TheNumberOfThreadsIsALimit) {
+  Waitable& outer = waitable([this] {
+    const auto nested = executor_->spin_once(Duration{0});
+    ASSERT_FALSE(nested.has_value());
+    EXPECT_EQ(nested.error().message, "more threads spin the executor than it has: 1");
+    order_.push_back(0);
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  outer.trigger();
+  EXPECT_TRUE(must(executor_->spin_once(Duration{0})));
+  EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(EventsExecutorTest, SpinsAgainAfterCancelAndAfterAnException) {
+  Waitable& throwing = waitable([] { throw std::runtime_error("the callback's own"); });
+  Waitable& after = waitable([this] {
+    order_.push_back(1);
+    executor_->cancel();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  throwing.trigger();
+  after.trigger();
+  EXPECT_THROW((void)executor_->spin(), std::runtime_error);
+  must(executor_->spin());
+  after.trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(1, 1));
+}
+
+TEST_F(EventsExecutorTest, TheDefaultExecutorsOrderOnSeveralThreadsToo) {
+  // At the polling point all wait; the ready set is served in the order of registration, and holds
+  // one instance of each.
+  for (int i = 0; i < 3; ++i) waitable([this, i] { order_.push_back(i); });
+  waitable([this] { executor_->cancel(); });
+  const std::vector<scheduling::Category> categories(4, scheduling::Category::waitable);
+  make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
+       {.threads = 2,
+        .groups = {.exclusive = {
+                       {CallbackIndex(0), CallbackIndex(1), CallbackIndex(2), CallbackIndex(3)}}}});
+  for (const std::size_t i : {2U, 0U, 0U, 1U, 2U, 0U}) {
+    dynamic_cast<Waitable&>(*executables_[i].executable).trigger();
+  }
+  must(executor_->spin_once(Duration{0}));
+  EXPECT_THAT(order_, ElementsAre(0));
+  dynamic_cast<Waitable&>(*executables_[3].executable).trigger();
+  must(executor_->spin());
+  EXPECT_THAT(order_, ElementsAre(0, 1, 2, 0, 2));
+}
+
+TEST_F(EventsExecutorTest, NoMemberOfABusyGroupStarves) {
+  // The first callback is always ready again when it ends; the others of its group must still get
+  // their turn, with as many threads as there are members.
+  std::atomic<int> others = 0;
+  Waitable& greedy =
+      waitable([this] { dynamic_cast<Waitable&>(*executables_[0].executable).trigger(); });
+  for (int i = 0; i < 2; ++i) {
+    waitable([&] {
+      if (++others == 2) executor_->cancel();
+    });
+  }
+  const std::vector<scheduling::Category> categories(3, scheduling::Category::waitable);
+  const CallbackGroups group = {
+      .exclusive = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}};
+  make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
+       {.threads = 3, .groups = group});
+  greedy.trigger();
+  dynamic_cast<Waitable&>(*executables_[1].executable).trigger();
+  dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
+  must(executor_->spin());
+  EXPECT_EQ(others, 2);
+}
+
+TEST_F(EventsExecutorTest, AReentrantCallbackRunsBesideItself) {
+  std::atomic<int> inside = 0;
+  Waitable& reentrant = waitable([&] {
+    ++inside;
+    wait_until([&] { return inside >= 2; });
+    executor_->cancel();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
+       {.threads = 2, .groups = {.reentrant = {CallbackIndex(0)}}});
+  reentrant.trigger();
+  reentrant.trigger();
+  must(executor_->spin());
+  EXPECT_EQ(inside, 2);
+}
+
+TEST_F(EventsExecutorTest, TimersAndMessagesDoNotStarveEachOther) {
+  // Both come without end; by the order of arrival, neither is left behind.
+  int ticks = 0;
+  int messages = 0;
+  const auto end = [&] {
+    if (ticks >= 20 && messages >= 20) executor_->cancel();
+  };
+  auto made = must(Timer::create(node_, std::chrono::microseconds(200), "tick", [&] {
+    ++ticks;
+    end();
+  }));
+  Timer& timer = *made;
+  schedule(std::move(made));
+  Waitable& chatter = waitable([&] {
+    ++messages;
+    dynamic_cast<Waitable&>(*executables_[1].executable).trigger();
+    end();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity));
+  must(timer.start());
+  chatter.trigger();
+  must(executor_->spin());
+  EXPECT_GE(ticks, 20);
+  EXPECT_GE(messages, 20);
+}
+
+TEST_F(EventsExecutorTest, MissedPeriodsAreSkippedWhereTheDefaultExecutorSkipsThem) {
+  constexpr Duration period = milliseconds(2);
+  std::vector<Instant> expiries;
+  auto made = must(
+      Timer::create(node_, period, "tick", [&] { expiries.push_back(current_origin().value()); }));
+  Timer& timer = *made;
+  schedule(std::move(made));
+  Instant long_ended;
+  Waitable& busy = waitable([&] {
+    std::this_thread::sleep_for(10 * period);
+    must(timer.stop());
+    long_ended = linux_os::monotonic_now();
+    dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
+  });
+  waitable([this] { executor_->cancel(); });
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity), {.skips_missed_periods = true});
+  busy.trigger();
+  must(timer.start());
+  must(executor_->spin());
+  EXPECT_LE(expiries.size(), 1U);
+}
+
+TEST_F(EventsExecutorTest, ATableOpensSlotsForWhatWasReleasedBefore) {
+  std::vector<Instant> starts;
+  for (int i = 0; i < 2; ++i) {
+    waitable([&, i] {
+      order_.push_back(i);
+      starts.push_back(linux_os::monotonic_now());
+      if (i == 0) executor_->cancel();
+    });
+  }
+  constexpr Duration cycle = milliseconds(40);
+  const std::vector<scheduling::TableDrivenPolicy::Slot> slots = {
+      {Duration{0}, cycle / 2, CallbackIndex(1)}, {cycle / 2, cycle, CallbackIndex(0)}};
+  make(std::make_unique<scheduling::TableDrivenPolicy>(2, slots, cycle));
+  // Wait for the second half of a round: callback 0 could run at once, 1 only in the next round.
+  const auto offset = [&] { return linux_os::monotonic_now().time_since_epoch() % cycle; };
+  wait_until([&] { return offset() < cycle / 4; });
+  dynamic_cast<Waitable&>(*executables_[0].executable).trigger();
+  dynamic_cast<Waitable&>(*executables_[1].executable).trigger();
+  must(executor_->spin());
+  EXPECT_EQ(starts.back().time_since_epoch() % cycle / (cycle / 2), 1);
+}
+
+TEST_F(EventsExecutorTest, EntitiesComeAndGoWhileItSpins) {
+  // One callback adds and removes others again and again, while two threads run them.
+  constexpr int rounds = 300;
+  std::vector<std::atomic<int>> runs(4);
+  std::vector<std::unique_ptr<Waitable>> extra;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    extra.push_back(must(Waitable::create(context_, "w", [&, i] { ++runs[i]; })));
+  }
+  const auto scheduled = [&](std::size_t first, std::size_t count) {
+    std::vector<ScheduledExecutable> result = executables_;
+    for (std::size_t i = 0; i < count; ++i) {
+      result.push_back({.executable = extra[first + i].get(), .callback = CallbackIndex(1 + i)});
+    }
+    return result;
+  };
+  int round = 0;
+  int triggered = 0;
+  Waitable& changing = waitable([&] {
+    const std::size_t first = static_cast<std::size_t>(round) % 3;
+    must(
+        executor_->replace(scheduled(first, 2), std::make_unique<scheduling::FifoPolicy>(3, 8), 3));
+    // What is removed before it has run runs when it is back.
+    extra[first]->trigger();
+    extra[first + 1]->trigger();
+    triggered += 2;
+    if (++round == rounds) return executor_->cancel();
+    dynamic_cast<Waitable&>(*executables_[0].executable).trigger();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity), {.threads = 2});
+  changing.trigger();
+  must(executor_->spin());
+  EXPECT_EQ(round, rounds);
+  must(executor_->replace(scheduled(0, 4), std::make_unique<scheduling::FifoPolicy>(5, 8), 5));
+  while (must(executor_->spin_once(Duration{0}))) {
+  }
+  EXPECT_EQ(runs[0] + runs[1] + runs[2] + runs[3], triggered);
+  executor_.reset();
+}
+
+TEST_F(EventsExecutorTest, InstancesOfWhatStaysWaitOn) {
+  for (int i = 0; i < 3; ++i) waitable([this, i] { order_.push_back(i); });
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity));
+  for (const std::size_t i : {2U, 1U, 0U, 2U}) {
+    dynamic_cast<Waitable&>(*executables_[i].executable).trigger();
+  }
+  // Without the middle one, and in another order of callbacks.
+  const std::vector<ScheduledExecutable> fewer = {
+      {.executable = executables_[2].executable, .callback = CallbackIndex(0)},
+      {.executable = executables_[0].executable, .callback = CallbackIndex(1)}};
+  must(executor_->replace(fewer, std::make_unique<scheduling::FifoPolicy>(2, capacity), 2));
+  while (must(executor_->spin_once(Duration{0}))) {
+  }
+  EXPECT_THAT(order_, ElementsAre(2, 0, 2));
+}
+
+TEST_F(EventsExecutorTest, ThreadsAreSetUpAsAsked) {
+  const std::vector<int> allowed = must(linux_os::affinity(0));
+  const std::vector<int> last = {allowed.back()};
+  std::vector<std::vector<int>> seen;
+  std::mutex mutex;
+  waitable([this] { executor_->cancel(); }).trigger();
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
+       {.threads = 2, .thread = {.processors = last}, .thread_started = [&](std::size_t) {
+          const std::lock_guard lock(mutex);
+          seen.push_back(must(linux_os::affinity(0)));
+        }});
+  std::jthread([this] { must(executor_->spin()); }).join();
+  EXPECT_THAT(seen, testing::Each(last));
+  EXPECT_EQ(seen.size(), 2U);
+}
+
+TEST_F(EventsExecutorTest, RefusedThreadSettingsEndTheSpinning) {
+  waitable([] {});
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
+       {.thread = {.processors = {100'000}}});
+  EXPECT_FALSE(executor_->spin().has_value());
 }
 
 TEST_F(EventsExecutorTest, LetsExceptionsOfCallbacksOut) {

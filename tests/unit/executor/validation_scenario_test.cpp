@@ -118,7 +118,7 @@ class ValidationScenario : public RosTest {
   std::map<std::string, std::unique_ptr<Client<Exchange>>> clients_;
   std::map<std::string, Timer*> timers_;
   std::vector<std::unique_ptr<Executable>> entities_;
-  std::vector<Executable*> executables_;
+  std::vector<WaitSetEntity*> executables_;
   std::unique_ptr<WaitSetExecutor> executor_;
   RecordedTrace trace_;
   int slot_ = 0;

@@ -70,6 +70,14 @@ class Policy {
   /// Takes the next instance to run from the released ones.
   [[nodiscard]] virtual std::optional<CallbackIndex> next() = 0;
 
+  /// Tells a policy that goes by the time (see next_start()) the time of the next decision, which
+  /// never goes back.
+  virtual void advance(Instant /*now*/) {}
+
+  /// When next() may find something though nothing is released before, by the time of the last
+  /// advance(). None: the policy does not go by the time.
+  [[nodiscard]] virtual std::optional<Instant> next_start() const { return std::nullopt; }
+
   /// The instance of `callback` that next() gave has run to its end.
   virtual void completed(CallbackIndex /*callback*/) {}
 };

@@ -29,15 +29,14 @@ class TableDrivenPolicy final : public Policy {
   using Policy::release;
   void release(CallbackIndex callback, Instant activation, Instant origin) override;
 
-  /// The time of the next decision, counted from the table's beginning; never goes back.
-  void advance(Instant now);
+  /// `now` counts from the beginning of a round.
+  void advance(Instant now) override;
 
   /// By the time of the last advance().
   [[nodiscard]] std::optional<CallbackIndex> next() override;
 
-  /// When next() may next find something though nothing is released: the start of a slot after the
-  /// time of the last advance().
-  [[nodiscard]] Instant next_start() const;
+  /// The start of a slot after the time of the last advance().
+  [[nodiscard]] std::optional<Instant> next_start() const override;
 
  private:
   std::vector<Slot> slots_;

@@ -9,9 +9,15 @@
 
 #include "takt/base/error.hpp"
 #include "takt/model/model.hpp"
+#include "takt/plan/describe_policy.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::simulation {
+
+using plan::EdfDeadlines;
+using plan::RootOrder;
+using plan::SlotOptions;
+using plan::TableOptions;
 
 /// How long instances run, within the execution-time curve of their callback.
 enum class ExecutionModel {
@@ -39,21 +45,6 @@ enum class MissedPeriods {
   replacing,
 };
 
-/// Deadlines of the `edf` executor.
-enum class EdfDeadlines {
-  /// Per chain instance, one instance in progress (edf-executor 3), its deadline its own …
-  per_instance,
-  /// … or fixed when the previous instance completed.
-  frozen_at_completion,
-  /// Per instance of any callback of any graph, counted from the release of what triggered it.
-  inherited,
-  /// Per instance of any callback, counted from its own activation.
-  per_callback,
-};
-
-/// What orders the roots of the `graph_aware` executor.
-enum class RootOrder { priority, rate_monotonic, edf };
-
 /// When a callback's messages leave.
 enum class Publication { at_end, at_start };
 
@@ -80,19 +71,7 @@ struct ThreadOptions {
   std::optional<std::int64_t> cpu;
 };
 
-/// A slot of a table-driven executor, [start, end) within its cycle.
-struct SlotOptions {
-  Duration start{};
-  Duration end{};
-  std::string callback;
-};
-
-struct TableOptions {
-  Duration cycle{};
-  std::vector<SlotOptions> slots;
-};
-
-struct Options {
+struct Options : plan::PolicyOptions {
   Duration duration = std::chrono::seconds{10};
   std::uint64_t seed = 0;
   /// Instead of the kind of every executor but event sources.
@@ -103,10 +82,6 @@ struct Options {
   ReleaseModel releases = ReleaseModel::synchronous;
   /// None: skipped by executors that wait (single_threaded, multi_threaded), kept by others.
   std::optional<MissedPeriods> missed_periods;
-  /// None: per_instance if the executor's chains allow it, else inherited.
-  std::optional<EdfDeadlines> edf_deadlines;
-  /// None: priority if a root has one, else edf if a root has a deadline, else rate_monotonic.
-  std::optional<RootOrder> root_order;
   Publication publication = Publication::at_end;
   ReservationModel reservation = ReservationModel::constant_bandwidth;
   /// Cores that all threads share; none: every thread has a processor of its own.
@@ -119,7 +94,6 @@ struct Options {
   std::map<std::string, std::vector<Duration>> execution_times;
   // By executor id.
   std::map<std::string, ThreadOptions> threads;
-  std::map<std::string, TableOptions> tables;
 
   /// Instances and polling points that are listed one by one at most; the first ones.
   std::size_t timeline = 0;

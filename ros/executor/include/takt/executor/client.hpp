@@ -16,14 +16,15 @@ namespace takt::executor {
 ///
 /// rclcpp has no events for clients. Ours are seen in traces as a callback that starts right after
 /// the execution (`rclcpp_executor_execute`) of the client's rcl handle.
-class ClientBase : public MessageExecutable {
+class ClientBase : public MessageExecutable, public WaitSetEntity {
  public:
   ~ClientBase() override;
 
   [[nodiscard]] scheduling::Category category() const final { return scheduling::Category::client; }
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) final;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
-  [[nodiscard]] Result<void> execute() final;
+  [[nodiscard]] Result<void> execute() final { return receive(); }
+  [[nodiscard]] Result<void> run(std::size_t /*worker*/) final { return receive(); }
   [[nodiscard]] Result<void> notify(Arrived arrived) final;
 
   /// Whether the middleware has found a server.
@@ -36,8 +37,11 @@ class ClientBase : public MessageExecutable {
                                   const std::string& name);
   [[nodiscard]] Result<void> send_request(const void* request);
 
-  [[nodiscard]] virtual void* response() = 0;
-  virtual void run_callback() = 0;
+  /// Takes a response and runs the callback, if there is one.
+  [[nodiscard]] virtual Result<void> receive() = 0;
+
+  /// Takes the oldest response into `response`. False: there is none.
+  [[nodiscard]] Result<bool> take(void* response);
 
  private:
   std::shared_ptr<Node> node_;
@@ -73,11 +77,16 @@ class Client final : public ClientBase {
   Client(std::shared_ptr<Node> node, std::string name, Callback callback)
       : ClientBase(std::move(node)), callback_(std::move(name), std::move(callback)) {}
 
-  void* response() override { return &response_; }
-  void run_callback() override { callback_(response_); }
+  Result<void> receive() override {
+    // Each has its own: a reentrant callback gets several responses at once.
+    Response response;
+    const Result<bool> taken = take(&response);
+    if (!taken) return tl::unexpected(taken.error());
+    if (*taken) callback_(response);
+    return {};
+  }
 
   TracedCallback<const Response&> callback_;
-  Response response_;
 };
 
 }  // namespace takt::executor

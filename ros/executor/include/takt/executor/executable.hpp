@@ -2,6 +2,7 @@
 
 #include <rcl/wait.h>
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 
@@ -11,7 +12,9 @@
 
 namespace takt::executor {
 
-/// What an executor runs: an entity of ROS 2 with its callback.
+/// What an executor runs: an entity of ROS 2 with its callback. It is a MessageExecutable or a
+/// TimerExecutable for executors that are told of releases, a WaitSetEntity for those that wait on
+/// a wait set, or both.
 class Executable {
  public:
   Executable() = default;
@@ -20,21 +23,14 @@ class Executable {
   virtual ~Executable() = default;
 
   [[nodiscard]] virtual scheduling::Category category() const = 0;
-
-  /// Puts the entity into a wait set that has room for it.
-  [[nodiscard]] virtual Result<void> add_to(rcl_wait_set_t& wait_set) = 0;
-
-  /// Whether rcl_wait() found the entity ready in the set to which it was added last.
-  [[nodiscard]] virtual bool is_ready_in(const rcl_wait_set_t& wait_set) const = 0;
-
-  /// Takes the oldest message, request or expiry and runs the callback. Does nothing if there is
-  /// none any more, which middlewares allow.
-  [[nodiscard]] virtual Result<void> execute() = 0;
 };
 
 /// An executable that messages activate. Executors that take no wait set learn of each message when
 /// it comes, bind it to the instance that it activates, and run that instance later.
-class MessageExecutable : public Executable {
+///
+/// Entities that leave their messages in the middleware until they run need only notify() and
+/// run(); those whose queues have a limit should admit no more instances than messages wait.
+class MessageExecutable : public virtual Executable {
  public:
   using Arrived = std::function<void(std::size_t count)>;
 
@@ -50,14 +46,61 @@ class MessageExecutable : public Executable {
   /// threads or that of the sender; it must not take messages. An empty function ends this.
   [[nodiscard]] virtual Result<void> notify(Arrived arrived) = 0;
 
-  /// Takes the oldest message from the middleware and keeps it for an instance. Entities that leave
-  /// their messages in the middleware until they run count it only.
+  /// How many threads will run it, before anything else.
+  virtual void set_workers(std::size_t /*count*/) {}
+
+  /// Takes the oldest message from the middleware and keeps it for an instance. Never at the same
+  /// time as choose().
   [[nodiscard]] virtual Result<Admitted> admit() { return Admitted{.activates = true}; }
 
-  /// Chooses the message of the instance that run_chosen() runs next. Not while another one runs.
-  virtual void choose(scheduling::Queueing /*queueing*/) {}
+  /// Chooses the message of the instance that run(worker) runs next.
+  virtual void choose(scheduling::Queueing /*queueing*/, std::size_t /*worker*/) {}
 
-  [[nodiscard]] virtual Result<void> run_chosen() { return execute(); }
+  /// Runs the callback on the executor's thread of that number. It is called several times at once,
+  /// with different numbers, only if the executor was told that the callback is reentrant.
+  [[nodiscard]] virtual Result<void> run(std::size_t worker) = 0;
+};
+
+/// An executable that time activates. Executors that take no wait set move it on at each expiry and
+/// run it later.
+class TimerExecutable : public virtual Executable {
+ public:
+  struct Expiry {
+    Instant when;
+    /// Expiries after it that nobody looked at in time, one `period` apart.
+    std::size_t missed = 0;
+    Duration period{};
+  };
+
+  [[nodiscard]] scheduling::Category category() const final { return scheduling::Category::timer; }
+
+  /// Time until the next expiry, 0 or less if it is due; none: the timer does not run.
+  [[nodiscard]] virtual Result<std::optional<Duration>> time_until_expiry() const = 0;
+
+  /// Moves on to the next expiry, one after the present. The one that was due; none: the timer does
+  /// not run any more.
+  [[nodiscard]] virtual Result<std::optional<Expiry>> expire() = 0;
+
+  /// Calls `changed` whenever the next expiry may have come nearer, on the thread that started or
+  /// reset the timer. An empty function ends this.
+  [[nodiscard]] virtual Result<void> on_change(std::function<void()> changed) = 0;
+
+  /// Runs the callback for an expiry that expire() gave. See MessageExecutable::run().
+  [[nodiscard]] virtual Result<void> run(std::size_t worker) = 0;
+};
+
+/// What a wait set of rcl can hold.
+class WaitSetEntity : public virtual Executable {
+ public:
+  /// Puts the entity into a wait set that has room for it.
+  [[nodiscard]] virtual Result<void> add_to(rcl_wait_set_t& wait_set) = 0;
+
+  /// Whether rcl_wait() found the entity ready in the set to which it was added last.
+  [[nodiscard]] virtual bool is_ready_in(const rcl_wait_set_t& wait_set) const = 0;
+
+  /// Takes the oldest message, request or expiry and runs the callback. Does nothing if there is
+  /// none any more, which middlewares allow.
+  [[nodiscard]] virtual Result<void> execute() = 0;
 };
 
 }  // namespace takt::executor

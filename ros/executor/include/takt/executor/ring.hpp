@@ -16,6 +16,9 @@ class Ring {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
+  /// The oldest element. Not of an empty ring.
+  [[nodiscard]] const T& front() const { return elements_[first_]; }
+
   void push_back(T& element) {
     if (size_ == elements_.size()) grow();
     std::swap(elements_[index(size_++)], element);

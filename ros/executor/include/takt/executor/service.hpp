@@ -3,6 +3,7 @@
 #include <rcl/service.h>
 
 #include <memory>
+#include <optional>
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
 #include <string>
 
@@ -13,7 +14,7 @@
 namespace takt::executor {
 
 /// A service of any type: answers each request in its callback.
-class ServiceBase : public MessageExecutable {
+class ServiceBase : public MessageExecutable, public WaitSetEntity {
  public:
   ~ServiceBase() override;
 
@@ -22,7 +23,8 @@ class ServiceBase : public MessageExecutable {
   }
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) final;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
-  [[nodiscard]] Result<void> execute() final;
+  [[nodiscard]] Result<void> execute() final { return serve(); }
+  [[nodiscard]] Result<void> run(std::size_t /*worker*/) final { return serve(); }
   [[nodiscard]] Result<void> notify(Arrived arrived) final;
 
  protected:
@@ -31,9 +33,12 @@ class ServiceBase : public MessageExecutable {
   [[nodiscard]] Result<void> init(const rosidl_service_type_support_t* type,
                                   const std::string& name, const void* callback);
 
-  [[nodiscard]] virtual void* request() = 0;
-  /// Runs the callback, and says where it has put the response.
-  [[nodiscard]] virtual void* run_callback() = 0;
+  /// Takes a request, runs the callback and answers, if there is a request.
+  [[nodiscard]] virtual Result<void> serve() = 0;
+
+  /// Takes the oldest request into `request`. None: there is none.
+  [[nodiscard]] Result<std::optional<rmw_request_id_t>> take(void* request);
+  [[nodiscard]] Result<void> answer(rmw_request_id_t id, void* response);
 
  private:
   std::shared_ptr<Node> node_;
@@ -68,15 +73,18 @@ class Service final : public ServiceBase {
   Service(std::shared_ptr<Node> node, std::string name, Callback callback)
       : ServiceBase(std::move(node)), callback_(std::move(name), std::move(callback)) {}
 
-  void* request() override { return &request_; }
-  void* run_callback() override {
-    callback_(request_, response_);
-    return &response_;
+  Result<void> serve() override {
+    // Each has its own: a reentrant callback serves several requests at once.
+    Request request;
+    const auto id = take(&request);
+    if (!id) return tl::unexpected(id.error());
+    if (!*id) return {};
+    Response response;
+    callback_(request, response);
+    return answer(**id, &response);
   }
 
   TracedCallback<const Request&, Response&> callback_;
-  Request request_;
-  Response response_;
 };
 
 }  // namespace takt::executor

@@ -5,6 +5,7 @@
 #include <memory>
 #include <rosidl_typesupport_cpp/message_type_support.hpp>
 #include <string>
+#include <vector>
 
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
@@ -14,7 +15,7 @@
 namespace takt::executor {
 
 /// A subscription to messages of any type.
-class SubscriptionBase : public MessageExecutable {
+class SubscriptionBase : public MessageExecutable, public WaitSetEntity {
  public:
   ~SubscriptionBase() override;
 
@@ -25,7 +26,7 @@ class SubscriptionBase : public MessageExecutable {
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const final;
   [[nodiscard]] Result<void> execute() final;
   [[nodiscard]] Result<void> notify(Arrived arrived) final;
-  [[nodiscard]] Result<void> run_chosen() final;
+  [[nodiscard]] Result<void> run(std::size_t worker) final;
 
   /// Publishers that the middleware has matched so far.
   [[nodiscard]] Result<std::size_t> publisher_count() const;
@@ -42,10 +43,10 @@ class SubscriptionBase : public MessageExecutable {
 
   /// Where a taken message is stored.
   [[nodiscard]] virtual void* message() = 0;
-  /// Makes the taken message the chosen one.
+  /// Makes the taken message the one that worker 0 runs next.
   virtual void choose_taken() = 0;
-  /// Runs the callback with the chosen message.
-  virtual void run_callback() = 0;
+  /// Runs the callback with the message chosen for that worker.
+  virtual void run_callback(std::size_t worker) = 0;
 
  private:
   std::shared_ptr<Node> node_;
@@ -89,17 +90,19 @@ class Subscription final : public SubscriptionBase {
     Admitted admitted{.activates = waiting_.size() < depth_};
     if (admission_.origin) admitted.origin = admission_.origin(taken_);
     // Where there is no room, the message takes the place of the oldest one and its instance.
-    if (!admitted.activates) waiting_.pop_front(chosen_);
+    if (!admitted.activates) waiting_.pop_front(lost_);
     waiting_.push_back(taken_);
     return admitted;
   }
 
-  void choose(scheduling::Queueing queueing) override {
+  void set_workers(std::size_t count) override { chosen_.resize(count); }
+
+  void choose(scheduling::Queueing queueing, std::size_t worker) override {
     if (queueing == scheduling::Queueing::oldest_first) {
-      waiting_.pop_front(chosen_);
+      waiting_.pop_front(chosen_[worker]);
       return;
     }
-    waiting_.pop_back(chosen_);
+    waiting_.pop_back(chosen_[worker]);
     while (queueing == scheduling::Queueing::newest_only && !waiting_.empty()) {
       waiting_.pop_front(taken_);
     }
@@ -114,8 +117,8 @@ class Subscription final : public SubscriptionBase {
         admission_(std::move(admission)) {}
 
   void* message() override { return &taken_; }
-  void choose_taken() override { std::swap(chosen_, taken_); }
-  void run_callback() override { callback_(chosen_); }
+  void choose_taken() override { std::swap(chosen_.front(), taken_); }
+  void run_callback(std::size_t worker) override { callback_(chosen_[worker]); }
 
   std::size_t depth_;
   TracedCallback<const Message&> callback_;
@@ -123,7 +126,9 @@ class Subscription final : public SubscriptionBase {
   // Messages are taken into the same objects again and again, which keep the memory of their
   // sequences.
   Message taken_;
-  Message chosen_;
+  Message lost_;
+  /// By worker.
+  std::vector<Message> chosen_ = std::vector<Message>(1);
   Ring<Message> waiting_{4};
 };
 

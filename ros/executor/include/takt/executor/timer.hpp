@@ -16,7 +16,7 @@ namespace takt::executor {
 
 /// A periodic timer on the steady clock. Missed periods are skipped, and the grid of its expiries
 /// is kept (edf-executor 1.3).
-class Timer final : public Executable {
+class Timer final : public TimerExecutable, public WaitSetEntity {
  public:
   using Callback = std::function<void()>;
 
@@ -36,22 +36,11 @@ class Timer final : public Executable {
   /// Whether it has expired and not been executed since.
   [[nodiscard]] Result<bool> is_due() const;
 
-  /// Time until the next expiry, 0 or less if it is due; none: the timer does not run.
-  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const;
+  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const override;
+  [[nodiscard]] Result<std::optional<Expiry>> expire() override;
+  [[nodiscard]] Result<void> run(std::size_t worker) override;
+  [[nodiscard]] Result<void> on_change(std::function<void()> changed) override;
 
-  /// Moves on to the next expiry. When the one that is due expired; none: the timer does not run.
-  [[nodiscard]] Result<std::optional<Instant>> expire();
-
-  /// Runs the callback for an expiry that expire() gave.
-  void run();
-
-  /// Calls `started` after each start(), on the thread that started the timer. An empty function
-  /// ends this.
-  [[nodiscard]] Result<void> on_start(std::function<void()> started);
-
-  [[nodiscard]] scheduling::Category category() const override {
-    return scheduling::Category::timer;
-  }
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) override;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const override;
   [[nodiscard]] Result<void> execute() override;
@@ -63,7 +52,8 @@ class Timer final : public Executable {
   std::shared_ptr<Node> node_;
   TracedCallback<> callback_;
   rcl_timer_t timer_ = rcl_get_zero_initialized_timer();
-  std::function<void()> started_;
+  std::function<void()> changed_;
+  Duration period_{};
   std::size_t wait_set_index_ = 0;
 };
 

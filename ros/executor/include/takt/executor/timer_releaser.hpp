@@ -1,46 +1,67 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
-#include "takt/executor/timer.hpp"
+#include "takt/executor/executable.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
 namespace takt::executor {
 
 /// The thread that releases timers (component-cps 3.4): it sleeps until the next expiry, moves the
 /// timer on and reports it. Callbacks that take long delay no release as long as this thread is
-/// scheduled before those that run them.
+/// scheduled before those that run them, and one that it makes late is made up for.
 class TimerReleaser {
  public:
-  /// Called on the releaser's thread with the timer's position in the list and when it expired.
-  using Release = std::function<void(std::size_t timer, Instant expiry)>;
+  /// A timer, and what it is called in reports.
+  struct Watched {
+    TimerExecutable* timer = nullptr;
+    std::size_t id = 0;
+  };
 
-  /// Starts the thread. The timers must outlive this object. If the kernel refuses `scheduling`,
-  /// the thread runs as best effort.
-  TimerReleaser(std::vector<Timer*> timers, linux_os::ThreadScheduling scheduling, Release release);
+  /// Called on the releaser's thread with when the timer expired, in the order of its expiries.
+  using Release = std::function<void(std::size_t id, Instant expiry)>;
+
+  /// Expiries that are made up for at once, at most: further behind, the machine or the process
+  /// stood still.
+  static constexpr std::size_t most_missed = 100;
+
+  /// Starts the thread, without timers. If the kernel refuses `scheduling`, it runs as best effort.
+  TimerReleaser(linux_os::ThreadScheduling scheduling, Release release);
 
   ~TimerReleaser();
   TimerReleaser(const TimerReleaser&) = delete;
   TimerReleaser& operator=(const TimerReleaser&) = delete;
 
+  /// From now on watches these timers alone, which must outlive this object or the next call. When
+  /// it has returned, no other one is released any more. Not from a release.
+  [[nodiscard]] Result<void> watch(std::vector<Watched> timers);
+
+  /// Releases what is due, on the calling thread. The time until the next expiry, none if no timer
+  /// runs.
+  [[nodiscard]] Result<std::optional<Duration>> release_due();
+
   /// The first error of a timer.
   [[nodiscard]] Result<void> failure() const;
 
  private:
-  void run();
-  /// Releases what is due; the time until the next expiry, none if no timer runs.
-  [[nodiscard]] Result<std::optional<Duration>> release_due();
+  void run(const linux_os::ThreadScheduling& scheduling);
+  void look_again();
 
-  std::vector<Timer*> timers_;
   Release release_;
+  /// Guards the timers; held while they are released.
+  std::mutex watching_;
+  std::vector<Watched> timers_;
+  /// Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  /// A timer was started, and its next expiry may be the earliest.
-  bool restarted_ = false;
+  /// The next expiry may be nearer than it was.
+  bool look_again_ = false;
   bool stopping_ = false;
   Result<void> failure_;
   std::thread thread_;

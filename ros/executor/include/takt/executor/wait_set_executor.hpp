@@ -20,9 +20,9 @@ namespace takt::executor {
 /// in a trace as rclcpp's SingleThreadedExecutor.
 class WaitSetExecutor final : public Executor {
  public:
-  /// `executables` in the order of registration; they must outlive the executor.
+  /// `entities` in the order of registration; they must outlive the executor.
   [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
-      std::shared_ptr<Context> context, std::vector<Executable*> executables,
+      std::shared_ptr<Context> context, std::vector<WaitSetEntity*> entities,
       scheduling::TimerHandling timers);
 
   ~WaitSetExecutor() override;
@@ -39,14 +39,14 @@ class WaitSetExecutor final : public Executor {
     bool released = false;
   };
 
-  WaitSetExecutor(std::vector<Executable*> executables, scheduling::TimerHandling timers,
+  WaitSetExecutor(std::vector<WaitSetEntity*> entities, scheduling::TimerHandling timers,
                   std::unique_ptr<GuardCondition> interrupt);
 
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
   [[nodiscard]] Result<std::optional<scheduling::CallbackIndex>> get_next_ready();
   [[nodiscard]] Result<void> wait_for_work();
 
-  std::vector<Executable*> executables_;
+  std::vector<WaitSetEntity*> entities_;
   scheduling::WaitSetPolicy policy_;
   std::unique_ptr<GuardCondition> interrupt_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();

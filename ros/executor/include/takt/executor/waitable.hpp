@@ -12,7 +12,7 @@
 namespace takt::executor {
 
 /// Runs its callback once for each trigger().
-class Waitable final : public MessageExecutable {
+class Waitable final : public MessageExecutable, public WaitSetEntity {
  public:
   using Callback = std::function<void()>;
 
@@ -29,6 +29,7 @@ class Waitable final : public MessageExecutable {
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set) override;
   [[nodiscard]] bool is_ready_in(const rcl_wait_set_t& wait_set) const override;
   [[nodiscard]] Result<void> execute() override;
+  [[nodiscard]] Result<void> run(std::size_t /*worker*/) override { return execute(); }
   [[nodiscard]] Result<void> notify(Arrived arrived) override;
 
  private:

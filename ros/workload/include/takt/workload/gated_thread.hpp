@@ -8,18 +8,20 @@
 
 #include "takt/base/error.hpp"
 #include "takt/executor/announcement.hpp"
-#include "takt/linux/thread_scheduling.hpp"
+#include "takt/executor/thread_settings.hpp"
 
 namespace takt::workload {
 
 /// How a thread is to be scheduled, and what a trace is told of it.
 struct ThreadSetup {
-  linux_os::ThreadScheduling scheduling;
-  /// The only processor that it may use.
-  std::optional<int> processor;
+  executor::ThreadSettings settings;
   /// None: the thread is no executor.
   std::optional<executor::Announcement> announcement;
 };
+
+/// Applies the setup to the calling thread and announces it. An error says why it keeps the
+/// scheduling that it had.
+[[nodiscard]] Result<void> apply(const ThreadSetup& setup);
 
 /// A thread that is made early and let go later, so that scheduling policies are set when the
 /// process has all its threads.
@@ -43,7 +45,6 @@ class GatedThread {
 
  private:
   void run();
-  [[nodiscard]] Result<void> apply_setup() const;
 
   ThreadSetup setup_;
   std::function<void()> body_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "takt/model/model.hpp"
 #include "takt/workload/plan.hpp"
@@ -10,6 +11,8 @@ namespace takt::workload {
 /// What `takt run` must know before it starts anything, as one JSON document: the processes with
 /// their executors, and whether this machine can give the reservations what they ask for (GFB test,
 /// the kernel's own admission, the privilege).
-[[nodiscard]] std::string plan_to_json(const model::Model& model, const Plan& plan);
+/// `warnings` are handed on.
+[[nodiscard]] std::string plan_to_json(const model::Model& model, const Plan& plan,
+                                       const std::vector<std::string>& warnings);
 
 }  // namespace takt::workload

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "takt/model/model.hpp"
@@ -25,7 +27,7 @@ struct WorkCounts {
 };
 
 /// What the instances of one callback do: consume the modelled processor time and, when most of it
-/// is gone, send what the model's edges say. Instances run on one thread, one after the other.
+/// is gone, send what the model's edges say. Instances may run on several threads at once.
 class Work {
  public:
   /// Sends something, if an activation by `source` (none: from outside) asks for it.
@@ -45,7 +47,12 @@ class Work {
   [[nodiscard]] WorkCounts counts() const;
 
  private:
+  /// The next instance's execution time, and what sending has taken at most.
+  [[nodiscard]] std::pair<Duration, std::optional<Duration>> next_cost();
+
   const Burner& burner_;
+  /// Guards what instances on several threads share.
+  std::mutex mutex_;
   CostSequence costs_;
   std::optional<JoinState> join_;
   std::vector<Send> sends_;

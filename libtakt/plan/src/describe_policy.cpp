@@ -1,84 +1,72 @@
-#include "policies.hpp"
+#include "takt/plan/describe_policy.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "takt/model/names.hpp"
-#include "takt/scheduling/chain_edf.hpp"
+#include "category.hpp"
+#include "takt/model/order.hpp"
+#include "takt/model/urgency.hpp"
 #include "takt/scheduling/events.hpp"
-#include "takt/scheduling/graph_aware.hpp"
-#include "takt/scheduling/table_driven.hpp"
-#include "takt/scheduling/wait_set.hpp"
 
-namespace takt::simulation {
+namespace takt::plan {
 
-using scheduling::Policy;
+using model::CallbackIndex;
+using scheduling::ChainEdfPolicy;
+using scheduling::PolicyDescription;
+using scheduling::Rule;
 using Local = scheduling::CallbackIndex;
 
 namespace {
 
-/// Waiting instances for which a policy has memory from the start.
-constexpr std::size_t capacity = 64;
-
-scheduling::Category category(model::CallbackKind kind) {
-  switch (kind) {
-    case model::CallbackKind::timer:
-    case model::CallbackKind::event_source:
-      return scheduling::Category::timer;
-    case model::CallbackKind::subscription:
-      return scheduling::Category::subscription;
-    case model::CallbackKind::service:
-      return scheduling::Category::service;
-    case model::CallbackKind::client:
-      return scheduling::Category::client;
-    case model::CallbackKind::waitable:
-      break;
-  }
-  return scheduling::Category::waitable;
-}
-
-class Factory {
+class Describer {
  public:
-  Factory(const model::Model& model, const Network& network, const model::Urgencies& urgencies,
-          ExecutorIndex executor, std::span<const CallbackIndex> callbacks, const Options& options)
+  Describer(const model::Model& model, model::ExecutorIndex executor, const PolicyOptions& options)
       : model_(model),
-        network_(network),
-        urgencies_(urgencies),
+        urgencies_(model),
         executor_(model[executor]),
-        callbacks_(callbacks),
+        callbacks_(model::callbacks_by_executor(model)[executor.value()]),
         options_(options),
         local_(model.callbacks.size()) {
-    for (std::size_t i = 0; i < callbacks.size(); ++i) local_[callbacks[i].value()] = Local(i);
+    for (std::size_t i = 0; i < callbacks_.size(); ++i) local_[callbacks_[i].value()] = Local(i);
+    for (const CallbackIndex callback : callbacks_) {
+      described_.policy.callbacks.push_back({.category = category(model[callback].kind)});
+    }
   }
 
-  Result<ChosenPolicy> make(model::ExecutorKind kind) {
+  Result<DescribedPolicy> describe(model::ExecutorKind kind) {
+    Result<void> described;
     switch (kind) {
       case model::ExecutorKind::single_threaded:
       case model::ExecutorKind::multi_threaded:
-        return chosen(wait_set());
+        describe_ready_set();
+        break;
       case model::ExecutorKind::events:
       case model::ExecutorKind::event_source:
-        return chosen(std::make_unique<scheduling::FifoPolicy>(callbacks_.size(), capacity));
+        described_.policy.rule = Rule::first_released;
+        break;
       case model::ExecutorKind::fixed_priority:
-        return chosen(fixed_priority());
+        described_.policy.rule = Rule::priority;
+        set_priorities(priorities());
+        break;
       case model::ExecutorKind::chain_priority:
-        return chosen(chain_priority());
+        describe_chain_priority();
+        break;
       case model::ExecutorKind::edf:
-        return edf();
+        described = describe_edf();
+        break;
       case model::ExecutorKind::graph_aware:
-        return chosen(graph_aware());
+        describe_graph_aware();
+        break;
       case model::ExecutorKind::table_driven:
+        described = describe_table();
         break;
     }
-    return table_driven();
+    if (!described) return tl::unexpected(described.error());
+    return std::move(described_);
   }
 
  private:
-  static ChosenPolicy chosen(std::unique_ptr<Policy> policy) {
-    return {.policy = std::move(policy), .own_origin = false};
-  }
-
   template <typename Value>
   std::vector<Value> of_callbacks(const std::vector<Value>& values) const {
     std::vector<Value> result;
@@ -86,15 +74,24 @@ class Factory {
     return result;
   }
 
-  std::unique_ptr<Policy> wait_set() const {
-    std::vector<scheduling::Category> categories;
-    for (const CallbackIndex callback : callbacks_) {
-      categories.push_back(category(model_[callback].kind));
+  void describe_ready_set() {
+    described_.policy.rule = Rule::ready_set;
+    described_.policy.timers = executor_.timers == model::TimerHandling::privileged
+                                   ? scheduling::TimerHandling::privileged
+                                   : scheduling::TimerHandling::polled;
+  }
+
+  void set_priorities(const std::vector<std::int64_t>& priorities) {
+    for (std::size_t i = 0; i < priorities.size(); ++i) {
+      described_.policy.callbacks[i].priority = priorities[i];
     }
-    const auto timers = executor_.timers == model::TimerHandling::privileged
-                            ? scheduling::TimerHandling::privileged
-                            : scheduling::TimerHandling::polled;
-    return std::make_unique<scheduling::WaitSetPolicy>(categories, timers);
+  }
+
+  void set_deadlines(const std::vector<Duration>& deadlines) {
+    for (std::size_t i = 0; i < deadlines.size(); ++i) {
+      described_.policy.callbacks[i].deadline =
+          std::min(deadlines[i], PolicyDescription::longest_deadline);
+    }
   }
 
   bool any_priority() const {
@@ -107,16 +104,12 @@ class Factory {
     if (!any_priority()) return scheduling::rate_monotonic(of_callbacks(urgencies_.periods));
     std::vector<std::int64_t> result;
     for (const auto& priority : of_callbacks(urgencies_.priorities)) {
-      result.push_back(priority.value_or(std::numeric_limits<std::int64_t>::min() + 1));
+      result.push_back(priority.value_or(PolicyDescription::least_priority));
     }
     return result;
   }
 
-  std::unique_ptr<Policy> fixed_priority() const {
-    return std::make_unique<scheduling::FixedPriorityPolicy>(priorities(), capacity);
-  }
-
-  std::unique_ptr<Policy> chain_priority() const {
+  void describe_chain_priority() {
     std::vector<std::size_t> order(model_.chains.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
@@ -129,41 +122,57 @@ class Factory {
         if (const auto local = local_[callback.value()]) chain.push_back(*local);
       }
     }
-    return std::make_unique<scheduling::FixedPriorityPolicy>(
-        scheduling::chain_priorities(chains, callbacks_.size()), capacity);
+    described_.policy.rule = Rule::priority;
+    set_priorities(scheduling::chain_priorities(chains, callbacks_.size()));
   }
 
-  Result<ChosenPolicy> edf() const {
-    EdfDeadlines deadlines = EdfDeadlines::inherited;
-    const auto chains = chain_segments();
-    if (options_.edf_deadlines) {
-      deadlines = *options_.edf_deadlines;
-    } else if (chains) {
-      deadlines = EdfDeadlines::per_instance;
-    }
-    if (deadlines == EdfDeadlines::inherited) {
-      return chosen(
-          std::make_unique<scheduling::EdfPolicy>(of_callbacks(urgencies_.deadlines), capacity));
-    }
-    if (deadlines == EdfDeadlines::per_callback) {
-      std::vector<Duration> own;
-      for (const CallbackIndex callback : callbacks_) {
-        own.push_back(model_[callback].deadline.value_or(urgencies_.periods[callback.value()]));
+  Result<void> describe_edf() {
+    EdfDeadlines deadlines = options_.edf_deadlines.value_or(EdfDeadlines::per_instance);
+    const bool per_chain =
+        deadlines == EdfDeadlines::per_instance || deadlines == EdfDeadlines::frozen_at_completion;
+    if (per_chain) {
+      auto chains = chain_segments();
+      if (chains) {
+        described_.policy.chains = std::move(*chains);
+      } else if (options_.edf_deadlines) {
+        return tl::unexpected(chains.error());
+      } else {
+        deadlines = EdfDeadlines::inherited;
+        described_.warnings.push_back(
+            fmt::format("{}; scheduled by inherited deadlines", chains.error().message));
       }
-      return ChosenPolicy{.policy = std::make_unique<scheduling::EdfPolicy>(own, capacity),
-                          .own_origin = true};
     }
-    if (!chains) return tl::unexpected(chains.error());
-    const auto rule = deadlines == EdfDeadlines::per_instance
-                          ? scheduling::DeadlineRule::per_instance
-                          : scheduling::DeadlineRule::frozen_at_completion;
-    return chosen(
-        std::make_unique<scheduling::ChainEdfPolicy>(callbacks_.size(), *chains, rule, capacity));
+    switch (deadlines) {
+      case EdfDeadlines::per_instance:
+        described_.policy.rule = Rule::chain_deadline;
+        break;
+      case EdfDeadlines::frozen_at_completion:
+        described_.policy.rule = Rule::frozen_chain_deadline;
+        break;
+      case EdfDeadlines::inherited:
+        described_.policy.rule = Rule::deadline;
+        break;
+      case EdfDeadlines::per_callback:
+        describe_own_deadlines();
+        return {};
+    }
+    set_deadlines(of_callbacks(urgencies_.deadlines));
+    return {};
+  }
+
+  void describe_own_deadlines() {
+    std::vector<Duration> own;
+    for (const CallbackIndex callback : callbacks_) {
+      own.push_back(model_[callback].deadline.value_or(urgencies_.periods[callback.value()]));
+    }
+    described_.policy.rule = Rule::deadline;
+    described_.policy.own_origin = true;
+    set_deadlines(own);
   }
 
   /// The parts of the model's chains that run here one after the other, and a chain of its own for
   /// every other callback.
-  Result<std::vector<scheduling::ChainEdfPolicy::Chain>> chain_segments() const {
+  Result<std::vector<ChainEdfPolicy::Chain>> chain_segments() const {
     std::vector<std::vector<CallbackIndex>> segments;
     for (const model::Chain& chain : model_.chains) {
       bool continues = false;
@@ -175,7 +184,7 @@ class Factory {
       }
     }
     for (const CallbackIndex callback : callbacks_) segments.push_back({callback});
-    std::vector<scheduling::ChainEdfPolicy::Chain> result;
+    std::vector<ChainEdfPolicy::Chain> result;
     std::vector<const std::vector<CallbackIndex>*> kept;
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const auto& segment = segments[i];
@@ -214,13 +223,14 @@ class Factory {
     return twice == segment.end() ? std::nullopt : std::optional(*twice);
   }
 
-  scheduling::ChainEdfPolicy::Chain chain_edf(const std::vector<CallbackIndex>& segment) const {
-    scheduling::ChainEdfPolicy::Chain chain;
+  ChainEdfPolicy::Chain chain_edf(const std::vector<CallbackIndex>& segment) const {
+    ChainEdfPolicy::Chain chain;
     for (const CallbackIndex callback : segment) {
       chain.callbacks.push_back(*local_[callback.value()]);
     }
     const CallbackIndex head = segment.front();
-    chain.relative_deadline = urgencies_.deadlines[head.value()];
+    chain.relative_deadline =
+        std::min(urgencies_.deadlines[head.value()], PolicyDescription::longest_deadline);
     if (model_[head].kind == model::CallbackKind::timer) {
       chain.period = urgencies_.periods[head.value()];
     }
@@ -229,13 +239,20 @@ class Factory {
 
   /// Activated from outside the executor, if only sometimes.
   bool is_root(CallbackIndex callback) const {
-    if (network_.stations[callback.value()].source) return true;
-    return std::ranges::any_of(network_.links, [&](const Link& link) {
-      return link.to == callback && !local_[link.from.value()];
-    });
+    if (model::samples_messages(model_[callback])) return true;
+    bool has_input = false;
+    for (const model::Edge& edge : model_.edges) {
+      if (edge.to != callback) continue;
+      if (!local_[edge.from.value()]) return true;
+      has_input = true;
+    }
+    return !has_input;
   }
 
-  std::unique_ptr<Policy> graph_aware() const {
+  void describe_graph_aware() {
+    for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+      described_.policy.callbacks[i].is_root = is_root(callbacks_[i]);
+    }
     RootOrder order = RootOrder::rate_monotonic;
     if (options_.root_order) {
       order = *options_.root_order;
@@ -245,41 +262,31 @@ class Factory {
                    callbacks_, [&](CallbackIndex c) { return model_[c].deadline.has_value(); })) {
       order = RootOrder::edf;
     }
-    using scheduling::GraphAwarePolicy;
     if (order == RootOrder::edf) {
-      std::vector<std::optional<Duration>> deadlines;
-      for (const CallbackIndex callback : callbacks_) {
-        deadlines.push_back(is_root(callback)
-                                ? std::optional(urgencies_.deadlines[callback.value()])
-                                : std::nullopt);
-      }
-      return std::unique_ptr<Policy>(
-          new GraphAwarePolicy(GraphAwarePolicy::edf(deadlines, capacity)));
+      described_.policy.rule = Rule::root_deadline;
+      set_deadlines(of_callbacks(urgencies_.deadlines));
+      return;
     }
-    const std::vector<std::int64_t> values =
-        order == RootOrder::priority ? priorities()
-                                     : scheduling::rate_monotonic(of_callbacks(urgencies_.periods));
-    std::vector<std::optional<std::int64_t>> roots;
-    for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-      roots.push_back(is_root(callbacks_[i]) ? std::optional(values[i]) : std::nullopt);
-    }
-    return std::unique_ptr<Policy>(
-        new GraphAwarePolicy(GraphAwarePolicy::fixed_priority(roots, capacity)));
+    described_.policy.rule = Rule::root_priority;
+    set_priorities(order == RootOrder::priority
+                       ? priorities()
+                       : scheduling::rate_monotonic(of_callbacks(urgencies_.periods)));
   }
 
-  Result<ChosenPolicy> table_driven() const {
+  Result<void> describe_table() {
     const auto found = options_.tables.find(executor_.id);
     if (found == options_.tables.end()) {
       return error(
-          "executor \"{}\" is table-driven: give its slots in the option \"tables\", or "
-          "choose another kind",
+          "executor \"{}\" is table-driven: give its slots in the option \"tables\", or choose "
+          "another kind",
           executor_.id);
     }
     const TableOptions& table = found->second;
     const std::string path = fmt::format("tables[\"{}\"]", executor_.id);
     if (table.cycle <= Duration{0}) return error("{}.cycle: must be above 0", path);
     if (table.slots.empty()) return error("{}.slots: needs at least one slot", path);
-    std::vector<scheduling::TableDrivenPolicy::Slot> slots;
+    described_.policy.rule = Rule::table;
+    described_.policy.cycle = table.cycle;
     Duration end{};
     for (std::size_t i = 0; i < table.slots.size(); ++i) {
       const SlotOptions& slot = table.slots[i];
@@ -296,29 +303,26 @@ class Factory {
         return error("{}.slots[{}].callback: \"{}\" is no callback of this executor", path, i,
                      slot.callback);
       }
-      slots.push_back({slot.start, slot.end, *local_[callback->value()]});
+      described_.policy.slots.push_back({slot.start, slot.end, *local_[callback->value()]});
     }
-    return chosen(
-        std::make_unique<scheduling::TableDrivenPolicy>(callbacks_.size(), slots, table.cycle));
+    return {};
   }
 
   const model::Model& model_;
-  const Network& network_;
-  const model::Urgencies& urgencies_;
+  model::Urgencies urgencies_;
   const model::Executor& executor_;
-  std::span<const CallbackIndex> callbacks_;
-  const Options& options_;
+  std::vector<CallbackIndex> callbacks_;
+  const PolicyOptions& options_;
   /// Position on the executor, by callback of the model; none: elsewhere.
   std::vector<std::optional<Local>> local_;
+  DescribedPolicy described_;
 };
 
 }  // namespace
 
-Result<ChosenPolicy> make_policy(const model::Model& model, const Network& network,
-                                 const model::Urgencies& urgencies, ExecutorIndex executor,
-                                 model::ExecutorKind kind, std::span<const CallbackIndex> callbacks,
-                                 const Options& options) {
-  return Factory(model, network, urgencies, executor, callbacks, options).make(kind);
+Result<DescribedPolicy> describe_policy(const model::Model& model, model::ExecutorIndex executor,
+                                        model::ExecutorKind kind, const PolicyOptions& options) {
+  return Describer(model, executor, options).describe(kind);
 }
 
-}  // namespace takt::simulation
+}  // namespace takt::plan

@@ -1,0 +1,52 @@
+#include "takt/linux/memory.hpp"
+
+#include <alloca.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace takt::linux_os {
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+void touch(volatile char* memory, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += page) memory[i] = 0;
+}
+
+}  // namespace
+
+Result<void> lock_memory() {
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    const char* reason = std::strerror(errno);
+    return error(
+        "cannot lock memory ({}): raise the limit (`ulimit -l unlimited`) or give the "
+        "program CAP_IPC_LOCK",
+        reason);
+  }
+  // Freed memory stays, and large blocks come from the same heap instead of new mappings.
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_MMAP_MAX, 0);
+  return {};
+}
+
+[[gnu::noinline]] void prefault_stack(std::size_t bytes) {
+  touch(static_cast<volatile char*>(alloca(bytes)), bytes);
+}
+
+void prefault_heap(std::size_t bytes) {
+  std::vector<std::unique_ptr<char[]>> pieces(bytes / page);
+  for (std::unique_ptr<char[]>& piece : pieces) {
+    piece = std::make_unique_for_overwrite<char[]>(page);
+    touch(piece.get(), page);
+  }
+}
+
+}  // namespace takt::linux_os

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/model/model.hpp"
+#include "takt/plan/describe_policy.hpp"
+#include "takt/scheduling/description.hpp"
+
+/// Executor plans: what each executor of a running system decides by, in terms of the entities that
+/// its nodes have anyway. The three doors of the executors read them (docs/executors.md).
+namespace takt::plan {
+
+/// How an entity is found in node code that knows nothing of the plan.
+struct Address {
+  /// Fully qualified.
+  std::string node;
+  model::CallbackKind kind = model::CallbackKind::timer;
+  /// Of a subscription its topics (several: a join takes messages of all of them), of a service or
+  /// client the service's name; fully qualified.
+  std::vector<std::string> topics{};
+  /// Of a timer.
+  std::optional<Duration> period{};
+  /// Among those alike, in the order in which the node makes them.
+  std::size_t ordinal = 0;
+};
+
+struct PlannedCallback {
+  std::string id;
+  Address address;
+  /// The callback group that the model names; empty: as the node says.
+  std::string group{};
+};
+
+struct PlannedExecutor {
+  std::string id;
+  model::ExecutorKind kind = model::ExecutorKind::events;
+  std::int64_t threads = 1;
+  std::optional<std::int64_t> cpu{};
+  model::Supply supply{};
+  /// In the order of `policy.callbacks`.
+  std::vector<PlannedCallback> callbacks{};
+  scheduling::PolicyDescription policy{};
+};
+
+struct Plan {
+  std::string name;
+  /// JSON text.
+  std::string provenance = "{}";
+  std::vector<PlannedExecutor> executors;
+  std::vector<std::string> warnings{};
+};
+
+/// The plan of a model; its executors are of the kind `kind`, else of their own. Event sources are
+/// no executors.
+[[nodiscard]] Result<Plan> make_plan(const model::Model& model,
+                                     std::optional<model::ExecutorKind> kind,
+                                     const PolicyOptions& options);
+
+/// The `takt/plan` version 1 document.
+[[nodiscard]] std::string to_json(const Plan& plan);
+
+/// `source` names the document in messages, which name the field.
+[[nodiscard]] Result<Plan> parse_plan(std::string_view text, std::string_view source);
+
+/// Reads a file of at most 64 MiB.
+[[nodiscard]] Result<Plan> read_plan(const std::string& path);
+
+/// The executor of that id; with an empty id the only one. The error lists those that there are.
+[[nodiscard]] Result<const PlannedExecutor*> find_executor(const Plan& plan, std::string_view id);
+
+/// An entity of a running program; the ordinal counts as in Address.
+struct Entity {
+  std::string node;
+  model::CallbackKind kind = model::CallbackKind::timer;
+  /// Topic of a subscription, name of a service or client; fully qualified.
+  std::string topic{};
+  std::optional<Duration> period{};
+};
+
+/// What a plan means for the entities that a program really has.
+struct Assignment {
+  /// By entity: the callback of `policy`. Entities of the same planned callback share one.
+  std::vector<scheduling::CallbackIndex> callbacks;
+  scheduling::PolicyDescription policy;
+  /// Ids of callbacks of the plan that no entity is, which thus never run.
+  std::vector<std::string> missing;
+  /// Positions of entities that the plan does not name: they run after all others.
+  std::vector<std::size_t> unplanned;
+};
+
+/// Matches `entities`, in the order in which their nodes made them, with the plan.
+[[nodiscard]] Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entities);
+
+}  // namespace takt::plan

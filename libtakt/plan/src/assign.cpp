@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "category.hpp"
+#include "takt/plan/plan.hpp"
+
+namespace takt::plan {
+
+namespace {
+
+using scheduling::PolicyDescription;
+using Local = scheduling::CallbackIndex;
+
+bool is_at(const Entity& entity, const Address& address) {
+  if (entity.node != address.node || entity.kind != address.kind) return false;
+  if (entity.kind == model::CallbackKind::timer) return entity.period == address.period;
+  if (address.topics.empty()) return entity.topic.empty();
+  return std::ranges::find(address.topics, entity.topic) != address.topics.end();
+}
+
+}  // namespace
+
+Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entities) {
+  Assignment result;
+  result.policy = planned.policy;
+  std::vector<bool> found(planned.callbacks.size());
+  std::map<std::tuple<std::string, model::CallbackKind, std::string, std::optional<Duration>>,
+           std::size_t>
+      alike;
+  for (std::size_t i = 0; i < entities.size(); ++i) {
+    const Entity& entity = entities[i];
+    const std::size_t ordinal = alike[{entity.node, entity.kind, entity.topic, entity.period}]++;
+    const auto callback = std::ranges::find_if(planned.callbacks, [&](const PlannedCallback& c) {
+      return is_at(entity, c.address) && c.address.ordinal == ordinal;
+    });
+    if (callback != planned.callbacks.end()) {
+      const auto index = static_cast<std::size_t>(callback - planned.callbacks.begin());
+      found[index] = true;
+      result.callbacks.emplace_back(index);
+      continue;
+    }
+    result.unplanned.push_back(i);
+    result.callbacks.emplace_back(result.policy.callbacks.size());
+    result.policy.callbacks.push_back({.category = category(entity.kind)});
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) result.missing.push_back(planned.callbacks[i].id);
+  }
+  return result;
+}
+
+Result<const PlannedExecutor*> find_executor(const Plan& plan, std::string_view id) {
+  if (id.empty() && plan.executors.size() == 1) return &plan.executors.front();
+  const auto found = std::ranges::find(plan.executors, id, &PlannedExecutor::id);
+  if (found != plan.executors.end()) return &*found;
+  std::string ids;
+  for (const PlannedExecutor& executor : plan.executors) {
+    ids += (ids.empty() ? "\"" : ", \"") + executor.id + "\"";
+  }
+  if (id.empty()) return error("the plan has several executors; name one of {}", ids);
+  return error("the plan has no executor \"{}\"; one of {}", id, ids.empty() ? "none" : ids);
+}
+
+}  // namespace takt::plan

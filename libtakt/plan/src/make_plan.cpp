@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "takt/model/order.hpp"
+#include "takt/model/topics.hpp"
+#include "takt/model/urgency.hpp"
+#include "takt/plan/plan.hpp"
+
+namespace takt::plan {
+
+namespace {
+
+using model::CallbackIndex;
+using model::CallbackKind;
+
+/// The service whose responses activate a client.
+std::optional<CallbackIndex> service_of(const model::Model& model, CallbackIndex client) {
+  for (const model::Edge& edge : model.edges) {
+    if (edge.to == client && model[edge.from].kind == CallbackKind::service) return edge.from;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> topics_of(const model::Model& model, CallbackIndex index) {
+  switch (model[index].kind) {
+    case CallbackKind::subscription: {
+      const std::set<std::string> topics = model::subscribed_topics(model, index);
+      return {topics.begin(), topics.end()};
+    }
+    case CallbackKind::client: {
+      const auto service = service_of(model, index);
+      return {model::topic_name(model[service.value_or(index)])};
+    }
+    case CallbackKind::service:
+      return {model::topic_name(model[index])};
+    case CallbackKind::timer:
+    case CallbackKind::waitable:
+    case CallbackKind::event_source:
+      break;
+  }
+  return {};
+}
+
+std::string group_of(const model::Callback& callback) {
+  const auto field = callback.unknown.find("callback_group");
+  if (field == callback.unknown.end() || field->second.size() < 2) return {};
+  return field->second.substr(1, field->second.size() - 2);
+}
+
+/// Addresses of callbacks in the order of the model's document and registrations.
+std::vector<Address> addresses(const model::Model& model) {
+  const model::Urgencies urgencies(model);
+  std::vector<Address> result(model.callbacks.size());
+  std::map<std::tuple<std::string, CallbackKind, std::vector<std::string>, std::optional<Duration>>,
+           std::size_t>
+      alike;
+  for (const auto& callbacks : model::callbacks_by_executor(model)) {
+    for (const CallbackIndex index : callbacks) {
+      const model::Callback& callback = model[index];
+      Address& address = result[index.value()];
+      address.node = model::node_name(callback);
+      address.kind = callback.kind;
+      address.topics = topics_of(model, index);
+      if (callback.kind == CallbackKind::timer) address.period = urgencies.periods[index.value()];
+      address.ordinal = alike[{address.node, address.kind, address.topics, address.period}]++;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorKind> kind,
+                       const PolicyOptions& options) {
+  Plan plan{.name = model.name, .provenance = "{}", .executors = {}};
+  const std::vector<Address> where = addresses(model);
+  const auto callbacks = model::callbacks_by_executor(model);
+  for (std::size_t i = 0; i < model.executors.size(); ++i) {
+    const model::Executor& executor = model.executors[i];
+    if (executor.kind == model::ExecutorKind::event_source) continue;
+    PlannedExecutor& planned = plan.executors.emplace_back();
+    planned.id = executor.id;
+    planned.kind = kind.value_or(executor.kind);
+    planned.cpu = executor.cpu;
+    planned.supply = executor.supply;
+    auto described = describe_policy(model, model::ExecutorIndex(i), planned.kind, options);
+    if (!described) return tl::unexpected(described.error());
+    planned.policy = std::move(described->policy);
+    planned.threads = planned.policy.is_sharable() ? executor.threads : 1;
+    std::ranges::move(described->warnings, std::back_inserter(plan.warnings));
+    for (const CallbackIndex callback : callbacks[i]) {
+      planned.callbacks.push_back({.id = model[callback].id,
+                                   .address = where[callback.value()],
+                                   .group = group_of(model[callback])});
+    }
+  }
+  return plan;
+}
+
+}  // namespace takt::plan

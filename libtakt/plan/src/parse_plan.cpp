@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <unordered_map>
+
+#include "category.hpp"
+#include "names.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/model/names.hpp"
+#include "takt/model/object_reader.hpp"
+#include "takt/model/parse_document.hpp"
+#include "takt/plan/plan.hpp"
+
+namespace takt::plan {
+
+namespace {
+
+using model::Findings;
+using model::ObjectReader;
+using nlohmann::json;
+using scheduling::PolicyDescription;
+using Local = scheduling::CallbackIndex;
+
+constexpr std::int64_t most_threads = 1024;
+
+class PlanReader {
+ public:
+  explicit PlanReader(Findings& findings) : findings_(findings) {}
+
+  Plan read(const json& document) {
+    ObjectReader object(document, "", findings_);
+    Plan plan;
+    if (object.required_text("format", "takt/plan") != "takt/plan") {
+      findings_.fail("format: must be \"takt/plan\"; make one with `takt plan MODEL -o plan.json`");
+    }
+    if (object.required("version", "1") != nullptr && object.integer("version") != 1) {
+      findings_.fail("version: this Takt reads version 1 only");
+    }
+    plan.name = object.text("name");
+    if (const json* provenance = object.optional("provenance"))
+      plan.provenance = provenance->dump();
+    read_list(object, "executors", true,
+              [&](ObjectReader& executor) { plan.executors.push_back(read_executor(executor)); });
+    return plan;
+  }
+
+ private:
+  template <typename Read>
+  void read_list(ObjectReader& owner, std::string_view name, bool is_required, Read read_one) {
+    const json* list = is_required ? owner.required(name, "a list") : owner.optional(name);
+    if (list == nullptr) return;
+    owner.for_each(*list, owner.path_of(name), [&](const json& element, const std::string& path) {
+      ObjectReader object(element, path, findings_);
+      if (findings_.fault.empty()) read_one(object);
+    });
+  }
+
+  Duration positive(ObjectReader& object, std::string_view name, Duration value) {
+    if (value <= Duration{0} || value > PolicyDescription::longest_deadline) {
+      findings_.fail("{}: {} ns is not above 0 and at most 100 years", object.path_of(name),
+                     value.count());
+    }
+    return value;
+  }
+
+  PlannedExecutor read_executor(ObjectReader& object) {
+    PlannedExecutor executor;
+    executor.id = object.required_text("id", "a unique name");
+    executor.kind = object.kind("kind", executor.kind);
+    executor.policy.rule = read_rule(object);
+    executor.threads = object.integer("threads").value_or(1);
+    if (executor.threads < 1 || executor.threads > most_threads) {
+      findings_.fail("{}: must be between 1 and {}", object.path_of("threads"), most_threads);
+    }
+    if (executor.threads > 1 && !executor.policy.is_sharable()) {
+      findings_.fail("{}: {} decides for one thread", object.path_of("threads"),
+                     object.text("rule"));
+    }
+    executor.cpu = object.integer("cpu");
+    executor.supply = read_supply(object);
+    executor.policy.timers =
+        object.kind("timers", model::TimerHandling::polled) == model::TimerHandling::privileged
+            ? scheduling::TimerHandling::privileged
+            : scheduling::TimerHandling::polled;
+    if (const json* own = object.optional("own_origin")) executor.policy.own_origin = *own == true;
+    local_.clear();
+    read_list(object, "callbacks", true,
+              [&](ObjectReader& callback) { read_callback(callback, executor); });
+    read_list(object, "chains", false,
+              [&](ObjectReader& chain) { read_chain(chain, executor.policy); });
+    check_chains(object, executor.policy);
+    if (const json* table = object.optional("table")) {
+      ObjectReader reader(*table, object.path_of("table"), findings_);
+      read_table(reader, executor.policy);
+    } else if (executor.policy.rule == scheduling::Rule::table) {
+      findings_.fail("{}: missing; the slots that the rule goes by", object.path_of("table"));
+    }
+    return executor;
+  }
+
+  scheduling::Rule read_rule(ObjectReader& object) {
+    const std::string name = object.required_text("rule", "what decides");
+    const auto known = std::ranges::find(rule_names, name,
+                                         [](const auto& pair) { return std::string(pair.first); });
+    if (known != rule_names.end()) return known->second;
+    std::string all;
+    for (const auto& [rule, meaning] : rule_names) {
+      all += (all.empty() ? "" : ", ") + std::string(rule);
+    }
+    findings_.fail("{}: \"{}\" is none of {}", object.path_of("rule"), name, all);
+    return scheduling::Rule::first_released;
+  }
+
+  model::Supply read_supply(ObjectReader& owner) {
+    const json* member = owner.optional("supply");
+    if (member == nullptr) return model::DedicatedSupply{};
+    ObjectReader object(*member, owner.path_of("supply"), findings_);
+    if (object.text("kind") != "reservation") return model::DedicatedSupply{};
+    model::ReservationSupply supply;
+    supply.budget = positive(object, "budget", object.required_time("budget", "runtime"));
+    supply.period = positive(object, "period", object.required_time("period", "how often"));
+    supply.deadline = object.time("deadline").value_or(supply.period);
+    return supply;
+  }
+
+  void read_callback(ObjectReader& object, PlannedExecutor& executor) {
+    PlannedCallback planned;
+    planned.id = object.required_text("id", "a unique name");
+    Address& address = planned.address;
+    address.node = object.required_text("node", "the node's fully qualified name");
+    address.kind = object.kind("kind", address.kind);
+    if (const json* topics = object.optional("topics")) {
+      object.for_each(*topics, object.path_of("topics"), [&](const json& topic, const auto& path) {
+        address.topics.push_back(object.read_text(topic, path));
+      });
+    }
+    if (const auto period = object.time("period")) {
+      address.period = positive(object, "period", *period);
+    } else if (address.kind == model::CallbackKind::timer) {
+      findings_.fail("{}: missing; by their period timers are found", object.path_of("period"));
+    }
+    const std::int64_t ordinal = object.integer("ordinal").value_or(0);
+    if (ordinal < 0) findings_.fail("{}: must not be negative", object.path_of("ordinal"));
+    address.ordinal = static_cast<std::size_t>(ordinal);
+    planned.group = object.text("callback_group");
+    PolicyDescription::Callback callback{.category = category(address.kind)};
+    callback.priority = object.integer("priority").value_or(callback.priority);
+    if (const auto deadline = object.time("deadline")) {
+      callback.deadline = positive(object, "deadline", *deadline);
+    }
+    if (const json* root = object.optional("root")) callback.is_root = *root == true;
+    if (!local_.try_emplace(planned.id, executor.callbacks.size()).second) {
+      findings_.fail("{}: \"{}\" is the id of another callback", object.path_of("id"), planned.id);
+    }
+    executor.callbacks.push_back(std::move(planned));
+    executor.policy.callbacks.push_back(callback);
+  }
+
+  Local find(const std::string& id, const std::string& path) {
+    const auto known = local_.find(id);
+    if (known != local_.end()) return Local(known->second);
+    findings_.fail("{}: \"{}\" is no callback of this executor", path, id);
+    return Local(0);
+  }
+
+  void read_chain(ObjectReader& object, PolicyDescription& policy) {
+    scheduling::ChainEdfPolicy::Chain chain;
+    if (const json* ids = object.required("callbacks", "ids of callbacks, one after the other")) {
+      object.for_each(*ids, object.path_of("callbacks"), [&](const json& id, const auto& path) {
+        chain.callbacks.push_back(find(object.read_text(id, path), path));
+      });
+    }
+    if (chain.callbacks.empty()) {
+      findings_.fail("{}: needs at least one callback", object.path_of("callbacks"));
+    }
+    chain.relative_deadline = positive(
+        object, "deadline", object.required_time("deadline", "from release to completion"));
+    if (const auto period = object.time("period"))
+      chain.period = positive(object, "period", *period);
+    policy.chains.push_back(std::move(chain));
+  }
+
+  /// Chains may share their first callback, no other.
+  void check_chains(const ObjectReader& object, const PolicyDescription& policy) {
+    std::vector<bool> is_head(policy.callbacks.size());
+    std::vector<bool> is_inner(policy.callbacks.size());
+    for (const auto& chain : policy.chains) {
+      for (std::size_t i = 0; i < chain.callbacks.size(); ++i) {
+        const std::size_t callback = chain.callbacks[i].value();
+        if (callback >= is_head.size()) return;  // a fault has been found
+        if (is_inner[callback] || (i > 0 && is_head[callback])) {
+          findings_.fail("{}: chains share a callback that is not the first of both",
+                         object.path_of("chains"));
+        }
+        (i == 0 ? is_head : is_inner)[callback] = true;
+      }
+    }
+  }
+
+  void read_table(ObjectReader& object, PolicyDescription& policy) {
+    policy.cycle =
+        positive(object, "cycle", object.required_time("cycle", "how often the slots repeat"));
+    Duration end{};
+    read_list(object, "slots", true, [&](ObjectReader& slot) {
+      scheduling::TableDrivenPolicy::Slot read;
+      read.start = slot.required_time("start", "when the slot begins within the cycle");
+      read.end = slot.required_time("end", "when the slot ends within the cycle");
+      read.callback = find(slot.required_text("callback", "an id"), slot.path_of("callback"));
+      if (read.start < end || read.end <= read.start || read.end > policy.cycle) {
+        findings_.fail("{}: slots come in order, do not overlap, and end within the cycle",
+                       slot.path());
+      }
+      end = read.end;
+      policy.slots.push_back(read);
+    });
+    if (policy.slots.empty())
+      findings_.fail("{}: needs at least one slot", object.path_of("slots"));
+  }
+
+  Findings& findings_;
+  std::unordered_map<std::string, std::size_t> local_;
+};
+
+}  // namespace
+
+Result<Plan> parse_plan(std::string_view text, std::string_view source) {
+  const Result<json> document = model::parse_document(text, source);
+  if (!document) return tl::unexpected(document.error());
+  Findings findings;
+  Plan plan = PlanReader(findings).read(*document);
+  if (!findings.fault.empty()) return error("{}: {}", source, findings.fault);
+  plan.warnings = std::move(findings.warnings);
+  return plan;
+}
+
+Result<Plan> read_plan(const std::string& path) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1 << 16> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most) return error("{}: larger than 64 MiB; is it a plan?", path);
+  }
+  if (!file.eof()) return error("{}: cannot be read; is it a file?", path);
+  return parse_plan(text, path);
+}
+
+}  // namespace takt::plan

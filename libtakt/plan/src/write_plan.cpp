@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "names.hpp"
+#include "takt/model/names.hpp"
+#include "takt/plan/plan.hpp"
+
+namespace takt::plan {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using scheduling::PolicyDescription;
+
+std::string_view to_string(scheduling::Rule rule) {
+  return std::ranges::find(rule_names, rule, &std::pair<std::string_view, scheduling::Rule>::second)
+      ->first;
+}
+
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json write(const model::Supply& supply) {
+  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
+    return {{"kind", "reservation"},
+            {"budget", reservation->budget.count()},
+            {"period", reservation->period.count()},
+            {"deadline", reservation->deadline.count()}};
+  }
+  return {{"kind", "dedicated"}};
+}
+
+Json write(const PlannedCallback& planned, const PolicyDescription::Callback& callback) {
+  const Address& address = planned.address;
+  Json json = {{"id", planned.id}, {"node", address.node}, {"kind", to_string(address.kind)}};
+  if (!address.topics.empty()) json["topics"] = address.topics;
+  if (address.period) json["period"] = address.period->count();
+  json["ordinal"] = address.ordinal;
+  if (!planned.group.empty()) json["callback_group"] = planned.group;
+  if (callback.priority != PolicyDescription::least_priority) json["priority"] = callback.priority;
+  if (callback.deadline != PolicyDescription::longest_deadline) {
+    json["deadline"] = callback.deadline.count();
+  }
+  if (!callback.is_root) json["root"] = false;
+  return json;
+}
+
+Json write(const PlannedExecutor& planned) {
+  const PolicyDescription& policy = planned.policy;
+  const auto id = [&](scheduling::CallbackIndex callback) {
+    return planned.callbacks[callback.value()].id;
+  };
+  Json callbacks = Json::array();
+  for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
+    callbacks.push_back(write(planned.callbacks[i], policy.callbacks[i]));
+  }
+  Json json = {{"id", planned.id},
+               {"kind", to_string(planned.kind)},
+               {"rule", to_string(policy.rule)},
+               {"threads", planned.threads},
+               {"cpu", or_null(planned.cpu)},
+               {"supply", write(planned.supply)}};
+  if (policy.rule == scheduling::Rule::ready_set) {
+    json["timers"] =
+        policy.timers == scheduling::TimerHandling::privileged ? "privileged" : "polled";
+  }
+  if (policy.own_origin) json["own_origin"] = true;
+  json["callbacks"] = std::move(callbacks);
+  if (!policy.chains.empty()) {
+    Json& chains = json["chains"] = Json::array();
+    for (const auto& chain : policy.chains) {
+      Json ids = Json::array();
+      for (const scheduling::CallbackIndex callback : chain.callbacks) ids.push_back(id(callback));
+      chains.push_back({{"callbacks", std::move(ids)},
+                        {"deadline", chain.relative_deadline.count()},
+                        {"period", chain.period ? Json(chain.period->count()) : Json()}});
+    }
+  }
+  if (policy.rule == scheduling::Rule::table) {
+    Json slots = Json::array();
+    for (const auto& slot : policy.slots) {
+      slots.push_back({{"start", slot.start.count()},
+                       {"end", slot.end.count()},
+                       {"callback", id(slot.callback)}});
+    }
+    json["table"] = {{"cycle", policy.cycle.count()}, {"slots", std::move(slots)}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  Json json = {{"format", "takt/plan"},
+               {"version", 1},
+               {"name", plan.name},
+               {"provenance", Json::parse(plan.provenance)},
+               {"executors", Json::array()}};
+  for (const PlannedExecutor& executor : plan.executors)
+    json["executors"].push_back(write(executor));
+  if (!plan.warnings.empty()) json["warnings"] = plan.warnings;
+  return json.dump(1);
+}
+
+}  // namespace takt::plan

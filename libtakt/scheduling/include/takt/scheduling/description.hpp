@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "takt/scheduling/chain_edf.hpp"
+#include "takt/scheduling/policy.hpp"
+#include "takt/scheduling/table_driven.hpp"
+#include "takt/scheduling/wait_set.hpp"
+
+namespace takt::scheduling {
+
+/// What decides which callback runs next.
+enum class Rule {
+  /// The ready set of the default executor.
+  ready_set,
+  /// First released, first run.
+  first_released,
+  /// Fixed priorities of callbacks.
+  priority,
+  /// Relative deadlines of callbacks.
+  deadline,
+  /// Deadlines of chain instances, by either DeadlineRule.
+  chain_deadline,
+  frozen_chain_deadline,
+  /// Graph-aware, roots ordered by priorities or by deadlines.
+  root_priority,
+  root_deadline,
+  /// A table of slots.
+  table,
+};
+
+/// A policy with its parameters as plain values: what a plan says, and what a timing model implies.
+struct PolicyDescription {
+  /// Of callbacks that nothing else gives a priority or a deadline: after all that have one.
+  static constexpr std::int64_t least_priority = std::numeric_limits<std::int64_t>::min() + 1;
+  static constexpr Duration longest_deadline = std::chrono::hours(24 * 365 * 100);
+
+  struct Callback {
+    Category category = Category::timer;
+    std::int64_t priority = least_priority;
+    Duration deadline = longest_deadline;
+    /// Activated from outside the executor; graph-aware policies order these alone.
+    bool is_root = true;
+  };
+
+  Rule rule = Rule::first_released;
+  /// Of ready_set.
+  TimerHandling timers = TimerHandling::polled;
+  /// Deadlines count from an instance's own activation instead of its origin's.
+  bool own_origin = false;
+  std::vector<Callback> callbacks{};
+  /// Of the rules for chains. Callbacks that are in none are chains of their own.
+  std::vector<ChainEdfPolicy::Chain> chains{};
+  /// Of table.
+  Duration cycle{};
+  std::vector<TableDrivenPolicy::Slot> slots{};
+
+  /// Whether several threads may share the policy (SharablePolicy).
+  [[nodiscard]] bool is_sharable() const;
+};
+
+/// Makes the policy. `capacity`: how many instances may wait at once before memory is allocated.
+[[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicyDescription& description,
+                                                  std::size_t capacity);
+
+}  // namespace takt::scheduling
