@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "takt/flow/matching.hpp"
+#include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
 namespace {
@@ -85,7 +85,8 @@ class PathSearch {
 /// What makes callbacks of two models the same.
 std::string key_of(const Model& model, CallbackIndex index) {
   const model::Callback& callback = model[index];
-  std::string key = fmt::format("{} {}", static_cast<int>(callback.kind), flow::node_of(callback));
+  std::string key =
+      fmt::format("{} {}", static_cast<int>(callback.kind), model::node_name(callback));
   if (callback.kind == model::CallbackKind::timer) {
     const auto* periodic = callback.activation
                                ? std::get_if<model::PeriodicActivation>(&*callback.activation)
@@ -95,7 +96,7 @@ std::string key_of(const Model& model, CallbackIndex index) {
   if (callback.kind == model::CallbackKind::service) {
     return key + ' ' + callback.topic.value_or("");
   }
-  for (const std::string& topic : flow::topics_of(model, index)) {
+  for (const std::string& topic : model::subscribed_topics(model, index)) {
     key += ' ' + topic;
   }
   return key;
@@ -152,10 +153,10 @@ class Translation {
       if (edge.from != original_before || edge.to != original) {
         continue;
       }
-      const std::string topic = flow::topic_of(from_, edge);
+      const std::string topic = model::topic_name(from_, edge);
       for (const Edge& candidate : to_.edges) {
         if (candidate.from == before && candidate.topic == topic &&
-            flow::node_of(to_[candidate.to]) == flow::node_of(from_[original])) {
+            model::node_name(to_[candidate.to]) == model::node_name(from_[original])) {
           return candidate.to;
         }
       }

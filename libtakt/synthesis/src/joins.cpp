@@ -5,7 +5,7 @@
 #include <set>
 
 #include "takt/flow/join_state.hpp"
-#include "takt/flow/matching.hpp"
+#include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
 namespace {
@@ -60,10 +60,10 @@ std::optional<std::uint32_t> common_output(const Log& log, const Members& member
 void find_declared(const Log& log, const std::string& node, const execution::Objects& objects,
                    const model::Model& model, std::vector<ObservedJoin>& joins) {
   for (const model::Join& declared : model.joins) {
-    if (flow::node_of(model[declared.callback]) != node) {
+    if (model::node_name(model[declared.callback]) != node) {
       continue;
     }
-    const std::set<std::string> topics = flow::topics_of(model, declared.callback);
+    const std::set<std::string> topics = model::subscribed_topics(model, declared.callback);
     Members members;
     for (const Log::Entry& entry : log.entries) {
       if (topics.contains(objects[*objects.topic_of(objects[entry.callback])])) {
