@@ -4,12 +4,21 @@
 #include <utility>
 
 #include "least_solution.hpp"
+#include "long_run.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
 
 using curves::saturating_add;
 using curves::unbounded_time;
+
+namespace {
+
+/// Between two looks at what the bounds of the round-robin analysis tend to, which cost as much as
+/// some rounds of it.
+constexpr int rounds_per_long_run = 8;
+
+}  // namespace
 
 DefaultExecutor::DefaultExecutor(const Round& round, ExecutorIndex executor)
     : ExecutorAnalysis(round, executor), memory_(members_.size()) {}
@@ -39,8 +48,14 @@ LocalBound DefaultExecutor::bound(CallbackIndex callback) {
   }
   if (round_.options.method != Method::busy_window) {
     const Duration limit = std::min(best.response, horizon());
-    const Duration response = round_robin(index, points, limit, memory_[index].start);
-    if (response < best.response) best = {.response = response, .by = "round_robin"};
+    Memory& memory = memory_[index];
+    Duration bound = round_robin(index, points, limit, memory.start);
+    // As long as nothing else bounds it, it may grow for ever, or slowly to where it ends.
+    if (best.response == unbounded_time && bound != unbounded_time && bound > response(member) &&
+        ++memory.grown % rounds_per_long_run == 0) {
+      bound = std::max(bound, least_round_robin(index));
+    }
+    if (bound < best.response) best = {.response = bound, .by = "round_robin"};
   }
   return best;
 }
@@ -59,42 +74,92 @@ LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
   }
   if (round_.options.method != Method::busy_window) {
     Duration start = epsilon;
-    const Duration response = round_robin(last, points, std::min(best.response, horizon()), start);
-    if (response < best.response) best = {.response = response, .by = "round_robin"};
+    const Duration bound = round_robin(last, points, std::min(best.response, horizon()), start);
+    if (bound < best.response) best = {.response = bound, .by = "round_robin"};
   }
   return best;
 }
 
 Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit,
-                                      Duration& start) const {
+                                      Duration& start) {
   const Member& self = members_[last];
-  // Lemma 3: pending in a window of length x; at most ε before the response ends.
-  const auto pending = [this](const Member& member, Duration x) {
-    if (response(member) == unbounded_time) return curves::unbounded_count;
-    return member.activations->count(saturating_add(x, response(member)) - epsilon);
+  // Lemma 3 and Def. 4: pending in a window of length x, at most ε before the response ends, are
+  // all of these but the instance itself.
+  const Duration own_reach = response(self) - epsilon;
+  const auto earlier = [&](Duration x) {
+    return std::max<std::int64_t>(0, self.activations->count(saturating_add(x, own_reach)) - 1);
   };
-  // Def. 4: all of them but the instance itself.
-  const auto earlier = [&](Duration x) { return std::max<std::int64_t>(0, pending(self, x) - 1); };
-  const auto demand = [&](Duration x) {
-    Duration sum = saturating_add(epsilon, self.task->cost(earlier(x)));
-    for (std::size_t j = 0; j < members_.size(); ++j) {
-      if (j == last) continue;
-      const Member& other = members_[j];
-      // Def. 3. Lemma 4: a polled callback runs once for each polling point, and once more if it
-      // precedes the victim in its last processing window.
-      const std::int64_t most =
-          other.task->polled ? saturating_add(points, j < last ? 1 : 0) : curves::unbounded_count;
-      sum = saturating_add(sum, other.task->cost(std::min(pending(other, x), most)));
+  // Def. 3. Lemma 4: a polled callback runs once for each polling point, and once more if it
+  // precedes the victim in its last processing window. Most do so from the start.
+  Duration constant = epsilon;
+  pending_.clear();
+  for (std::size_t j = 0; j < members_.size(); ++j) {
+    if (j == last) continue;
+    const Member& other = members_[j];
+    const std::int64_t most =
+        other.task->polled ? saturating_add(points, j < last ? 1 : 0) : curves::unbounded_count;
+    const Duration reach = response(other) - epsilon;
+    if (response(other) == unbounded_time ||
+        other.activations->count(saturating_add(start, reach)) >= most) {
+      constant = saturating_add(constant, other.task->cost(most));
+    } else {
+      pending_.push_back({&other.task->cost, other.activations, reach, most});
+    }
+  }
+  const Duration found = least_solution(executor_.supply, start, limit, [&](Duration x) {
+    Duration sum = saturating_add(constant, self.task->cost(earlier(x)));
+    for (const auto& [cost, activations, reach, most] : pending_) {
+      const std::int64_t pending = activations->count(saturating_add(x, reach));
+      sum = saturating_add(sum, (*cost)(std::min(pending, most)));
     }
     return sum;
-  };
-  const Duration found = least_solution(executor_.supply, start, limit, demand);
+  });
   if (found == unbounded_time) return found;
   start = found;
   const std::int64_t n = earlier(start);
   const Duration last_cost = self.task->cost(n + 1) - self.task->cost(n);  // Lemma 17
   return std::max(epsilon,
                   executor_.supply.time_for(executor_.supply.supply(start) - epsilon + last_cost));
+}
+
+Duration DefaultExecutor::least_round_robin(std::size_t index) {
+  const Member& self = members_[index];
+  const Duration present = response(self);
+  const Duration last = executor_.supply.time_for(self.task->cost(1));
+  if (last == unbounded_time) return last;
+  const Line own = demand_line(*self.activations, self.task->cost);
+  Wide demand = own(2 * present - last - epsilon);
+  Wide slope = 2 * own.slope;
+  for (std::size_t j = 0; j < members_.size(); ++j) {
+    if (j == index) continue;
+    const Member& other = members_[j];
+    const Line admitted = demand_line(*self.activations, other.task->cost);
+    const Wide most = admitted(present) + (j < index ? long_run_cost(other.task->cost) : Wide{0});
+    if (other.activations->unbounded() || response(other) == unbounded_time) {
+      demand += most;
+      slope += admitted.slope;
+      continue;
+    }
+    const Line line = demand_line(*other.activations, other.task->cost);
+    const Wide pending = line(present - last + response(other) - epsilon);
+    demand += other.task->polled ? std::min(pending, most) : pending;
+    slope += other.task->polled ? std::min(line.slope, admitted.slope) : line.slope;
+  }
+  const Wide supplied = supplied_share(executor_.supply);
+  const Wide missing = demand - supplied * present.count();
+  if (missing <= 0) return present;
+  if (slope >= supplied) {
+    memory_[index].divergence = Utilisation{
+        .demand = in_processors(slope), .supply = in_processors(supplied), .overloaded = true};
+    return unbounded_time;
+  }
+  const Wide growth = missing / (supplied - slope);
+  if (growth > horizon().count()) return unbounded_time;
+  return present + Duration{static_cast<std::int64_t>(growth)};
+}
+
+std::optional<Utilisation> DefaultExecutor::divergence(CallbackIndex callback) const {
+  return memory_[round_.system[callback].rank].divergence;
 }
 
 /// Def. 8: polled callbacks run no more often than they were activated before the victim and there

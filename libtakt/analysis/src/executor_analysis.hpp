@@ -12,6 +12,7 @@
 #include "system.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/curves/saturating.hpp"
+#include "utilisation.hpp"
 
 namespace takt::analysis {
 
@@ -49,6 +50,10 @@ class ExecutorAnalysis {
   /// The bound of a chain of at least two callbacks on this executor, each of which activates the
   /// next, from the activation of its first to the completion of its last.
   [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) = 0;
+
+  /// What the callback would need in the long run, if that has been found to be more than it gets:
+  /// the proof that it has no bound although its executor is not overloaded.
+  [[nodiscard]] virtual std::optional<Utilisation> divergence(CallbackIndex) const { return {}; }
 
  protected:
   /// A callback of the executor; members are in the order of their ranks.

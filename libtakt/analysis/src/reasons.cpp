@@ -48,6 +48,12 @@ std::string why_unbounded(const model::Model& model, const System& system,
     return fmt::format("executor \"{}\" needs {:.2f} of a processor, its supply gives {:.2f}", id,
                        use.demand, use.supply);
   }
+  if (const auto need = solution.executor(index)->divergence(callback)) {
+    return fmt::format(
+        "with what its processing windows admit, \"{}\" needs {:.2f} of a processor by the "
+        "round-robin analysis, executor \"{}\" gives {:.2f}",
+        model[callback].id, need->demand, id, need->supply);
+  }
   for (const CallbackIndex other : executor.callbacks) {
     if (curves.activations(other).unbounded()) {
       return fmt::format(

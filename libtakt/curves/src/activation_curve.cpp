@@ -10,8 +10,7 @@ namespace takt::curves {
 ActivationCurve ActivationCurve::periodic(Duration period, Duration jitter) {
   assert(period > Duration{0} && jitter >= Duration{0});
   ActivationCurve curve;
-  curve.rate_ = {.events = 1, .span = period};
-  curve.jitter_ = jitter;
+  curve.rate_ = {.events = 1, .span = period, .jitter = jitter};
   return curve;
 }
 
@@ -30,16 +29,12 @@ ActivationCurve ActivationCurve::min_distance(std::span<const Duration> values) 
       sparsest = k;
     }
   }
-  curve.rate_ = {.events = static_cast<std::int64_t>(sparsest), .span = curve.gaps_[sparsest]};
+  curve.rate_ = {.events = static_cast<std::int64_t>(sparsest),
+                 .span = curve.gaps_[sparsest],
+                 .jitter = Duration{0}};
   // Where it repeats: as for ExecutionTimeCurve, with spans of gaps in place of costs of instances.
   curve.longest_ = std::max(curve.given_, (sparsest - 1) * curve.given_ + sparsest);
   return curve;
-}
-
-std::int64_t ActivationCurve::count_periodic(Duration window) const {
-  const Duration reach = saturating_add(window, jitter_);
-  if (reach == unbounded_time) return unbounded_count;
-  return (reach - epsilon) / rate_.span + 1;
 }
 
 Duration ActivationCurve::span_of_gaps(std::int64_t gaps) const {
@@ -81,7 +76,7 @@ Duration ActivationCurve::distance(std::int64_t n) const {
   if (n == unbounded_count) return unbounded_time;
   if (!gaps_.empty()) return span_of_gaps(n - 1);
   const Duration span = saturating_multiply(rate_.span, n - 1);
-  return span == unbounded_time ? span : std::max(Duration{0}, span - jitter_);
+  return span == unbounded_time ? span : std::max(Duration{0}, span - rate_.jitter);
 }
 
 Duration ActivationCurve::next_step(Duration window) const {

@@ -2,6 +2,8 @@
 
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/testbed/random_model.hpp"
 
 /// Callbacks without bound are told apart by the reason.
 namespace takt::analysis {
@@ -39,6 +41,86 @@ TEST(Divergence, RoundRobinShieldsOthersFromAnOverload) {
   // One instance of the other before the polling point, one after it, then itself.
   EXPECT_EQ(bounds.callbacks[1].bound, Duration{70});
   EXPECT_EQ(bounds.callbacks[1].by, "round_robin");
+}
+
+/// As far as times go: nothing is decided by the horizon.
+constexpr Options round_robin{.method = Method::round_robin, .horizon = curves::longest_time};
+
+/// A callback alone on a processor, with release jitter.
+model::Model alone(Duration wcet, Duration period, Duration jitter) {
+  ModelBuilder builder;
+  builder.timer(builder.executor(), wcet,
+                model::PeriodicActivation{.period = period, .jitter = jitter});
+  return builder.model();
+}
+
+/// Alone, the round-robin bound is the least k · C with η((2k - 1) · C) <= k.
+std::int64_t instances_in_bound(std::int64_t wcet, std::int64_t period, std::int64_t jitter) {
+  std::int64_t k = 1;
+  while (((2 * k - 1) * wcet + jitter - 1) / period + 1 > k) ++k;
+  return k;
+}
+
+/// A response time counts twice in the round-robin analysis: before the instance, for what may
+/// still be pending, and after it. So the threshold is at half a processor.
+TEST(Divergence, OfTheRoundRobinAnalysisIsDecidedByLongRunRates) {
+  constexpr std::int64_t period = 10'000'000;
+  constexpr std::int64_t jitter = 9'000'000;
+  for (const std::int64_t below : {2'000'000, 1'000'000, 100'000, 1'000, 10, 1}) {
+    const std::int64_t wcet = period / 2 - below;
+    const auto bounds =
+        analyze(alone(Duration{wcet}, Duration{period}, Duration{jitter}), round_robin);
+    EXPECT_EQ(bounds.callbacks[0].bound, Duration{wcet * instances_in_bound(wcet, period, jitter)})
+        << below << " ns below the threshold";
+  }
+  for (const std::int64_t above : {0, 1, 10, 1'000, 100'000, 1'000'000, 2'000'000}) {
+    const auto bounds = analyze(
+        alone(Duration{period / 2 + above}, Duration{period}, Duration{jitter}), round_robin);
+    EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt) << above << " ns above the threshold";
+    EXPECT_THAT(bounds.callbacks[0].reason, testing::HasSubstr("by the round-robin analysis"));
+  }
+}
+
+TEST(Divergence, AtTheThresholdABoundIsFoundIfThereIsOne) {
+  const auto bounds = analyze(alone(Duration{5}, Duration{10}, Duration{0}), round_robin);
+  EXPECT_EQ(bounds.callbacks[0].bound, Duration{5});
+}
+
+TEST(Divergence, RoundRobinSaysWhatTheProcessingWindowsOfACallbackNeed) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  builder.timer(e, Duration{17}, model::every(Duration{20}));
+  builder.timer(e, Duration{10}, model::every(Duration{100}));
+  const auto bounds = analyze(builder.model(), round_robin);
+  // Twice 17/20 of its own; of the other, 10/100, as it is rarer than the polling points.
+  EXPECT_EQ(bounds.callbacks[0].reason,
+            "with what its processing windows admit, \"c0\" needs 1.80 of a processor by the "
+            "round-robin analysis, executor \"e0\" gives 1.00");
+  // Twice 10/100, and 17/100 for the other, once for each polling point.
+  EXPECT_NE(bounds.callbacks[1].bound, std::nullopt);
+  EXPECT_TRUE(analyze(builder.model(), {.method = Method::busy_window}).converged);
+}
+
+/// Whatever has no bound, it is known why: no search has just been given up.
+TEST(Divergence, OfTheRoundRobinAnalysisIsAlwaysProved) {
+  testbed::Shape shape{.most_callbacks = 12,
+                       .shortest_period = Duration{100'000},
+                       .longest_period = Duration{10'000'000},
+                       .least_utilisation = 30,
+                       .most_utilisation = 105,
+                       .shortest_reservation_period = Duration{100'000},
+                       .longest_reservation_period = Duration{1'000'000},
+                       .overhead = 20};
+  int without_bound = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto bounds = analyze(testbed::random_model(shape, seed), round_robin);
+    for (const auto& callback : bounds.callbacks) {
+      if (callback.bound) continue;
+      ++without_bound;
+      EXPECT_THAT(callback.reason, testing::Not(testing::HasSubstr("horizon"))) << seed;
+    }
+  }
+  EXPECT_GT(without_bound, 200);
 }
 
 TEST(Divergence, SuccessorsOfAnUnboundedCallbackSaySo) {

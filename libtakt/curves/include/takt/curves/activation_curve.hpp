@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::curves {
@@ -42,21 +43,24 @@ class ActivationCurve {
   /// what fits.
   [[nodiscard]] Duration next_step(Duration window) const;
 
-  /// η(Δ)/Δ is never below events/span, and tends to it.
+  /// η(Δ) is never below (Δ + jitter)·events/span for Δ > 0, and η(Δ)/Δ tends to events/span.
   struct Rate {
     std::int64_t events = 1;
     Duration span{1};
+    Duration jitter{0};
   };
   [[nodiscard]] Rate long_run() const { return rate_; }
 
  private:
   ActivationCurve() = default;
-  [[nodiscard]] std::int64_t count_periodic(Duration window) const;
+  [[nodiscard]] std::int64_t count_periodic(Duration window) const {
+    const Duration reach = saturating_add(window, rate_.jitter);
+    return reach == unbounded_time ? unbounded_count : (reach - epsilon) / rate_.span + 1;
+  }
   [[nodiscard]] std::int64_t count_by_distance(Duration window) const;
   [[nodiscard]] Duration span_of_gaps(std::int64_t gaps) const;
 
   Rate rate_;
-  Duration jitter_{};
   std::size_t given_ = 0;    // gaps given by the values of a minimum-distance curve
   std::size_t longest_ = 0;  // gaps after which it repeats
   /// gaps_[k] = δ(k + 1), the span of k gaps; empty for periodic curves.
