@@ -7,7 +7,9 @@ namespace takt::native {
 // Each is in the file of its name.
 void bind_analysis(nanobind::module_& module);
 void bind_capture(nanobind::module_& module);
+void bind_columns(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
 void bind_simulation(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 
@@ -18,7 +20,9 @@ NB_MODULE(takt_native, module) {
   nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);
   takt::native::bind_analysis(module);
   takt::native::bind_capture(module);
+  takt::native::bind_columns(module);
   takt::native::bind_model(module);
+  takt::native::bind_plan(module);
   takt::native::bind_simulation(module);
   takt::native::bind_trace(module);
 }

@@ -1,14 +1,8 @@
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/function.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
-#include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,13 +10,14 @@
 #include <vector>
 
 #include "native.hpp"
-#include "takt/events/source.hpp"
+#include "progress.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/execution/summary.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/model/json.hpp"
 #include "takt/synthesis/synthesizer.hpp"
+#include "traces.hpp"
 
 namespace nb = nanobind;
 
@@ -30,39 +25,13 @@ namespace takt::native {
 
 namespace {
 
-using PythonProgress = std::function<void(std::uint64_t, std::uint64_t)>;
-
-/// Calls Python at most ten times a second, with the GIL, and lets Ctrl-C end the work: what is
-/// open (temporary directories) is closed as the exception passes.
-execution::Progress gate(const std::optional<PythonProgress>& progress) {
-  using Clock = std::chrono::steady_clock;
-  return [&progress, last = Clock::time_point()](std::uint64_t done, std::uint64_t total) mutable {
-    const auto now = Clock::now();
-    if (now - last < std::chrono::milliseconds(100)) {
-      return;
-    }
-    last = now;
-    const nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) {
-      throw nb::python_error();
-    }
-    if (progress) {
-      (*progress)(done, total);
-    }
-  };
-}
-
-std::unique_ptr<events::Source> open(const std::vector<std::string>& paths) {
-  const std::vector<std::filesystem::path> names(paths.begin(), paths.end());
-  return unwrap(events::open(names));
-}
-
 std::string info(const std::vector<std::string>& paths,
                  const std::optional<PythonProgress>& progress) {
-  const auto source = open(paths);
+  const auto source = open_traces(paths);
   execution::Summary summary;
   execution::Interpreter interpreter(source->threads(), {&summary});
-  const auto pass = execution::run(*source, interpreter, gate(progress));
+  ProgressGate gate(progress);
+  const auto pass = execution::run(*source, interpreter, std::ref(gate));
   return summary.to_json(*source, interpreter, pass);
 }
 
@@ -94,11 +63,12 @@ synthesis::Options parse_options(const std::string& text) {
 std::string synthesize(const std::vector<std::string>& paths, const std::string& options_text,
                        const std::optional<PythonProgress>& progress) {
   const synthesis::Options options = parse_options(options_text);
-  const auto source = open(paths);
+  const auto source = open_traces(paths);
   synthesis::Synthesizer synthesizer;
   execution::Interpreter interpreter(source->threads(), {&synthesizer});
   synthesizer.watch(interpreter);
-  const auto pass = execution::run(*source, interpreter, gate(progress));
+  ProgressGate gate(progress);
+  const auto pass = execution::run(*source, interpreter, std::ref(gate));
   return model::to_json(unwrap(synthesizer.model(*source, pass, options)));
 }
 
@@ -106,11 +76,12 @@ std::string measure(const std::vector<std::string>& paths, const std::string& mo
                     const std::string& model_source,
                     const std::optional<PythonProgress>& progress) {
   const auto parsed = unwrap(model::parse(model_text, model_source));
-  const auto source = open(paths);
+  const auto source = open_traces(paths);
   flow::Measurement measurement(parsed.model);
   execution::Interpreter interpreter(source->threads(), {&measurement});
   measurement.watch(interpreter);
-  const auto pass = execution::run(*source, interpreter, gate(progress));
+  ProgressGate gate(progress);
+  const auto pass = execution::run(*source, interpreter, std::ref(gate));
   return measurement.to_json(*source, pass);
 }
 

@@ -1,3 +1,16 @@
 """Takt: real-time execution management for ROS 2."""
 
+from __future__ import annotations
+
+from typing import Any
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """takt.open, which needs the C++ library, on first use."""
+    if name == "open":
+        from takt.trace import Trace
+
+        return Trace
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

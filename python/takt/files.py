@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from takt.errors import UserError
 
@@ -36,6 +38,17 @@ def read_document(path: str) -> str:
         raise UserError(
             f"{path}: not a text file (byte {error.start} is no UTF-8); expected a JSON document"
         ) from error
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """A JSON object, e.g. of options. UserError if there is none."""
+    try:
+        options = json.loads(read_document(path))
+    except ValueError as error:
+        raise UserError(f"{path}: not a JSON document: {error}") from error
+    if not isinstance(options, dict):
+        raise UserError(f"{path}: must hold a JSON object of options")
+    return options
 
 
 def source_name(path: str) -> str:
@@ -70,6 +83,26 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise UserError(f"{target}: cannot be written: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacement_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a new folder that becomes `path` if the body ends well.
+
+    UserError if `path` exists, unless as an empty folder, or cannot be written.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise UserError(f"{target}: exists; remove it, or name another folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
+            written = Path(name) / "written"
+            written.mkdir()
+            yield written
+            written.replace(target)
+    except OSError as error:
+        raise UserError(f"{target}: cannot be written: {error.strerror}") from error
 
 
 def write_text(path: str, text: str) -> None:

@@ -4,33 +4,36 @@
 
 namespace takt::execution {
 
-Pass run(events::Source& source, Interpreter& interpreter, const Progress& progress) {
+bool advance(events::Source& source, Interpreter& interpreter, events::Batch& batch, Pass& pass) {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
+  const auto begin = Clock::now();
+  const bool more = source.read(batch);
+  const auto read = Clock::now();
+  pass.read_seconds += Seconds(read - begin).count();
+  if (!more) {
+    interpreter.finish();
+    return false;
+  }
+  interpreter.consume(batch);
+  pass.interpret_seconds += Seconds(Clock::now() - read).count();
+  if (pass.events == 0) {
+    pass.first = batch.events.front().time;
+  }
+  pass.events += batch.events.size();
+  pass.last = batch.events.back().time;
+  return true;
+}
+
+Pass run(events::Source& source, Interpreter& interpreter, const Progress& progress) {
   Pass pass;
   events::Batch batch;
-  bool any = false;
-  while (true) {
-    const auto begin = Clock::now();
-    const bool more = source.read(batch);
-    const auto read = Clock::now();
-    pass.read_seconds += Seconds(read - begin).count();
-    if (!more) {
-      break;
-    }
-    interpreter.consume(batch);
-    pass.interpret_seconds += Seconds(Clock::now() - read).count();
-    if (!any) {
-      pass.first = batch.events.front().time;
-      any = true;
-    }
-    pass.last = batch.events.back().time;
+  while (advance(source, interpreter, batch, pass)) {
     if (progress) {
       const auto position = source.position();
       progress(position.done, position.total);
     }
   }
-  interpreter.finish();
   return pass;
 }
 

@@ -25,8 +25,8 @@ struct Field {
 };
 
 /// Initialisation events tell once of an object that was made; run-time events refer to it by its
-/// handle (message-flow 1.3).
-enum class Phase { initialisation, run_time };
+/// handle (message-flow 1.3). Those of the kernel's scheduler belong to no program.
+enum class Phase { initialisation, run_time, scheduling };
 
 /// Name and fields of an event type: the union over the ROS 2 distributions from Humble on
 /// (message-flow 1.4), and Takt's own. Fields that a trace has beyond these are skipped.

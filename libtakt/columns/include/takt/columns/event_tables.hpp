@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "takt/columns/column.hpp"
+#include "takt/events/event.hpp"
+#include "takt/events/threads.hpp"
+
+namespace takt::columns {
+
+/// Sorts events into one table for each type. A table is handed out whenever it has a number of
+/// rows, so that a trace of any length takes bounded memory.
+///
+/// Columns: time (ns of CLOCK_MONOTONIC of the first host), host, cpu_id; of what programs do also
+/// vpid, vtid and procname; then the fields as events::schema() names them: numbers as int64,
+/// handles as uint64, GIDs as 32 hexadecimal digits, texts, and lists of handles.
+class EventTables {
+ public:
+  /// `threads`, by which events name theirs, outlives the tables. `types`: those that are wanted,
+  /// of the others nothing is kept; none: all. `rows`: of a table that is handed out.
+  EventTables(const events::Threads& threads, std::span<const events::EventType> types,
+              std::size_t rows);
+  ~EventTables();
+
+  void add(const events::Batch& batch);
+
+  struct Table {
+    events::EventType type;
+    Column column;
+  };
+  /// A table with enough rows. At most one batch's events more.
+  [[nodiscard]] std::optional<Table> take_full() { return take(rows_); }
+  /// A table with any rows: after the last event, until there are no more.
+  [[nodiscard]] std::optional<Table> take_rest() { return take(1); }
+  /// A table without rows, for its columns.
+  [[nodiscard]] Column empty(events::EventType type) const;
+
+ private:
+  class Rows;
+  [[nodiscard]] std::optional<Table> take(std::size_t least_rows);
+
+  const events::Threads& threads_;
+  std::size_t rows_;
+  /// By type; null: not wanted.
+  std::array<std::unique_ptr<Rows>, events::event_type_count> tables_;
+};
+
+}  // namespace takt::columns

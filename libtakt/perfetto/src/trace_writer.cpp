@@ -1,0 +1,325 @@
+#include "takt/perfetto/trace_writer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "fields.hpp"
+#include "packet_file.hpp"
+#include "takt/execution/names.hpp"
+#include "tracks.hpp"
+
+namespace takt::perfetto {
+namespace {
+
+using events::Event;
+using events::EventType;
+using execution::CallbackIndex;
+using execution::CallbackInstance;
+using execution::InstanceId;
+using execution::Publication;
+using execution::PublicationId;
+
+/// The one sequence of packets that shares names.
+constexpr std::uint32_t sequence = 1;
+/// A bundle of the scheduler's events is written when it has grown beyond this.
+constexpr std::size_t bundle_size = 1 << 16;
+/// Instances whose publication may still come to light, as the clocks of hosts differ.
+constexpr std::size_t most_unmatched = 1 << 16;
+
+/// Perfetto's default clock is CLOCK_BOOTTIME. Trace clocks count CLOCK_MONOTONIC, which differs
+/// from it by the time that the host slept: none while it was recorded.
+std::uint64_t timestamp(Instant time) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(time.time_since_epoch().count(), 0));
+}
+
+}  // namespace
+
+class TraceWriter::Implementation {
+ public:
+  Implementation(const std::filesystem::path& path, const events::Source& source)
+      : source_(source), file_(path), tracks_(source.threads(), file_) {}
+
+  void add(const Event& event, const events::Batch& batch);
+  void add(const CallbackInstance& instance);
+  void add(const Publication& publication);
+  void link(InstanceId instance, PublicationId source);
+  Result<void> finish(const std::vector<std::string>& warnings);
+
+  const execution::Interpreter* interpreter_ = nullptr;
+
+ private:
+  enum class Category : std::uint64_t { callback = 1, publication, message };
+
+  /// Names are written once and then referred to by number; 1 and up.
+  std::uint64_t name(const std::string& text);
+  std::uint64_t callback_name(CallbackIndex callback);
+  std::uint64_t publication_name(execution::TopicIndex topic);
+
+  void begin_trace(Instant time);
+  void begin_slice(const CallbackInstance& instance);
+  void write(Instant time, Message event, events::ThreadIndex thread);
+  void write_bundle(std::uint16_t processor, Message& events);
+
+  const events::Source& source_;
+  PacketFile file_;
+  Tracks tracks_;
+  bool begun_ = false;
+  std::optional<Instant> first_;
+
+  std::unordered_map<std::string, std::uint64_t> names_;
+  Message new_names_;
+  std::vector<std::uint64_t> callback_names_;     // 0: not known yet
+  std::vector<std::uint64_t> publication_names_;  // likewise
+  std::map<std::uint16_t, Message> bundles_;      // by processor
+  /// Where an arrow would end.
+  struct End {
+    Instant time;
+    events::ThreadIndex thread;
+  };
+  std::unordered_map<InstanceId, End> unmatched_;
+};
+
+std::uint64_t TraceWriter::Implementation::name(const std::string& text) {
+  const auto [entry, is_new] = names_.try_emplace(text, names_.size() + 1);
+  if (is_new) {
+    new_names_.message(
+        interned_data::event_names,
+        Message().number(interned_data::iid, entry->second).text(interned_data::name, text));
+  }
+  return entry->second;
+}
+
+std::uint64_t TraceWriter::Implementation::callback_name(CallbackIndex callback) {
+  if (callback.value() >= callback_names_.size()) {
+    callback_names_.resize(callback.value() + 1);
+  }
+  std::uint64_t& known = callback_names_[callback.value()];
+  if (known == 0) {
+    known = name(execution::callback_ids(interpreter_->objects())[callback.value()]);
+  }
+  return known;
+}
+
+std::uint64_t TraceWriter::Implementation::publication_name(execution::TopicIndex topic) {
+  if (topic.value() >= publication_names_.size()) {
+    publication_names_.resize(topic.value() + 1);
+  }
+  std::uint64_t& known = publication_names_[topic.value()];
+  if (known == 0) {
+    known = name("publish " + interpreter_->objects()[topic]);
+  }
+  return known;
+}
+
+void TraceWriter::Implementation::begin_trace(Instant time) {
+  begun_ = true;
+  const auto clock = [](std::uint32_t id, Instant value) {
+    return Message()
+        .number(clock_snapshot::clock_id, id)
+        .number(clock_snapshot::timestamp, timestamp(value));
+  };
+  file_.add(Message().message(
+      trace_packet::clock_snapshot,
+      Message()
+          .message(clock_snapshot::clocks, clock(clock_snapshot::boottime, time))
+          .message(clock_snapshot::clocks, clock(clock_snapshot::monotonic, time))
+          .message(clock_snapshot::clocks,
+                   clock(clock_snapshot::realtime, time + source_.epoch_offset()))));
+  Message categories;
+  for (const auto& [category, text] :
+       {std::pair(Category::callback, "callback"), std::pair(Category::publication, "publication"),
+        std::pair(Category::message, "message")}) {
+    categories.message(interned_data::event_categories,
+                       Message()
+                           .number(interned_data::iid, static_cast<std::uint64_t>(category))
+                           .text(interned_data::name, text));
+  }
+  file_.add(Message()
+                .number(trace_packet::trusted_packet_sequence_id, sequence)
+                .number(trace_packet::sequence_flags, sequence_flag::incremental_state_cleared)
+                .message(trace_packet::interned_data, categories));
+}
+
+void TraceWriter::Implementation::write(Instant time, Message event, events::ThreadIndex thread) {
+  if (!begun_) {
+    begin_trace(time);
+  }
+  event.number(track_event::track_uuid, tracks_.of(thread));
+  Message packet;
+  packet.number(trace_packet::timestamp, timestamp(time))
+      .number(trace_packet::trusted_packet_sequence_id, sequence)
+      .number(trace_packet::sequence_flags, sequence_flag::needs_incremental_state);
+  if (!new_names_.empty()) {
+    packet.message(trace_packet::interned_data, std::exchange(new_names_, {}));
+  }
+  file_.add(packet.message(trace_packet::track_event, event));
+}
+
+void TraceWriter::Implementation::begin_slice(const CallbackInstance& instance) {
+  Message begin;
+  begin.number(track_event::type, track_event::slice_begin)
+      .number(track_event::category_iids, static_cast<std::uint64_t>(Category::callback))
+      .number(track_event::name_iid, callback_name(instance.callback));
+  if (instance.cpu_time) {
+    begin.message(track_event::debug_annotations,
+                  Message()
+                      .text(debug_annotation::name, "cpu_time_ns")
+                      .number(debug_annotation::int_value, instance.cpu_time->count()));
+  }
+  if (instance.source != PublicationId::none) {
+    begin.fixed(track_event::terminating_flow_ids, static_cast<std::uint64_t>(instance.id));
+  }
+  write(instance.start, std::move(begin), instance.thread);
+}
+
+void TraceWriter::Implementation::add(const CallbackInstance& instance) {
+  link(instance.id, instance.source);
+  begin_slice(instance);
+  write(instance.end, Message().number(track_event::type, track_event::slice_end), instance.thread);
+  if (instance.taken && instance.source == PublicationId::none &&
+      source_.threads().hosts().size() > 1 && unmatched_.size() < most_unmatched) {
+    unmatched_[instance.id] = {instance.start, instance.thread};
+  }
+}
+
+/// The arrow's beginning. A message may have several receivers, so each arrow is a flow of its own.
+void TraceWriter::Implementation::link(InstanceId instance, PublicationId source) {
+  if (const Publication* const sent = interpreter_->publication(source)) {
+    write(sent->sent,
+          Message()
+              .number(track_event::type, track_event::instant)
+              .number(track_event::category_iids, static_cast<std::uint64_t>(Category::message))
+              .number(track_event::name_iid, publication_name(sent->topic))
+              .fixed(track_event::flow_ids, static_cast<std::uint64_t>(instance)),
+          sent->thread);
+  }
+  if (const auto late = unmatched_.extract(instance)) {
+    write(late.mapped().time,
+          Message()
+              .number(track_event::type, track_event::instant)
+              .number(track_event::category_iids, static_cast<std::uint64_t>(Category::message))
+              .number(track_event::name_iid, name("receive"))
+              .fixed(track_event::terminating_flow_ids, static_cast<std::uint64_t>(instance)),
+          late.mapped().thread);
+  }
+}
+
+void TraceWriter::Implementation::add(const Publication& publication) {
+  write(publication.begin,
+        Message()
+            .number(track_event::type, track_event::slice_begin)
+            .number(track_event::category_iids, static_cast<std::uint64_t>(Category::publication))
+            .number(track_event::name_iid, publication_name(publication.topic)),
+        publication.thread);
+  write(publication.sent, Message().number(track_event::type, track_event::slice_end),
+        publication.thread);
+}
+
+void TraceWriter::Implementation::add(const Event& event, const events::Batch& batch) {
+  if (!first_) {
+    first_ = event.time;
+  }
+  Message scheduled;
+  if (event.type == EventType::sched_switch) {
+    const auto& names = batch.payload(event).texts;
+    scheduled.message(ftrace_event::sched_switch,
+                      Message()
+                          .text(sched_switch::prev_comm, names[0])
+                          .number(sched_switch::prev_pid, event.values[0])
+                          .number(sched_switch::prev_prio, event.values[1])
+                          .number(sched_switch::prev_state, event.values[2])
+                          .text(sched_switch::next_comm, names[1])
+                          .number(sched_switch::next_pid, event.values[3])
+                          .number(sched_switch::next_prio, event.values[4]));
+  } else if (event.type == EventType::sched_wakeup) {
+    scheduled.message(ftrace_event::sched_wakeup,
+                      Message()
+                          .text(sched_wakeup::comm, batch.payload(event).texts[0])
+                          .number(sched_wakeup::pid, event.values[0])
+                          .number(sched_wakeup::prio, event.values[1])
+                          .number(sched_wakeup::success, 1u)
+                          .number(sched_wakeup::target_cpu, event.values[2]));
+  } else {
+    return;
+  }
+  if (!begun_) {
+    begin_trace(event.time);
+  }
+  // The thread on whose behalf the kernel acted; of a wake-up that is not recorded.
+  const std::uint64_t thread = event.type == EventType::sched_switch ? event.values[0] : 0;
+  scheduled.number(ftrace_event::timestamp, timestamp(event.time))
+      .number(ftrace_event::pid, thread);
+  Message& bundle = bundles_[event.cpu];
+  bundle.message(ftrace_event_bundle::event, scheduled);
+  if (bundle.bytes().size() >= bundle_size) {
+    write_bundle(event.cpu, bundle);
+  }
+}
+
+void TraceWriter::Implementation::write_bundle(std::uint16_t processor, Message& events) {
+  events.number(ftrace_event_bundle::cpu, std::uint32_t{processor});
+  file_.add(Message().message(trace_packet::ftrace_events, std::exchange(events, {})));
+}
+
+Result<void> TraceWriter::Implementation::finish(const std::vector<std::string>& warnings) {
+  for (const CallbackInstance& open : interpreter_->open_instances()) {
+    begin_slice(open);
+  }
+  for (auto& [processor, bundle] : bundles_) {
+    if (!bundle.empty()) {
+      write_bundle(processor, bundle);
+    }
+  }
+  constexpr std::uint64_t track = std::uint64_t{1} << 41;
+  if (!warnings.empty()) {
+    file_.add(Message().message(trace_packet::track_descriptor,
+                                Message()
+                                    .number(track_descriptor::uuid, track)
+                                    .text(track_descriptor::name, "Losses of this trace")));
+  }
+  for (const std::string& warning : warnings) {
+    file_.add(
+        Message()
+            .number(trace_packet::timestamp, timestamp(first_.value_or(Instant())))
+            .number(trace_packet::trusted_packet_sequence_id, sequence)
+            .message(trace_packet::track_event, Message()
+                                                    .number(track_event::type, track_event::instant)
+                                                    .number(track_event::track_uuid, track)
+                                                    .text(track_event::name, warning)));
+  }
+  return file_.close();
+}
+
+TraceWriter::TraceWriter(const std::filesystem::path& path, const events::Source& source)
+    : implementation_(std::make_unique<Implementation>(path, source)) {}
+
+TraceWriter::~TraceWriter() = default;
+
+void TraceWriter::watch(const execution::Interpreter& interpreter) {
+  implementation_->interpreter_ = &interpreter;
+}
+
+void TraceWriter::add(const events::Batch& batch) {
+  for (const Event& event : batch.events) {
+    implementation_->add(event, batch);
+  }
+}
+
+void TraceWriter::on_instance(const CallbackInstance& instance) { implementation_->add(instance); }
+
+void TraceWriter::on_publication(const Publication& publication) {
+  implementation_->add(publication);
+}
+
+void TraceWriter::on_late_source(InstanceId instance, PublicationId source) {
+  implementation_->link(instance, source);
+}
+
+Result<void> TraceWriter::finish(const std::vector<std::string>& warnings) {
+  return implementation_->finish(warnings);
+}
+
+}  // namespace takt::perfetto

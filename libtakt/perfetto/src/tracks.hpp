@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "packet_file.hpp"
+#include "takt/events/threads.hpp"
+
+namespace takt::perfetto {
+
+/// The threads of a trace as Perfetto's tracks, described when they are first needed.
+class Tracks {
+ public:
+  Tracks(const events::Threads& threads, PacketFile& file) : threads_(threads), file_(file) {}
+
+  /// The number by which events name the thread's track.
+  std::uint64_t of(events::ThreadIndex thread);
+
+ private:
+  void describe_process(events::ProcessIndex process);
+  void describe_thread(events::ThreadIndex thread);
+  /// Process ids of several hosts must not meet in one trace.
+  [[nodiscard]] std::int64_t unique(const events::Process& process, std::int64_t id) const;
+
+  const events::Threads& threads_;
+  PacketFile& file_;
+  std::vector<bool> described_threads_;
+  std::vector<bool> described_processes_;
+};
+
+}  // namespace takt::perfetto

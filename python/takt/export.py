@@ -1,0 +1,140 @@
+"""Recordings for other tools: Perfetto, and tables as Parquet or CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import takt_native
+from takt import console, files, trace
+
+Json = dict[str, Any]
+
+INFO = "info.json"
+OBJECTS = "objects"
+
+
+def perfetto(traces: list[str], output: str) -> Json:
+    """Writes a trace for ui.perfetto.dev. Returns the takt/info document."""
+    with (
+        console.progress("Writing the Perfetto trace") as progress,
+        files.replacement(output) as temporary,
+    ):
+        document: Json = json.loads(takt_native.export_perfetto(traces, str(temporary), progress))
+    return document
+
+
+def parquet(traces: list[str], output: str) -> Json:
+    """Writes a folder of Parquet files, see `_tables`."""
+    return _tables(traces, output, ".parquet", _ParquetFile)
+
+
+def csv(traces: list[str], output: str) -> Json:
+    """Writes a folder of CSV files, see `_tables`."""
+    return _tables(traces, output, ".csv", _CsvFile)
+
+
+def left_out(info: Json) -> list[str]:
+    """A line on the events that no export holds, if there are any."""
+    known = set(takt_native.event_names())
+    unknown = {name: count for name, count in info["by_name"].items() if name not in known}
+    if not unknown:
+        return []
+    return [f"{sum(unknown.values())} events are not of ROS 2, left out: {', '.join(unknown)}"]
+
+
+class _TableFile(Protocol):
+    def write(self, table: Any) -> None: ...
+    def close(self, info: Json) -> None: ...
+
+
+def _tables(
+    traces: list[str],
+    output: str,
+    suffix: str,
+    new_file: Callable[[Path, Any], _TableFile],
+) -> Json:
+    """Writes a folder with a table for each event that occurs, one for each kind of object, and
+    info.json with what the trace lost. Returns the takt/info document.
+    """
+    pyarrow = trace.arrow()
+    info: Json = {}
+    tables: dict[str, _TableFile] = {}
+    with (
+        console.progress("Exporting the events") as progress,
+        files.replacement_folder(output) as folder,
+    ):
+        for name, batch in trace.Trace(*traces).all_events(progress, info.update):
+            if name not in tables:
+                tables[name] = new_file(folder / (_file_name(name) + suffix), batch.schema)
+            tables[name].write(batch)
+        (folder / OBJECTS).mkdir()
+        for kind, objects in trace.objects(info).items():
+            if objects:
+                rows = pyarrow.Table.from_pylist(list(map(_flat, objects)))
+                tables[kind] = new_file(folder / OBJECTS / (kind + suffix), rows.schema)
+                tables[kind].write(rows)
+        for table in tables.values():
+            table.close(info)
+        (folder / INFO).write_text(json.dumps(info, ensure_ascii=False), encoding="utf-8")
+    return info
+
+
+def _file_name(event: str) -> str:
+    """ "ros2:callback_start" → "ros2_callback_start", which is a file name everywhere."""
+    return event.replace(":", "_")
+
+
+def _flat(thing: Json) -> Json:
+    """Structures as columns, "execution_time.max"; lists as JSON."""
+    row: Json = {}
+    for key, value in thing.items():
+        if isinstance(value, dict):
+            row |= {f"{key}.{part}": number for part, number in value.items()}
+        else:
+            row[key] = json.dumps(value) if isinstance(value, list) else value
+    return row
+
+
+class _ParquetFile:
+    """Carries what the trace lost in its metadata, under the key takt."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        from pyarrow import parquet
+
+        self._writer = parquet.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+
+    def write(self, table: Any) -> None:
+        self._writer.write(table)
+
+    def close(self, info: Json) -> None:
+        keys = ("inputs", "discarded", "discarded_packets", "unreadable_bytes", "warnings")
+        origin = {key: info[key] for key in keys}
+        self._writer.add_key_value_metadata({"takt": json.dumps(origin, ensure_ascii=False)})
+        self._writer.close()
+
+
+class _CsvFile:
+    def __init__(self, path: Path, schema: Any) -> None:
+        from pyarrow import csv
+
+        self._writer = csv.CSVWriter(path, _without_lists(schema.empty_table()).schema)
+
+    def write(self, table: Any) -> None:
+        self._writer.write(_without_lists(table))
+
+    def close(self, info: Json) -> None:
+        self._writer.close()
+
+
+def _without_lists(table: Any) -> Any:
+    """Lists as texts, "1 2 3"; only few initialisation events have any."""
+    pyarrow = trace.arrow()
+    for i, field in enumerate(table.schema):
+        if pyarrow.types.is_large_list(field.type):
+            lists = table.column(i).to_pylist()
+            texts = pyarrow.array([" ".join(map(str, one)) for one in lists], pyarrow.string())
+            table = table.set_column(i, field.name, texts)
+    return table
