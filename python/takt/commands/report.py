@@ -53,10 +53,19 @@ def report(
     if measurement is None and given.traces:
         text = json.dumps(pipeline.measure(given.traces, model_text, source))
         measurement = documents.parse(Measurement, text, "measurement")
+    for warning in _warnings(model_text, measurement):
+        console.say(f"takt: warning: {warning}")
     model = documents.parse(Model, json.dumps(pipeline.validate(model_text, source)), source)
     files.write_text(output, html_report.render(model, bounds, measurement))
     if output != files.STANDARD_STREAM:
         console.say(f"wrote {output}")
+
+
+def _warnings(model_text: str, measurement: Measurement | None) -> list[str]:
+    """What the traces lost, as the documents made of them say; each line once."""
+    origins = [json.loads(model_text).get("provenance", {})]
+    origins += [measurement.provenance] if measurement is not None else []
+    return list(dict.fromkeys(line for origin in origins for line in origin.get("warnings", [])))
 
 
 @dataclass
