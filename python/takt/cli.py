@@ -31,6 +31,7 @@ COMMANDS = {
     "run": "Execute a model as real ROS 2 nodes.",
     "simulate": "Simulate a model.",
     "analyze": "Bound the response times of a model.",
+    "plan": "Plan the executors of a model for real nodes.",
     "diff": "Compare the bounds of two models.",
     "experiment": "Reproduce a published experiment.",
     "report": "Write the self-contained report of a trace or a model.",

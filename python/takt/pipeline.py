@@ -69,6 +69,13 @@ def simulate(model_text: str, source: str, options: Json) -> Json:
     return _derived(text, model_text, source)
 
 
+def plan(model_text: str, source: str, options: Json) -> Json:
+    """What the model's executors decide by (`takt/plan`); `options` as of simulate() that concern
+    policies. Raises takt_native.InputError.
+    """
+    return _derived(takt_native.plan(model_text, source, json.dumps(options)), model_text, source)
+
+
 def _derived(text: str, model_text: str, source: str) -> Json:
     """The document, saying where it came from: a model by this version on this host now."""
     document = _document(text)

@@ -83,6 +83,24 @@ def test_bounds_found_and_missing(analysis: str) -> None:
     assert not bounds["converged"]
 
 
+@pytest.mark.parametrize("timeline", [0, 3, 10_000])
+def test_simulations(timeline: int) -> None:
+    options = {"duration": 5000, "timeline": timeline}
+    text = takt_native.simulate(json.dumps(MODEL), "model.json", json.dumps(options))
+    simulation = json.loads(text)
+    schema("simulation").validate(simulation)
+    assert ("timeline" in simulation) == (timeline > 0)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["single_threaded", "events", "fixed_priority", "edf", "chain_priority", "graph_aware"],
+)
+def test_plans(kind: str) -> None:
+    options = json.dumps({"executor": kind})
+    schema("plan").validate(json.loads(takt_native.plan(json.dumps(MODEL), "model.json", options)))
+
+
 MISTAKES = [
     ("/format", "takt/bounds"),
     ("/version", 2),

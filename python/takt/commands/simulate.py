@@ -12,7 +12,6 @@ from takt import console, documents, files, gantt, perfetto, pipeline
 from takt.assumptions import label
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
-from takt.errors import UserError
 from takt.formatting import NONE, count, grouped
 from takt.formatting import duration as readable
 from takt.tables import cell
@@ -74,7 +73,7 @@ def simulate(
     """
     text = files.read_document(model)
     source = files.source_name(model)
-    wanted: dict[str, Any] = _read_options(options) if options is not None else {}
+    wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     wanted["duration"] = round(duration * 1e9)
     if seed is not None:
         wanted |= {"seed": seed, "releases": "random", "execution": "random"}
@@ -108,16 +107,6 @@ def simulate(
         console.print_json(simulated_text)
     if any(_missed(chain) for chain in simulation.chains):
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _read_options(path: str) -> dict[str, Any]:
-    try:
-        options = json_format.loads(files.read_document(path))
-    except ValueError as error:
-        raise UserError(f"{path}: not a JSON document: {error}") from error
-    if not isinstance(options, dict):
-        raise UserError(f"{path}: must hold a JSON object of options")
-    return options
 
 
 def _missed(chain: documents.SimulatedChain) -> bool:

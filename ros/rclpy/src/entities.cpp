@@ -1,0 +1,182 @@
+#include "entities.hpp"
+
+#include <rcl/error_handling.h>
+
+#include "takt/executor/rcl_result.hpp"
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::python {
+
+using executor::check;
+
+void Callback::operator()(std::size_t older) const {
+  const nanobind::gil_scoped_acquire acquired;
+  function_(older);
+}
+
+Result<executor::MessageExecutable::Admitted> MessageEntity::admit() {
+  // Where there is no room, the message takes the place of the oldest one and its instance.
+  if (waiting_ >= depth_) return Admitted{};
+  ++waiting_;
+  return Admitted{.activates = true};
+}
+
+void MessageEntity::choose(scheduling::Queueing queueing, std::size_t worker) {
+  --waiting_;
+  older_[worker] = queueing == scheduling::Queueing::oldest_first ? 0 : waiting_;
+  if (queueing == scheduling::Queueing::newest_only) waiting_ = 0;
+}
+
+Result<void> MessageEntity::run(std::size_t worker) {
+  callback_(older_[worker]);
+  return {};
+}
+
+namespace {
+
+/// Sets or unsets a function of rcl that reports what comes; it is not called any more when it has
+/// been unset.
+template <typename Handle>
+Result<void> report(rcl_ret_t (*set)(const Handle*, rcl_event_callback_t, const void*),
+                    Handle* handle, executor::MessageExecutable::Arrived& slot,
+                    executor::MessageExecutable::Arrived arrived) {
+  Result<void> result = check(set(handle, nullptr, nullptr), "watch an entity");
+  slot = std::move(arrived);
+  if (!result || !slot) return result;
+  const auto forward = [](const void* function, std::size_t count) {
+    (*static_cast<const executor::MessageExecutable::Arrived*>(function))(count);
+  };
+  return check(set(handle, forward, &slot), "watch an entity");
+}
+
+std::size_t depth_of(const rcl_subscription_t* handle) {
+  const rmw_qos_profile_t* profile = rcl_subscription_get_actual_qos(handle);
+  const bool keeps_last =
+      profile != nullptr && profile->history == RMW_QOS_POLICY_HISTORY_KEEP_LAST;
+  return keeps_last && profile->depth > 0 ? profile->depth
+                                          : std::numeric_limits<std::size_t>::max();
+}
+
+}  // namespace
+
+Subscription::Subscription(std::uintptr_t handle, nanobind::callable run)
+    : MessageEntity(Callback(std::move(run)),
+                    depth_of(reinterpret_cast<rcl_subscription_t*>(handle))),
+      handle_(reinterpret_cast<rcl_subscription_t*>(handle)) {}
+
+Result<void> Subscription::notify(Arrived arrived) {
+  return report(rcl_subscription_set_on_new_message_callback, handle_, arrived_,
+                std::move(arrived));
+}
+
+Service::Service(std::uintptr_t handle, nanobind::callable run)
+    : MessageEntity(Callback(std::move(run)), unlimited),
+      handle_(reinterpret_cast<rcl_service_t*>(handle)) {}
+
+Result<void> Service::notify(Arrived arrived) {
+  return report(rcl_service_set_on_new_request_callback, handle_, arrived_, std::move(arrived));
+}
+
+Client::Client(std::uintptr_t handle, nanobind::callable run)
+    : MessageEntity(Callback(std::move(run)), unlimited),
+      handle_(reinterpret_cast<rcl_client_t*>(handle)) {}
+
+Result<void> Client::notify(Arrived arrived) {
+  return report(rcl_client_set_on_new_response_callback, handle_, arrived_, std::move(arrived));
+}
+
+Result<void> Trigger::notify(Arrived arrived) {
+  const std::lock_guard lock(mutex_);
+  arrived_ = std::move(arrived);
+  if (arrived_ && unseen_ > 0) arrived_(std::exchange(unseen_, 0));
+  return {};
+}
+
+void Trigger::trigger() {
+  const std::lock_guard lock(mutex_);
+  if (arrived_) {
+    arrived_(1);
+  } else {
+    ++unseen_;
+  }
+}
+
+Timer::Timer(std::uintptr_t handle, nanobind::callable run)
+    : handle_(reinterpret_cast<rcl_timer_t*>(handle)), callback_(std::move(run)) {
+  if (rcl_timer_clock(handle_, &clock_) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<std::optional<Duration>> Timer::time_until_expiry() const {
+  std::int64_t left = 0;
+  const rcl_ret_t code = rcl_timer_get_time_until_next_call(handle_, &left);
+  if (code == RCL_RET_TIMER_CANCELED) {
+    rcl_reset_error();
+    return std::nullopt;
+  }
+  if (const Result<void> result = check(code, "ask for a timer's next expiry"); !result) {
+    return tl::unexpected(result.error());
+  }
+  bool simulated = false;
+  if (left > 0 && clock_ != nullptr && clock_->type == RCL_ROS_TIME &&
+      rcl_is_enabled_ros_time_override(clock_, &simulated) == RCL_RET_OK && simulated) {
+    // What passes on the machine's clock brings it no nearer; the clock's jumps are told.
+    return std::nullopt;
+  }
+  return Duration(left);
+}
+
+Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
+  rcl_timer_call_info_t info{};
+  const rcl_ret_t code = rcl_timer_call_with_info(handle_, &info);
+  if (code == RCL_RET_TIMER_CANCELED) {
+    rcl_reset_error();
+    return std::nullopt;
+  }
+  std::int64_t period = 0;
+  Result<void> result = check(code, "call a timer");
+  if (result) result = check(rcl_timer_get_period(handle_, &period), "ask for a timer's period");
+  if (!result) return tl::unexpected(result.error());
+  const Duration late(info.actual_call_time - info.expected_call_time);
+  Expiry expiry{.when = linux_os::monotonic_now() - late, .period = Duration(period)};
+  // A simulated clock may jump as it likes: nothing was missed on it.
+  if (late > expiry.period && expiry.period > Duration{0} && clock_->type == RCL_STEADY_TIME) {
+    expiry.missed = static_cast<std::size_t>((late - epsilon) / expiry.period);
+  }
+  return expiry;
+}
+
+Result<void> Timer::on_change(std::function<void()> changed) {
+  Result<void> result =
+      check(rcl_timer_set_on_reset_callback(handle_, nullptr, nullptr), "watch a timer");
+  if (result && changed_) result = watch_clock(false);
+  changed_ = std::move(changed);
+  if (!result || !changed_) return result;
+  const auto forward = [](const void* self, std::size_t) {
+    static_cast<const Timer*>(self)->changed_();
+  };
+  result = check(rcl_timer_set_on_reset_callback(handle_, forward, this), "watch a timer");
+  return result ? watch_clock(true) : result;
+}
+
+/// Jumps of a simulated clock may make the timer expire.
+Result<void> Timer::watch_clock(bool watch) {
+  if (clock_ == nullptr || clock_->type != RCL_ROS_TIME) return {};
+  const auto jumped = [](const rcl_time_jump_t*, bool before, void* self) {
+    if (!before) static_cast<const Timer*>(self)->changed_();
+  };
+  if (!watch) {
+    return check(rcl_clock_remove_jump_callback(clock_, jumped, this), "forget a clock");
+  }
+  rcl_jump_threshold_t any{};
+  any.on_clock_change = true;
+  any.min_forward.nanoseconds = 1;
+  any.min_backward.nanoseconds = -1;
+  return check(rcl_clock_add_jump_callback(clock_, any, jumped, this), "watch a clock");
+}
+
+Result<void> Timer::run(std::size_t /*worker*/) {
+  callback_(0);
+  return {};
+}
+
+}  // namespace takt::python

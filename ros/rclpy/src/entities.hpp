@@ -1,0 +1,135 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <rcl/client.h>
+#include <rcl/service.h>
+#include <rcl/subscription.h>
+#include <rcl/time.h>
+#include <rcl/timer.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "takt/executor/executable.hpp"
+
+/// Entities of rclpy as the core's executables: they know rcl's handles, whose owner is Python, and
+/// a Python function that takes and runs.
+namespace takt::python {
+
+/// Runs one instance of an entity: function(older), where older is the number of messages that wait
+/// before the one that is meant.
+class Callback {
+ public:
+  explicit Callback(nanobind::callable function) : function_(std::move(function)) {}
+  void operator()(std::size_t older) const;
+
+ private:
+  nanobind::callable function_;
+};
+
+/// An entity whose messages stay in the middleware until its callback takes them.
+class MessageEntity : public executor::MessageExecutable {
+ public:
+  explicit MessageEntity(Callback callback, std::size_t depth)
+      : callback_(std::move(callback)), depth_(depth) {}
+
+  void set_workers(std::size_t count) final { older_.resize(count); }
+  [[nodiscard]] Result<Admitted> admit() final;
+  void choose(scheduling::Queueing queueing, std::size_t worker) final;
+  [[nodiscard]] Result<void> run(std::size_t worker) final;
+
+ protected:
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+ private:
+  Callback callback_;
+  /// The middleware keeps no more messages, and loses the oldest.
+  std::size_t depth_;
+  /// Admitted and not chosen.
+  std::size_t waiting_ = 0;
+  /// By worker.
+  std::vector<std::size_t> older_ = std::vector<std::size_t>(1);
+};
+
+class Subscription final : public MessageEntity {
+ public:
+  /// `handle`: the address of an rcl_subscription_t.
+  Subscription(std::uintptr_t handle, nanobind::callable run);
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::subscription;
+  }
+  [[nodiscard]] Result<void> notify(Arrived arrived) override;
+
+ private:
+  rcl_subscription_t* handle_;
+  Arrived arrived_;
+};
+
+class Service final : public MessageEntity {
+ public:
+  Service(std::uintptr_t handle, nanobind::callable run);
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::service;
+  }
+  [[nodiscard]] Result<void> notify(Arrived arrived) override;
+
+ private:
+  rcl_service_t* handle_;
+  Arrived arrived_;
+};
+
+class Client final : public MessageEntity {
+ public:
+  Client(std::uintptr_t handle, nanobind::callable run);
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::client;
+  }
+  [[nodiscard]] Result<void> notify(Arrived arrived) override;
+
+ private:
+  rcl_client_t* handle_;
+  Arrived arrived_;
+};
+
+/// What Python triggers: tasks, guard conditions, waitables.
+class Trigger final : public MessageEntity {
+ public:
+  explicit Trigger(nanobind::callable run) : MessageEntity(Callback(std::move(run)), unlimited) {}
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::waitable;
+  }
+  [[nodiscard]] Result<void> notify(Arrived arrived) override;
+
+  /// One more instance is due. From any thread.
+  void trigger();
+
+ private:
+  std::mutex mutex_;
+  Arrived arrived_;
+  /// Triggered while nobody was notified.
+  std::size_t unseen_ = 0;
+};
+
+/// A timer on any clock. While a simulated clock stands, the timer does.
+class Timer final : public executor::TimerExecutable {
+ public:
+  Timer(std::uintptr_t handle, nanobind::callable run);
+  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const override;
+  [[nodiscard]] Result<std::optional<Expiry>> expire() override;
+  [[nodiscard]] Result<void> on_change(std::function<void()> changed) override;
+  [[nodiscard]] Result<void> run(std::size_t worker) override;
+
+ private:
+  [[nodiscard]] Result<void> watch_clock(bool watch);
+
+  rcl_timer_t* handle_;
+  rcl_clock_t* clock_ = nullptr;
+  Callback callback_;
+  std::function<void()> changed_;
+};
+
+}  // namespace takt::python

@@ -1,0 +1,99 @@
+#include "executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "takt/model/names.hpp"
+#include "takt/plan/plan.hpp"
+#include "takt/scheduling/events.hpp"
+
+namespace takt::python {
+
+namespace {
+
+/// Waiting instances for which a policy has memory from the start.
+constexpr std::size_t capacity = 1024;
+
+void unwrap(const Result<void>& result) {
+  if (!result) throw std::runtime_error(result.error().message);
+}
+
+template <typename T>
+T unwrap(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+plan::Entity address(const ScheduledEntity& entity) {
+  plan::Entity address;
+  address.node = entity.node;
+  address.kind = model::from_string<model::CallbackKind>(entity.kind).value();
+  address.topic = entity.topic;
+  if (entity.period) address.period = Duration(*entity.period);
+  return address;
+}
+
+executor::CallbackGroups groups_of(const std::vector<ScheduledEntity>& entities,
+                                   const std::vector<scheduling::CallbackIndex>& callbacks) {
+  executor::CallbackGroups groups;
+  std::map<std::int64_t, std::vector<scheduling::CallbackIndex>> by_number;
+  for (std::size_t i = 0; i < entities.size(); ++i) {
+    auto& group = entities[i].group ? by_number[*entities[i].group] : groups.reentrant;
+    if (std::ranges::find(group, callbacks[i]) == group.end()) group.push_back(callbacks[i]);
+  }
+  for (auto& [number, group] : by_number) groups.exclusive.push_back(std::move(group));
+  return groups;
+}
+
+}  // namespace
+
+Executor::Executor(std::size_t threads)
+    : executor_(unwrap(executor::EventsExecutor::create(
+          {}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0, {.threads = threads}))) {}
+
+std::vector<std::string> Executor::replace(const std::vector<ScheduledEntity>& entities,
+                                           const std::string& text, const std::string& id) {
+  const plan::Plan plan = unwrap(plan::parse_plan(text, "plan"));
+  const plan::PlannedExecutor& planned = *unwrap(plan::find_executor(plan, id));
+  std::vector<plan::Entity> addresses;
+  for (const ScheduledEntity& entity : entities) addresses.push_back(address(entity));
+  const plan::Assignment assignment = plan::assign(planned, addresses);
+  std::vector<executor::ScheduledExecutable> executables;
+  for (std::size_t i = 0; i < entities.size(); ++i) {
+    executables.push_back({.executable = entities[i].entity, .callback = assignment.callbacks[i]});
+  }
+  {
+    // Callbacks of what goes may have to end first.
+    const nanobind::gil_scoped_release released;
+    unwrap(executor_->replace(executables, scheduling::make_policy(assignment.policy, capacity),
+                              assignment.policy.callbacks.size(),
+                              groups_of(entities, assignment.callbacks)));
+  }
+  std::vector<nanobind::object> owners;
+  for (const ScheduledEntity& entity : entities) owners.push_back(entity.owner);
+  owners_.swap(owners);
+  std::vector<std::string> lines;
+  for (const std::string& missing : assignment.missing) {
+    lines.push_back(fmt::format("executor \"{}\": no entity is callback \"{}\" of the plan",
+                                planned.id, missing));
+  }
+  return lines;
+}
+
+Executor::~Executor() {
+  const nanobind::gil_scoped_release released;
+  executor_.reset();
+}
+
+void Executor::spin() { unwrap(executor_->spin()); }
+
+bool Executor::spin_once(std::optional<std::int64_t> timeout) {
+  return unwrap(executor_->spin_once(timeout ? std::optional(Duration(*timeout)) : std::nullopt));
+}
+
+void Executor::cancel() { executor_->cancel(); }
+
+}  // namespace takt::python

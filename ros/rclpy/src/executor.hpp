@@ -1,0 +1,49 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/executor/events_executor.hpp"
+
+namespace takt::python {
+
+/// An entity with its address in plans (takt/plan/plan.hpp) and its callback group: members of one
+/// group exclude each other, and those of none, which are reentrant, nothing.
+struct ScheduledEntity {
+  nanobind::object owner;
+  executor::Executable* entity = nullptr;
+  std::string node;
+  std::string kind;
+  std::string topic;
+  std::optional<std::int64_t> period;
+  std::optional<std::int64_t> group;
+};
+
+/// The core, for Python. Errors raise RuntimeError; what callbacks raise comes out of spinning.
+class Executor {
+ public:
+  explicit Executor(std::size_t threads);
+
+  /// From now on runs these, as the executor `id` of the plan decides. What the plan says that is
+  /// not so: lines.
+  std::vector<std::string> replace(const std::vector<ScheduledEntity>& entities,
+                                   const std::string& plan, const std::string& id);
+  void spin();
+  /// Whether a callback ran. Nanoseconds; none: without limit.
+  bool spin_once(std::optional<std::int64_t> timeout);
+  void cancel();
+
+  /// Nobody spins any more.
+  ~Executor();
+
+ private:
+  /// What is scheduled; it must outlive its scheduling.
+  std::vector<nanobind::object> owners_;
+  std::unique_ptr<executor::EventsExecutor> executor_;
+};
+
+}  // namespace takt::python

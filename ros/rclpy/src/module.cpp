@@ -1,0 +1,64 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "entities.hpp"
+#include "executor.hpp"
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+NB_MODULE(takt_executors, module) {
+  using namespace takt::python;
+  module.doc() =
+      "The core of takt.executors. Handles are addresses of rcl's structures, which must outlive\n"
+      "their scheduling. Callbacks are called with the number of older messages to pass over.";
+
+  nb::class_<takt::executor::Executable>(module, "Executable");
+  nb::class_<Subscription, takt::executor::Executable>(module, "Subscription")
+      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
+  nb::class_<Service, takt::executor::Executable>(module, "Service")
+      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
+  nb::class_<Client, takt::executor::Executable>(module, "Client")
+      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
+  nb::class_<Timer, takt::executor::Executable>(module, "Timer")
+      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
+  nb::class_<Trigger, takt::executor::Executable>(module, "Trigger")
+      .def(nb::init<nb::callable>(), "run"_a)
+      .def("trigger", &Trigger::trigger, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<ScheduledEntity>(module, "ScheduledEntity")
+      .def(
+          "__init__",
+          [](ScheduledEntity* self, nb::object entity, std::string node, std::string kind,
+             std::string topic, std::optional<std::int64_t> period,
+             std::optional<std::int64_t> group) {
+            auto* executable = nb::cast<takt::executor::Executable*>(entity);
+            new (self) ScheduledEntity{std::move(entity),
+                                       executable,
+                                       std::move(node),
+                                       std::move(kind),
+                                       std::move(topic),
+                                       period,
+                                       group};
+          },
+          "entity"_a, nb::kw_only(), "node"_a, "kind"_a, "topic"_a = "", "period"_a = nb::none(),
+          "group"_a = nb::none());
+
+  nb::class_<Executor>(module, "Executor")
+      .def(nb::init<std::size_t>(), "threads"_a)
+      .def(
+          "replace",
+          [](Executor& self, const std::vector<ScheduledEntity*>& entities, const std::string& plan,
+             const std::string& id) {
+            std::vector<ScheduledEntity> scheduled;
+            for (const ScheduledEntity* entity : entities) scheduled.push_back(*entity);
+            return self.replace(scheduled, plan, id);
+          },
+          "entities"_a, "plan"_a, "id"_a)
+      .def("spin", &Executor::spin, nb::call_guard<nb::gil_scoped_release>())
+      .def("spin_once", &Executor::spin_once, "timeout"_a = nb::none(),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("cancel", &Executor::cancel, nb::call_guard<nb::gil_scoped_release>());
+}

@@ -1,0 +1,470 @@
+"""takt.executors in the place of rclpy's: what rclpy's users rely on, with real nodes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rclpy
+from rcl_interfaces.srv import GetParameterTypes
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from std_msgs.msg import Int64
+
+from takt.executors import (
+    ChainPriorityExecutor,
+    EdfExecutor,
+    EventsExecutor,
+    FixedPriorityExecutor,
+    GraphAwareExecutor,
+    PlannedExecutor,
+)
+
+EVERY = [
+    EventsExecutor,
+    FixedPriorityExecutor,
+    EdfExecutor,
+    ChainPriorityExecutor,
+    GraphAwareExecutor,
+]
+LONG = 20.0
+"""Seconds in which anything comes, however busy the machine."""
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    rclpy.init()
+    made = rclpy.create_node(f"node_{os.getpid()}_{next(numbers)}", start_parameter_services=False)
+    yield made
+    if made.handle:
+        made.destroy_node()
+    rclpy.try_shutdown()
+
+
+def until(executor: rclpy.executors.Executor, condition: Callable[[], bool]) -> None:
+    """Spins until something that is sure to come soon."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        executor.spin_once(0.1)
+
+
+def matched(node: Node, publisher: Any) -> None:
+    end = time.monotonic() + LONG
+    while publisher.get_subscription_count() < 1:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_timers_messages_services_and_clients(make: type[PlannedExecutor], node: Node) -> None:
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", 10)
+    node.create_subscription(Int64, "~/x", lambda message: seen.append(message.data), 10)
+
+    def serve(request: Any, response: Any) -> Any:
+        response.types = [len(request.names)]
+        return response
+
+    node.create_service(GetParameterTypes, "~/set", serve)
+    client = node.create_client(GetParameterTypes, "~/set")
+    ticks = itertools.count()
+    node.create_timer(0.01, lambda: publisher.publish(Int64(data=next(ticks))))
+    executor = make()
+    executor.add_node(node)
+    assert client.wait_for_service(LONG)
+    future = client.call_async(GetParameterTypes.Request(names=["a", "b"]))
+    executor.spin_until_future_complete(future, LONG)
+    assert list(future.result().types) == [2]
+    until(executor, lambda: len(seen) >= 5)
+    assert seen == sorted(seen)
+    executor.shutdown()
+
+
+def test_spin_once_waits_no_longer_than_it_may(node: Node) -> None:
+    executor = EventsExecutor()
+    executor.add_node(node)
+    before = time.monotonic()
+    executor.spin_once(0.05)
+    assert time.monotonic() - before >= 0.05
+    executor.spin_once(0)
+    executor.shutdown()
+
+
+def test_what_comes_meanwhile_is_queued_as_deep_as_asked(node: Node) -> None:
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", QoSProfile(depth=10))
+    node.create_subscription(
+        Int64, "~/x", lambda message: seen.append(message.data), QoSProfile(depth=2)
+    )
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    matched(node, publisher)
+    for i in range(5):
+        publisher.publish(Int64(data=i))
+    until(executor, lambda: len(seen) >= 2)
+    executor.spin_once(0.05)
+    assert seen == [3, 4]
+    executor.shutdown()
+
+
+def released_together(executor: rclpy.executors.Executor, publishers: list[Any]) -> None:
+    """Publishes on all while nothing runs, in the order of the list."""
+    executor.spin_once(0)
+    for publisher in publishers:
+        matched(publisher, publisher)
+    for publisher in publishers:
+        publisher.publish(Int64())
+
+
+def three(node: Node, order: list[str]) -> tuple[list[Any], list[Any]]:
+    """Publishers of a, b, c, and subscriptions that note what runs."""
+
+    def note(name: str) -> Callable[[Any], None]:
+        return lambda _: order.append(name)
+
+    publishers = [node.create_publisher(Int64, f"~/{name}", 10) for name in "abc"]
+    subscriptions = [node.create_subscription(Int64, f"~/{name}", note(name), 10) for name in "abc"]
+    return publishers, subscriptions
+
+
+def test_the_first_released_runs_first(node: Node) -> None:
+    order: list[str] = []
+    publishers, _ = three(node, order)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    released_together(executor, [publishers[i] for i in (2, 0, 1)])
+    until(executor, lambda: len(order) == 3)
+    assert order == ["c", "a", "b"]
+    executor.shutdown()
+
+
+def test_the_highest_priority_runs_first(node: Node) -> None:
+    order: list[str] = []
+    publishers, subscriptions = three(node, order)
+    executor = FixedPriorityExecutor()
+    for subscription, priority in zip(subscriptions, (1, 3, 2), strict=True):
+        executor.set_priority(subscription, priority)
+    executor.add_node(node)
+    released_together(executor, publishers)
+    until(executor, lambda: len(order) == 3)
+    assert order == ["b", "c", "a"]
+    executor.shutdown()
+
+
+def test_the_earliest_deadline_runs_first(node: Node) -> None:
+    order: list[str] = []
+    publishers, subscriptions = three(node, order)
+    executor = EdfExecutor()
+    executor.set_deadline(subscriptions[0], 3000)
+    executor.set_deadline(subscriptions[2], 1000)
+    executor.add_node(node)
+    released_together(executor, publishers)
+    until(executor, lambda: len(order) == 3)
+    assert order == ["c", "a", "b"]
+    executor.shutdown()
+
+
+def test_the_most_important_chain_runs_first_from_its_end(node: Node) -> None:
+    order: list[str] = []
+    publishers, subscriptions = three(node, order)
+    executor = ChainPriorityExecutor()
+    executor.set_chains([subscriptions[1:], subscriptions[:1]])
+    executor.add_node(node)
+    released_together(executor, publishers)
+    until(executor, lambda: len(order) == 3)
+    assert order == ["c", "b", "a"]
+    executor.shutdown()
+
+
+def test_a_graphs_newest_message_runs_first_with_its_own_instance(node: Node) -> None:
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", 10)
+    node.create_subscription(Int64, "~/x", lambda message: seen.append(message.data), 10)
+
+    def root() -> None:
+        timer.cancel()
+        for i in range(3):
+            publisher.publish(Int64(data=i))
+
+    executor = GraphAwareExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    matched(node, publisher)
+    timer = node.create_timer(0.001, root)
+    until(executor, lambda: len(seen) == 3)
+    assert seen == [2, 1, 0]
+    executor.shutdown()
+
+
+def test_a_plan_orders_nodes_that_know_nothing_of_it(node: Node, tmp_path: Path) -> None:
+    order: list[str] = []
+    publishers, subscriptions = three(node, order)
+    name = node.get_fully_qualified_name()
+    planned = [
+        {
+            "id": s.topic_name,
+            "node": name,
+            "kind": "subscription",
+            "topics": [s.topic_name],
+            "priority": priority,
+        }
+        for s, priority in zip(subscriptions, (2, 1, 3), strict=True)
+    ]
+    plan = {
+        "format": "takt/plan",
+        "version": 1,
+        "executors": [{"id": "main", "rule": "priority", "callbacks": planned}],
+    }
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    executor = PlannedExecutor(path)
+    executor.add_node(node)
+    released_together(executor, publishers)
+    until(executor, lambda: len(order) == 3)
+    assert order == ["c", "a", "b"]
+    executor.shutdown()
+
+
+def test_a_plan_that_is_none_is_refused(node: Node, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="takt plan MODEL"):
+        PlannedExecutor(path)
+
+
+def test_entities_come_and_go(node: Node) -> None:
+    seen: list[str] = []
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    first = node.create_timer(0.001, lambda: seen.append("first"))
+    until(executor, lambda: "first" in seen)
+    node.destroy_timer(first)
+    executor.spin_once(0.02)
+    seen.clear()
+    node.create_timer(0.001, lambda: seen.append("second"))
+    until(executor, lambda: seen.count("second") >= 3)
+    assert set(seen) == {"second"}
+    executor.remove_node(node)
+    executor.spin_once(0.01)
+    seen.clear()
+    executor.spin_once(0.05)
+    assert seen == []
+    executor.shutdown()
+
+
+def test_exceptions_come_out_of_spin_and_it_spins_on(node: Node) -> None:
+    ran = []
+
+    def fail() -> None:
+        timer.cancel()
+        raise KeyError("the callback's own")
+
+    timer = node.create_timer(0.001, fail)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    with pytest.raises(KeyError, match="the callback's own"):
+        executor.spin()
+    node.create_timer(0.001, lambda: ran.append(1))
+    until(executor, lambda: bool(ran))
+    executor.shutdown()
+
+
+def test_coroutines_wait_for_what_others_bring(node: Node) -> None:
+    future: Future = Future()
+    seen: list[str] = []
+
+    async def waiting() -> None:
+        timer.cancel()
+        seen.append("waits")
+        seen.append(await future)
+
+    def bringing() -> None:
+        if seen:
+            other.cancel()
+            future.set_result("brought")
+
+    timer = node.create_timer(0.001, waiting)
+    other = node.create_timer(0.002, bringing, callback_group=ReentrantCallbackGroup())
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: len(seen) == 2)
+    assert seen == ["waits", "brought"]
+    executor.shutdown()
+
+
+def test_a_coroutine_keeps_its_exclusive_group(node: Node) -> None:
+    future: Future = Future()
+    order: list[str] = []
+    group = MutuallyExclusiveCallbackGroup()
+
+    async def holding() -> None:
+        timer.cancel()
+        order.append("begins")
+        await future
+        order.append("ends")
+
+    def other() -> None:
+        excluded.cancel()
+        order.append("other")
+
+    timer = node.create_timer(0.001, holding, callback_group=group)
+    excluded = node.create_timer(0.005, other, callback_group=group)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: order == ["begins"])
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        executor.spin_once(0.01)
+    assert order == ["begins"]
+    future.set_result(None)
+    executor.wake()
+    until(executor, lambda: "other" in order)
+    assert order[:3] == ["begins", "ends", "other"]
+    executor.shutdown()
+
+
+def test_tasks_run_and_have_results(node: Node) -> None:
+    executor = EventsExecutor()
+    executor.add_node(node)
+    task = executor.create_task(lambda x: x + 1, 41)
+
+    async def twice() -> int:
+        return int(await task) * 2
+
+    double = executor.create_task(twice)
+    executor.spin_until_future_complete(double, LONG)
+    assert (task.result(), double.result()) == (42, 84)
+    executor.shutdown()
+
+
+def test_guard_conditions(node: Node) -> None:
+    seen: list[int] = []
+    guard = node.create_guard_condition(lambda: seen.append(1))
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    for expected in (1, 2, 3):
+        guard.trigger()
+        until(executor, lambda: len(seen) == expected)  # noqa: B023
+    executor.shutdown()
+
+
+def test_threads_run_side_by_side_and_groups_do_not(node: Node) -> None:
+    both = threading.Barrier(2)
+    inside = threading.Lock()
+    overlaps: list[str] = []
+    met = threading.Event()
+
+    def meet() -> None:
+        both.wait(LONG)
+        met.set()
+
+    def exclude() -> None:
+        if not inside.acquire(blocking=False):
+            overlaps.append("overlap")
+            return
+        time.sleep(0.001)
+        inside.release()
+
+    reentrant = ReentrantCallbackGroup()
+    timers = [node.create_timer(0.001, meet, callback_group=reentrant) for _ in range(2)]
+    group = MutuallyExclusiveCallbackGroup()
+    for _ in range(3):
+        node.create_timer(0.001, exclude, callback_group=group)
+    executor = EventsExecutor(num_threads=4)
+    executor.add_node(node)
+    spinning = threading.Thread(target=executor.spin)
+    spinning.start()
+    assert met.wait(LONG)
+    for timer in timers:
+        timer.cancel()
+    time.sleep(0.1)
+    both.abort()
+    executor.shutdown()
+    spinning.join(LONG)
+    assert not spinning.is_alive()
+    assert overlaps == []
+
+
+def test_shutdown_ends_spin_and_waits_for_what_runs(node: Node) -> None:
+    began = threading.Event()
+    ended = []
+
+    def slow() -> None:
+        began.set()
+        time.sleep(0.1)
+        ended.append(1)
+
+    node.create_timer(0.001, slow)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    spinning = threading.Thread(target=executor.spin)
+    spinning.start()
+    assert began.wait(LONG)
+    assert executor.shutdown(LONG)
+    assert ended
+    spinning.join(LONG)
+    assert not spinning.is_alive()
+
+
+def test_the_contexts_end_ends_spin(node: Node) -> None:
+    executor = EventsExecutor()
+    executor.add_node(node)
+    node.create_timer(0.01, rclpy.shutdown)
+    with pytest.raises(ExternalShutdownException):
+        executor.spin()
+    executor.shutdown()
+
+
+def test_it_sleeps_when_there_is_nothing_to_do(node: Node) -> None:
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    before = time.process_time()
+    executor.spin_once(0.5)
+    assert time.process_time() - before < 0.25
+    executor.shutdown()
+
+
+SPINNING = """
+import rclpy
+from takt.executors import EventsExecutor
+rclpy.init()
+node = rclpy.create_node("spinning")
+executor = EventsExecutor()
+executor.add_node(node)
+node.create_timer(0.01, lambda: print("tick", flush=True))
+try:
+    executor.spin()
+except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SPINNING], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "tick\n"
+        process.send_signal(2)
+        output, _ = process.communicate(timeout=LONG)
+    assert output.splitlines()[-1] == "interrupted"
+    assert process.returncode == 0

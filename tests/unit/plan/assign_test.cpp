@@ -1,0 +1,62 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model.hpp"
+#include "takt/plan/plan.hpp"
+
+namespace takt::plan {
+namespace {
+
+using model::CallbackKind;
+using scheduling::CallbackIndex;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+class Assign : public testing::Test {
+ protected:
+  Plan plan_ = make_plan(camera_model(), model::ExecutorKind::fixed_priority, {}).value();
+
+  const Entity timer_ = {.node = "/robot", .kind = CallbackKind::timer, .period = milliseconds(50)};
+  const Entity image_ = {.node = "/robot", .kind = CallbackKind::subscription, .topic = "/image"};
+};
+
+TEST_F(Assign, FindsEntitiesInWhateverOrderTheyAreMade) {
+  const std::vector<Entity> entities = {image_, timer_, image_};
+  const Assignment assignment = assign(plan_.executors[0], entities);
+  EXPECT_THAT(assignment.callbacks,
+              ElementsAre(CallbackIndex(1), CallbackIndex(0), CallbackIndex(2)));
+  EXPECT_TRUE(assignment.missing.empty());
+  EXPECT_TRUE(assignment.unplanned.empty());
+}
+
+TEST_F(Assign, WhatThePlanDoesNotNameRunsAfterAllOthers) {
+  Entity other = timer_;
+  other.period = milliseconds(10);
+  const std::vector<Entity> entities = {other, timer_};
+  const Assignment assignment = assign(plan_.executors[0], entities);
+  EXPECT_THAT(assignment.callbacks, ElementsAre(CallbackIndex(3), CallbackIndex(0)));
+  EXPECT_THAT(assignment.unplanned, ElementsAre(0U));
+  EXPECT_THAT(assignment.missing, ElementsAre("filter", "log"));
+  const auto policy = scheduling::make_policy(assignment.policy, 8);
+  policy->release(CallbackIndex(3), Instant{});
+  policy->release(CallbackIndex(0), Instant{});
+  EXPECT_EQ(policy->next(), CallbackIndex(0));
+  EXPECT_EQ(policy->next(), CallbackIndex(3));
+}
+
+TEST_F(Assign, AThirdSubscriptionIsNotOneOfTheTwoPlanned) {
+  const std::vector<Entity> entities = {image_, image_, image_};
+  EXPECT_THAT(assign(plan_.executors[0], entities).unplanned, ElementsAre(2U));
+}
+
+TEST_F(Assign, AJoinTakesTheMessagesOfAllItsTopics) {
+  plan_.executors[0].callbacks[1].address.topics = {"/image", "/pose"};
+  Entity pose = image_;
+  pose.topic = "/pose";
+  const std::vector<Entity> entities = {pose, image_};
+  EXPECT_THAT(assign(plan_.executors[0], entities).callbacks,
+              ElementsAre(CallbackIndex(1), CallbackIndex(1)));
+}
+
+}  // namespace
+}  // namespace takt::plan

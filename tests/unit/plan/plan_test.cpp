@@ -1,0 +1,117 @@
+#include "takt/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model.hpp"
+
+namespace takt::plan {
+namespace {
+
+using model::CallbackIndex;
+using model::ExecutorKind;
+using scheduling::Rule;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Plan planned(const model::Model& model, std::optional<ExecutorKind> kind = std::nullopt) {
+  auto plan = make_plan(model, kind, {});
+  EXPECT_TRUE(plan) << plan.error().message;
+  return std::move(*plan);
+}
+
+TEST(Plan, SaysWhereCallbacksAreFound) {
+  const Plan plan = planned(camera_model());
+  ASSERT_EQ(plan.executors.size(), 1U);
+  const std::vector<PlannedCallback>& callbacks = plan.executors[0].callbacks;
+  ASSERT_EQ(callbacks.size(), 3U);
+  EXPECT_EQ(callbacks[0].address.node, "/robot");
+  EXPECT_EQ(callbacks[0].address.period, milliseconds(50));
+  EXPECT_THAT(callbacks[1].address.topics, ElementsAre("/image"));
+  EXPECT_EQ(callbacks[1].address.ordinal, 0U);
+  EXPECT_EQ(callbacks[2].address.ordinal, 1U) << "the second subscription of the node to the topic";
+}
+
+TEST(Plan, DeadlinesOfChainsForEdf) {
+  const Plan plan = planned(camera_model());
+  const scheduling::PolicyDescription& policy = plan.executors[0].policy;
+  EXPECT_EQ(policy.rule, Rule::chain_deadline);
+  ASSERT_EQ(policy.chains.size(), 2U) << "the chain, and one for the logger alone";
+  EXPECT_EQ(policy.chains[0].callbacks.size(), 2U);
+  EXPECT_EQ(policy.chains[0].relative_deadline, milliseconds(40));
+  EXPECT_EQ(policy.chains[0].period, milliseconds(50));
+}
+
+TEST(Plan, WarnsWhereChainsShareMoreThanTheirFirstCallback) {
+  model::Model model = camera_model();
+  model.chains.push_back({.id = "other", .callbacks = {CallbackIndex(2), CallbackIndex(1)}});
+  const Plan plan = planned(model);
+  EXPECT_EQ(plan.executors[0].policy.rule, Rule::deadline);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings[0], HasSubstr("\"filter\" is in several chains"));
+  EXPECT_THAT(plan.warnings[0], HasSubstr("scheduled by inherited deadlines"));
+}
+
+TEST(Plan, IsReadAsItIsWritten) {
+  for (const ExecutorKind kind :
+       {ExecutorKind::single_threaded, ExecutorKind::events, ExecutorKind::fixed_priority,
+        ExecutorKind::edf, ExecutorKind::chain_priority, ExecutorKind::graph_aware}) {
+    const std::string written = to_json(planned(camera_model(), kind));
+    const auto read = parse_plan(written, "plan.json");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(to_json(*read), written);
+  }
+}
+
+TEST(Plan, TablesToo) {
+  PolicyOptions options;
+  options.tables["main"] = {
+      .cycle = milliseconds(50),
+      .slots = {{.start = {}, .end = milliseconds(10), .callback = "camera"}}};
+  const auto plan = make_plan(camera_model(), ExecutorKind::table_driven, options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto read = parse_plan(to_json(*plan), "plan.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->executors[0].policy.slots.size(), 1U);
+  EXPECT_EQ(to_json(*read), to_json(*plan));
+}
+
+std::string fault_of(const std::string& executor) {
+  const auto plan = parse_plan(
+      R"({"format": "takt/plan", "version": 1, "executors": [)" + executor + "]}", "plan.json");
+  return plan ? "" : plan.error().message;
+}
+
+TEST(Plan, NamesTheFieldThatIsWrong) {
+  EXPECT_EQ(fault_of(R"({"id": "e", "rule": "luck", "callbacks": []})").substr(0, 51),
+            "plan.json: executors[0].rule: \"luck\" is none of rea");
+  EXPECT_EQ(fault_of(R"({"id": "e", "rule": "table", "callbacks": []})"),
+            "plan.json: executors[0].table: missing; the slots that the rule goes by");
+  EXPECT_EQ(fault_of(R"({"id": "e", "rule": "root_priority", "threads": 2, "callbacks": []})"),
+            "plan.json: executors[0].threads: root_priority decides for one thread");
+  const std::string timer = R"({"id": "a", "node": "/n", "kind": "timer", "period": 5})";
+  EXPECT_EQ(
+      fault_of(R"({"id": "e", "rule": "chain_deadline", "callbacks": [)" + timer +
+               R"(], "chains": [{"callbacks": ["b"], "deadline": 5}]})"),
+      "plan.json: executors[0].chains[0].callbacks[0]: \"b\" is no callback of this executor");
+  EXPECT_EQ(
+      fault_of(R"({"id": "e", "rule": "chain_deadline", "callbacks": [)" + timer +
+               R"(], "chains": [{"callbacks": ["a", "a"], "deadline": 5}]})"),
+      "plan.json: executors[0].chains: chains share a callback that is not the first of both");
+  EXPECT_EQ(
+      fault_of(R"({"id": "e", "rule": "deadline", "callbacks": [)"
+               R"({"id": "a", "node": "/n", "kind": "timer"}]})"),
+      "plan.json: executors[0].callbacks[0].period: missing; by their period timers are found");
+}
+
+TEST(Plan, FindsTheExecutor) {
+  const Plan plan = planned(camera_model());
+  EXPECT_EQ((*find_executor(plan, ""))->id, "main");
+  EXPECT_EQ((*find_executor(plan, "main"))->id, "main");
+  EXPECT_EQ(find_executor(plan, "other").error().message,
+            "the plan has no executor \"other\"; one of \"main\"");
+}
+
+}  // namespace
+}  // namespace takt::plan
