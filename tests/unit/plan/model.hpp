@@ -11,7 +11,9 @@ inline model::Model camera_model() {
   using model::CallbackKind;
   model::Model model;
   model.name = "camera";
-  model.executors.push_back({.id = "main", .kind = model::ExecutorKind::edf});
+  model::Executor& executor = model.executors.emplace_back();
+  executor.id = "main";
+  executor.kind = model::ExecutorKind::edf;
   const auto add = [&](std::string id, CallbackKind kind) {
     model::Callback callback;
     callback.id = std::move(id);
@@ -28,10 +30,14 @@ inline model::Model camera_model() {
       model::PeriodicActivation{.period = std::chrono::milliseconds(50)};
   model.callbacks[0].deadline = std::chrono::milliseconds(40);
   for (const std::size_t to : {1U, 2U}) {
-    model.edges.push_back(
-        {.from = CallbackIndex(0), .to = CallbackIndex(to), .topic = "image", .triggered_by = {}});
+    model::Edge& edge = model.edges.emplace_back();
+    edge.from = CallbackIndex(0);
+    edge.to = CallbackIndex(to);
+    edge.topic = "image";
   }
-  model.chains.push_back({.id = "pilot", .callbacks = {CallbackIndex(0), CallbackIndex(1)}});
+  model::Chain& chain = model.chains.emplace_back();
+  chain.id = "pilot";
+  chain.callbacks = {CallbackIndex(0), CallbackIndex(1)};
   return model;
 }
 

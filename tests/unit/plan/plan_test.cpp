@@ -45,7 +45,9 @@ TEST(Plan, DeadlinesOfChainsForEdf) {
 
 TEST(Plan, WarnsWhereChainsShareMoreThanTheirFirstCallback) {
   model::Model model = camera_model();
-  model.chains.push_back({.id = "other", .callbacks = {CallbackIndex(2), CallbackIndex(1)}});
+  model::Chain& chain = model.chains.emplace_back();
+  chain.id = "other";
+  chain.callbacks = {CallbackIndex(2), CallbackIndex(1)};
   const Plan plan = planned(model);
   EXPECT_EQ(plan.executors[0].policy.rule, Rule::deadline);
   ASSERT_EQ(plan.warnings.size(), 1U);
