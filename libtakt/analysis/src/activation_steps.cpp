@@ -34,9 +34,11 @@ std::optional<std::span<const ActivationSteps::Step>> ActivationSteps::steps() c
   return steps_;
 }
 
-std::size_t ActivationSteps::index_of(const DerivedCurve* curve) const {
-  const auto found = std::ranges::find(curves_, curve);
-  assert(found != curves_.end());
+std::size_t ActivationSteps::index_of(const DerivedCurve* curve, std::size_t guess) const {
+  const auto begin = curves_.begin() + static_cast<std::ptrdiff_t>(guess);
+  auto found = std::find(begin, curves_.end(), curve);
+  if (found == curves_.end()) found = std::find(curves_.begin(), begin, curve);
+  assert(found != curves_.end() && *found == curve);
   return static_cast<std::size_t>(found - curves_.begin());
 }
 

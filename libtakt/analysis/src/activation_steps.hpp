@@ -28,8 +28,8 @@ class ActivationSteps {
   /// In ascending order of `at`; none if they are more than `most_steps`.
   [[nodiscard]] std::optional<std::span<const Step>> steps() const;
   [[nodiscard]] Duration length() const { return length_; }
-  /// The number of a curve in Step::curve.
-  [[nodiscard]] std::size_t index_of(const DerivedCurve* curve) const;
+  /// The number of a curve in Step::curve; found at once if it is `guess` or the next.
+  [[nodiscard]] std::size_t index_of(const DerivedCurve* curve, std::size_t guess = 0) const;
   [[nodiscard]] std::size_t curves() const { return curves_.size(); }
 
   static constexpr std::int64_t most_steps = 1 << 20;

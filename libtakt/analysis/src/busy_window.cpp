@@ -18,8 +18,7 @@ BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Dura
       horizon_(horizon),
       blocking_(blocking),
       self_(self),
-      others_(std::move(others)),
-      most_(others_.size(), curves::unbounded_count) {}
+      others_(std::move(others)) {}
 
 Duration BusyWindow::length() const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
@@ -35,6 +34,7 @@ Duration BusyWindow::length() const {
 }
 
 Completion BusyWindow::complete(Duration offset, Duration start) {
+  most_.resize(others_.size(), curves::unbounded_count);
   for (std::size_t j = 0; j < others_.size(); ++j) {
     const auto& limit = others_[j].limit;
     if (!limit) continue;

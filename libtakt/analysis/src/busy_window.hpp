@@ -63,7 +63,7 @@ class BusyWindow {
   Duration blocking_;
   Interferer self_;
   std::vector<Interferer> others_;
-  std::vector<std::int64_t> most_;
+  std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
 };
 
 }  // namespace takt::analysis

@@ -82,6 +82,7 @@ LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
 
 Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit,
                                       Duration& start) {
+  if (start > limit) return unbounded_time;
   const Member& self = members_[last];
   // Lemma 3 and Def. 4: pending in a window of length x, at most ε before the response ends, are
   // all of these but the instance itself.
@@ -92,6 +93,7 @@ Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Dur
   // Def. 3. Lemma 4: a polled callback runs once for each polling point, and once more if it
   // precedes the victim in its last processing window. Most do so from the start.
   Duration constant = epsilon;
+  Duration at_start = self.task->cost(earlier(start));
   pending_.clear();
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == last) continue;
@@ -99,22 +101,31 @@ Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Dur
     const std::int64_t most =
         other.task->polled ? saturating_add(points, j < last ? 1 : 0) : curves::unbounded_count;
     const Duration reach = response(other) - epsilon;
-    if (response(other) == unbounded_time ||
-        other.activations->count(saturating_add(start, reach)) >= most) {
-      constant = saturating_add(constant, other.task->cost(most));
+    const std::int64_t pending =
+        response(other) == unbounded_time
+            ? most
+            : other.activations->count_up_to(most, saturating_add(start, reach));
+    const Duration cost = other.task->cost(pending);
+    if (pending == most) {
+      constant = saturating_add(constant, cost);
     } else {
+      at_start = saturating_add(at_start, cost);
       pending_.push_back({&other.task->cost, other.activations, reach, most});
     }
   }
-  const Duration found = least_solution(executor_.supply, start, limit, [&](Duration x) {
+  const auto demand = [&](Duration x) {
     Duration sum = saturating_add(constant, self.task->cost(earlier(x)));
     for (const auto& [cost, activations, reach, most] : pending_) {
-      const std::int64_t pending = activations->count(saturating_add(x, reach));
-      sum = saturating_add(sum, (*cost)(std::min(pending, most)));
+      sum = saturating_add(sum, (*cost)(activations->count_up_to(most, saturating_add(x, reach))));
     }
     return sum;
-  });
-  if (found == unbounded_time) return found;
+  };
+  Duration found = executor_.supply.time_for(saturating_add(constant, at_start));
+  found = found <= start ? start : least_solution(executor_.supply, found, limit, demand);
+  if (found == unbounded_time) {
+    start = saturating_add(limit, epsilon);
+    return found;
+  }
   start = found;
   const std::int64_t n = earlier(start);
   const Duration last_cost = self.task->cost(n + 1) - self.task->cost(n);  // Lemma 17

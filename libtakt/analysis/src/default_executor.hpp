@@ -27,7 +27,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
     /// The polling points for which the busy-window bound was last computed, and that bound.
     std::optional<std::int64_t> polling_points;
     Duration busy_window{};
-    /// The latest start last found by the round-robin analysis: it only grows from round to round.
+    /// How far the round-robin analysis has found the latest start to be: it only grows from round
+    /// to round.
     Duration start = epsilon;
     /// How often the bound has grown.
     int grown = 0;
@@ -39,7 +40,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
   [[nodiscard]] std::int64_t polling_points(const Member& member) const;
 
   /// Theorem 2 for a chain that ends with member `last`, with `polling_points` in all. `start` is a
-  /// lower bound of the latest start of that instance and becomes the latest start if it is found.
+  /// lower bound of the latest start of that instance; it becomes that start, or what is just
+  /// beyond the limit if it is beyond.
   [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t polling_points, Duration limit,
                                      Duration& start);
 

@@ -57,7 +57,7 @@ void DerivedCurve::merge_terms() {
   }
 }
 
-std::int64_t DerivedCurve::count(Duration window) const {
+std::int64_t DerivedCurve::sum(Duration window) const {
   if (window <= Duration{0}) return 0;
   if (unbounded_) return unbounded_count;
   std::int64_t total = 0;

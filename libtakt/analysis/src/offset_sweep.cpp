@@ -6,6 +6,8 @@
 
 namespace takt::analysis {
 
+using curves::unbounded_time;
+
 OffsetSweep::OffsetSweep(const curves::SupplyBound& supply, Duration blocking,
                          const Interferer& self, std::span<const Interferer> others,
                          const ActivationSteps& steps)
@@ -14,36 +16,44 @@ OffsetSweep::OffsetSweep(const curves::SupplyBound& supply, Duration blocking,
       steps_(*steps.steps()),
       length_(steps.length()),
       self_curve_(steps.index_of(self.activations)),
-      other_of_(steps.curves(), others.size()),
+      demands_(steps.curves()),
+      limit_steps_(steps_),
       total_(epsilon + blocking) {
-  others_.reserve(others.size());
+  std::size_t curve = 0;
   for (const Interferer& other : others) {
-    other_of_[steps.index_of(other.activations)] = others_.size();
-    others_.push_back({.interferer = &other});
+    curve = steps.index_of(other.activations, curve);
+    demands_[curve].cost = other.cost;
+    if (!other.limit) continue;
+    demands_[curve].limit = &*other.limit;
     // Before the first step within reach, there is none but the extra instances.
-    if (other.limit) others_.back().most = other.limit->extra;
+    demands_[curve].most = other.limit->extra;
   }
-  collect_growth();
+  align_reaches();
   grow_own(1);
 }
 
-void OffsetSweep::collect_growth() {
-  bool ascending = true;
-  limit_growth_.reserve(steps_.size());
-  for (const ActivationSteps::Step& step : steps_) {
-    if (step.curve == self_curve_) {
-      own_growth_.push_back({.offset = step.at - epsilon, .count = step.count});
-    }
-    const std::size_t other = other_of_[step.curve];
-    if (other == others_.size() || !others_[other].interferer->limit) continue;
-    const Interferer::Limit& limit = *others_[other].interferer->limit;
-    limit_growth_.push_back({.offset = std::max(Duration{0}, step.at - limit.reach),
-                             .count = curves::saturating_add(step.count, limit.extra),
-                             .other = other});
-    const std::size_t n = limit_growth_.size();
-    ascending = ascending && (n < 2 || limit_growth_[n - 2].offset <= limit_growth_[n - 1].offset);
+/// Most often all limits have the same reach, and grow in the order of the steps. If not, steps
+/// that are moved to where their limit grows take their place.
+void OffsetSweep::align_reaches() {
+  const Interferer::Limit* first = nullptr;
+  bool alike = true;
+  for (const Demand& demand : demands_) {
+    if (demand.limit == nullptr) continue;
+    if (first == nullptr) first = demand.limit;
+    alike = alike && demand.limit->reach == first->reach;
   }
-  if (!ascending) std::ranges::stable_sort(limit_growth_, {}, &Growth::offset);
+  if (first == nullptr) limit_steps_ = {};
+  if (alike) {
+    reach_ = first == nullptr ? Duration{0} : first->reach;
+    return;
+  }
+  for (const Step& step : steps_) {
+    const Interferer::Limit* limit = demands_[step.curve].limit;
+    if (limit == nullptr) continue;
+    aligned_.push_back({.at = step.at - limit->reach, .count = step.count, .curve = step.curve});
+  }
+  std::ranges::stable_sort(aligned_, {}, &Step::at);
+  limit_steps_ = aligned_;
 }
 
 /// `instances` of the victim are activated up to and including the offset, the last one is the
@@ -55,10 +65,33 @@ void OffsetSweep::grow_own(std::int64_t instances) {
   last_cost_ = (*self_.cost)(instances)-cost;  // Lemma 17
 }
 
+void OffsetSweep::grow_limit(Demand& demand, std::int64_t activations) {
+  const bool limiting = demand.most < demand.activated;
+  demand.most = curves::saturating_add(activations, demand.limit->extra);
+  if (limiting) update(demand);
+}
+
+void OffsetSweep::activate(Demand& demand, std::int64_t activations) {
+  const bool limited = demand.most <= demand.activated;
+  demand.activated = activations;
+  if (!limited) update(demand);
+}
+
 void OffsetSweep::update(Demand& demand) {
-  const Duration cost = (*demand.interferer->cost)(std::min(demand.activated, demand.most));
-  total_ += cost - demand.cost;
-  demand.cost = cost;
+  const Duration total = (*demand.cost)(std::min(demand.activated, demand.most));
+  total_ += total - demand.total;
+  demand.total = total;
+}
+
+Duration OffsetSweep::next_own() {
+  while (next_own_ < steps_.size() && steps_[next_own_].curve != self_curve_) ++next_own_;
+  return next_own_ < steps_.size() ? steps_[next_own_].at - epsilon : unbounded_time;
+}
+
+Duration OffsetSweep::next_limit() {
+  const auto limited = [this](const Step& step) { return demands_[step.curve].limit != nullptr; };
+  while (next_limit_ < limit_steps_.size() && !limited(limit_steps_[next_limit_])) ++next_limit_;
+  return next_limit_ < limit_steps_.size() ? limit_steps_[next_limit_].at - reach_ : unbounded_time;
 }
 
 bool OffsetSweep::advance_start() {
@@ -68,10 +101,8 @@ bool OffsetSweep::advance_start() {
     start_ = std::max(start_, supplied);
     const Duration before = total_;
     for (; next_step_ < steps_.size() && steps_[next_step_].at <= start_; ++next_step_) {
-      const std::size_t other = other_of_[steps_[next_step_].curve];
-      if (other == others_.size()) continue;
-      others_[other].activated = steps_[next_step_].count;
-      update(others_[other]);
+      Demand& demand = demands_[steps_[next_step_].curve];
+      if (demand.cost != nullptr) activate(demand, steps_[next_step_].count);
     }
     if (total_ == before) return true;
   }
@@ -79,21 +110,22 @@ bool OffsetSweep::advance_start() {
 
 std::optional<Duration> OffsetSweep::longest_response() {
   Duration longest = epsilon;
-  auto own = own_growth_.begin();
-  auto limit = limit_growth_.begin();
+  Duration needed{-1};
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   for (Duration offset{0}; offset < length_ - longest;) {
-    for (; own != own_growth_.end() && own->offset == offset; ++own) grow_own(own->count);
-    for (; limit != limit_growth_.end() && limit->offset == offset; ++limit) {
-      others_[limit->other].most = limit->count;
-      update(others_[limit->other]);
+    for (; next_own() <= offset; ++next_own_) grow_own(steps_[next_own_].count);
+    for (; next_limit() <= offset; ++next_limit_) {
+      const Step& step = limit_steps_[next_limit_];
+      grow_limit(demands_[step.curve], step.count);
     }
-    if (!advance_start()) return std::nullopt;
-    // The start is the least that supplies all of the demand (Lemma 12).
-    longest = std::max(longest, supply_.time_for(total_ - epsilon + last_cost_) - offset);
-    offset = length_;
-    if (own != own_growth_.end()) offset = std::min(offset, own->offset);
-    if (limit != limit_growth_.end()) offset = std::min(offset, limit->offset);
+    // What completes when it did at an earlier offset, responds sooner.
+    if (total_ + last_cost_ != needed) {
+      if (!advance_start()) return std::nullopt;
+      needed = total_ + last_cost_;
+      // The start is the least that supplies all of the demand (Lemma 12).
+      longest = std::max(longest, supply_.time_for(needed - epsilon) - offset);
+    }
+    offset = std::min(next_own(), next_limit());
   }
   return longest;
 }

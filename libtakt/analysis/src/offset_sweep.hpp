@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,11 +16,11 @@ namespace takt::analysis {
 /// The longest response time in the busy windows of a victim, by one pass over all activation
 /// offsets of the search space (ros-llama S-3.4.1) in ascending order.
 ///
-/// Starts and completions do not decrease with the offset, so the pass follows two fronts through
-/// the steps of the curves: at one the offset is, where limits and the victim's own instances grow;
-/// at the other the start found so far, up to which others are activated. Every step passes each
-/// front once and changes one term of the demand: O(steps) in all, after sorting limits whose
-/// reaches differ.
+/// Starts and completions do not decrease with the offset, so the pass follows three fronts through
+/// the steps of the curves: at the offset, where the victim's own instances and the limits of
+/// others grow, and at the start found so far, up to which others are activated. Every step passes
+/// each front once and changes one term of the demand: O(steps) in all, after sorting those of
+/// limits whose reaches differ.
 class OffsetSweep {
  public:
   OffsetSweep(const curves::SupplyBound& supply, Duration blocking, const Interferer& self,
@@ -28,39 +30,44 @@ class OffsetSweep {
   [[nodiscard]] std::optional<Duration> longest_response();
 
  private:
-  /// Where a count that depends on the offset grows.
-  struct Growth {
-    Duration offset;
-    std::int64_t count;
-    /// Into `others_`; of the victim's own instances, unused.
-    std::size_t other = 0;
-  };
+  using Step = ActivationSteps::Step;
+
+  /// What the steps of a curve demand.
   struct Demand {
-    const Interferer* interferer;
+    /// None: it is the victim's, and activates none of the others.
+    const Cost* cost = nullptr;
+    const Interferer::Limit* limit = nullptr;
     std::int64_t activated = 0;
     std::int64_t most = curves::unbounded_count;
-    Duration cost{};
+    Duration total{};
   };
 
-  void collect_growth();
+  void align_reaches();
   void grow_own(std::int64_t instances);
+  void grow_limit(Demand& demand, std::int64_t activations);
+  void activate(Demand& demand, std::int64_t activations);
   void update(Demand& demand);
+  /// The offsets of the next growth of own instances, and of a limit; unbounded_time: none.
+  [[nodiscard]] Duration next_own();
+  [[nodiscard]] Duration next_limit();
   /// Brings the start to where the demand at the current offset is supplied. False: beyond.
   [[nodiscard]] bool advance_start();
 
   const curves::SupplyBound& supply_;
   const Interferer& self_;
-  std::vector<Demand> others_;
-  std::span<const ActivationSteps::Step> steps_;
+  std::span<const Step> steps_;
   Duration length_;
   std::size_t self_curve_;
-  /// Of each curve of the steps, the one of the others that it activates; none: others_.size().
-  std::vector<std::size_t> other_of_;
-  std::vector<Growth> own_growth_;
-  std::vector<Growth> limit_growth_;
+  std::vector<Demand> demands_;  // of each curve
+  /// The steps at which limits grow, `reach_` later than the offset.
+  std::span<const Step> limit_steps_;
+  Duration reach_{};
+  std::vector<Step> aligned_;
 
   Duration total_;
   Duration start_ = epsilon;
+  std::size_t next_own_ = 0;
+  std::size_t next_limit_ = 0;
   std::size_t next_step_ = 0;
   Duration own_cost_{};
   Duration last_cost_{};

@@ -71,14 +71,6 @@ std::int64_t ActivationCurve::count_by_distance(Duration window) const {
   return saturating_add(saturating_multiply(rate_.events, repeated), within);
 }
 
-Duration ActivationCurve::distance(std::int64_t n) const {
-  if (n <= 1) return Duration{0};
-  if (n == unbounded_count) return unbounded_time;
-  if (!gaps_.empty()) return span_of_gaps(n - 1);
-  const Duration span = saturating_multiply(rate_.span, n - 1);
-  return span == unbounded_time ? span : std::max(Duration{0}, span - rate_.jitter);
-}
-
 Duration ActivationCurve::next_step(Duration window) const {
   return saturating_add(distance(saturating_add(count(window), 1)), epsilon);
 }

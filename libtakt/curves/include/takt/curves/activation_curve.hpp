@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,7 +38,13 @@ class ActivationCurve {
   }
 
   /// δ(n); 0 for n <= 1.
-  [[nodiscard]] Duration distance(std::int64_t n) const;
+  [[nodiscard]] Duration distance(std::int64_t n) const {
+    if (n <= 1) return Duration{0};
+    if (n == unbounded_count) return unbounded_time;
+    if (!gaps_.empty()) return span_of_gaps(n - 1);
+    const Duration span = saturating_multiply(rate_.span, n - 1);
+    return span == unbounded_time ? span : std::max(Duration{0}, span - rate_.jitter);
+  }
 
   /// The least window longer than `window` at which η steps up; unbounded_time when it lies beyond
   /// what fits.
