@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -44,14 +45,18 @@ Result<capture::Tracer> tracer_named(const std::string& name) {
 class Recording {
  public:
   Recording(const std::string& tracer, const std::string& output, std::vector<std::string> events,
-            bool kernel, bool only_started)
-      : recording_(unwrap(capture::Recording::start(
-            {unwrap(tracer_named(tracer)), output, std::move(events), kernel, only_started}))) {}
+            bool kernel, bool only_started, std::uint64_t snapshot_size)
+      : recording_(unwrap(capture::Recording::start({unwrap(tracer_named(tracer)), output,
+                                                     std::move(events), kernel, only_started,
+                                                     snapshot_size != 0, snapshot_size}))) {}
 
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return recording_.environment();
   }
   [[nodiscard]] std::string status() { return to_json(unwrap(recording_.status())); }
+  [[nodiscard]] std::string snapshot(const std::string& output) {
+    return to_json(unwrap(recording_.snapshot(output)));
+  }
   [[nodiscard]] std::string stop() { return to_json(unwrap(recording_.stop())); }
   void discard() { recording_.discard(); }
 
@@ -66,14 +71,18 @@ void bind_capture(nb::module_& module) {
   nb::class_<Recording>(module, "Recording",
                         "Records into a new directory, which appears when stop() has "
                         "completed the trace. Raises InputError.")
-      .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool, bool>(),
+      .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool, bool,
+                    std::uint64_t>(),
            nb::arg("tracer"), nb::arg("output"), nb::arg("events"), nb::arg("kernel"),
-           nb::arg("only_started"), released,
+           nb::arg("only_started"), nb::arg("snapshot_size") = 0, released,
            "Begins to record. only_started: only commands that get environment(), and what they "
-           "start.")
+           "start. snapshot_size: bytes of memory in which the newest events are kept, to be "
+           "written by snapshot(); 0: everything goes to `output`.")
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
       .def("status", &Recording::status, released, "JSON: bytes, and what was lost so far by kind.")
+      .def("snapshot", &Recording::snapshot, released,
+           "Writes what is kept in memory as a trace, and goes on; JSON as of status().")
       .def("stop", &Recording::stop, released,
            "Ends the recording; JSON as of status(), for the whole trace.")
       .def("discard", &Recording::discard, released,

@@ -233,22 +233,26 @@ needs_privileges = pytest.mark.skipif(
 @needs_privileges
 @pytest.mark.parametrize("tracer", ["lttng", "ring", "ebpf"])
 def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
-    """One clock: when a thread emits an event, the scheduler last switched to it, not from it. On a
-    loaded machine a few switches have been seen to be missing; with two clocks nothing would fit.
+    """One clock: when a thread emits an event, the scheduler last switched to it, not from it. A
+    kernel that passes over the recorder's probes has been seen; then as many events are counted as
+    lost.
     """
     trace = tmp_path / "trace"
-    command = [*TAKT, "record", "--backend", tracer, "--kernel", "-o", str(trace), "--", *TICK]
+    printed = tmp_path / "printed"
+    tick = ["sh", "-c", f'exec "$@" > {printed}', "sh", *TICK]
+    command = ["record", "--json", "--backend", tracer, "--kernel", "-o", str(trace), "--", *tick]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*TAKT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as recorder:
-        process = int(line(recorder))
         until(lambda: has_events(trace) or recorder.poll() is not None)
         recorder.send_signal(signal.SIGINT)
-        _, said = recorder.communicate()
-    assert recorder.returncode == 0, said
+        said, complained = recorder.communicate()
+    assert recorder.returncode == 0, complained
+    process = int(printed.read_text().split()[0])
+    lost = json.loads(said)["losses"]["discarded_events"]
     running = None
     ticked = misfits = 0
-    for event in babeltrace.events(trace):
+    for event in babeltrace.events(trace, lossy=lost > 0):
         if event.name == "sched_switch":
             if event.fields["next_tid"] == process:
                 running = True
@@ -259,7 +263,8 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
             misfits += running is False
     assert ticked > 0
     assert running is not None
-    assert misfits <= ticked / 20
+    assert misfits <= lost
+    assert lost <= ticked / 20
 
 
 @needs_privileges
@@ -440,8 +445,8 @@ def test_probes_need_privileges(tmp_path: Path, ordinary_user: list[str]) -> Non
         text=True,
     )
     assert complaint(done) == (
-        "takt: not allowed to load probes: needs the capabilities CAP_BPF, CAP_PERFMON, "
-        "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; run it as root"
+        "takt: not allowed to load probes: missing CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "
+        "CAP_DAC_READ_SEARCH; run it as root"
     )
 
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 namespace takt::capture {
 
@@ -22,6 +24,20 @@ std::string file_name_of(pid_t process) {
     character = plain ? character : '_';
   }
   return name;
+}
+
+std::uint64_t start_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto name_end = text.rfind(')');  // the name may hold anything
+  std::istringstream fields(name_end != std::string::npos ? text.substr(name_end + 1) : "");
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) {
+    fields >> skipped;
+  }
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
 }
 
 std::string environment_of(pid_t process, std::string_view variable) {

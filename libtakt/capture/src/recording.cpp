@@ -11,6 +11,7 @@
 #ifdef TAKT_WITH_EBPF
 #include "ebpf/recorder.hpp"
 #endif
+#include "ctf/storage.hpp"
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
 
@@ -69,41 +70,43 @@ Result<fs::path> make_partial(const fs::path& output) {
 
 /// Records with probes in the kernel: the calls of tracing functions, if asked to, and the
 /// scheduler's events, if the options say so.
-Result<std::unique_ptr<Backend>> start_probes(const fs::path& directory, const Options& options,
+Result<std::unique_ptr<Backend>> start_probes(ctf::Storage& storage, const Options& options,
                                               bool calls) {
 #ifdef TAKT_WITH_EBPF
-  return ebpf::Recorder::start(directory, options, calls);
+  return ebpf::Recorder::start(storage, options, calls);
 #else
-  static_cast<void>(directory), static_cast<void>(options), static_cast<void>(calls);
+  static_cast<void>(storage), static_cast<void>(options), static_cast<void>(calls);
   return error(
       "built without probes in the kernel: they need an x86-64 machine, clang and libbpf when Takt "
       "is built");
 #endif
 }
 
-Result<std::unique_ptr<Backend>> start_tracer(const fs::path& directory, const Options& options) {
+Result<std::unique_ptr<Backend>> start_tracer(const fs::path& directory, ctf::Storage& storage,
+                                              const Options& options) {
   switch (options.tracer) {
     case Tracer::lttng:
-      return lttng::Session::start(directory, options);
+      return lttng::Session::start(directory, storage, options);
     case Tracer::ring:
-      return ring::Recorder::start(directory, options);
+      return ring::Recorder::start(storage, options);
     case Tracer::ebpf:
-      return start_probes(directory, options, true);
+      return start_probes(storage, options, true);
   }
   return error("no such tracer");
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> start_backends(const fs::path& directory,
+                                                             ctf::Storage& storage,
                                                              const Options& options) {
   std::vector<std::unique_ptr<Backend>> backends;
   if (options.kernel && options.tracer != Tracer::ebpf) {
-    auto probes = start_probes(directory, options, false);
+    auto probes = start_probes(storage, options, false);
     if (!probes) {
       return tl::unexpected(probes.error());
     }
     backends.push_back(std::move(*probes));
   }
-  auto tracer = start_tracer(directory, options);
+  auto tracer = start_tracer(directory, storage, options);
   if (!tracer) {
     return tl::unexpected(tracer.error());
   }
@@ -121,22 +124,36 @@ Losses operator+(Losses a, const Losses& b) {
   return a;
 }
 
-Recording::Recording(fs::path output, fs::path partial,
-                     std::vector<std::unique_ptr<Backend>> backends)
-    : output_(std::move(output)), partial_(std::move(partial)), backends_(std::move(backends)) {}
+Recording::Recording() = default;
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+
+Recording::~Recording() {
+  backends_.clear();  // they write into the storage to the last
+}
 
 Result<Recording> Recording::start(const Options& options) {
-  auto partial = make_partial(options.output);
-  if (!partial) {
-    return tl::unexpected(partial.error());
+  Recording recording;
+  if (options.snapshot) {
+    auto newest = std::make_unique<ctf::Newest>(options.snapshot_size);
+    recording.newest_ = newest.get();
+    recording.storage_ = std::move(newest);
+  } else {
+    auto partial = make_partial(options.output);
+    if (!partial) {
+      return tl::unexpected(partial.error());
+    }
+    recording.output_ = options.output;
+    recording.partial_ = std::move(*partial);
+    recording.storage_ = std::make_unique<ctf::Files>(recording.partial_);
   }
-  auto backends = start_backends(*partial, options);
+  auto backends = start_backends(recording.partial_, *recording.storage_, options);
   if (!backends) {
-    std::error_code kept;
-    fs::remove_all(*partial, kept);
+    recording.discard();
     return tl::unexpected(backends.error());
   }
-  return Recording(options.output, std::move(*partial), std::move(*backends));
+  recording.backends_ = std::move(*backends);
+  return recording;
 }
 
 std::map<std::string, std::string> Recording::environment() const {
@@ -147,7 +164,7 @@ std::map<std::string, std::string> Recording::environment() const {
   return all;
 }
 
-Result<Status> Recording::status() {
+Result<Losses> Recording::losses() {
   if (backends_.empty()) {
     return error("the recording has ended");
   }
@@ -157,7 +174,53 @@ Result<Status> Recording::status() {
       return backend->losses().map([&](const Losses& losses) { return sum + losses; });
     });
   }
-  return all.map([&](const Losses& losses) { return Status{size_of(partial_), losses}; });
+  return all;
+}
+
+Result<Status> Recording::status() {
+  return losses().map([&](const Losses& losses) {
+    return Status{partial_.empty() ? 0 : size_of(partial_), losses};
+  });
+}
+
+Result<Status> Recording::snapshot(const fs::path& output) {
+  if (newest_ == nullptr) {
+    return error("not a snapshot recording");
+  }
+  const auto lost = losses();
+  if (!lost) {
+    return tl::unexpected(lost.error());
+  }
+  auto partial = make_partial(output);
+  if (!partial) {
+    return tl::unexpected(partial.error());
+  }
+  Result<void> written;
+  for (const auto& backend : backends_) {
+    written = written.and_then([&] { return backend->hand_over(*partial); });
+  }
+  written = written.and_then([&] { return newest_->write(*partial); }).and_then([&] {
+    return complete(*partial, output);
+  });
+  if (!written) {
+    std::error_code kept;
+    fs::remove_all(*partial, kept);
+    return tl::unexpected(written.error());
+  }
+  return Status{size_of(output), *lost};
+}
+
+Result<void> Recording::complete(const fs::path& partial, const fs::path& output) const {
+  if (!holds_a_trace(partial)) {
+    return error(
+        "nothing was recorded: no process with ROS 2's tracepoints ran; record a ROS 2 program, or "
+        "start it with 'takt record -- COMMAND'");
+  }
+  if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, output.c_str(), RENAME_NOREPLACE) != 0) {
+    return error("{}: cannot be given its name: {}; the trace is in {}", output.string(),
+                 std::strerror(errno), partial.string());
+  }
+  return {};
 }
 
 Result<Status> Recording::stop() {
@@ -175,23 +238,21 @@ Result<Status> Recording::stop() {
   if (!all) {
     return error("{}; what was recorded is in {}", all.error().message, partial_.string());
   }
+  if (partial_.empty()) {
+    return Status{0, *all};
+  }
   if (!holds_a_trace(partial_)) {
     discard();
-    return error(
-        "nothing was recorded: no process with ROS 2's tracepoints ran; record a ROS 2 program, or "
-        "start it with 'takt record -- COMMAND'");
   }
-  if (renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, output_.c_str(), RENAME_NOREPLACE) != 0) {
-    return error("{}: cannot be given its name: {}; the trace is in {}", output_.string(),
-                 std::strerror(errno), partial_.string());
-  }
-  return Status{size_of(output_), *all};
+  return complete(partial_, output_).map([&] { return Status{size_of(output_), *all}; });
 }
 
 void Recording::discard() {
   backends_.clear();
   std::error_code kept;
-  fs::remove_all(partial_, kept);
+  if (!partial_.empty()) {
+    fs::remove_all(partial_, kept);
+  }
 }
 
 }  // namespace takt::capture

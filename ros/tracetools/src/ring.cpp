@@ -22,7 +22,8 @@ ring::Header unread_ring;
 
 int ring_memory = -1;
 
-// Held while a thread introduces itself, and across a fork, so that the child finds it free.
+// Held while a thread introduces itself or an object, and across a fork, so that the child finds it
+// free.
 std::mutex introductions;
 
 /// A ring of this process, in memory that a recorder can map without fear that it shrinks under it.
@@ -78,6 +79,14 @@ void open_ring() {
   }
   pass_gate(ring_memory);
 }
+
+ObjectEntry::ObjectEntry() {
+  introductions.lock();
+  has_log_ = process_ring != &unread_ring;
+  pthread_getname_np(pthread_self(), name_, sizeof name_);
+}
+
+ObjectEntry::~ObjectEntry() { introductions.unlock(); }
 
 void introduce_thread() {
   const std::lock_guard lock(introductions);

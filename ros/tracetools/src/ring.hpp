@@ -34,23 +34,58 @@ void open_ring();
 /// Gives the calling thread its entry in the ring.
 void introduce_thread();
 
-/// Whether a recorder wants the event: a load and a branch.
+/// Whether a recorder wants the event: a load and a branch. Initialisation events are always kept,
+/// for a recorder that comes later.
 inline bool ring_wants(Event event) {
   const auto enabled = process_ring->enabled.load(std::memory_order_relaxed);
-  return (enabled >> static_cast<unsigned>(event) & 1) != 0;
+  return capture::tracepoints::is_initialisation(event) ||
+         (enabled >> static_cast<unsigned>(event) & 1) != 0;
 }
 
+/// Held by the thread that says something of an object: into the ring, if a recorder wants it, and
+/// into the object log.
+class ObjectEntry {
+ public:
+  ObjectEntry();
+  ~ObjectEntry();
+  ObjectEntry(const ObjectEntry&) = delete;
+  ObjectEntry& operator=(const ObjectEntry&) = delete;
+
+  template <typename... Fields>
+  void write(Event event, const Fields&... fields) const {
+    auto& ring = *process_ring;
+    const auto number = static_cast<std::uint8_t>(event);
+    // In this order: who sees the events enabled also sees for which recording.
+    const bool wanted = (ring.enabled.load(std::memory_order_acquire) >> number & 1) != 0;
+    const std::uint64_t recording = wanted ? ring.recording.load(std::memory_order_relaxed) : 0;
+    const bool written =
+        wanted && capture::ring::write(ring, this_thread.writer, number, fields...);
+    if (has_log_) {
+      capture::ring::log(ring, this_thread.writer, name_, written ? recording : 0, number,
+                         fields...);
+    }
+  }
+
+ private:
+  bool has_log_;
+  char name_[16] = {};  // of this thread
+};
+
 /// Puts an event into the ring if a recorder wants it.
-template <typename... Fields>
-void record(Event event, const Fields&... fields) {
+template <Event event, typename... Fields>
+void record(const Fields&... fields) {
   if (!ring_wants(event)) {
     return;
   }
   if (this_thread.ring_generation != ring_generation) [[unlikely]] {
     introduce_thread();
   }
-  capture::ring::write(*process_ring, this_thread.writer, static_cast<std::uint8_t>(event),
-                       fields...);
+  if constexpr (capture::tracepoints::is_initialisation(event)) {
+    ObjectEntry().write(event, fields...);
+  } else {
+    capture::ring::write(*process_ring, this_thread.writer, static_cast<std::uint8_t>(event),
+                         fields...);
+  }
 }
 
 }  // namespace takt::tracetools

@@ -35,7 +35,7 @@ void trace_thread_cpu_time() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   const std::int64_t nanoseconds = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   lttng_ust_tracepoint(takt, thread_cpu_time, nanoseconds);
-  record(Event::thread_cpu_time, nanoseconds);
+  record<Event::thread_cpu_time>(nanoseconds);
 }
 
 constexpr std::string_view callback_start = "callback_start";
@@ -90,8 +90,8 @@ std::string_view text(const char* string) { return string != nullptr ? string : 
 #define TAKT_ARGUMENT_version(name)
 #define TAKT_ARGUMENT_unused(name) , name##_
 
-// The same parameters as fields of an event in the ring: `, node_handle_, text(node_name_)`.
-#define TAKT_RING_FIELDS(fields) TAKT_EACH(TAKT_RING_FIELD_A fields)
+// The same parameters as fields of an event in the ring: `node_handle_, text(node_name_)`.
+#define TAKT_RING_FIELDS(fields) TAKT_LIST(TAKT_EACH(TAKT_RING_FIELD_A fields))
 #define TAKT_RING_FIELD_A(kind, name) TAKT_RING_FIELD_##kind(name) TAKT_RING_FIELD_B
 #define TAKT_RING_FIELD_B(kind, name) TAKT_RING_FIELD_##kind(name) TAKT_RING_FIELD_A
 #define TAKT_RING_FIELD_A_END
@@ -130,7 +130,7 @@ bool ros_trace_compile_status() { return true; }
   void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                            \
     if constexpr (#name == callback_end) trace_thread_cpu_time();                \
     lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                    \
-    record(Event::name TAKT_RING_FIELDS(fields));                                \
+    record<Event::name>(TAKT_RING_FIELDS(fields));                               \
     if constexpr (#name == callback_start) trace_thread_cpu_time();              \
   }                                                                              \
   void ros_trace_##name(TAKT_PARAMETERS(fields)) {                               \
@@ -145,7 +145,7 @@ bool ros_trace_compile_status() { return true; }
 #define TAKT_TRACEPOINT(name, fields)                         \
   void takt_trace_##name(TAKT_PARAMETERS(fields)) {           \
     lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields)); \
-    record(Event::name TAKT_RING_FIELDS(fields));             \
+    record<Event::name>(TAKT_RING_FIELDS(fields));            \
   }
 #include "takt/capture/tracepoints/ros2_message_links.def"
 #undef TAKT_TRACEPOINT
@@ -156,6 +156,6 @@ void takt_trace_executor_init(const char* executor, const char* kind, const char
                               std::int64_t cpu) {
   lttng_ust_tracepoint(takt, executor_init, executor, kind, timers, threads, policy, runtime,
                        deadline, period, priority, cpu);
-  record(Event::executor_init, text(executor), text(kind), text(timers), threads, text(policy),
-         runtime, deadline, period, priority, cpu);
+  record<Event::executor_init>(text(executor), text(kind), text(timers), threads, text(policy),
+                               runtime, deadline, period, priority, cpu);
 }

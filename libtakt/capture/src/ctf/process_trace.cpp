@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../process.hpp"
+#include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::ctf {
 
@@ -15,24 +16,33 @@ constexpr std::size_t stream_limit = 4096;
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(const std::filesystem::path& directory,
-                                                           std::string_view tracer, pid_t process,
-                                                           std::uint64_t events,
-                                                           std::size_t gid_size) {
-  return Trace::create(directory, describe_process(tracer, process, program_of(process),
+Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(
+    Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
+    pid_t process, std::uint64_t events, std::size_t gid_size) {
+  return Trace::create(storage, directory, describe_process(tracer, process, program_of(process),
                                                    event_classes(events, gid_size)))
       .map([&](std::unique_ptr<Trace> trace) {
-        return std::unique_ptr<ProcessTrace>(new ProcessTrace(process, std::move(trace)));
+        return std::unique_ptr<ProcessTrace>(new ProcessTrace(process, std::move(trace), storage.forgets()));
       });
 }
 
 bool ProcessTrace::append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
                           std::uint16_t event, std::span<const std::byte> fields) {
+  if (forgets_ && tracepoints::is_initialisation(static_cast<tracepoints::Event>(event))) {
+    append_object(time, thread, name, event, fields);
+    return true;
+  }
   Thread* writer = find(thread, name);
   if (writer != nullptr) {
     writer->stream->append(time, event, writer->contexts, fields);
   }
   return writer != nullptr;
+}
+
+void ProcessTrace::append_object(std::uint64_t time, std::uint32_t thread,
+                                 std::span<const char, 16> name, std::uint16_t event,
+                                 std::span<const std::byte> fields) {
+  objects_->append(time, event, contexts(process_, thread, name), fields);
 }
 
 bool ProcessTrace::set_discarded(std::uint32_t thread, std::span<const char, 16> name,
@@ -45,7 +55,7 @@ bool ProcessTrace::set_discarded(std::uint32_t thread, std::span<const char, 16>
 }
 
 Result<void> ProcessTrace::flush() {
-  Result<void> written;
+  auto written = objects_->flush();
   for (auto& [id, thread] : threads_) {
     written = written.and_then([&] { return thread.stream->flush(); });
   }

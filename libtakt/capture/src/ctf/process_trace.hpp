@@ -16,19 +16,24 @@
 namespace takt::capture::ctf {
 
 /// The tracepoints of one process as a CTF trace of its own: a stream per thread, as the events of
-/// a thread come in order and those of different threads need not.
+/// a thread come in order and those of different threads need not, and one for what is said of
+/// objects, without which nothing else can be understood.
 class ProcessTrace {
  public:
   /// Makes the trace. `tracer`: where the events come from; `events`: mask of those that can occur.
   /// Error: the directory cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create(
-      const std::filesystem::path& directory, std::string_view tracer, pid_t process,
-      std::uint64_t events, std::size_t gid_size);
+      Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
+      pid_t process, std::uint64_t events, std::size_t gid_size);
 
   /// Appends an event; `name` is the thread's and taken from its first event. False if the process
   /// has more threads than there can be streams.
   bool append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
               std::uint16_t event, std::span<const std::byte> fields);
+  /// Appends an initialisation event of an object that is older than the recording, which began at
+  /// `time`.
+  void append_object(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
+                     std::uint16_t event, std::span<const std::byte> fields);
   /// Says how many events of a thread have been lost so far.
   bool set_discarded(std::uint32_t thread, std::span<const char, 16> name, std::uint64_t count);
   /// Writes what is buffered. Error: it cannot be written.
@@ -40,13 +45,18 @@ class ProcessTrace {
     Contexts contexts;
   };
 
-  ProcessTrace(pid_t process, std::unique_ptr<Trace> trace)
-      : process_(process), trace_(std::move(trace)) {}
+  ProcessTrace(pid_t process, std::unique_ptr<Trace> trace, bool forgets)
+      : process_(process),
+        forgets_(forgets),
+        trace_(std::move(trace)),
+        objects_(trace_->open_stream("objects", true)) {}
 
   Thread* find(std::uint32_t thread, std::span<const char, 16> name);
 
   pid_t process_;
+  bool forgets_;  // the storage does, so that objects are told apart from what they did
   std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Stream> objects_;
   std::map<std::uint32_t, Thread> threads_;
 };
 

@@ -1,16 +1,10 @@
 #include "trace.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <system_error>
 
-#include "../descriptor.hpp"
 #include "metadata.hpp"
 
 namespace takt::capture::ctf {
@@ -43,28 +37,11 @@ void put(std::vector<std::byte>& bytes, const Value& value) {
   bytes.insert(bytes.end(), first, first + sizeof value);
 }
 
-/// Appends to a file, which `flags` may ask to be created.
-Result<void> append_to(const std::filesystem::path& path, int flags,
-                       std::span<const std::byte> bytes) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags,
-                             S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
-  while (file && !bytes.empty()) {
-    const ssize_t count = write(file.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) {
-      break;
-    }
-    bytes = bytes.subspan(count > 0 ? static_cast<std::size_t>(count) : 0);
-  }
-  if (!file || !bytes.empty()) {
-    return error("{}: cannot be written: {}", path.string(), std::strerror(errno));
-  }
-  return {};
-}
-
 }  // namespace
 
-Stream::Stream(std::filesystem::path file, std::array<std::byte, 16> trace, std::uint64_t number)
-    : file_(std::move(file)) {
+Stream::Stream(Storage& storage, std::filesystem::path file, bool lasting,
+               std::array<std::byte, 16> trace, std::uint64_t number)
+    : storage_(storage), file_(std::move(file)), lasting_(lasting) {
   PacketHead head{};
   head.magic = packet_magic;
   head.trace = trace;
@@ -119,28 +96,25 @@ Result<void> Stream::flush() {
   head.sequence = sequence_++;
   head.discarded = discarded_;
   std::memcpy(packet_.data(), &head, sizeof head);
-  written_ = append_to(file_, O_CREAT, packet_);
+  written_ = storage_.append(file_, packet_, lasting_);
   packet_.resize(sizeof head);
   discarded_written_ = discarded_;
   return written_;
 }
 
-Result<std::unique_ptr<Trace>> Trace::create(const std::filesystem::path& directory,
+Result<std::unique_ptr<Trace>> Trace::create(Storage& storage,
+                                             const std::filesystem::path& directory,
                                              const Description& description) {
-  std::error_code failed;
-  std::filesystem::create_directories(directory, failed);
-  if (failed) {
-    return error("{}: cannot be created: {}", directory.string(), failed.message());
-  }
-  std::unique_ptr<Trace> trace(new Trace(directory));
+  std::unique_ptr<Trace> trace(new Trace(storage, directory));
   trace->uuid_ = make_uuid();
   const std::string text = metadata(description, trace->uuid_);
-  return append_to(directory / "metadata", O_CREAT | O_EXCL, std::as_bytes(std::span(text)))
-      .map([&] { return std::move(trace); });
+  return storage.append(directory / "metadata", std::as_bytes(std::span(text)), true).map([&] {
+    return std::move(trace);
+  });
 }
 
-std::unique_ptr<Stream> Trace::open_stream(const std::string& name) {
-  return std::make_unique<Stream>(directory_ / name, uuid_, streams_++);
+std::unique_ptr<Stream> Trace::open_stream(const std::string& name, bool lasting) {
+  return std::make_unique<Stream>(storage_, directory_ / name, lasting, uuid_, streams_++);
 }
 
 }  // namespace takt::capture::ctf

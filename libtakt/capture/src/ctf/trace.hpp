@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage.hpp"
 #include "takt/base/error.hpp"
 
 namespace takt::capture::ctf {
@@ -28,11 +29,12 @@ struct Description {
   std::string contexts;  // CTF declarations of what precedes the fields of every event
 };
 
-/// A sequence of events in the order of their times, in a file of its own. The file is open only
-/// while a packet is written, so that there can be many.
+/// A sequence of events in the order of their times, in a file of its own.
 class Stream {
  public:
-  Stream(std::filesystem::path file, std::array<std::byte, 16> trace, std::uint64_t number);
+  /// `lasting`: its events are worth more than newer ones of others.
+  Stream(Storage& storage, std::filesystem::path file, bool lasting,
+         std::array<std::byte, 16> trace, std::uint64_t number);
 
   /// Appends an event. An event earlier than the one before is given that one's time: the times of
   /// a stream never decrease.
@@ -44,7 +46,9 @@ class Stream {
   [[nodiscard]] Result<void> flush();
 
  private:
+  Storage& storage_;
   std::filesystem::path file_;
+  bool lasting_;
   std::vector<std::byte> packet_;
   std::uint64_t begin_ = 0;  // times of the packet's first and last event
   std::uint64_t last_ = 0;
@@ -58,15 +62,19 @@ class Stream {
 /// LTTng's user-space traces have, so that readers of those read it.
 class Trace {
  public:
-  /// Makes the directory and writes the metadata. Error: it cannot be written.
-  [[nodiscard]] static Result<std::unique_ptr<Trace>> create(const std::filesystem::path& directory,
+  /// Writes the metadata. `storage` must outlive the trace and its streams. Error: it cannot be
+  /// written.
+  [[nodiscard]] static Result<std::unique_ptr<Trace>> create(Storage& storage,
+                                                             const std::filesystem::path& directory,
                                                              const Description& description);
   /// A new stream, in the file `name`.
-  [[nodiscard]] std::unique_ptr<Stream> open_stream(const std::string& name);
+  [[nodiscard]] std::unique_ptr<Stream> open_stream(const std::string& name, bool lasting = false);
 
  private:
-  explicit Trace(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  Trace(Storage& storage, std::filesystem::path directory)
+      : storage_(storage), directory_(std::move(directory)) {}
 
+  Storage& storage_;
   std::filesystem::path directory_;
   std::array<std::byte, 16> uuid_{};
   std::uint64_t streams_ = 0;

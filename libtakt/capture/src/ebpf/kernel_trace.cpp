@@ -32,6 +32,8 @@ std::vector<ctf::EventClass> event_classes() {
            name("next_comm") + integer("next_tid") + integer("next_prio")},
       {TAKT_SCHED_WAKEUP, "sched_wakeup",
        name("comm") + integer("tid") + integer("prio") + integer("target_cpu")},
+      {TAKT_SCHED_WAKEUP_NEW, "sched_wakeup_new",
+       name("comm") + integer("tid") + integer("prio") + integer("target_cpu")},
       {TAKT_SCHED_FORK, "sched_process_fork",
        name("parent_comm") + integer("parent_tid") + integer("parent_pid") + name("child_comm") +
            integer("child_tid") + integer("child_pid")},
@@ -60,8 +62,8 @@ class Fields {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelTrace>> KernelTrace::create(const std::filesystem::path& directory) {
-  return ctf::Trace::create(directory, {{{"domain", "\"kernel\""},
+Result<std::unique_ptr<KernelTrace>> KernelTrace::create(ctf::Storage& storage) {
+  return ctf::Trace::create(storage, "kernel", {{{"domain", "\"kernel\""},
                                          {"tracer_name", "\"takt-ebpf\""},
                                          {"tracer_major", "1"},
                                          {"tracer_minor", "0"},
@@ -74,10 +76,7 @@ Result<std::unique_ptr<KernelTrace>> KernelTrace::create(const std::filesystem::
 }
 
 void KernelTrace::append(const takt_sched& event) {
-  auto& stream = processors_[event.cpu];
-  if (!stream) {
-    stream = trace_->open_stream(fmt::format("processor_{}", event.cpu));
-  }
+  auto& stream = stream_of(event.cpu);
   const auto& first = event.first;
   const auto& second = event.second;
   Fields fields;
@@ -87,6 +86,7 @@ void KernelTrace::append(const takt_sched& event) {
              << second.thread << second.priority;
       break;
     case TAKT_SCHED_WAKEUP:
+    case TAKT_SCHED_WAKEUP_NEW:
       fields << first.name << first.thread << first.priority << event.target_cpu;
       break;
     case TAKT_SCHED_FORK:
@@ -98,8 +98,22 @@ void KernelTrace::append(const takt_sched& event) {
   }
   Fields context;
   context << static_cast<int>(event.cpu);
-  stream->append(event.time, static_cast<std::uint16_t>(event.event), context.bytes(),
+  stream.append(event.time, static_cast<std::uint16_t>(event.event), context.bytes(),
                  fields.bytes());
+}
+
+void KernelTrace::set_discarded(std::uint64_t count) {
+  if (count != 0) {
+    stream_of(0).set_discarded(count);
+  }
+}
+
+ctf::Stream& KernelTrace::stream_of(unsigned processor) {
+  auto& stream = processors_[processor];
+  if (!stream) {
+    stream = trace_->open_stream(fmt::format("processor_{}", processor));
+  }
+  return *stream;
 }
 
 Result<void> KernelTrace::flush() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -14,16 +14,19 @@ namespace takt::capture::ebpf {
 /// processor.
 class KernelTrace {
  public:
-  /// Error: the directory cannot be written.
-  [[nodiscard]] static Result<std::unique_ptr<KernelTrace>> create(
-      const std::filesystem::path& directory);
+  /// Makes the trace `kernel`. Error: it cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<KernelTrace>> create(ctf::Storage& storage);
 
   void append(const takt_sched& event);
+  /// Says how many events have been lost so far, on whatever processor.
+  void set_discarded(std::uint64_t count);
   /// Error: the trace cannot be written.
   [[nodiscard]] Result<void> flush();
 
  private:
   explicit KernelTrace(std::unique_ptr<ctf::Trace> trace) : trace_(std::move(trace)) {}
+
+  ctf::Stream& stream_of(unsigned processor);
 
   std::unique_ptr<ctf::Trace> trace_;
   std::map<unsigned, std::unique_ptr<ctf::Stream>> processors_;

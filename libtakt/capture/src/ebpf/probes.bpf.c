@@ -1,4 +1,5 @@
-// The probes that run in the kernel: calls of tracing functions, and the scheduler's events.
+// The probes that run in the kernel: calls of tracing functions and of the middleware's, and the
+// scheduler's events.
 
 // libbpf's headers need the kernel's before them.
 // clang-format off
@@ -27,19 +28,25 @@ struct task_struct {
   int tgid;
   int prio;
   char comm[16];
+  struct task_struct* group_leader;
+  unsigned long long start_boottime;
 } __attribute__((preserve_access_index));
 
 // The states that tools know; the kernel has flags beyond them (TASK_REPORT in linux/sched.h).
 enum { REPORTED_STATES = 0x7f };
 
+// Where Fast DDS (2.14 and 3.2) keeps the writer in a message, and the time in what is said of it.
+enum { DDS_WRITER = 12, GID_SIZE = 16 };
+
 // Set by the recorder before the programs are loaded.
 const volatile bool only_started = false;
+const volatile bool calls = true;
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 65536);
   __type(key, unsigned int);  // process
-  __type(value, unsigned char);
+  __type(value, struct takt_process);
 } processes SEC(".maps");
 
 struct {
@@ -49,16 +56,39 @@ struct {
   __type(value, struct takt_recipe);
 } recipes SEC(".maps");
 
+// One for each kind of probe. A reservation fails when the buffer is full, or when a probe
+// interrupts another one that is just reserving on the same processor; of these two kinds neither
+// can interrupt itself.
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 * 1024 * 1024);
-} records SEC(".maps");
+} call_records SEC(".maps");
 
-unsigned long long dropped = 0;
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 * 1024 * 1024);
+} sched_records SEC(".maps");
 
-static __always_inline bool is_traced(unsigned int process) {
-  const unsigned char* known = bpf_map_lookup_elem(&processes, &process);
-  return known && *known == TAKT_TRACED;
+struct takt_dropped dropped = {};
+
+static __always_inline unsigned int start_of(const struct task_struct* task) {
+  return BPF_CORE_READ(task, group_leader, start_boottime) / 10000000;
+}
+
+static __always_inline const struct takt_process* known(unsigned int process, unsigned int start) {
+  const struct takt_process* entry = bpf_map_lookup_elem(&processes, &process);
+  return entry && entry->start == start ? entry : 0;
+}
+
+static __always_inline bool is_traced(const struct task_struct* task) {
+  const unsigned int process = BPF_CORE_READ(task, tgid);
+  const struct takt_process* entry = bpf_map_lookup_elem(&processes, &process);
+  return entry && entry->role == TAKT_TRACED && entry->start == start_of(task);
+}
+
+static __always_inline void trace_process(unsigned int process, unsigned int start) {
+  const struct takt_process traced = {TAKT_TRACED, start};
+  bpf_map_update_elem(&processes, &process, &traced, BPF_ANY);
 }
 
 static __always_inline unsigned long long argument(struct pt_regs* ctx, int position) {
@@ -82,81 +112,172 @@ static __always_inline unsigned long long argument(struct pt_regs* ctx, int posi
   return value;
 }
 
-static __always_inline void describe(struct takt_call* call, struct pt_regs* ctx,
-                                     unsigned long long cookie, unsigned long long time) {
+// What every record of a call begins with, and where to find it.
+struct circumstances {
+  unsigned long long time;
+  unsigned long long cookie;
+  unsigned int start;
+};
+
+// False: the calling process is not to be recorded.
+static __always_inline bool look_around(struct pt_regs* ctx, struct circumstances* here) {
+  here->time = bpf_ktime_get_ns();
+  here->cookie = bpf_get_attach_cookie(ctx);
+  here->start = start_of((const struct task_struct*)bpf_get_current_task());
+  const unsigned int process = bpf_get_current_pid_tgid() >> 32;
+  const struct takt_process* entry = known(process, here->start);
+  if (entry && entry->role == TAKT_TRACED) return calls;
+  if (only_started) return false;
+  trace_process(process, here->start);
+  return calls;
+}
+
+static __always_inline void describe(struct takt_call* call, const struct circumstances* here,
+                                     unsigned int text_room) {
   const unsigned long long id = bpf_get_current_pid_tgid();
   call->kind = TAKT_RECORD_CALL;
   call->process = id >> 32;
+  call->start = here->start;
   call->thread = (unsigned int)id;
-  call->event = cookie & 0xff;
-  call->gid_size = (cookie >> 8) & 0xff;
-  call->time = time;
+  call->event = here->cookie & 0xff;
+  call->gid_size = (here->cookie >> 8) & 0xff;
+  call->text_room = text_room;
+  call->time = here->time;
   bpf_get_current_comm(call->name, sizeof call->name);
-#pragma unroll
-  for (int i = 0; i < TAKT_BPF_ARGUMENTS; ++i) {
-    call->arguments[i] = i < 6 ? argument(ctx, i) : 0;
-  }
 }
 
-// At the entry of a tracing function. The cookie says which: event and size of a gid.
+// Copies what the arguments point to. False: a text has no room.
+static __always_inline bool keep(struct takt_call* call, char* texts, unsigned long long room,
+                                 const struct takt_recipe* recipe, struct pt_regs* ctx) {
+  unsigned int text = 0;
+  bool whole = true;
+#pragma unroll
+  for (int i = 0; i < TAKT_BPF_ARGUMENTS; ++i) {
+    const unsigned char what = recipe->arguments[i];
+    call->arguments[i] = i < 6 || what != TAKT_ARGUMENT_NONE ? argument(ctx, i) : 0;
+    if (what < TAKT_ARGUMENT_STRING || text >= TAKT_BPF_TEXTS) continue;
+    char* target = texts + text * room;
+    const void* source = (const void*)call->arguments[i];
+    target[0] = 0;
+    if (what == TAKT_ARGUMENT_STRING) {
+      if (bpf_probe_read_user_str(target, room, source) == (long)room) {
+        char last = 0;  // the text's end, if it just fits
+        bpf_probe_read_user(&last, 1, (const char*)source + room - 1);
+        whole = whole && last == 0;
+      }
+    } else if (what == TAKT_ARGUMENT_GID) {
+      bpf_probe_read_user(target, GID_SIZE, source);
+    } else if (i + 1 < TAKT_BPF_ARGUMENTS) {
+      const unsigned long long count = argument(ctx, i + 1);
+      unsigned long long size = count * 8;
+      if (count > room / 8) {
+        whole = false;
+        size = 0;
+      }
+      if (size <= room) bpf_probe_read_user(target, size, source);
+    }
+    ++text;
+  }
+  return whole;
+}
+
+// At the entry of a tracing function.
 SEC("uprobe")
 int on_call(struct pt_regs* ctx) {
-  const unsigned long long time = bpf_ktime_get_ns();
-  const unsigned int process = bpf_get_current_pid_tgid() >> 32;
-  if (only_started) {
-    if (!is_traced(process)) return 0;
-  } else if (!is_traced(process)) {
-    const unsigned char traced = TAKT_TRACED;
-    bpf_map_update_elem(&processes, &process, &traced, BPF_ANY);
-  }
-  const unsigned long long cookie = bpf_get_attach_cookie(ctx);
-  const unsigned int event = cookie & 0xff;
+  struct circumstances here;
+  if (!look_around(ctx, &here)) return 0;
+  const unsigned int event = here.cookie & 0xff;
   const struct takt_recipe* recipe = bpf_map_lookup_elem(&recipes, &event);
   if (!recipe) return 0;
 
   if (recipe->texts == 0) {
-    struct takt_call* call = bpf_ringbuf_reserve(&records, sizeof *call, 0);
+    struct takt_call* call = bpf_ringbuf_reserve(&call_records, sizeof *call, 0);
     if (!call) {
-      __sync_fetch_and_add(&dropped, 1);
+      __sync_fetch_and_add(&dropped.calls, 1);
       return 0;
     }
-    describe(call, ctx, cookie, time);
+    describe(call, &here, 0);
+#pragma unroll
+    for (int i = 0; i < TAKT_BPF_ARGUMENTS; ++i) {
+      call->arguments[i] = i < 6 ? argument(ctx, i) : 0;
+    }
     bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
     return 0;
   }
 
   struct {
     struct takt_call call;
-    char texts[TAKT_BPF_TEXTS][TAKT_BPF_TEXT_SIZE];
-  }* full = bpf_ringbuf_reserve(&records, sizeof *full, 0);
-  if (!full) {
-    __sync_fetch_and_add(&dropped, 1);
+    char texts[TAKT_BPF_TEXTS * TAKT_BPF_TEXT_SIZE];
+  }* common = bpf_ringbuf_reserve(&call_records, sizeof *common, 0);
+  if (!common) {
+    __sync_fetch_and_add(&dropped.calls, 1);
     return 0;
   }
-  describe(&full->call, ctx, cookie, time);
-  unsigned int text = 0;
-#pragma unroll
-  for (int i = 0; i < TAKT_BPF_ARGUMENTS; ++i) {
-    const unsigned char what = recipe->arguments[i];
-    if (i >= 6 && what != TAKT_ARGUMENT_NONE) full->call.arguments[i] = argument(ctx, i);
-    if (what >= TAKT_ARGUMENT_STRING && text < TAKT_BPF_TEXTS) {
-      char* target = full->texts[text];
-      const void* source = (const void*)full->call.arguments[i];
-      target[0] = 0;
-      if (what == TAKT_ARGUMENT_STRING) {
-        bpf_probe_read_user_str(target, TAKT_BPF_TEXT_SIZE, source);
-      } else if (what == TAKT_ARGUMENT_GID) {
-        bpf_probe_read_user(target, 16, source);
-      } else if (i + 1 < TAKT_BPF_ARGUMENTS) {
-        unsigned long long size = full->call.arguments[i + 1] * 8;
-        if (size > TAKT_BPF_TEXT_SIZE) size = TAKT_BPF_TEXT_SIZE;
-        bpf_probe_read_user(target, size, source);
-      }
-      ++text;
-    }
+  describe(&common->call, &here, TAKT_BPF_TEXT_SIZE);
+  if (keep(&common->call, common->texts, TAKT_BPF_TEXT_SIZE, recipe, ctx)) {
+    bpf_ringbuf_submit(common, BPF_RB_NO_WAKEUP);
+    return 0;
   }
-  bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
+  bpf_ringbuf_discard(common, BPF_RB_NO_WAKEUP);
+
+  struct {
+    struct takt_call call;
+    char texts[TAKT_BPF_TEXTS * TAKT_BPF_LONG_TEXT_SIZE];
+  }* large = bpf_ringbuf_reserve(&call_records, sizeof *large, 0);
+  if (!large) {
+    __sync_fetch_and_add(&dropped.calls, 1);
+    return 0;
+  }
+  describe(&large->call, &here, TAKT_BPF_LONG_TEXT_SIZE);
+  if (keep(&large->call, large->texts, TAKT_BPF_LONG_TEXT_SIZE, recipe, ctx)) {
+    bpf_ringbuf_submit(large, BPF_RB_NO_WAKEUP);
+  } else {
+    bpf_ringbuf_discard(large, BPF_RB_NO_WAKEUP);
+    __sync_fetch_and_add(&dropped.calls, 1);
+  }
   return 0;
+}
+
+// Seconds, binary fraction and nanoseconds: Time_t of Fast DDS's RTPS layer.
+struct dds_time {
+  int seconds;
+  unsigned int fraction;
+  unsigned int nanoseconds;
+};
+
+static __always_inline int report_message(struct pt_regs* ctx, const char* message,
+                                          const char* times) {
+  struct circumstances here;
+  if (!look_around(ctx, &here)) return 0;
+  struct {
+    struct takt_call call;
+    char gid[GID_SIZE];
+  }* record = bpf_ringbuf_reserve(&call_records, sizeof *record, 0);
+  if (!record) {
+    __sync_fetch_and_add(&dropped.calls, 1);
+    return 0;
+  }
+  describe(&record->call, &here, GID_SIZE);
+  __builtin_memset(record->call.arguments, 0, sizeof record->call.arguments);
+  struct dds_time time = {};
+  bpf_probe_read_user(&time, sizeof time, times + ((here.cookie >> 16) & 0xff));
+  bpf_probe_read_user(record->gid, GID_SIZE, message + DDS_WRITER);
+  record->call.arguments[0] = 1;  // the gid is there
+  record->call.arguments[1] = time.seconds * 1000000000ll + time.nanoseconds;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+// A message, serialised, is handed to the transports: add_pub_change(this, message, parameters …).
+SEC("uprobe")
+int on_send(struct pt_regs* ctx) {
+  return report_message(ctx, (const char*)PT_REGS_PARM2(ctx), (const char*)PT_REGS_PARM3(ctx));
+}
+
+// A message can be taken from now on: on_new_cache_change_added(this, message).
+SEC("uprobe")
+int on_receive(struct pt_regs* ctx) {
+  return report_message(ctx, (const char*)PT_REGS_PARM2(ctx), (const char*)PT_REGS_PARM2(ctx));
 }
 
 static __always_inline void describe_task(struct takt_task* record,
@@ -169,10 +290,10 @@ static __always_inline void describe_task(struct takt_task* record,
 
 static __always_inline void report(unsigned int event, const struct task_struct* first,
                                    const struct task_struct* second, long long state,
-                                   int target_cpu) {
-  struct takt_sched* sched = bpf_ringbuf_reserve(&records, sizeof *sched, 0);
+                                   int target_cpu, unsigned int traced) {
+  struct takt_sched* sched = bpf_ringbuf_reserve(&sched_records, sizeof *sched, 0);
   if (!sched) {
-    __sync_fetch_and_add(&dropped, 1);
+    __sync_fetch_and_add(&dropped.sched, 1);
     return;
   }
   __builtin_memset(sched, 0, sizeof *sched);
@@ -182,6 +303,8 @@ static __always_inline void report(unsigned int event, const struct task_struct*
   sched->target_cpu = target_cpu;
   sched->time = bpf_ktime_get_ns();
   sched->state = state;
+  sched->first_traced = traced & 1;
+  sched->second_traced = traced >> 1;
   describe_task(&sched->first, first);
   if (second) describe_task(&sched->second, second);
   bpf_ringbuf_submit(sched, BPF_RB_NO_WAKEUP);
@@ -189,18 +312,25 @@ static __always_inline void report(unsigned int event, const struct task_struct*
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_struct* next) {
-  if (is_traced(BPF_CORE_READ(previous, tgid)) || is_traced(BPF_CORE_READ(next, tgid))) {
+  const unsigned int traced = is_traced(previous) | is_traced(next) << 1;
+  if (traced) {
     // A preempted thread is ready to run whatever it was about to wait for.
     report(TAKT_SCHED_SWITCH, previous, next,
-           preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0);
+           preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0, traced);
   }
   return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
-  if (is_traced(BPF_CORE_READ(task, tgid))) {
-    report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu));
+  if (is_traced(task)) report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
+  return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct* task) {
+  if (is_traced(task)) {
+    report(TAKT_SCHED_WAKEUP_NEW, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
   }
   return 0;
 }
@@ -209,19 +339,15 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   const unsigned int parent_process = BPF_CORE_READ(parent, tgid);
   const unsigned int child_process = BPF_CORE_READ(child, tgid);
-  const unsigned char* known = bpf_map_lookup_elem(&processes, &parent_process);
-  if (!known) return 0;
-  if (child_process != parent_process) {
-    const unsigned char traced = TAKT_TRACED;
-    bpf_map_update_elem(&processes, &child_process, &traced, BPF_ANY);
-  }
-  if (*known == TAKT_TRACED) report(TAKT_SCHED_FORK, parent, child, 0, 0);
+  const struct takt_process* entry = known(parent_process, start_of(parent));
+  if (!entry) return 0;
+  if (child_process != parent_process) trace_process(child_process, start_of(child));
+  if (entry->role == TAKT_TRACED) report(TAKT_SCHED_FORK, parent, child, 0, 0, 1);
   return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
-  const unsigned int process = BPF_CORE_READ(task, tgid);
-  if (is_traced(process)) report(TAKT_SCHED_EXIT, task, 0, 0, 0);
+  if (is_traced(task)) report(TAKT_SCHED_EXIT, task, 0, 0, 0, 1);
   return 0;
 }

@@ -86,9 +86,9 @@ std::vector<std::byte> fields_of(const takt_call& call, std::span<const std::byt
   std::vector<std::byte> fields;
   const auto& kinds = all_kinds[call.event];
   const unsigned long long* argument = call.arguments;
-  const auto next_text = [&texts] {
-    const auto text = texts.first(TAKT_BPF_TEXT_SIZE);
-    texts = texts.subspan(TAKT_BPF_TEXT_SIZE);
+  const auto next_text = [&] {
+    const auto text = texts.first(call.text_room);
+    texts = texts.subspan(call.text_room);
     return text;
   };
   for (std::size_t i = 0; i < kinds.count; ++i) {
@@ -127,7 +127,7 @@ std::vector<std::byte> fields_of(const takt_call& call, std::span<const std::byt
       }
       case Kind::pointers: {
         const auto text = next_text();
-        const std::uint64_t count = std::min<std::uint64_t>(argument[1], TAKT_BPF_TEXT_SIZE / 8);
+        const std::uint64_t count = std::min<std::uint64_t>(argument[1], call.text_room / 8);
         put(fields, count);
         fields.insert(fields.end(), text.begin(),
                       text.begin() + static_cast<std::ptrdiff_t>(count * 8));

@@ -15,8 +15,8 @@ namespace takt::capture::ebpf {
 [[nodiscard]] takt_recipe recipe_of(tracepoints::Event event);
 
 /// The fields of the event, as libtracetools would have written them, from what the probe kept.
-/// `texts` has TAKT_BPF_TEXT_SIZE bytes for each argument that is more than a value; gids get
-/// `gid_size` bytes; `version` is that of the process's tracetools.
+/// `texts` has the call's room for each argument that is more than a value; gids get the call's
+/// number of bytes; `version` is that of the process's tracetools.
 [[nodiscard]] std::vector<std::byte> fields_of(const takt_call& call,
                                                std::span<const std::byte> texts,
                                                std::string_view version);

@@ -4,8 +4,12 @@
 
 #define TAKT_BPF_ARGUMENTS 10
 #define TAKT_BPF_TEXTS 4
-#define TAKT_BPF_TEXT_SIZE 1024
 #define TAKT_BPF_EVENTS 64
+
+// Room for each text of a call, in the common record and in the one for calls that it cannot hold.
+// What is longer still is not recorded but counted.
+#define TAKT_BPF_TEXT_SIZE 512
+#define TAKT_BPF_LONG_TEXT_SIZE 16384
 
 // What a probe does with an argument of a tracing function.
 enum takt_argument {
@@ -25,21 +29,40 @@ struct takt_recipe {
 // is traced in both cases.
 enum takt_process_role { TAKT_STARTER, TAKT_TRACED };
 
+// A process's number alone does not say which process it is: numbers are used again.
+struct takt_process {
+  unsigned int role;
+  unsigned int start;  // when it began, in hundredths of a second as /proc/pid/stat has it
+};
+
 enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
 
-// A call of a tracing function; with texts, they follow, each in TAKT_BPF_TEXT_SIZE bytes.
+// What a probe is told when it is attached, as one number.
+#define TAKT_COOKIE(event, gid_size, offset) \
+  ((unsigned long long)(event) | (unsigned long long)(gid_size) << 8 | \
+   (unsigned long long)(offset) << 16)
+
+// A call of a watched function; with texts, they follow, all with the same room.
 struct takt_call {
   unsigned int kind;
   unsigned int process;
+  unsigned int start;
   unsigned int thread;
   unsigned short event;
   unsigned short gid_size;
+  unsigned int text_room;  // bytes for each text
   unsigned long long time;
   char name[16];
   unsigned long long arguments[TAKT_BPF_ARGUMENTS];
 };
 
-enum takt_sched_event { TAKT_SCHED_SWITCH, TAKT_SCHED_WAKEUP, TAKT_SCHED_FORK, TAKT_SCHED_EXIT };
+enum takt_sched_event {
+  TAKT_SCHED_SWITCH,
+  TAKT_SCHED_WAKEUP,
+  TAKT_SCHED_WAKEUP_NEW,
+  TAKT_SCHED_FORK,
+  TAKT_SCHED_EXIT
+};
 
 struct takt_task {
   char name[16];
@@ -56,6 +79,14 @@ struct takt_sched {
   int target_cpu;
   unsigned long long time;
   long long state;
+  unsigned int first_traced;
+  unsigned int second_traced;
   struct takt_task first;
   struct takt_task second;
+};
+
+// What found no room, or could not be kept whole.
+struct takt_dropped {
+  unsigned long long calls;
+  unsigned long long sched;
 };

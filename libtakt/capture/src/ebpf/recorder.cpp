@@ -3,160 +3,102 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
-#include <iterator>
 #include <span>
-#include <sstream>
-#include <system_error>
+#include <string_view>
 
 #include "../process.hpp"
 #include "../selection.hpp"
+#include "libraries.hpp"
 #include "probes.hpp"
 #include "recipe.hpp"
+#include "symbols.hpp"
 
 namespace takt::capture::ebpf {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using tracepoints::Event;
 
 namespace {
 
 constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
-constexpr const char* library_name = "libtracetools.so";
+constexpr const char* tracetools = "libtracetools.so";
 
-/// Errors of the kernel in words, with the capability that is missing if one is.
+/// The capabilities that probes need and this process lacks.
+std::vector<std::string_view> missing_capabilities() {
+  constexpr std::array<std::pair<int, std::string_view>, 4> needed{
+      {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}, {19, "CAP_SYS_PTRACE"}, {2, "CAP_DAC_READ_SEARCH"}}};
+  std::uint64_t effective = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "CapEff:") {
+      status >> std::hex >> effective;
+    }
+  }
+  std::vector<std::string_view> missing;
+  for (const auto& [bit, name] : needed) {
+    if ((effective >> bit & 1) == 0) {
+      missing.push_back(name);
+    }
+  }
+  return missing;
+}
+
+/// Errors of the kernel in words, with the capabilities that are missing if some are.
 Error refused(std::string_view what, int code) {
   if (code != -EPERM && code != -EACCES) {
     return Error{fmt::format("the kernel cannot {}: {}", what, std::strerror(-code))};
   }
-  return Error{fmt::format(
-      "not allowed to {}: needs the capabilities CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and "
-      "CAP_DAC_READ_SEARCH; run it as root",
-      what)};
+  const auto missing = missing_capabilities();
+  if (missing.empty()) {
+    return Error{fmt::format(
+        "not allowed to {}, although all capabilities are there: run it outside of containers and "
+        "user namespaces",
+        what)};
+  }
+  return Error{
+      fmt::format("not allowed to {}: missing {}; run it as root", what, fmt::join(missing, ", "))};
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ':');) {
-    parts.push_back(part);
-  }
-  return parts;
-}
-
-/// The processes that have a tracing library, with the library's path.
-std::map<std::uint32_t, fs::path> traceable_processes() {
-  std::map<std::uint32_t, fs::path> processes;
-  std::error_code gone;
-  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
-       process.increment(gone)) {
-    const std::string number = process->path().filename();
-    std::uint32_t pid = 0;
-    std::from_chars(number.data(), number.data() + number.size(), pid);
-    std::ifstream maps(process->path() / "maps");
-    for (std::string line; pid != 0 && std::getline(maps, line);) {
-      if (line.ends_with(library_name)) {
-        // Through the process's root, which may be a container's.
-        processes[pid] = process->path().string() + "/root" + line.substr(line.find('/'));
-      }
-    }
-  }
-  return processes;
-}
-
-/// The tracing library that a program started here and now would load; empty if there is none.
-fs::path library_in_search_path() {
-  for (const auto& [variable, folder] :
-       {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
-    const char* value = std::getenv(variable);
-    for (const auto& directory : split(value != nullptr ? value : "")) {
-      std::error_code none;
-      const auto path = fs::canonical(fs::path(directory) / folder / library_name, none);
-      if (!none) {
-        return path;
-      }
-    }
-  }
-  return {};
-}
-
-/// The tracing libraries to watch. Every probe costs time to attach and to detach.
-std::set<fs::path> tracing_libraries(bool only_started) {
-  std::set<fs::path> libraries;
-  if (const auto library = library_in_search_path(); !library.empty()) {
-    libraries.insert(library);
-  }
-  if (!only_started || libraries.empty()) {
-    for (const auto& [process, library] : traceable_processes()) {
-      std::error_code gone;
-      if (const auto path = fs::canonical(library, gone); !gone) {
-        libraries.insert(path);
-      }
-    }
-  }
-  return libraries;
-}
-
-/// A tracing function to be watched.
-struct Function {
-  fs::path library;
-  std::size_t event;
-  std::uint64_t gid_size;
+/// A function of Fast DDS that tells of a message.
+struct MiddlewareFunction {
+  const char* program;
+  Event event;
+  const char* library;  // beginning of its file's name: the offsets are those of this version
+  unsigned time_offset;
+  const char* symbol;
 };
 
-bpf_link* attach_to(const bpf_program* program, const Function& function) {
-  const std::string name = function_of(static_cast<tracepoints::Event>(function.event));
-  LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = function.event | function.gid_size << 8,
-              .func_name = name.c_str());
-  return bpf_program__attach_uprobe_opts(program, -1, function.library.c_str(), 0, &options);
-}
+constexpr std::array<MiddlewareFunction, 4> middleware_functions{{
+    {"on_send", Event::write, "libfastrtps.so.2.14", 48,
+     "_ZN8eprosima7fastdds3dds17DataWriterHistory14add_pub_changeEPNS_8fastrtps4rtps13CacheChange_"
+     "tERNS4_11WriteParamsERSt11unique_lockISt21recursive_timed_mutexERKNSt6chrono10time_"
+     "pointINSD_3_V212steady_clockENSD_8durationIlSt5ratioILl1ELl1000000000EEEEEE"},
+    {"on_receive", Event::receive, "libfastrtps.so.2.14", 108,
+     "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS_"
+     "8fastrtps4rtps13CacheChange_tE"},
+    {"on_send", Event::write, "libfastdds.so.3.2", 48,
+     "_ZN8eprosima7fastdds3dds17DataWriterHistory14add_pub_changeEPNS0_4rtps13CacheChange_tERNS3_"
+     "11WriteParamsERSt11unique_lockISt21recursive_timed_mutexERKNSt6chrono10time_pointINSC_3_"
+     "V212steady_clockENSC_8durationIlSt5ratioILl1ELl1000000000EEEEEE"},
+    {"on_receive", Event::receive, "libfastdds.so.3.2", 124,
+     "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS0_4rtps13CacheChange_"
+     "tE"},
+}};
 
-/// Bytes of a gid field of a library's events. The identifiers became shorter a little before the
-/// functions came that follow service calls; the library's text tells which are there.
-std::uint64_t gid_size_of(const fs::path& library) {
-  std::ifstream file(library, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return text.find(function_of(tracepoints::Event::rmw_take_request)) != std::string::npos ? 16
-                                                                                           : 24;
-}
+constexpr std::uint64_t bit(Event event) { return std::uint64_t{1} << static_cast<unsigned>(event); }
 
-/// Calls `work` with 0 … count - 1. Each call waits long for the kernel, which can do many at once.
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
-  constexpr std::size_t workers = 32;
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < std::min(count, workers); ++i) {
-    threads.emplace_back([&] {
-      for (std::size_t job = next++; job < count; job = next++) {
-        work(job);
-      }
-    });
-  }
-}
-
-/// Version of the tracetools that a process was started with.
-std::string version_of(pid_t process) {
-  for (const auto& prefix : split(environment_of(process, "AMENT_PREFIX_PATH"))) {
-    std::ifstream package(fs::path(prefix) / "share/tracetools/package.xml");
-    for (std::string line; std::getline(package, line);) {
-      const auto begin = line.find("<version>");
-      if (begin != std::string::npos) {
-        return line.substr(begin + 9, line.find('<', begin + 9) - begin - 9);
-      }
-    }
-  }
-  return {};
-}
+constexpr std::uint64_t middleware_events = bit(Event::write) | bit(Event::receive);
 
 }  // namespace
 
@@ -164,18 +106,26 @@ void Recorder::Deleter::operator()(bpf_object* object) const { bpf_object__close
 void Recorder::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(link); }
 void Recorder::Deleter::operator()(ring_buffer* buffer) const { ring_buffer__free(buffer); }
 
-Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory, const Options& options,
-                                                  bool calls) {
+Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage,
+                                                  const Options& options, bool calls) {
   const auto events = select(options.events);
   if (!events) {
     return tl::unexpected(events.error());
   }
-  std::unique_ptr<Recorder> recorder(new Recorder(directory));
+  std::unique_ptr<Recorder> recorder(new Recorder(storage));
   auto ready =
-      recorder->load(options).and_then([&] { return recorder->follow_processes(options); });
+      recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
+  // Without the calls, they still tell which processes there are that nobody started here.
+  if (calls || !options.only_started) {
+    const auto watched = calls ? *events : bit(Event::rcl_init) | bit(Event::rcl_node_init);
+    ready = ready.and_then([&] {
+      return recorder->attach_to_tracing_functions(watched & ~middleware_events,
+                                                   !options.only_started);
+    });
+  }
   if (calls) {
     ready = ready.and_then(
-        [&] { return recorder->attach_to_functions(*events, options.only_started); });
+        [&] { return recorder->attach_to_middleware(*events, !options.only_started); });
   }
   if (!ready) {
     return tl::unexpected(ready.error());
@@ -186,40 +136,44 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory, con
 
 Recorder::~Recorder() { end(); }
 
-Result<void> Recorder::load(const Options& options) {
+Result<void> Recorder::load(const Options& options, bool calls) {
   libbpf_set_print(nullptr);
   LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "takt");
-  const auto program = probes();
-  object_.reset(bpf_object__open_mem(program.data(), program.size(), &open_options));
+  const auto code = ebpf::probes();
+  object_.reset(bpf_object__open_mem(code.data(), code.size(), &open_options));
   if (!object_) {
     return tl::unexpected(refused("open the probes", -errno));
   }
-  for (const char* name : {"on_switch", "on_wakeup", "on_exit"}) {
-    bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), name),
-                              options.kernel);
+  for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
+    bpf_program__set_autoload(program(name), options.kernel);
   }
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object_.get(), "on_fork"),
-                            options.kernel || options.only_started);
-  // The probes' only constant: whether to look at what this process started alone.
-  bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
-  bpf_map__set_initial_value(constants, &options.only_started, sizeof options.only_started);
-  if (const int code = bpf_object__load(object_.get()); code < 0) {
-    return tl::unexpected(refused("load probes", code));
+  bpf_program__set_autoload(program("on_fork"), options.kernel || options.only_started);
+  for (const char* name : {"on_call", "on_send", "on_receive"}) {
+    probes_.prepare(program(name));
+  }
+  // The probes' only constants: whether to look at what this process started alone, and whether to
+  // report calls.
+  const std::array<bool, 2> constants{options.only_started, calls};
+  bpf_map__set_initial_value(bpf_object__find_map_by_name(object_.get(), ".rodata"),
+                             constants.data(), sizeof constants);
+  if (const int failed = bpf_object__load(object_.get()); failed < 0) {
+    return tl::unexpected(refused("load probes", failed));
   }
   const int recipes = bpf_object__find_map_fd_by_name(object_.get(), "recipes");
   for (std::uint32_t event = 0; event < tracepoints::all.size(); ++event) {
-    const auto recipe = recipe_of(static_cast<tracepoints::Event>(event));
+    const auto recipe = recipe_of(static_cast<Event>(event));
     bpf_map_update_elem(recipes, &event, &recipe, BPF_ANY);
   }
-  const int records = bpf_object__find_map_fd_by_name(object_.get(), "records");
-  buffer_.reset(ring_buffer__new(
-      records,
-      [](void* recorder, void* data, std::size_t length) {
-        static_cast<Recorder*>(recorder)->take({static_cast<const std::byte*>(data), length});
-        return 0;
-      },
-      this, nullptr));
-  if (!buffer_) {
+  const auto take = [](void* recorder, void* data, std::size_t length) {
+    static_cast<Recorder*>(recorder)->take({static_cast<const std::byte*>(data), length});
+    return 0;
+  };
+  const auto records = [this](const char* name) {
+    return bpf_object__find_map_fd_by_name(object_.get(), name);
+  };
+  buffers_.reset(ring_buffer__new(records("call_records"), take, this, nullptr));
+  if (!buffers_ ||
+      ring_buffer__add(buffers_.get(), records("sched_records"), take, this) != 0) {
     return tl::unexpected(refused("map the probes' records", -errno));
   }
   return {};
@@ -227,8 +181,8 @@ Result<void> Recorder::load(const Options& options) {
 
 Result<void> Recorder::follow_processes(const Options& options) {
   const int processes = bpf_object__find_map_fd_by_name(object_.get(), "processes");
-  const auto add = [processes](std::uint32_t process, takt_process_role role) {
-    const auto value = static_cast<unsigned char>(role);
+  const auto add = [processes](pid_t process, takt_process_role role) {
+    const takt_process value{role, static_cast<std::uint32_t>(start_of(process))};
     bpf_map_update_elem(processes, &process, &value, BPF_ANY);
   };
   Result<void> attached;
@@ -236,24 +190,24 @@ Result<void> Recorder::follow_processes(const Options& options) {
     attached = attach("on_fork");
   }
   if (options.only_started) {
-    add(static_cast<std::uint32_t>(getpid()), TAKT_STARTER);
+    add(getpid(), TAKT_STARTER);
   } else if (options.kernel) {
-    for (const auto& [process, library] : traceable_processes()) {
+    for (const pid_t process : processes_with(tracetools)) {
       add(process, TAKT_TRACED);
     }
   }
   if (options.kernel) {
-    for (const char* program : {"on_switch", "on_wakeup", "on_exit"}) {
-      attached = attached.and_then([&] { return attach(program); });
-    }
-    attached = attached.and_then([&] { return KernelTrace::create(directory_ / "kernel"); })
+    attached = attached.and_then([&] { return KernelTrace::create(storage_); })
                    .map([this](std::unique_ptr<KernelTrace> trace) { kernel_ = std::move(trace); });
+    for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
+      attached = attached.and_then([&] { return attach(name); });
+    }
   }
   return attached;
 }
 
-Result<void> Recorder::attach(const char* program) {
-  bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_.get(), program));
+Result<void> Recorder::attach(const char* name) {
+  bpf_link* link = bpf_program__attach(program(name));
   if (link == nullptr) {
     return tl::unexpected(refused("watch the scheduler", -errno));
   }
@@ -261,52 +215,72 @@ Result<void> Recorder::attach(const char* program) {
   return {};
 }
 
-Result<void> Recorder::attach_to_functions(std::uint64_t events, bool only_started) {
-  const auto libraries = tracing_libraries(only_started);
-  if (libraries.empty()) {
-    return error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?",
-                 library_name);
-  }
-  std::vector<Function> functions;
-  for (const auto& library : libraries) {
-    const std::uint64_t gid_size = gid_size_of(library);
-    for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
-      if ((events >> number & 1) != 0) {
-        functions.push_back({library, number, gid_size});
-      }
-    }
-  }
-  bpf_program* program = bpf_object__find_program_by_name(object_.get(), "on_call");
-  std::vector<int> failures(functions.size());
-  links_.resize(links_.size() + functions.size());
-  const std::span links = std::span(links_).last(functions.size());
-  in_parallel(functions.size(), [&](std::size_t i) {
-    links[i].reset(attach_to(program, functions[i]));
-    failures[i] = links[i] ? 0 : -errno;
-  });
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    if (failures[i] == 0) {
-      events_ |= std::uint64_t{1} << functions[i].event;
-    } else if (failures[i] != -ENOENT) {  // which is: not in this version of tracetools
-      return tl::unexpected(
-          refused(fmt::format("watch {}", functions[i].library.string()), failures[i]));
-    }
+Result<void> Recorder::attach(const char* name, const fs::path& library,
+                              const std::vector<Function>& functions) {
+  if (const int failed = probes_.attach(program(name), library, functions); failed < 0) {
+    return tl::unexpected(refused(fmt::format("watch {}", library.string()), failed));
   }
   return {};
 }
 
-void Recorder::detach() {
-  in_parallel(links_.size(), [this](std::size_t i) { links_[i].reset(); });
-  links_.clear();
+Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool running) {
+  const auto libraries = libraries_named(tracetools, running);
+  if (libraries.empty()) {
+    return error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?",
+                 tracetools);
+  }
+  std::vector<std::string> names;
+  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
+    names.push_back(function_of(static_cast<Event>(number)));
+  }
+  Result<void> attached;
+  for (const auto& library : libraries) {
+    const auto offsets = function_offsets(library, names);
+    const auto gid_size = gid_size_of(library);
+    std::vector<Function> functions;
+    for (std::size_t number = 0; number < offsets.size(); ++number) {
+      if (offsets[number] && (events >> number & 1) != 0) {  // not every version has every function
+        functions.push_back({*offsets[number], TAKT_COOKIE(number, gid_size, 0)});
+        events_ |= std::uint64_t{1} << number;
+      }
+    }
+    attached = attached.and_then([&] { return attach("on_call", library, functions); });
+  }
+  return attached;
 }
 
-Result<Losses> Recorder::losses() {
-  std::size_t size = 0;
-  bpf_map* counters = bpf_object__find_map_by_name(object_.get(), ".bss");
-  const auto* dropped =
-      static_cast<const volatile unsigned long long*>(bpf_map__initial_value(counters, &size));
-  Losses losses;
-  losses.discarded_events = *dropped;
+Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) {
+  Result<void> attached;
+  for (const auto& function : middleware_functions) {
+    if ((events & bit(function.event)) == 0) {
+      continue;
+    }
+    for (const auto& library : libraries_named(function.library, running)) {
+      const std::array<std::string, 1> name{function.symbol};
+      const auto offset = function_offsets(library, name).front();
+      if (!offset) {
+        continue;
+      }
+      const auto gid_size = gid_size_of(library.parent_path() / tracetools);
+      const Function watched{*offset, TAKT_COOKIE(static_cast<unsigned>(function.event), gid_size,
+                                                  function.time_offset)};
+      attached = attached.and_then([&] { return attach(function.program, library, {watched}); });
+      events_ |= bit(function.event);
+    }
+  }
+  return attached;
+}
+
+bpf_program* Recorder::program(const char* name) const {
+  return bpf_object__find_program_by_name(object_.get(), name);
+}
+
+Recorder::Dropped Recorder::dropped() const {
+  takt_dropped counted{};
+  const std::uint32_t only = 0;
+  bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), ".bss"), &only, &counted);
+  // What found no room is missing as well, and is not to be counted twice.
+  Dropped dropped{counted.calls, std::max<std::uint64_t>(counted.sched, continuity_.missing())};
   // The kernel passes over a probe that is hit while it runs on the same processor.
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_.get()) {
@@ -314,10 +288,24 @@ Result<Losses> Recorder::losses() {
     std::uint32_t length = sizeof info;
     if (bpf_program__fd(program) >= 0 &&
         bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &length) == 0) {
-      losses.discarded_events += info.recursion_misses;
+      const bool call = bpf_program__type(program) == BPF_PROG_TYPE_KPROBE;
+      (call ? dropped.calls : dropped.sched) += info.recursion_misses;
     }
   }
-  return losses;
+  return dropped;
+}
+
+Result<Losses> Recorder::losses() {
+  const std::lock_guard lock(mutex_);
+  const auto lost = dropped();
+  return Losses{.discarded_events = lost.calls + lost.sched};
+}
+
+Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
+  const std::lock_guard lock(mutex_);
+  ring_buffer__consume(buffers_.get());
+  flush();
+  return written_;
 }
 
 Result<Losses> Recorder::stop() {
@@ -327,29 +315,36 @@ Result<Losses> Recorder::stop() {
 
 void Recorder::run() {
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
-  const auto flush = [this] {
-    if (const auto lost = losses()->discarded_events; lost != 0 && !processes_.empty()) {
-      const auto& [process, first] = *processes_.begin();
-      first.trace->set_discarded(process, std::array<char, 16>{}, lost);
-    }
-    for (auto& [number, process] : processes_) {
-      written_ = written_.and_then([&] { return process.trace->flush(); });
-    }
-    if (kernel_) {
-      written_ = written_.and_then([&] { return kernel_->flush(); });
-    }
-  };
   while (!stopping_) {
-    ring_buffer__consume(buffer_.get());
-    if (std::chrono::steady_clock::now() >= next_flush) {
-      next_flush += flush_interval;
-      flush();
+    {
+      const std::lock_guard lock(mutex_);
+      ring_buffer__consume(buffers_.get());
+      if (std::chrono::steady_clock::now() >= next_flush) {
+        next_flush += flush_interval;
+        flush();
+      }
     }
     std::this_thread::sleep_for(look_interval);
   }
-  detach();
-  ring_buffer__consume(buffer_.get());
+  probes_.detach();
+  links_.clear();
+  ring_buffer__consume(buffers_.get());
   flush();
+}
+
+void Recorder::flush() {
+  const auto lost = dropped();
+  if (lost.calls != 0 && !processes_.empty()) {
+    const auto& [identity, first] = *processes_.begin();
+    first.trace->set_discarded(identity.first, std::array<char, 16>{}, lost.calls);
+  }
+  for (auto& [identity, process] : processes_) {
+    written_ = written_.and_then([&] { return process.trace->flush(); });
+  }
+  if (kernel_) {
+    kernel_->set_discarded(lost.sched);
+    written_ = written_.and_then([&] { return kernel_->flush(); });
+  }
 }
 
 void Recorder::take(std::span<const std::byte> record) {
@@ -359,6 +354,7 @@ void Recorder::take(std::span<const std::byte> record) {
     takt_sched event{};
     std::memcpy(&event, record.data(), sizeof event);
     kernel_->append(event);
+    continuity_.take(event);
   } else if (kind == TAKT_RECORD_CALL) {
     takt_call call{};
     std::memcpy(&call, record.data(), sizeof call);
@@ -366,26 +362,33 @@ void Recorder::take(std::span<const std::byte> record) {
   }
 }
 
-void Recorder::take_call(const takt_call& call, std::span<const std::byte> texts) {
+void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
   if (Process* its = process(call)) {
+    call.gid_size = static_cast<unsigned short>(its->gid_size);
     its->trace->append(call.time, call.thread, call.name, call.event,
                        fields_of(call, texts, its->version));
   }
 }
 
 Recorder::Process* Recorder::process(const takt_call& call) {
-  if (const auto known = processes_.find(call.process); known != processes_.end()) {
+  const std::pair identity(call.process, call.start);
+  if (const auto known = processes_.find(identity); known != processes_.end()) {
     return &known->second;
   }
   const auto pid = static_cast<pid_t>(call.process);
-  const auto name = fmt::format("{}-{}", file_name_of(pid), pid);
-  auto trace = ctf::ProcessTrace::create(directory_ / "ebpf" / name, "takt-ebpf", pid, events_,
+  auto name = fmt::format("{}-{}", file_name_of(pid), pid);
+  if (const auto other = processes_.lower_bound({call.process, 0});
+      other != processes_.end() && other->first.first == call.process) {
+    name += fmt::format("-{}", call.start);  // the number has been used again
+  }
+  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid, events_,
                                          call.gid_size);
   if (!trace) {
     written_ = written_.and_then([&]() -> Result<void> { return tl::unexpected(trace.error()); });
     return nullptr;
   }
-  return &processes_.emplace(call.process, Process{std::move(*trace), version_of(pid)})
+  return &processes_
+              .emplace(identity, Process{std::move(*trace), tracetools_version(pid), call.gid_size})
               .first->second;
 }
 

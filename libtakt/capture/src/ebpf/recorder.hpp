@@ -8,13 +8,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../ctf/process_trace.hpp"
+#include "continuity.hpp"
 #include "kernel_trace.hpp"
+#include "probe_set.hpp"
 #include "record.h"
 #include "takt/capture/recording.hpp"
 
@@ -31,8 +33,9 @@ class Recorder : public Backend {
  public:
   /// `calls`: record the calls of tracing functions, too, and not only the scheduler's events.
   /// Error: a privilege is missing, or the kernel lacks something.
-  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(
-      const std::filesystem::path& directory, const Options& options, bool calls);
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(ctf::Storage& storage,
+                                                                const Options& options,
+                                                                bool calls);
 
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -40,6 +43,7 @@ class Recorder : public Backend {
 
   [[nodiscard]] std::map<std::string, std::string> environment() const override { return {}; }
   [[nodiscard]] Result<Losses> losses() override;
+  [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
@@ -51,28 +55,41 @@ class Recorder : public Backend {
   struct Process {
     std::unique_ptr<ctf::ProcessTrace> trace;
     std::string version;  // of its tracetools
+    unsigned gid_size = 0;
+  };
+  struct Dropped {
+    std::uint64_t calls = 0;
+    std::uint64_t sched = 0;
   };
 
-  explicit Recorder(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  explicit Recorder(ctf::Storage& storage) : storage_(storage) {}
 
-  Result<void> load(const Options& options);
+  Result<void> load(const Options& options, bool calls);
   Result<void> follow_processes(const Options& options);
-  Result<void> attach_to_functions(std::uint64_t events, bool only_started);
+  Result<void> attach_to_tracing_functions(std::uint64_t events, bool running);
+  Result<void> attach_to_middleware(std::uint64_t events, bool running);
+  Result<void> attach(const char* program, const std::filesystem::path& library,
+                      const std::vector<Function>& functions);
   Result<void> attach(const char* program);
-  void detach();
+  [[nodiscard]] bpf_program* program(const char* name) const;
+  [[nodiscard]] Dropped dropped() const;
   void run();
+  void flush();
   void take(std::span<const std::byte> record);
-  void take_call(const takt_call& call, std::span<const std::byte> texts);
+  void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(const takt_call& call);
   void end();
 
-  std::filesystem::path directory_;
+  ctf::Storage& storage_;
   std::uint64_t events_ = 0;  // that some library has
   std::unique_ptr<bpf_object, Deleter> object_;
-  std::vector<std::unique_ptr<bpf_link, Deleter>> links_;
-  std::unique_ptr<ring_buffer, Deleter> buffer_;
-  std::map<std::uint32_t, Process> processes_;
+  ProbeSet probes_;
+  std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
+  std::unique_ptr<ring_buffer, Deleter> buffers_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
   std::unique_ptr<KernelTrace> kernel_;
+  Continuity continuity_;
+  mutable std::mutex mutex_;  // guards what the records become
   Result<void> written_;
   std::atomic<bool> stopping_ = false;
   std::thread reader_;

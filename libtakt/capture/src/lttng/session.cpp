@@ -1,19 +1,28 @@
 #include "session.hpp"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "../process.hpp"
+#include "../ring/discovery.hpp"
+#include "../selection.hpp"
 #include "daemon.hpp"
 #include "takt/capture/environment.hpp"
+#include "takt/capture/ring/writer.hpp"
+#include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::lttng {
 
@@ -48,6 +57,24 @@ lttng_domain user_space() {
   return domain;
 }
 
+std::uint64_t processors() {
+  return static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+/// The names of the initialisation events, in the form that LTTng wants. In snapshots they come from
+/// the processes' object logs, since LTTng would forget them.
+std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> initialisation_names() {
+  std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> names;
+  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
+    if ((tracepoints::initialisation_events() >> number & 1) != 0) {
+      const auto& tracepoint = tracepoints::all[number];
+      fmt::format_to_n(names.emplace_back().begin(), LTTNG_SYMBOL_NAME_LEN - 1, "{}:{}",
+                       tracepoint.provider, tracepoint.name);
+    }
+  }
+  return names;
+}
+
 /// The process that made a session of ours; 0 for a session of someone else.
 pid_t maker_of(std::string_view name) {
   if (!name.starts_with(session_prefix)) {
@@ -76,17 +103,20 @@ void clear_abandoned_sessions() {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& directory,
-                                                const Options& options) {
+                                                ctf::Storage& storage, const Options& options) {
+  const auto events = select(options.events);
+  if (!events) {
+    return tl::unexpected(events.error());
+  }
   if (auto daemon = ensure_daemon(); !daemon) {
     return tl::unexpected(daemon.error());
   }
   clear_abandoned_sessions();
 
-  std::unique_ptr<Session> session(new Session);
-  auto ready =
-      session->create(directory).and_then([&] { return session->add_channel(); }).and_then([&] {
-        return session->add_contexts();
-      });
+  std::unique_ptr<Session> session(new Session(*events, options.snapshot));
+  auto ready = session->create(directory)
+                   .and_then([&] { return session->add_channel(options.snapshot_size); })
+                   .and_then([&] { return session->add_contexts(); });
   for (const auto& event : options.events) {
     ready = ready.and_then([&] { return session->enable(event); });
   }
@@ -96,8 +126,14 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   if (!ready) {
     return tl::unexpected(ready.error());
   }
+  session->start_ = ring::now();
   if (const int code = lttng_start_tracing(session->name_.c_str()); code < 0) {
     return tl::unexpected(refused("start to trace", code));
+  }
+  if (!options.only_started && !options.snapshot) {
+    if (auto recorded = session->record_objects(storage, session->start_); !recorded) {
+      return tl::unexpected(recorded.error());
+    }
   }
   return session;
 }
@@ -121,6 +157,38 @@ Result<Losses> Session::losses() {
   return read_losses();
 }
 
+Result<void> Session::hand_over(const std::filesystem::path& directory) {
+  const std::lock_guard lock(control_);
+  std::unique_ptr<lttng_snapshot_output, decltype(&lttng_snapshot_output_destroy)> output(
+      lttng_snapshot_output_create(), &lttng_snapshot_output_destroy);
+  lttng_snapshot_output_set_local_path(directory.c_str(), output.get());
+  if (const int code = lttng_snapshot_record(name_.c_str(), output.get(), 0); code < 0) {
+    return tl::unexpected(refused("write what it holds", code));
+  }
+  ctf::Files files(directory);
+  return record_objects(files, std::numeric_limits<std::uint64_t>::max());
+}
+
+Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until) const {
+  Result<void> recorded;
+  for (const auto& [process, memory] : ring::running_rings()) {
+    const auto mapping = ring::Mapping::of(memory.get());
+    if (!mapping || !recorded) {
+      continue;
+    }
+    const auto events = events_ & tracepoints::initialisation_events();
+    const auto name = fmt::format("{}-{}", file_name_of(process), process);
+    auto trace =
+        ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
+                                  "takt-objects", process, events, mapping->gid_size());
+    recorded = trace.map([](const auto&) {}).and_then([&] {
+      ring::append_objects(*mapping, events, start_, until, **trace);
+      return (*trace)->flush();
+    });
+  }
+  return recorded;
+}
+
 Result<Losses> Session::stop() {
   gate_.reset();
   const std::lock_guard lock(control_);
@@ -141,7 +209,9 @@ Result<void> Session::create(const std::filesystem::path& directory) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string name = fmt::format("{}{}-{:x}", session_prefix, getpid(), now.count());
   const std::string url = "file://" + directory.string();
-  if (const int code = lttng_create_session(name.c_str(), url.c_str()); code < 0) {
+  const int code = snapshot_ ? lttng_create_session_snapshot(name.c_str(), nullptr)
+                             : lttng_create_session(name.c_str(), url.c_str());
+  if (code < 0) {
     return tl::unexpected(refused("create a session", code));
   }
   name_ = std::move(name);
@@ -150,16 +220,22 @@ Result<void> Session::create(const std::filesystem::path& directory) {
   return {};
 }
 
-Result<void> Session::add_channel() {
+Result<void> Session::add_channel(std::uint64_t snapshot_size) {
   auto domain = user_space();
   std::unique_ptr<lttng_channel, decltype(&lttng_channel_destroy)> channel(
       lttng_channel_create(&domain), &lttng_channel_destroy);
   std::copy_n(channel_name, std::string_view(channel_name).size() + 1, channel->name);
-  channel->attr.overwrite = 0;  // when the buffers are full, lose new events and count them
   channel->attr.subbuf_size = sub_buffer_size;
-  channel->attr.num_subbuf = sub_buffer_count;
-  channel->attr.switch_timer_interval = switch_interval_us;
-  channel->attr.read_timer_interval = read_interval_us;
+  if (snapshot_) {
+    channel->attr.overwrite = 1;
+    channel->attr.num_subbuf = std::bit_ceil(
+        std::clamp<std::uint64_t>(snapshot_size / sub_buffer_size / processors(), 2, 1024));
+  } else {
+    channel->attr.overwrite = 0;  // when the buffers are full, lose new events and count them
+    channel->attr.num_subbuf = sub_buffer_count;
+    channel->attr.switch_timer_interval = switch_interval_us;
+    channel->attr.read_timer_interval = read_interval_us;
+  }
   channel->attr.output = LTTNG_EVENT_MMAP;
   if (const int code = lttng_enable_channel(handle_.get(), channel.get()); code < 0) {
     return tl::unexpected(refused("create its buffers", code));
@@ -177,8 +253,19 @@ Result<void> Session::enable(const std::string& event) {
   std::copy(event.begin(), event.end(), rule->name);
   rule->type = LTTNG_EVENT_TRACEPOINT;
   rule->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
-  if (const int code = lttng_enable_event(handle_.get(), rule.get(), channel_name);
-      code < 0 && code != -LTTNG_ERR_UST_EVENT_ENABLED) {
+  auto excluded = initialisation_names();
+  std::vector<char*> exclusions;
+  if (snapshot_ && event.ends_with('*')) {
+    for (auto& name : excluded) {
+      if (fnmatch(event.c_str(), name.data(), 0) == 0) {
+        exclusions.push_back(name.data());
+      }
+    }
+  }
+  const int code = lttng_enable_event_with_exclusions(handle_.get(), rule.get(), channel_name,
+                                                      nullptr, static_cast<int>(exclusions.size()),
+                                                      exclusions.data());
+  if (code < 0 && code != -LTTNG_ERR_UST_EVENT_ENABLED) {
     return tl::unexpected(refused(fmt::format("enable the event '{}'", event), code));
   }
   return {};

@@ -2,10 +2,13 @@
 
 #include <lttng/lttng.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "../ctf/storage.hpp"
 #include "../gate.hpp"
 #include "takt/capture/recording.hpp"
 
@@ -16,9 +19,10 @@ namespace takt::capture::lttng {
 /// recorder left; sessions of others are never touched.
 class Session : public Backend {
  public:
-  /// Creates the session and starts to trace into `directory`.
+  /// Creates the session and starts to trace into `directory` or, for snapshots, into memory. What
+  /// processes with Takt's tracetools said of their objects before goes to `storage`.
   [[nodiscard]] static Result<std::unique_ptr<Session>> start(
-      const std::filesystem::path& directory, const Options& options);
+      const std::filesystem::path& directory, ctf::Storage& storage, const Options& options);
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -26,6 +30,7 @@ class Session : public Backend {
 
   [[nodiscard]] std::map<std::string, std::string> environment() const override;
   [[nodiscard]] Result<Losses> losses() override;
+  [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
@@ -38,15 +43,19 @@ class Session : public Backend {
     }
   };
 
-  Session() = default;
+  Session(std::uint64_t events, bool snapshot) : events_(events), snapshot_(snapshot) {}
 
   Result<void> create(const std::filesystem::path& directory);
-  Result<void> add_channel();
+  Result<void> add_channel(std::uint64_t snapshot_size);
+  Result<void> record_objects(ctf::Storage& storage, std::uint64_t until) const;
   Result<void> enable(const std::string& event);
   Result<void> add_contexts();
   Result<void> track_only_started();
   Result<Losses> read_losses();
 
+  std::uint64_t events_;
+  bool snapshot_;
+  std::uint64_t start_ = 0;  // CLOCK_MONOTONIC, nanoseconds
   std::string name_;  // empty when there is no session to destroy
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;

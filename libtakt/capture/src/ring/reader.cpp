@@ -1,10 +1,7 @@
 #include "takt/capture/ring/reader.hpp"
 
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,57 +10,13 @@
 #include <ctime>
 #include <thread>
 
+#include "takt/capture/ring/writer.hpp"
+
 namespace takt::capture::ring {
 
 namespace {
 
-using tracepoints::Kind;
 using namespace std::chrono_literals;
-
-/// Whether a payload is exactly the fields of its event.
-bool well_formed(const tracepoints::Tracepoint& tracepoint, std::size_t gid_size,
-                 std::span<const std::byte> payload) {
-  const auto skip = [&payload](std::uint64_t size) {
-    if (size > payload.size()) {
-      return false;
-    }
-    payload = payload.subspan(size);
-    return true;
-  };
-  for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
-    bool fits = true;
-    switch (tracepoint.fields[i].kind) {
-      case Kind::pointer:
-      case Kind::signed64:
-      case Kind::unsigned64:
-        fits = skip(8);
-        break;
-      case Kind::flag:
-        fits = skip(4);
-        break;
-      case Kind::gid:
-        fits = skip(gid_size);
-        break;
-      case Kind::string: {
-        const auto end = std::find(payload.begin(), payload.end(), std::byte{0});
-        fits = skip(static_cast<std::size_t>(end - payload.begin()) + 1);
-        break;
-      }
-      case Kind::pointers: {
-        std::uint64_t count = 0;
-        if (payload.size() >= sizeof count) {
-          std::memcpy(&count, payload.data(), sizeof count);
-        }
-        fits = skip(sizeof count) && count <= payload.size() / 8 && skip(count * 8);
-        break;
-      }
-    }
-    if (!fits) {
-      return false;
-    }
-  }
-  return payload.empty();
-}
 
 // What linux/futex.h has since Linux 5.16.
 struct FutexWait {
@@ -82,24 +35,12 @@ bool alive(std::uint32_t process) {
 }  // namespace
 
 Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled) {
-  struct stat status {};
-  const int seals = fcntl(memory, F_GET_SEALS);
-  if (fstat(memory, &status) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
-      status.st_size != static_cast<off_t>(memory_size)) {
-    return error("not a ring of Takt's");  // or one that could shrink while we read it
+  auto mapping = Mapping::of(memory);
+  if (!mapping) {
+    return tl::unexpected(mapping.error());
   }
-  void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-  if (mapped == MAP_FAILED) {
-    return error("a ring cannot be mapped: {}", std::strerror(errno));
-  }
-  auto* ring = static_cast<Header*>(mapped);
-  std::unique_ptr<Reader> reader(new Reader(ring));
-  reader->gid_size_ = ring->gid_size;
-  if (ring->magic != magic || ring->version != version ||
-      ring->fingerprint != tracepoints::fingerprint() ||
-      (reader->gid_size_ != 16 && reader->gid_size_ != 24)) {
-    return error("a ring of another version of Takt");
-  }
+  std::unique_ptr<Reader> reader(new Reader(std::move(*mapping)));
+  Header* ring = reader->ring_;
   std::uint32_t former = 0;
   const auto self = static_cast<std::uint32_t>(getpid());
   if (!ring->reader.compare_exchange_strong(former, self) &&
@@ -112,6 +53,12 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   while (reader->next()) {
   }
   reader->malformed_ = 0;
+  for (std::size_t entry = 0; entry <= thread_count; ++entry) {
+    reader->dropped_before_[entry] = ring->thread_table[entry].dropped;
+  }
+  reader->start_ = now();
+  reader->objects_.emplace(reader->mapping_,
+                           ++ring->recording);  // before events are asked for: see LogEntry
   ring->enabled = enabled;
   return reader;
 }
@@ -121,14 +68,12 @@ Reader::~Reader() {
     disable();
     ring_->reader = 0;
   }
-  munmap(ring_, memory_size);
 }
 
 void Reader::disable() { ring_->enabled = 0; }
 
 Record* Reader::record_at(std::uint64_t slot) const {
-  auto* slots = reinterpret_cast<std::byte*>(ring_) + slots_offset;
-  return reinterpret_cast<Record*>(slots + slot % slot_count * slot_size);
+  return reinterpret_cast<Record*>(mapping_.slots() + slot % slot_count * slot_size);
 }
 
 bool Reader::complete(std::uint64_t slot) const {
@@ -138,7 +83,8 @@ bool Reader::complete(std::uint64_t slot) const {
 std::optional<Event> Reader::next() {
   while (!broken_ && complete(tail_)) {
     const Record* record = record_at(tail_);
-    Event event{record->time, record->thread, record->thread_entry, record->event, {}};
+    Event event{record->time, record->thread, {}, record->event, {}};
+    const std::size_t entry = record->thread_entry;
     const std::size_t size = record->size;
     if (size > payload_limit) {
       ++malformed_;
@@ -146,7 +92,7 @@ std::optional<Event> Reader::next() {
       break;
     }
     payload_.resize(size);
-    const auto* slots = reinterpret_cast<const std::byte*>(ring_) + slots_offset;
+    const std::byte* slots = mapping_.slots();
     constexpr std::size_t end = slot_size * slot_count;
     const std::size_t begin = tail_ % slot_count * slot_size + sizeof(Record);
     const std::size_t fits = std::min(size, end - begin);
@@ -159,8 +105,8 @@ std::optional<Event> Reader::next() {
     }
     ring_->tail.store(tail_, std::memory_order_release);
 
-    if (event.number < tracepoints::all.size() && event.thread_entry <= thread_count &&
-        well_formed(tracepoints::all[event.number], gid_size_, payload_)) {
+    if (entry <= thread_count && well_formed(event.number, gid_size(), payload_)) {
+      event.thread_name = thread_name(entry);
       event.payload = payload_;
       return event;
     }
@@ -200,7 +146,7 @@ std::array<char, 16> Reader::thread_name(std::size_t entry) const {
 }
 
 std::uint64_t Reader::dropped(std::size_t entry) const {
-  return ring_->thread_table[entry].dropped;
+  return ring_->thread_table[entry].dropped - dropped_before_[entry];
 }
 
 void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout) {

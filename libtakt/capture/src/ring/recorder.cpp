@@ -1,15 +1,14 @@
 #include "recorder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
-#include <system_error>
+#include <algorithm>
 #include <utility>
 
 #include "../process.hpp"
 #include "../selection.hpp"
+#include "discovery.hpp"
 #include "takt/capture/environment.hpp"
 
 namespace takt::capture::ring {
@@ -29,13 +28,13 @@ constexpr auto last_patience = 200ms;
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory,
+Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage,
                                                   const Options& options) {
   const auto events = select(options.events);
   if (!events) {
     return tl::unexpected(events.error());
   }
-  std::unique_ptr<Recorder> recorder(new Recorder(directory, *events));
+  std::unique_ptr<Recorder> recorder(new Recorder(storage, *events));
   const auto admit = [recorder = recorder.get()](pid_t process, const Descriptor& memory) {
     recorder->admit(process, memory);
   };
@@ -53,8 +52,8 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const fs::path& directory,
   return recorder;
 }
 
-Recorder::Recorder(fs::path directory, std::uint64_t events)
-    : directory_(std::move(directory)), events_(events) {}
+Recorder::Recorder(ctf::Storage& storage, std::uint64_t events)
+    : storage_(storage), events_(events) {}
 
 Recorder::~Recorder() { end(); }
 
@@ -72,6 +71,12 @@ Result<Losses> Recorder::losses() {
   return all;
 }
 
+Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
+  drain(true);
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
 Result<Losses> Recorder::stop() {
   end();
   return written_.map([this] { return ended_; });
@@ -85,7 +90,8 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
     return;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
-  auto trace = Source::create(process, std::move(*reader), directory_ / "ring" / name, events_);
+  auto trace = Source::create(process, std::move(*reader), storage_, fs::path("ring") / name,
+                              events_);
   if (trace) {
     sources_.push_back(std::move(*trace));
   } else if (written_) {
@@ -94,23 +100,8 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
 }
 
 void Recorder::admit_running() {
-  const auto memory = fmt::format("/memfd:{} (deleted)", memory_name);
-  std::error_code gone;    // processes …
-  std::error_code closed;  // … and their files come and go
-  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
-       process.increment(gone)) {
-    const std::string number = process->path().filename();
-    pid_t pid = 0;
-    std::from_chars(number.data(), number.data() + number.size(), pid);
-    if (pid <= 0) {
-      continue;
-    }
-    for (auto file = fs::directory_iterator(process->path() / "fd", gone);
-         !gone && file != fs::directory_iterator(); file.increment(gone)) {
-      if (fs::read_symlink(file->path(), closed) == memory) {
-        admit(pid, Descriptor(open(file->path().c_str(), O_RDWR | O_CLOEXEC)));
-      }
-    }
+  for (const auto& [process, memory] : running_rings()) {
+    admit(process, memory);
   }
 }
 

@@ -21,8 +21,8 @@ namespace takt::capture::ring {
 /// Records the rings of processes into one CTF trace per process, `ring/<program>-<process>`.
 class Recorder : public Backend {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(
-      const std::filesystem::path& directory, const Options& options);
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(ctf::Storage& storage,
+                                                                const Options& options);
 
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -30,10 +30,11 @@ class Recorder : public Backend {
 
   [[nodiscard]] std::map<std::string, std::string> environment() const override;
   [[nodiscard]] Result<Losses> losses() override;
+  [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
-  Recorder(std::filesystem::path directory, std::uint64_t events);
+  Recorder(ctf::Storage& storage, std::uint64_t events);
 
   void admit(pid_t process, const Descriptor& memory);
   void admit_running();
@@ -42,7 +43,7 @@ class Recorder : public Backend {
   void finish();
   void end();
 
-  std::filesystem::path directory_;
+  ctf::Storage& storage_;
   std::uint64_t events_;
   std::string gate_address_;
   std::atomic<bool> stopping_ = false;

@@ -4,35 +4,50 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace takt::capture::ring {
 
 Result<std::unique_ptr<Source>> Source::create(pid_t process, std::unique_ptr<Reader> reader,
+                                               ctf::Storage& storage,
                                                const std::filesystem::path& directory,
                                                std::uint64_t events) {
-  return ctf::ProcessTrace::create(directory, "takt-ring", process, events & reader->available(),
-                                   reader->gid_size())
+  return ctf::ProcessTrace::create(storage, directory, "takt-ring", process,
+                                   events & reader->available(), reader->gid_size())
       .map([&](std::unique_ptr<ctf::ProcessTrace> trace) {
-        return std::unique_ptr<Source>(new Source(process, std::move(reader), std::move(trace)));
+        return std::unique_ptr<Source>(
+            new Source(process, std::move(reader), std::move(trace), events));
       });
 }
 
 Source::Source(pid_t process, std::unique_ptr<Reader> reader,
-               std::unique_ptr<ctf::ProcessTrace> trace)
+               std::unique_ptr<ctf::ProcessTrace> trace, std::uint64_t events)
     : life_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))),
       reader_(std::move(reader)),
-      trace_(std::move(trace)) {}
+      trace_(std::move(trace)),
+      events_(events),
+      start_(reader_->start()) {}
+
+void Source::drain_objects() {
+  while (const auto event = reader_->next_object()) {
+    if ((events_ >> event->number & 1) != 0) {
+      trace_->append_object(std::max(event->time, start_), event->thread, event->thread_name,
+                            event->number, event->payload);
+    }
+  }
+}
 
 void Source::drain() {
+  drain_objects();
   // At most one ring's worth, so that a process that writes without end does not stop the others.
   for (std::uint64_t count = 0; count < slot_count; ++count) {
     const auto event = reader_->next();
     if (!event) {
       return;
     }
-    const auto name = reader_->thread_name(event->thread_entry);
-    if (!trace_->append(event->time, event->thread, name, event->number, event->payload)) {
+    if (!trace_->append(event->time, event->thread, event->thread_name, event->number,
+                        event->payload)) {
       ++without_stream_;
     }
   }
@@ -62,6 +77,7 @@ bool Source::has_ended() const {
 Losses Source::losses() const {
   Losses losses;
   losses.malformed_events = reader_->malformed() + without_stream_;
+  losses.discarded_events = reader_->dropped_objects();
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
     losses.discarded_events += reader_->dropped(entry);
   }

@@ -16,10 +16,10 @@ namespace takt::capture::ring {
 /// One process that is recorded: its ring, and the trace that the ring's events go to.
 class Source {
  public:
-  /// Makes the trace in `directory`. `events`: mask of those wanted. Error: it cannot be written.
+  /// Makes the trace `directory`. `events`: mask of those wanted. Error: it cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<Source>> create(
-      pid_t process, std::unique_ptr<Reader> reader, const std::filesystem::path& directory,
-      std::uint64_t events);
+      pid_t process, std::unique_ptr<Reader> reader, ctf::Storage& storage,
+      const std::filesystem::path& directory, std::uint64_t events);
 
   /// Moves what the ring holds to the trace.
   void drain();
@@ -34,11 +34,16 @@ class Source {
   [[nodiscard]] Losses losses() const;
 
  private:
-  Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::ProcessTrace> trace);
+  Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::ProcessTrace> trace,
+         std::uint64_t events);
+
+  void drain_objects();
 
   Descriptor life_;  // readable when the process has ended
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<ctf::ProcessTrace> trace_;
+  std::uint64_t events_;
+  std::uint64_t start_;  // CLOCK_MONOTONIC, nanoseconds
   std::uint64_t without_stream_ = 0;
 };
 

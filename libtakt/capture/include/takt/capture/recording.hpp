@@ -33,6 +33,11 @@ struct Options {
   /// and its descendants. Otherwise: every process of this user that has Takt's or an
   /// LTTng-enabled tracetools, the running ones included.
   bool only_started = false;
+  /// Keep the events in memory, the newest ones and all that tell what objects are, until
+  /// Recording::snapshot() writes them. `output` is not used.
+  bool snapshot = false;
+  /// Bytes of memory for the newest events.
+  std::uint64_t snapshot_size = 64 << 20;
 };
 
 /// What was not recorded although it happened.
@@ -60,9 +65,17 @@ class Backend {
   /// Variables that a process needs so that this backend records it.
   [[nodiscard]] virtual std::map<std::string, std::string> environment() const = 0;
   [[nodiscard]] virtual Result<Losses> losses() = 0;
+  /// In a snapshot recording: puts what happened until now into the storage or, if the tracer
+  /// keeps it itself, into `directory`.
+  [[nodiscard]] virtual Result<void> hand_over(const std::filesystem::path& directory) = 0;
   /// Stops tracing and completes the trace on disk.
   [[nodiscard]] virtual Result<Losses> stop() = 0;
 };
+
+namespace ctf {
+class Newest;
+class Storage;
+}  // namespace ctf
 
 /// A recording in progress. The trace is written beside its final place, as `<output>.partial`, and
 /// takes its name when it is complete. Whatever ends a Recording ends the tracing; one that is
@@ -73,13 +86,16 @@ class Recording {
   /// be created, LTTng is not installed or its daemon cannot be started or refuses.
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
-  Recording(Recording&&) noexcept = default;
-  Recording& operator=(Recording&&) noexcept = default;
-  ~Recording() = default;
+  Recording(Recording&&) noexcept;
+  Recording& operator=(Recording&&) noexcept;
+  ~Recording();
 
   /// Variables to set for a command that is to be recorded.
   [[nodiscard]] std::map<std::string, std::string> environment() const;
   [[nodiscard]] Result<Status> status();
+  /// Writes what a snapshot recording holds as a trace, and goes on. The directory must not exist;
+  /// it appears when the trace is complete. Error: it cannot be written, or nothing has happened.
+  [[nodiscard]] Result<Status> snapshot(const std::filesystem::path& output);
   /// Ends the recording and moves the trace to its place. Error: the tracer failed (the partial
   /// trace stays), or there is no trace because no traced process ran.
   [[nodiscard]] Result<Status> stop();
@@ -87,11 +103,16 @@ class Recording {
   void discard();
 
  private:
-  Recording(std::filesystem::path output, std::filesystem::path partial,
-            std::vector<std::unique_ptr<Backend>> backends);
+  Recording();
+
+  [[nodiscard]] Result<void> complete(const std::filesystem::path& partial,
+                                      const std::filesystem::path& output) const;
+  [[nodiscard]] Result<Losses> losses();
 
   std::filesystem::path output_;
-  std::filesystem::path partial_;
+  std::filesystem::path partial_;  // empty in a snapshot recording
+  std::unique_ptr<ctf::Storage> storage_;
+  ctf::Newest* newest_ = nullptr;  // the storage, in a snapshot recording
   std::vector<std::unique_ptr<Backend>> backends_;  // none when the recording has ended
 };
 

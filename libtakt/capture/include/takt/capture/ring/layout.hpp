@@ -12,10 +12,14 @@
 /// moving `head`, fills them, and publishes the record by storing its `commit` word last. The
 /// reader takes records in order, clears the first word of every slot, and gives the slots back by
 /// moving `tail`. Slots are numbered from 0 without end; slot n lies at n modulo slot_count.
+///
+/// Behind the ring lies the object log: what the process said of its objects since it started,
+/// whether a recorder was there or not, so that one that comes later can tell what the handles of
+/// the events mean. It is only ever appended to, by one thread at a time.
 namespace takt::capture::ring {
 
 inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr const char* memory_name = "takt-ring";  // of the memfd
 
 inline constexpr std::size_t slot_size = 64;
@@ -40,6 +44,7 @@ struct Header {
 
   alignas(64) std::atomic<std::uint64_t> enabled;  // bit n: the reader wants event n
   std::atomic<std::uint32_t> reader;               // process id of the reader; 0: none
+  std::atomic<std::uint64_t> recording;            // counts the readers that there have been
 
   alignas(64) std::atomic<std::uint64_t> head;  // next slot to claim
   std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely
@@ -47,6 +52,9 @@ struct Header {
 
   alignas(64) std::atomic<std::uint64_t> tail;    // next slot to read
   alignas(64) std::atomic<std::uint32_t> asleep;  // futex: 1 while the reader sleeps
+
+  alignas(64) std::atomic<std::uint64_t> log_size;  // bytes of complete entries in the object log
+  std::atomic<std::uint64_t> log_dropped;           // entries that it had no room for
 
   alignas(64) Thread thread_table[thread_count + 1];  // the last is for threads that are too many
 };
@@ -61,16 +69,35 @@ struct Record {
   std::uint8_t thread_entry;          // index in thread_table
 };
 
+/// The head of an entry of the object log. The payload follows, and the next entry at the next
+/// multiple of 8 bytes.
+struct LogEntry {
+  std::uint64_t time;
+  std::uint64_t recording;  // the one whose reader finds the event in the ring, too; 0: none
+  std::uint32_t thread;
+  std::uint16_t size;  // bytes of payload
+  std::uint8_t event;
+  std::uint8_t unused;
+  char name[16];  // the thread's
+};
+
 static_assert(sizeof(Record) == 24);
+static_assert(sizeof(LogEntry) == 40);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t slots_offset = (sizeof(Header) + 4095) / 4096 * 4096;
-inline constexpr std::size_t memory_size = slots_offset + slot_size * slot_count;
+inline constexpr std::size_t log_offset = slots_offset + slot_size * slot_count;
+/// Some hundred thousand objects. Memory that is not used does not exist.
+inline constexpr std::size_t log_capacity = std::size_t{32} << 20;
+inline constexpr std::size_t memory_size = log_offset + log_capacity;
 inline constexpr std::size_t payload_limit = 60'000;
 
 /// Slots that a record with a payload of `size` bytes takes.
 constexpr std::uint64_t slots_of(std::size_t size) {
   return (sizeof(Record) + size + slot_size - 1) / slot_size;
 }
+
+/// Bytes that an entry of the object log with a payload of `size` bytes takes.
+constexpr std::size_t log_space(std::size_t size) { return sizeof(LogEntry) + (size + 7) / 8 * 8; }
 
 }  // namespace takt::capture::ring

@@ -7,23 +7,16 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/base/error.hpp"
-#include "takt/capture/ring/layout.hpp"
+#include "takt/capture/ring/event.hpp"
+#include "takt/capture/ring/mapping.hpp"
+#include "takt/capture/ring/object_log.hpp"
 #include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::ring {
-
-/// One event, valid until the reader's next call.
-struct Event {
-  std::uint64_t time = 0;  // CLOCK_MONOTONIC, nanoseconds
-  std::uint32_t thread = 0;
-  std::uint8_t thread_entry = 0;
-  std::uint8_t number = 0;             // position in tracepoints::all
-  std::span<const std::byte> payload;  // checked: has the fields of its tracepoint and nothing else
-};
 
 /// The reading side of one process's ring. The memory is shared with a process that may be broken
 /// or malicious: whatever it holds is copied before it is checked, every number from it is bounded,
@@ -43,6 +36,10 @@ class Reader {
   /// The next event; none if the ring is empty now. O(size of the event).
   [[nodiscard]] std::optional<Event> next();
 
+  /// The next entry of the object log that next() does not give as well; none if there is none now.
+  /// Objects of processes that started before this reader are found here.
+  [[nodiscard]] std::optional<Event> next_object() { return objects_->next(); }
+
   /// Asks the process for no more events.
   void disable();
   /// To be called when the process has ended and next() finds nothing: passes over events that it
@@ -54,7 +51,9 @@ class Reader {
   /// Whether everything that was begun has been read.
   [[nodiscard]] bool empty() const;
 
-  [[nodiscard]] std::uint32_t gid_size() const { return gid_size_; }
+  /// When this reader began: CLOCK_MONOTONIC, nanoseconds.
+  [[nodiscard]] std::uint64_t start() const { return start_; }
+  [[nodiscard]] std::uint32_t gid_size() const { return mapping_.gid_size(); }
   /// The process that says it writes this ring.
   [[nodiscard]] std::uint32_t process() const;
   /// Mask of the events that it can have.
@@ -64,10 +63,12 @@ class Reader {
   [[nodiscard]] std::size_t threads() const;
   [[nodiscard]] std::uint32_t thread_id(std::size_t entry) const;
   [[nodiscard]] std::array<char, 16> thread_name(std::size_t entry) const;
-  /// Events of a thread that found the ring full: exactly, since it was made.
+  /// Events of a thread that found the ring full: exactly, since this reader began.
   [[nodiscard]] std::uint64_t dropped(std::size_t entry) const;
+  /// Objects that the log had no room for.
+  [[nodiscard]] std::uint64_t dropped_objects() const { return objects_->dropped(); }
   /// Records that made no sense, or were not completed by a process that ended.
-  [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+  [[nodiscard]] std::uint64_t malformed() const { return malformed_ + objects_->malformed(); }
 
   /// Sleeps until one of the rings has an event, or for at most `timeout`. The protocol of
   /// ros-llama.md S-4.4.1, with a flag in every ring: announce the sleep, look once more, sleep;
@@ -75,15 +76,21 @@ class Reader {
   static void wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout);
 
  private:
-  explicit Reader(Header* ring) : ring_(ring) { payload_.reserve(payload_limit); }
+  explicit Reader(Mapping mapping) : mapping_(std::move(mapping)), ring_(mapping_.ring()) {
+    payload_.reserve(payload_limit);
+  }
+
 
   [[nodiscard]] Record* record_at(std::uint64_t slot) const;
   [[nodiscard]] bool complete(std::uint64_t slot) const;
 
+  Mapping mapping_;
   Header* ring_;
-  std::uint32_t gid_size_ = 0;
+  std::optional<ObjectLog> objects_;
   std::uint64_t tail_ = 0;
   std::uint64_t malformed_ = 0;
+  std::uint64_t start_ = 0;
+  std::array<std::uint64_t, thread_count + 1> dropped_before_{};
   bool owner_ = false;   // no other recorder reads it
   bool broken_ = false;  // nothing more can be read
   std::vector<std::byte> payload_;

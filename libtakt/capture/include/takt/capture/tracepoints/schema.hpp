@@ -73,6 +73,25 @@ inline constexpr std::array all{
 };
 #undef TAKT_TRACEPOINT
 
+/// Whether an event tells what an object is, once; the others refer to objects by their handles
+/// (message-flow.md 1.3).
+constexpr bool is_initialisation(Event event) {
+  const std::string_view name = all[static_cast<std::size_t>(event)].name;
+  return name.ends_with("_init") || name.ends_with("_added") || name.ends_with("_register") ||
+         name.ends_with("_link_node") || name.ends_with("_ipb") ||
+         name.ends_with("_to_subscription") || name.ends_with("_construct_ring_buffer") ||
+         name.starts_with("message_link_");
+}
+
+/// The initialisation events, as a mask of numbers.
+constexpr std::uint64_t initialisation_events() {
+  std::uint64_t events = 0;
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    events |= std::uint64_t{is_initialisation(static_cast<Event>(number))} << number;
+  }
+  return events;
+}
+
 static_assert(all.size() <= 64, "the set of enabled events is a 64-bit mask");
 
 /// Identifies this list: writers and readers of different lists do not understand each other.

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "takt/base/error.hpp"
+
+namespace takt::capture::ctf {
+
+/// Where traces go. Files are named by their paths within the recording.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  /// Appends a whole packet, or the metadata, to a file. `lasting`: it is worth more than newer
+  /// ones that are not. Error: it cannot be written. May be called by several threads.
+  [[nodiscard]] virtual Result<void> append(const std::filesystem::path& file,
+                                            std::span<const std::byte> bytes, bool lasting) = 0;
+  /// Whether only what is lasting is sure to stay.
+  [[nodiscard]] virtual bool forgets() const = 0;
+};
+
+/// Everything, on disk.
+class Files : public Storage {
+ public:
+  explicit Files(std::filesystem::path root) : root_(std::move(root)) {}
+
+  [[nodiscard]] Result<void> append(const std::filesystem::path& file,
+                                    std::span<const std::byte> bytes, bool lasting) override;
+  [[nodiscard]] bool forgets() const override { return false; }
+
+ private:
+  std::filesystem::path root_;
+};
+
+/// In memory: what is lasting, and of the rest the newest.
+class Newest : public Storage {
+ public:
+  /// `limit`: bytes of what is not lasting.
+  explicit Newest(std::size_t limit) : limit_(limit) {}
+
+  [[nodiscard]] Result<void> append(const std::filesystem::path& file,
+                                    std::span<const std::byte> bytes, bool lasting) override;
+  [[nodiscard]] bool forgets() const override { return true; }
+  /// Writes what is kept now into a directory. Error: it cannot be written.
+  [[nodiscard]] Result<void> write(const std::filesystem::path& root) const;
+
+ private:
+  struct Packet {
+    std::filesystem::path file;
+    std::vector<std::byte> bytes;
+  };
+
+  std::size_t limit_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<std::filesystem::path, std::vector<std::byte>> lasting_;
+  std::size_t lasting_size_ = 0;
+  std::deque<Packet> newest_;
+  std::size_t newest_size_ = 0;
+};
+
+}  // namespace takt::capture::ctf

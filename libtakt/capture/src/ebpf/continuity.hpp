@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "record.h"
+
+namespace takt::capture::ebpf {
+
+/// Counts the scheduling events that must be missing. On some machines the kernel now and then
+/// passes over a probe of the scheduler without counting that; the events around it tell: a thread
+/// leaves a processor that it never came to, or runs although nothing has woken it.
+class Continuity {
+ public:
+  void take(const takt_sched& event);
+  [[nodiscard]] std::uint64_t missing() const { return missing_; }
+
+ private:
+  void leave(unsigned processor, const takt_task& thread, bool traced, bool asleep);
+  void come(unsigned processor, const takt_task& thread, bool traced);
+
+  std::unordered_map<unsigned, int> running_;  // by processor: the traced thread; 0: none
+  std::unordered_map<int, bool> asleep_;       // by traced thread, as far as known
+  std::uint64_t missing_ = 0;
+};
+
+}  // namespace takt::capture::ebpf

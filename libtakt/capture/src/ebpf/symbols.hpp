@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace takt::capture::ebpf {
+
+/// Where functions that a shared library exports begin in its file, in the order of their names;
+/// nothing for those that it does not export. A library that cannot be read exports none.
+/// O(symbols of the library).
+[[nodiscard]] std::vector<std::optional<std::uint64_t>> function_offsets(
+    const std::filesystem::path& library, std::span<const std::string> names);
+
+}  // namespace takt::capture::ebpf

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../ctf/process_trace.hpp"
+#include "../descriptor.hpp"
+#include "takt/capture/ring/mapping.hpp"
+
+namespace takt::capture::ring {
+
+/// The rings of the processes that run now and that this user may look into, with their memory.
+[[nodiscard]] std::vector<std::pair<pid_t, Descriptor>> running_rings();
+
+/// The memory of one process's ring; none if it has none.
+[[nodiscard]] Descriptor ring_of(pid_t process);
+
+/// Appends to a process's trace what it has said of its objects, up to the time `until`; what is
+/// older than `since` as if it had been said then. Both are CLOCK_MONOTONIC, nanoseconds.
+void append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
+                    std::uint64_t until, ctf::ProcessTrace& trace);
+
+}  // namespace takt::capture::ring
