@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <rclcpp/executor.hpp>
+#include <rclcpp/executors/executor_entities_collector.hpp>
+#include <rclcpp/executors/executor_notify_waitable.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "takt/executor/thread_settings.hpp"
+#include "takt/rclcpp/ordering.hpp"
+
+namespace takt::executor {
+class EventsExecutor;
+}
+
+namespace takt::rclcpp {
+
+class Adapters;
+
+struct Options {
+  /// The executor's id in traces.
+  std::string name = "executor";
+  /// Threads that run callbacks: the one that calls spin(), and more.
+  std::size_t threads = 1;
+  /// Of each thread that runs callbacks in spin(), which throws if the kernel refuses it.
+  executor::ThreadSettings thread{};
+  /// Of the thread that releases timers: before that of those that run callbacks.
+  linux_os::ThreadScheduling releaser = linux_os::OtherScheduling{};
+  ::rclcpp::ExecutorOptions base{};
+};
+
+/// Takes the place of rclcpp's executors: same functions, same meaning, but a policy of scheduling/
+/// decides what runs next. It waits on no wait set. The middleware reports what comes, a thread of
+/// its own releases timers, and a thread that runs callbacks wakes only when there is one to run.
+///
+/// What it promises beyond rclcpp's executors: a timer keeps its rate and each of its expiries
+/// becomes an instance (the kinds that drop some say so); a message that has come is decided on
+/// with the next decision; a group that is busy costs nothing, and its members run in the policy's
+/// order; what a callback throws on any thread comes out of spin().
+///
+/// Entities may be added and removed at any time. While the executor spins, a thread of its own
+/// carries this out, as soon as it can. What has been taken for an entity that is removed goes with
+/// it.
+///
+/// Every waitable must tell when it is ready (Waitable::set_on_ready_callback), as all of rclcpp's
+/// do. Messages that a middleware lends are copied.
+class Executor : public ::rclcpp::Executor {
+ public:
+  ~Executor() override;
+
+  void spin() override;
+  /// What waits when it is called, but no more; within `max_duration` if that is above 0.
+  void spin_some(std::chrono::nanoseconds max_duration = {}) override;
+  /// What waits, also what comes meanwhile; within `max_duration` if that is above 0.
+  void spin_all(std::chrono::nanoseconds max_duration) override;
+  void cancel() override;
+
+  void add_node(::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node,
+                bool notify = true) override;
+  void add_node(std::shared_ptr<::rclcpp::Node> node, bool notify = true) override;
+  void remove_node(::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node,
+                   bool notify = true) override;
+  void remove_node(std::shared_ptr<::rclcpp::Node> node, bool notify = true) override;
+  void add_callback_group(::rclcpp::CallbackGroup::SharedPtr group,
+                          ::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node,
+                          bool notify = true) override;
+  void remove_callback_group(::rclcpp::CallbackGroup::SharedPtr group, bool notify = true) override;
+  std::vector<::rclcpp::CallbackGroup::WeakPtr> get_all_callback_groups() override;
+  std::vector<::rclcpp::CallbackGroup::WeakPtr> get_manually_added_callback_groups() override;
+  std::vector<::rclcpp::CallbackGroup::WeakPtr> get_automatically_added_callback_groups_from_nodes()
+      override;
+
+ protected:
+  /// `kind`: as timing models name it. Throws std::invalid_argument if several threads cannot share
+  /// the ordering's policy.
+  Executor(std::string kind, Ordering ordering, Options options);
+
+  /// Changes what orders the callbacks, from now on and for what waits.
+  void reorder(const std::function<void(Ordering&)>& change);
+
+  void spin_once_impl(std::chrono::nanoseconds timeout) override;
+
+ private:
+  class Spinning;
+
+  void changed();
+  void entities_changed();
+  void refresh_if_changed();
+  void refresh();
+  void keep_refreshing();
+  [[nodiscard]] bool may_run() const;
+  void spin_until(bool exhaustive, std::chrono::nanoseconds max_duration);
+
+  std::unique_ptr<executor::EventsExecutor> core_;
+  ::rclcpp::OnShutdownCallbackHandle on_shutdown_;
+
+  /// Entities, the ordering or both are not yet what the core goes by.
+  std::atomic<bool> is_changed_ = true;
+  /// Guards what follows, and replacements in the core.
+  std::mutex refreshing_;
+  Ordering ordering_;
+  std::unique_ptr<Adapters> adapters_;
+  std::shared_ptr<::rclcpp::executors::ExecutorNotifyWaitable> notified_;
+  ::rclcpp::executors::ExecutorEntitiesCollector collector_;
+
+  /// Guards what follows.
+  std::mutex waking_;
+  std::condition_variable wake_;
+  bool is_ending_ = false;
+  std::thread refresher_;
+};
+
+}  // namespace takt::rclcpp

@@ -1,0 +1,107 @@
+#include "roster.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "request_adapters.hpp"
+#include "subscription_adapter.hpp"
+#include "timer_adapter.hpp"
+#include "waitable_adapter.hpp"
+
+namespace takt::rclcpp {
+
+using scheduling::CallbackIndex;
+
+/// A roster in the making.
+class Adapters::Listing {
+ public:
+  Listing(Adapters& adapters, ::rclcpp::Context& context)
+      : adapters_(adapters.adapters_), context_(context) {}
+
+  void add_group(const ::rclcpp::CallbackGroup& group) {
+    const std::size_t first = roster_.callbacks.size();
+    group.collect_all_ptrs(
+        [this](const auto& subscription) { add_subscription(subscription); },
+        [this](const auto& service) { add(service, executable<ServiceAdapter>(service)); },
+        [this](const auto& client) { add(client, executable<ClientAdapter>(client)); },
+        [this](const auto& timer) { add_timer(timer); },
+        [this](const auto& waitable) { add_waitable(waitable); });
+    std::vector<CallbackIndex> members;
+    for (std::size_t i = first; i < roster_.callbacks.size(); ++i) members.emplace_back(i);
+    if (group.type() == ::rclcpp::CallbackGroupType::MutuallyExclusive) {
+      roster_.groups.exclusive.push_back(std::move(members));
+    } else {
+      roster_.groups.reentrant.insert(roster_.groups.reentrant.end(), members.begin(),
+                                      members.end());
+    }
+  }
+
+  [[nodiscard]] Roster take() { return std::move(roster_); }
+
+ private:
+  /// The executable of an entity: the one that it has, or a new one.
+  template <typename Adapter, typename T, typename... Arguments>
+  Adapter& executable(const std::shared_ptr<T>& entity, Arguments&... arguments) {
+    auto& known = adapters_[entity];
+    if (!known) known = std::make_unique<Adapter>(entity, arguments...);
+    return dynamic_cast<Adapter&>(*known);
+  }
+
+  template <typename T>
+  CallbackIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable) {
+    const CallbackIndex index(roster_.callbacks.size());
+    roster_.callbacks.push_back({.entity = entity, .category = executable.category()});
+    roster_.executables.push_back({.executable = &executable, .callback = index});
+    return index;
+  }
+
+  void add_timer(const ::rclcpp::TimerBase::SharedPtr& timer) {
+    auto& adapter = executable<TimerAdapter>(timer);
+    const CallbackIndex index = add(timer, adapter);
+    roster_.callbacks[index.value()].period = adapter.period();
+  }
+
+  void add_subscription(const ::rclcpp::SubscriptionBase::SharedPtr& subscription) {
+    const CallbackIndex index =
+        add(subscription, executable<SubscriptionAdapter>(subscription, context_));
+    const ::rclcpp::Waitable::SharedPtr within = subscription->get_intra_process_waitable();
+    if (within) subscriptions_.emplace(within, index);
+  }
+
+  /// Groups list subscriptions before waitables.
+  void add_waitable(const ::rclcpp::Waitable::SharedPtr& waitable) {
+    auto& adapter = executable<WaitableAdapter>(waitable);
+    const auto subscription = subscriptions_.find(waitable);
+    if (subscription == subscriptions_.end()) {
+      add(waitable, adapter);
+    } else {
+      roster_.executables.push_back({.executable = &adapter, .callback = subscription->second});
+    }
+  }
+
+  std::map<Entity, std::unique_ptr<executor::Executable>>& adapters_;
+  ::rclcpp::Context& context_;
+  Roster roster_;
+  /// By the waitable through which messages come within the process.
+  std::map<Entity, CallbackIndex> subscriptions_;
+};
+
+Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
+                      ::rclcpp::Context& context) {
+  Listing listing(*this, context);
+  for (const ::rclcpp::CallbackGroup::WeakPtr& weak : groups) {
+    if (const ::rclcpp::CallbackGroup::SharedPtr group = weak.lock()) listing.add_group(*group);
+  }
+  return listing.take();
+}
+
+void Adapters::keep_only(const Roster& roster) {
+  std::erase_if(adapters_, [&](const auto& adapter) {
+    return std::ranges::find(roster.executables, adapter.second.get(),
+                             &executor::ScheduledExecutable::executable) ==
+           roster.executables.end();
+  });
+}
+
+}  // namespace takt::rclcpp

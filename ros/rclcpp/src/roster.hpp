@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <rclcpp/callback_group.hpp>
+#include <rclcpp/context.hpp>
+#include <span>
+#include <vector>
+
+#include "takt/executor/events_executor.hpp"
+#include "takt/rclcpp/callback.hpp"
+
+namespace takt::rclcpp {
+
+/// All that an executor runs at present.
+struct Roster {
+  /// By scheduling::CallbackIndex.
+  std::vector<Callback> callbacks;
+  std::vector<executor::ScheduledExecutable> executables;
+  executor::CallbackGroups groups;
+};
+
+/// The executables of an executor's entities.
+class Adapters {
+ public:
+  /// Lists what the groups have now, and makes executables for what is new.
+  [[nodiscard]] Roster list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
+                            ::rclcpp::Context& context);
+
+  /// Forgets the executables that are not in `roster`. Nothing may run them any more.
+  void keep_only(const Roster& roster);
+
+ private:
+  class Listing;
+
+  std::map<Entity, std::unique_ptr<executor::Executable>> adapters_;
+};
+
+}  // namespace takt::rclcpp

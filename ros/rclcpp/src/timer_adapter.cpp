@@ -1,0 +1,130 @@
+#include "timer_adapter.hpp"
+
+#include <rcl/timer.h>
+#include <tracetools/tracetools.h>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include "takt/executor/origin.hpp"
+#include "takt/executor/rcl_result.hpp"
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::rclcpp {
+
+namespace {
+
+Duration period_of(::rclcpp::TimerBase& timer) {
+  std::int64_t period = 0;
+  const Result<void> known = executor::check(
+      rcl_timer_get_period(timer.get_timer_handle().get(), &period), "ask for a timer's period");
+  return known ? Duration(period) : Duration{0};
+}
+
+/// A timer's clock, which rclcpp keeps to itself.
+struct ClockOfTimer : ::rclcpp::TimerBase {
+  static std::shared_ptr<::rclcpp::Clock> get(::rclcpp::TimerBase& timer) {
+    return timer.*&ClockOfTimer::clock_;
+  }
+};
+
+/// The multiple of `unit` that is nearest.
+Duration nearest_multiple(Duration duration, Duration unit) {
+  const Duration half = duration < Duration{0} ? -unit / 2 : unit / 2;
+  return (duration + half) / unit * unit;
+}
+
+}  // namespace
+
+TimerAdapter::TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer)
+    : timer_(timer), period_(period_of(*timer)), clock_(ClockOfTimer::get(*timer)) {}
+
+bool TimerAdapter::is_simulated() const { return jumps_ && clock_->ros_time_is_active(); }
+
+Result<std::optional<Duration>> TimerAdapter::time_until_expiry() const {
+  const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
+  if (!timer || (is_continuous() && waits_)) return std::nullopt;
+  try {
+    const Duration left = timer->time_until_trigger();
+    if (left == std::chrono::nanoseconds::max()) return std::nullopt;
+    // Simulated time does not pass by itself: the clock tells of each step.
+    if (left > Duration{0} && is_simulated()) return std::nullopt;
+    return left;
+  } catch (const std::exception& thrown) {
+    return error("cannot ask for a timer's next expiry: {}", thrown.what());
+  }
+}
+
+Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() {
+  const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
+  if (!timer) return std::nullopt;
+  try {
+    const std::shared_ptr<void> called = timer->call();
+    if (!called) return std::nullopt;
+    const auto& info = *static_cast<const rcl_timer_call_info_t*>(called.get());
+    const Duration late(info.actual_call_time - info.expected_call_time);
+    Expiry expiry{.when = linux_os::monotonic_now() - late, .period = period_};
+    if (is_continuous()) {
+      waits_ = true;
+    } else if (late > period_ && !is_simulated()) {
+      // rcl skips the expiries that have passed as well. Simulated time may leap over any number.
+      expiry.missed = static_cast<std::size_t>((late - epsilon) / period_);
+    }
+    const std::lock_guard lock(mutex_);
+    anchor_ = {.monotonic = expiry.when, .own = Duration(info.expected_call_time)};
+    return expiry;
+  } catch (const std::exception& thrown) {
+    return error("cannot call a timer: {}", thrown.what());
+  }
+}
+
+Result<void> TimerAdapter::on_change(std::function<void()> changed) {
+  const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
+  {
+    const std::lock_guard lock(mutex_);
+    changed_ = changed;
+  }
+  if (!changed) {
+    jumps_.reset();
+    if (timer) timer->clear_on_reset_callback();
+    return {};
+  }
+  if (!timer) return {};
+  if (clock_->get_clock_type() == RCL_ROS_TIME) {
+    constexpr rcl_jump_threshold_t any_step{
+        .on_clock_change = true, .min_forward = {1}, .min_backward = {-1}};
+    jumps_ = clock_->create_jump_callback(
+        nullptr, [changed](const rcl_time_jump_t&) { changed(); }, any_step);
+  }
+  timer->set_on_reset_callback([changed](std::size_t) { changed(); });
+  return {};
+}
+
+Result<void> TimerAdapter::run(std::size_t /*worker*/) {
+  if (is_continuous()) {
+    waits_ = false;
+    const std::lock_guard lock(mutex_);
+    if (changed_) changed_();
+  }
+  const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
+  if (!timer || timer->is_canceled()) return {};
+  TRACETOOLS_TRACEPOINT(rclcpp_executor_execute,
+                        static_cast<const void*>(timer->get_timer_handle().get()));
+  const auto info = std::make_shared<rcl_timer_call_info_t>();
+  info->expected_call_time = expected_call_time(*executor::current_origin()).count();
+  info->actual_call_time = clock_->now().nanoseconds();
+  timer->execute_callback(info);
+  return {};
+}
+
+/// By the timer's own clock. Readings of two clocks differ a little, expiries are whole periods
+/// apart.
+Duration TimerAdapter::expected_call_time(Instant expiry) const {
+  const std::lock_guard lock(mutex_);
+  if (is_continuous()) return anchor_.own;
+  return anchor_.own + nearest_multiple(expiry - anchor_.monotonic, period_);
+}
+
+}  // namespace takt::rclcpp

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <rclcpp/clock.hpp>
+#include <rclcpp/timer.hpp>
+
+#include "takt/executor/executable.hpp"
+
+namespace takt::rclcpp {
+
+/// Makes a timer an executable. It may go at any time, and its instances with it; instances of a
+/// timer that is cancelled meanwhile do not run.
+class TimerAdapter final : public executor::TimerExecutable {
+ public:
+  explicit TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer);
+
+  [[nodiscard]] Duration period() const { return period_; }
+
+  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const override;
+  [[nodiscard]] Result<std::optional<Expiry>> expire() override;
+  [[nodiscard]] Result<void> on_change(std::function<void()> changed) override;
+  [[nodiscard]] Result<void> run(std::size_t worker) override;
+
+ private:
+  /// A point of time on CLOCK_MONOTONIC and on the timer's own clock.
+  struct Anchor {
+    Instant monotonic;
+    Duration own{};
+  };
+
+  [[nodiscard]] Duration expected_call_time(Instant expiry) const;
+  [[nodiscard]] bool is_simulated() const;
+  [[nodiscard]] bool is_continuous() const { return period_ == Duration{0}; }
+
+  std::weak_ptr<::rclcpp::TimerBase> timer_;
+  Duration period_;
+  std::shared_ptr<::rclcpp::Clock> clock_;
+  /// Tells of steps of a clock that is not the machine's.
+  std::shared_ptr<::rclcpp::JumpHandler> jumps_;
+  /// A timer without a period expires anew when it runs.
+  std::atomic<bool> waits_ = false;
+  /// Guards what follows.
+  mutable std::mutex mutex_;
+  /// The last expiry.
+  Anchor anchor_;
+  std::function<void()> changed_;
+};
+
+}  // namespace takt::rclcpp

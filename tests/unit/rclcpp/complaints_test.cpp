@@ -1,0 +1,273 @@
+// What users of rclcpp's executors complain of.
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <semaphore>
+#include <vector>
+
+#include "ros.hpp"
+
+namespace takt::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::rclcpp::CallbackGroupType;
+using testing::Each;
+
+Duration processor_time(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+class ComplaintsTest : public RosTest {
+ protected:
+  ComplaintsTest() { node_ = make_node(); }
+};
+
+TEST_F(ComplaintsTest, ThreadsSleepWhileAMutuallyExclusiveGroupIsBusy) {
+  // rclcpp issue 1618 and others: the wait set finds the waiting member ready again and again.
+  rclcpp::EventsExecutor executor(options(2));
+  std::latch runs(1);
+  std::latch may_end(1);
+  std::atomic<int> others = 0;
+  const auto busy = add_signal(*node_, [&](int) {
+    runs.count_down();
+    may_end.wait();
+  });
+  const auto waiting = add_signal(*node_, [&](int) { ++others; });
+  executor.add_node(node_);
+  std::jthread spinning([&] { executor.spin(); });
+  busy->trigger();
+  runs.wait();
+  for (int i = 0; i < 10; ++i) waiting->trigger();
+  const Duration before = processor_time();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(processor_time() - before, 60ms);
+  EXPECT_EQ(others, 0);
+  may_end.count_down();
+  wait_until([&] { return others == 10; });
+  executor.cancel();
+}
+
+TEST_F(ComplaintsTest, NoMemberOfAGroupStarves) {
+  // rclcpp issue 2402: a member that is always ready was always found first.
+  for (const std::size_t threads : {1U, 2U, 4U}) {
+    rclcpp::EventsExecutor executor(options(threads));
+    const auto node = make_node();
+    std::vector<int> greedy_before;
+    int greedy_runs = 0;
+    std::shared_ptr<Signal> greedy = add_signal(*node, [&](int) {
+      ++greedy_runs;
+      greedy->trigger();
+    });
+    std::shared_ptr<Signal> modest = add_signal(*node, [&](int) {
+      greedy_before.push_back(std::exchange(greedy_runs, 0));
+      if (greedy_before.size() == 100) return executor.cancel();
+      modest->trigger();
+    });
+    executor.add_node(node);
+    greedy->trigger();
+    modest->trigger();
+    executor.spin();
+    EXPECT_THAT(greedy_before, Each(testing::Le(2))) << threads << " threads";
+  }
+}
+
+TEST_F(ComplaintsTest, AnOverloadingTimerDoesNotStarveMessages) {
+  rclcpp::EventsExecutor executor(options());
+  std::vector<int> timers_before;
+  int timers = 0;
+  const auto message = add_signal(*node_, [&](int) { timers_before.push_back(timers); });
+  const auto timer = node_->create_wall_timer(1ms, [&] {
+    // Two more expire meanwhile.
+    std::this_thread::sleep_for(2ms);
+    if (++timers == 5) message->trigger();
+    if (timers == 60) executor.cancel();
+  });
+  executor.add_node(node_);
+  executor.spin();
+  ASSERT_EQ(timers_before.size(), 1U);
+}
+
+TEST_F(ComplaintsTest, AnOverloadOfMessagesDoesNotStarveTimers) {
+  rclcpp::EventsExecutor executor(options());
+  std::shared_ptr<Signal> greedy = add_signal(*node_, [&](int) { greedy->trigger(); });
+  int expiries = 0;
+  const auto timer = node_->create_wall_timer(2ms, [&] {
+    if (++expiries == 20) executor.cancel();
+  });
+  executor.add_node(node_);
+  greedy->trigger();
+  executor.spin();
+  EXPECT_EQ(expiries, 20);
+}
+
+TEST_F(ComplaintsTest, ATimerKeepsItsRateThoughItsCallbackIsLate) {
+  rclcpp::EventsExecutor executor(options());
+  constexpr auto period = 4ms;
+  std::vector<Duration> expected;
+  const auto timer = node_->create_wall_timer(period, [&](const ::rclcpp::TimerInfo& info) {
+    expected.emplace_back(info.expected_call_time.nanoseconds());
+    EXPECT_GE(info.actual_call_time, info.expected_call_time);
+    // Every fifth callback lasts longer than three periods.
+    if (expected.size() % 5 == 0) std::this_thread::sleep_for(3 * period + 1ms);
+    if (expected.size() == 50) executor.cancel();
+  });
+  executor.add_node(node_);
+  executor.spin();
+  for (std::size_t i = 1; i < expected.size(); ++i) {
+    EXPECT_EQ(expected[i] - expected[i - 1], Duration(period))
+        << "between " << i - 1 << " and " << i;
+  }
+}
+
+TEST_F(ComplaintsTest, DispatchCostsLessThanWithTheDefaultExecutor) {
+  // Processor time of the thread that spins, medians of several runs of both.
+  constexpr int callbacks = 500;
+  const auto cost = [&](auto& executor, auto& node) {
+    const auto topic = unique("dispatched");
+    const auto publisher = node->template create_publisher<Packet>(topic, callbacks);
+    int runs = 0;
+    const auto subscription =
+        node->template create_subscription<Packet>(topic, callbacks, [&](const Packet&) {
+          if (++runs % callbacks == 0) executor.cancel();
+        });
+    executor.add_node(node);
+    std::vector<Duration> costs;
+    for (int run = 0; run < 5; ++run) {
+      for (int i = 0; i < callbacks; ++i) publisher->publish(Packet());
+      const Duration before = processor_time(CLOCK_THREAD_CPUTIME_ID);
+      executor.spin();
+      costs.push_back((processor_time(CLOCK_THREAD_CPUTIME_ID) - before) / callbacks);
+    }
+    std::ranges::nth_element(costs, costs.begin() + 2);
+    return costs[2];
+  };
+  rclcpp::EventsExecutor ours(options());
+  ::rclcpp::executors::SingleThreadedExecutor theirs(options().base);
+  const auto our_node = make_node(true);
+  const auto their_node = make_node(true);
+  const Duration our_cost = cost(ours, our_node);
+  const Duration their_cost = cost(theirs, their_node);
+  EXPECT_LT(our_cost, their_cost);
+  RecordProperty("ours_ns", static_cast<int>(our_cost.count()));
+  RecordProperty("theirs_ns", static_cast<int>(their_cost.count()));
+}
+
+TEST_F(ComplaintsTest, AMillionCallbacksNoneLostOrDoubled) {
+  constexpr int parts = 1'000'000;
+  constexpr int threads = 4;
+  constexpr std::ptrdiff_t waiting_at_once = 1000;
+  rclcpp::EventsExecutor executor(options(3));
+  std::vector<std::atomic<std::uint8_t>> runs(parts);
+  std::counting_semaphore<waiting_at_once> room(waiting_at_once);
+  std::atomic<int> total = 0;
+  const auto note = [&](int part) {
+    ++runs[static_cast<std::size_t>(part)];
+    room.release();
+    if (++total == parts) executor.cancel();
+  };
+  std::vector<std::shared_ptr<Signal>> signals;
+  std::vector<::rclcpp::CallbackGroup::SharedPtr> groups;
+  for (int i = 0; i < threads; ++i) {
+    groups.push_back(node_->create_callback_group(
+        i % 2 == 0 ? CallbackGroupType::Reentrant : CallbackGroupType::MutuallyExclusive));
+    signals.push_back(add_signal(*node_, note, groups.back()));
+  }
+  executor.add_node(node_);
+  std::vector<std::jthread> triggering;
+  for (int i = 0; i < threads; ++i) {
+    triggering.emplace_back([&, i] {
+      for (int part = i; part < parts; part += threads) {
+        room.acquire();
+        signals[static_cast<std::size_t>(i)]->trigger(part);
+      }
+    });
+  }
+  executor.spin();
+  EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& count) { return count == 1; }));
+}
+
+TEST_F(ComplaintsTest, MembersOfAnExclusiveGroupNeverRunAtOnceAndReentrantOnesDo) {
+  rclcpp::EventsExecutor executor(options(3));
+  std::atomic<int> inside = 0;
+  std::atomic<int> exclusive_runs = 0;
+  const auto exclusive = node_->create_callback_group(CallbackGroupType::MutuallyExclusive);
+  std::vector<std::shared_ptr<Signal>> members;
+  for (int i = 0; i < 3; ++i) {
+    members.push_back(add_signal(
+        *node_,
+        [&](int) {
+          EXPECT_EQ(++inside, 1);
+          std::this_thread::yield();
+          --inside;
+          ++exclusive_runs;
+        },
+        exclusive));
+  }
+  // Two instances of a reentrant callback meet each other.
+  std::latch meeting(2);
+  const auto reentrant = node_->create_callback_group(CallbackGroupType::Reentrant);
+  const auto meets = add_signal(
+      *node_, [&](int) { meeting.arrive_and_wait(); }, reentrant);
+  executor.add_node(node_);
+  std::jthread spinning([&] { executor.spin(); });
+  for (int i = 0; i < 300; ++i) members[static_cast<std::size_t>(i % 3)]->trigger();
+  meets->trigger();
+  meets->trigger();
+  meeting.wait();
+  wait_until([&] { return exclusive_runs == 300; });
+  executor.cancel();
+}
+
+TEST_F(ComplaintsTest, EntitiesComeAndGoWhileThreadsSpin) {
+  rclcpp::EventsExecutor executor(options(2));
+  executor.add_node(node_);
+  std::jthread spinning([&] { executor.spin(); });
+  const auto topic = unique("coming_and_going");
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<int> runs = 0;
+    const auto other = make_node(/*intra_process=*/true);
+    const auto publisher = other->create_publisher<Packet>(topic, 10);
+    auto subscription =
+        other->create_subscription<Packet>(topic, 10, [&](const Packet&) { ++runs; });
+    const auto timer = other->create_wall_timer(1ms, [] {});
+    executor.add_node(other);
+    const auto added = add_signal(*other, [&](int) { ++runs; });
+    added->trigger();
+    publisher->publish(Packet());
+    wait_until([&] { return runs == 2; });
+    if (i % 2 == 0) {
+      executor.remove_node(other);
+    } else {
+      subscription.reset();
+    }
+    // A callback that has begun may still run; nothing is told of the rest.
+    wait_until([&] { return other.use_count() == 1; });
+  }
+  executor.cancel();
+}
+
+TEST_F(ComplaintsTest, ACallbackMayRemoveItsOwnNodeAndWhatItThrowsOnAnyThreadComesOut) {
+  rclcpp::EventsExecutor executor(options(2));
+  const auto node = make_node();
+  std::atomic<int> runs = 0;
+  const auto signal = add_signal(*node, [&](int) {
+    ++runs;
+    executor.remove_node(node);
+    throw std::logic_error("thrown by a callback");
+  });
+  executor.add_node(node);
+  signal->trigger();
+  EXPECT_THROW(executor.spin(), std::logic_error);
+  signal->trigger();
+  executor.spin_some();
+  EXPECT_EQ(runs, 1);
+}
+
+}  // namespace
+}  // namespace takt::test
