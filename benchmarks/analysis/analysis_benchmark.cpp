@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "takt/analysis/analyze.hpp"
+#include "takt/analysis/analyzer.hpp"
 #include "takt/oracle/crate_oracle.hpp"
 #include "takt/testbed/random_model.hpp"
 
@@ -99,41 +101,101 @@ Timing time(Work work) {
 
 double in_ms(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 
-/// `ask`: whether to ask the crate too.
-void print_row(std::string_view name, Method method, const std::vector<Model>& models,
-               bool ask = true) {
-  const takt::analysis::Options options{.method = method, .horizon = std::chrono::seconds{10}};
+takt::analysis::Options options_for(Method method) {
+  return {.method = method, .horizon = std::chrono::seconds{10}};
+}
+
+/// What the crate says of each model; nothing if it is not to be had.
+std::vector<takt::oracle::Answer> ask(const std::vector<Model>& models, Method method) {
+  std::vector<takt::oracle::Question> questions;
+  for (const Model& model : models) {
+    questions.push_back({.model = &model, .options = options_for(method)});
+  }
+  return takt::oracle::ask_crate(questions).value_or(std::vector<takt::oracle::Answer>{});
+}
+
+/// Processor time for the same bounds.
+struct Row {
+  Timing ours;
+  Duration crate{};
+  Duration last_round{};
+};
+
+Row print_row(std::string_view name, Method method, const std::vector<Model>& models,
+              const std::vector<takt::oracle::Answer>& answers) {
   std::size_t bounded = 0;
   std::size_t callbacks = 0;
-  const Timing ours = time([&] {
+  Row row;
+  row.ours = time([&] {
     bounded = callbacks = 0;
     for (const Model& model : models) {
-      for (const auto& callback : takt::analysis::analyze(model, options).callbacks) {
+      for (const auto& callback : takt::analysis::analyze(model, options_for(method)).callbacks) {
         ++callbacks;
         bounded += callback.bound.has_value();
       }
     }
   });
-  std::vector<takt::oracle::Question> questions;
-  for (const Model& model : models) {
-    if (ask) questions.push_back({.model = &model, .options = options});
+  for (const auto& answer : answers) {
+    row.crate += answer.elapsed;
+    row.last_round += answer.last_round;
   }
+  const double median = in_ms(row.ours.median);
   std::string crate = fmt::format("{:>12} {:>8} {:>12} {:>8}", "-", "-", "-", "-");
-  if (const auto answers = takt::oracle::ask_crate(questions); ask && answers) {
-    Duration elapsed{0};
-    Duration last_round{0};
-    for (const auto& answer : *answers) {
-      elapsed += answer.elapsed;
-      last_round += answer.last_round;
-    }
-    const double median = in_ms(ours.median);
-    crate = fmt::format("{:>12.3f} {:>7.0f}x {:>12.3f} {:>7.1f}x", in_ms(elapsed),
-                        in_ms(elapsed) / median, in_ms(last_round), in_ms(last_round) / median);
+  if (!answers.empty()) {
+    crate = fmt::format("{:>12.3f} {:>7.0f}x {:>12.3f} {:>7.1f}x", in_ms(row.crate),
+                        in_ms(row.crate) / median, in_ms(row.last_round),
+                        in_ms(row.last_round) / median);
   }
   fmt::print("{:<38} {:<12} {:>5}/{:<5} {:>10.3f} {:>10.3f} {}\n", name,
-             takt::analysis::to_string(method), bounded, callbacks, in_ms(ours.median),
-             in_ms(ours.best), crate);
+             takt::analysis::to_string(method), bounded, callbacks, median, in_ms(row.ours.best),
+             crate);
   std::fflush(stdout);
+  return row;
+}
+
+/// The crate ends at the first callback without bound: equal work is where every callback has one.
+Row print_equal_work(Method method, const std::vector<Model>& models,
+                     const std::vector<takt::oracle::Answer>& answers) {
+  std::vector<Model> bounded;
+  std::vector<takt::oracle::Answer> their;
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    if (!std::ranges::all_of(answers[n].callbacks, [](auto& b) { return b.has_value(); })) continue;
+    bounded.push_back(models[n]);
+    their.push_back(answers[n]);
+  }
+  return print_row(fmt::format("  of these, {} that have all bounds", bounded.size()), method,
+                   bounded, their);
+}
+
+/// What a budget manager asks: one executor's budget changes, and the bounds are wanted again.
+void print_changes(std::string_view name, const Model& model) {
+  const takt::analysis::Options options = options_for(Method::combined);
+  takt::analysis::Analyzer analyzer(model, options);
+  (void)analyzer.bounds();
+  std::size_t changes = 0;
+  std::size_t analysed = 0;
+  const auto change = [&](takt::model::ExecutorIndex executor, Duration budget) {
+    analyzer.set_budget(executor, budget);
+    (void)analyzer.bounds();
+    ++changes;
+    analysed += analyzer.analysed_executors();
+  };
+  const Timing again = time([&] {
+    changes = analysed = 0;
+    for (std::size_t e = 0; e < model.executors.size(); ++e) {
+      const auto* reservation =
+          std::get_if<takt::model::ReservationSupply>(&model.executors[e].supply);
+      if (reservation == nullptr) continue;
+      const takt::model::ExecutorIndex executor{e};
+      change(executor, reservation->budget - takt::epsilon);
+      change(executor, reservation->budget);
+    }
+  });
+  const Timing whole = time([&] { (void)takt::analysis::analyze(model, options); });
+  const double each = 1e3 * in_ms(again.median) / static_cast<double>(changes);
+  fmt::print("{:<38} {:>10.1f} {:>12.1f} {:>11.1f}x {:>12.1f} of {}\n", name, each,
+             1e3 * in_ms(whole.median), 1e3 * in_ms(whole.median) / each,
+             static_cast<double>(analysed) / static_cast<double>(changes), model.executors.size());
 }
 
 }  // namespace
@@ -151,11 +213,27 @@ int main() {
   const std::vector<Model> hundred = hundred_callbacks();
   const std::vector<Model> navigation{takt::testbed::random_model(robot(16, 40, 7), 2)};
   const std::vector<Model> large{takt::testbed::random_model(robot(100, 1000, 100), 1)};
+  Row total;
   for (const Method method : {Method::round_robin, Method::busy_window, Method::combined}) {
-    print_row("300 executors of 2 to 20 callbacks", method, small);
+    const auto answers = ask(small, method);
+    const Row row = print_row("300 executors of 2 to 20 callbacks", method, small, answers);
+    total.ours.median += row.ours.median;
+    total.crate += row.crate;
+    if (method == Method::round_robin) (void)print_equal_work(method, small, answers);
     // The crate needs a minute for the busy windows of this one; do not ask it twice.
-    print_row("100 callbacks, utilisation 0.9", method, hundred, method != Method::combined);
-    print_row("40 callbacks, 16 executors", method, navigation);
-    print_row("1000 callbacks, 100 executors", method, large);
+    print_row(
+        "100 callbacks, utilisation 0.9", method, hundred,
+        method == Method::combined ? std::vector<takt::oracle::Answer>{} : ask(hundred, method));
+    print_row("40 callbacks, 16 executors", method, navigation, ask(navigation, method));
+    print_row("1000 callbacks, 100 executors", method, large, ask(large, method));
   }
+  fmt::print(
+      "300 executors, the three analyses together: {:.1f} ms, the crate {:.1f} ms: {:.0f}x\n",
+      in_ms(total.ours.median), in_ms(total.crate), in_ms(total.crate) / in_ms(total.ours.median));
+  fmt::print(
+      "\nThe same bounds again after the budget of one executor has changed; processor time "
+      "in us.\n\n{:<38} {:>10} {:>12} {:>12} {:>12}\n",
+      "system", "again", "from scratch", "ratio", "analysed executors");
+  print_changes("40 callbacks, 16 executors", navigation.front());
+  print_changes("1000 callbacks, 100 executors", large.front());
 }

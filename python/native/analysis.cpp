@@ -1,12 +1,20 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "native.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/analysis/analyzer.hpp"
 #include "takt/analysis/sensitivity.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/validate.hpp"
 
 namespace takt::native {
 
@@ -40,10 +48,69 @@ std::string sensitivity(const std::string& text, const std::string& source,
   return analysis::sensitivity(request.model, request.options).to_json();
 }
 
+/// The element of that id.
+template <typename Index, typename Elements>
+Index find(const Elements& elements, const std::string& id, std::string_view what) {
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i].id == id) return Index{i};
+  }
+  throw InputError(fmt::format("there is no {} \"{}\" in the model", what, id));
+}
+
+/// A model that is analysed again after each change. Keeps the GIL: one thread at a time.
+class Analyzer {
+ public:
+  Analyzer(const std::string& text, const std::string& source, const std::string& analysis)
+      : source_(source), analyzer_(begin(Request(text, source, analysis))) {}
+
+  void set_budget(const std::string& executor, std::int64_t budget) {
+    model::Model changed = analyzer_.model();
+    const auto index = find<model::ExecutorIndex>(changed.executors, executor, "executor");
+    auto* reservation =
+        std::get_if<model::ReservationSupply>(&changed.executors[index.value()].supply);
+    if (reservation == nullptr) {
+      throw InputError(fmt::format("executor \"{}\" is not on a reservation", executor));
+    }
+    reservation->budget = Duration{budget};
+    unwrap(model::validate(changed, source_));
+    analyzer_.set_budget(index, reservation->budget);
+  }
+
+  void set_execution_time(const std::string& callback, const std::vector<std::int64_t>& curve) {
+    model::Model changed = analyzer_.model();
+    const auto index = find<model::CallbackIndex>(changed.callbacks, callback, "callback");
+    auto& execution_time = changed.callbacks[index.value()].execution_time;
+    execution_time.clear();
+    for (const std::int64_t cost : curve) execution_time.emplace_back(cost);
+    unwrap(model::validate(changed, source_));
+    analyzer_.set_execution_time(index, std::move(execution_time));
+  }
+
+  [[nodiscard]] std::string bounds() { return analyzer_.bounds().to_json(); }
+
+ private:
+  static analysis::Analyzer begin(Request request) {
+    return analysis::Analyzer(std::move(request.model), request.options);
+  }
+
+  std::string source_;
+  analysis::Analyzer analyzer_;
+};
+
 }  // namespace
 
 void bind_analysis(nanobind::module_& module) {
   using namespace nanobind::literals;
+  nanobind::class_<Analyzer>(module, "Analyzer",
+                             "A takt/model document that is analysed again after each change, as "
+                             "far as the change reaches.")
+      .def(nanobind::init<const std::string&, const std::string&, const std::string&>(), "text"_a,
+           "source"_a, "analysis"_a)
+      .def("set_budget", &Analyzer::set_budget, "executor"_a, "budget"_a,
+           "Of an executor on a reservation, in ns. Raises InputError.")
+      .def("set_execution_time", &Analyzer::set_execution_time, "callback"_a, "curve"_a,
+           "ET(1), ET(2), ... in ns. Raises InputError.")
+      .def("bounds", &Analyzer::bounds, "A takt/bounds document of the model with all changes.");
   module.def("sensitivity", &sensitivity, "text"_a, "source"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "How far a takt/model document is from missing a goal. Returns a takt/sensitivity "
