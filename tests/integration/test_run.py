@@ -64,6 +64,66 @@ def test_joins_trigger_sets_and_triggers_without_a_topic() -> None:
     assert 0 < ran["fuse"] <= min(ran["frame"], ran["sweep"])
 
 
+MS = 1_000_000
+
+
+def timer_and_subscription(executor: dict[str, Any]) -> dict[str, Any]:
+    """A timer whose messages a subscription of another node gets, on one executor."""
+    timer = {
+        "id": "tick",
+        "node": "/ticking",
+        "kind": "timer",
+        "executor": "e",
+        "execution_time": {"curve": [MS]},
+        "activation": {"kind": "periodic", "period": 40 * MS},
+    }
+    subscription = {
+        "id": "on_tick",
+        "node": "/listening",
+        "kind": "subscription",
+        "executor": "e",
+        "execution_time": {"curve": [MS]},
+    }
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": "e", **executor}],
+        "callbacks": [timer, subscription],
+        "edges": [{"from": "tick", "to": "on_tick"}],
+    }
+
+
+SLOTS = [
+    {"start": 0, "end": 10 * MS, "callback": "tick"},
+    {"start": 20 * MS, "end": 30 * MS, "callback": "on_tick"},
+]
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        {"kind": "multi_threaded", "threads": 2},
+        {"kind": "table_driven", "table": {"cycle": 40 * MS, "slots": SLOTS}},
+        {"kind": "events"},
+        {"kind": "edf"},
+    ],
+    ids=lambda executor: executor["kind"],
+)
+def test_every_kind_of_executor_runs(executor: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(timer_and_subscription(executor)))
+    done = run(str(path), "--duration", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    ran = counts(json.loads(done.stdout))
+    assert ran["on_tick"] == ran["tick"] > 0
+
+
+def test_a_table_driven_executor_needs_its_table() -> None:
+    done = run(str(MODELS / "pipeline.json"), "--executor", "table_driven")
+    assert done.returncode == 2
+    assert "is table-driven: give its slots" in done.stderr
+
+
 def test_callbacks_take_the_modelled_processor_time() -> None:
     model = json.loads((MODELS / "pipeline.json").read_text())
     ran = {c["id"]: c for c in document("pipeline", "--duration", "1")["callbacks"]}
