@@ -1,5 +1,5 @@
 # Everything from a fresh clone: each target sets the machine up as far as it is not yet.
-# Variables: TAKT_ROS_DISTRO=jazzy|kilted, TAKT_PYTHON=…, FUZZ_SECONDS=… (see setup/setup.sh).
+# Variables: TAKT_ROS_DISTRO=jazzy|kilted, TAKT_PYTHON=…, FUZZ_SECONDS=…, BENCH_EVENTS=… (see setup/setup.sh).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -7,6 +7,7 @@ SHELL := /bin/bash
 .PHONY: setup build test demo bench check lint format asan tsan fuzz clean help
 
 FUZZ_SECONDS ?= 60
+BENCH_EVENTS ?= 4000000
 MAKEFLAGS += --no-print-directory
 
 # What the programs need to find each other and ROS 2; tests keep DDS on the loopback interface.
@@ -40,9 +41,13 @@ test: build  ## all tests: C++, Python, and integration on real ROS 2 and LTTng
 demo: build  ## record, model, bound and report the Autoware reference system
 	@./takt demo
 
-bench: setup build/benchmark/build.ninja  ## all benchmarks
+bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000000: of a large trace
 	@$(environment); cmake --build --preset benchmark; \
-	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done
+	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done; \
+	python benchmarks/tracing/overhead.py build/benchmark/benchmarks/tracepoint_loop \
+	  build/release/lib/libtracetools.so; \
+	python benchmarks/tracing/large_trace.py build/benchmark/benchmarks/tracing_benchmark \
+	  $(BENCH_EVENTS)
 
 check: build  ## the quick static checks: layout, ruff, mypy
 	@$(environment); \
@@ -68,7 +73,8 @@ fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
 	@$(environment); cmake --build --preset fuzz; \
 	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
 	  mkdir -p "$$program.corpus"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 "$$program.corpus"; \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 "$$program.corpus" \
+	    "tests/fuzz/corpus/$$(basename "$$program" _fuzzer)"; \
 	done
 
 clean:  ## remove what was built; the Python environment stays

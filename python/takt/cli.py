@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -34,6 +35,7 @@ COMMANDS = {
     "plan": "Plan the executors of a model for real nodes.",
     "diff": "Compare the bounds of two models.",
     "experiment": "Reproduce a published experiment.",
+    "export": "Hand a recording over to other tools.",
     "report": "Write the self-contained report of a trace or a model.",
     "demo": "Show the whole way on a real ROS 2 system.",
 }
@@ -74,12 +76,21 @@ class _Unloaded(TyperCommand):
         return cast(typer.Context, _load(str(self.name)).make_context(info_name, *args, **kwargs))
 
 
+class _Command(TyperCommand):
+    def get_help(self, ctx: Any) -> str:
+        """Names arguments as this project's documents do: TRACE..., where typer has
+        {TRACE...}... and adds <list[str]>.
+        """
+        text = re.sub(r"\{([^{}\s]+)\}(\.\.\.)?", r"\1", super().get_help(ctx))
+        return re.sub(r" <list\[str\]>", lambda type_: " " * len(type_[0]), text)
+
+
 def _load(name: str) -> TyperCommand:
     module = importlib.import_module(f"takt.commands.{name}")
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     # \b keeps the lines of the paragraph as they are.
     examples = "\b\nExamples:\n" + textwrap.indent(textwrap.dedent(module.EXAMPLES).strip(), "  ")
-    app.command(name, epilog=examples)(getattr(module, name))
+    app.command(name, cls=_Command, epilog=examples)(getattr(module, name))
     return cast(TyperCommand, typer.main.get_command(app))
 
 

@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <map>
 #include <random>
 #include <tuple>
@@ -419,6 +421,193 @@ TEST_F(DecoderTest, RandomDamageIsSurvived) {
     EXPECT_TRUE(std::is_sorted(seen.events.begin(), seen.events.end(),
                                [](const Event& a, const Event& b) { return a.time < b.time; }));
   }
+}
+
+/// A declaration of a field, its alignment, and what writes a value of it.
+struct RandomField {
+  std::string declaration;
+  std::uint32_t align = 8;
+  std::function<void(Bits&)> write;
+};
+
+/// Fields of any layout that CTF knows and our decoder reads, with any values.
+class RandomFields {
+ public:
+  explicit RandomFields(std::uint32_t seed) : random_(seed) {}
+
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  RandomField integer(const std::string& name) {
+    const auto size = static_cast<std::uint32_t>(1 + below(64));
+    const bool is_big_endian = size % 8 == 0 && below(2) == 0;
+    const std::uint32_t align = is_big_endian || below(2) == 0 ? 8u << below(4) : 1;
+    return {fmt::format("integer {{ size = {}; align = {}; signed = {}; byte_order = {}; }} _{};",
+                        size, align, below(2), is_big_endian ? "be" : "le", name),
+            align, [=, this](Bits& bits) {
+              is_big_endian ? bits.byte_swapped(random_(), size) : bits.add(random_(), size);
+            }};
+  }
+  RandomField skipped(const std::string& name) {
+    switch (below(4)) {
+      case 0:
+        return integer(name);
+      case 1:
+        return {"string _" + name + ";", 8,
+                [this](Bits& bits) { bits.text(std::string(below(9), 'x')); }};
+      case 2:
+        return {"floating_point { exp_dig = 8; mant_dig = 24; align = 8; byte_order = le; } _" +
+                    name + ";",
+                8, [this](Bits& bits) { bits.add(random_() & 0x7f7fffff, 32); }};
+      default:
+        return {fmt::format("uint8_t _{0}_length; uint16_t _{0}[_{0}_length];", name), 8,
+                [this](Bits& bits) {
+                  const std::uint64_t length = below(5);
+                  bits.add(length, 8);
+                  for (std::uint64_t i = 0; i < length; ++i) {
+                    bits.add(random_(), 16);
+                  }
+                }};
+    }
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+class RandomTraceTest : public testing::TestWithParam<std::uint32_t> {
+ protected:
+  Scratch scratch;
+};
+
+TEST_P(RandomTraceTest, IsReadAsBabeltraceReadsIt) {
+  RandomFields random(GetParam());
+  std::vector<RandomField> fields;
+  std::string declarations;
+  std::uint32_t structure_align = 1;
+  for (const char* const known :
+       {"rmw_subscription_handle", "message", "source_timestamp", "taken"}) {
+    fields.push_back(random.skipped(fmt::format("before_{}", known)));
+    fields.push_back(random.integer(known));
+  }
+  for (const RandomField& field : fields) {
+    declarations += field.declaration;
+    structure_align = std::max(structure_align, field.align);
+  }
+  TraceWriter writer(random.below(2) == 0 ? TraceWriter::Header::compact
+                                          : TraceWriter::Header::large);
+  const auto take = writer.declare("ros2:rmw_take", declarations);
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  std::vector<std::string> streams(1 + random.below(3));
+  std::size_t events = 0;
+  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+    std::uint64_t time = 1000 + random.below(1000) * 8 + stream;  // no two streams meet
+    std::uint64_t discarded = 0;
+    for (std::uint64_t packet = 0; packet <= random.below(4); ++packet) {
+      Bits content;
+      constexpr std::uint32_t before = 8 * 84;  // of packet header and context
+      const auto align = [&content](std::uint32_t bits) {
+        content.add(0, (bits - (before + content.size()) % bits) % bits);
+      };
+      const std::uint64_t begin = time;
+      for (std::uint64_t i = 0; i <= random.below(20); ++i, ++events) {
+        time += 8 * random.below(1 << random.below(27));
+        const bool is_take = random.below(2) == 0;
+        writer.header(content, is_take ? take : end, time, random.below(4) == 0 || i == 0);
+        TraceWriter::add_context(content, 1, static_cast<std::int32_t>(random.below(3)), "p");
+        if (is_take) {
+          align(structure_align);
+          for (const RandomField& field : fields) {
+            align(field.align);
+            field.write(content);
+          }
+        } else {
+          align(8);
+          content.add(time, 64);
+        }
+      }
+      discarded += random.below(3);
+      streams[stream] +=
+          TraceWriter::packet({.begin = begin,
+                               .end = time,
+                               .sequence = packet,
+                               .discarded = discarded,
+                               .cpu = static_cast<std::uint32_t>(stream),
+                               .padding = static_cast<std::uint32_t>(8 * random.below(9))},
+                              content);
+    }
+  }
+  writer.write(scratch, streams);
+  EXPECT_THAT(read_both(scratch).events, SizeIs(events));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraceTest, testing::Range(0u, 40u));
+
+TEST_F(DecoderTest, TheSchedulersEventsNameTheProcessorInTheirContext) {
+  TraceWriter writer;
+  writer.context = std::string(int_32) + "_cpu_id;";
+  const std::string name = "integer { size = 8; align = 8; signed = 1; encoding = UTF8; } ";
+  const auto event = writer.declare(
+      "sched_switch", name + "_prev_comm[16];" + int_32 + "_prev_tid;" + int_32 + "_prev_prio;" +
+                          int_64 + "_prev_state;" + name + "_next_comm[16];" + int_32 +
+                          "_next_tid;" + int_32 + "_next_prio;");
+  const auto add_name = [](Bits& bits, const std::string& text) {
+    for (std::size_t i = 0; i < 16; ++i) {
+      bits.add(i < text.size() ? static_cast<unsigned char>(text[i]) : 0, 8);
+    }
+  };
+  Bits content;
+  writer.header(content, event, 9);
+  content.add(3, 32);
+  add_name(content, "planner");
+  content.add(7, 32).add(20, 32).add(1, 64);
+  add_name(content, "swapper/3");
+  content.add(0, 32).add(static_cast<std::uint32_t>(-2), 32);
+  writer.write(scratch, {TraceWriter::packet({.begin = 9, .end = 9}, content)});
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(1));
+  EXPECT_EQ(seen.events[0].type, EventType::sched_switch);
+  EXPECT_EQ(seen.events[0].cpu, 3);
+  EXPECT_EQ(seen.payloads[0].texts[0], "planner");
+  EXPECT_EQ(seen.payloads[0].texts[1], "swapper/3");
+  EXPECT_THAT(seen.events[0].values, ElementsAre(7, 20, 1, 0, static_cast<std::uint64_t>(-2), 0));
+}
+
+/// Streams are decoded in chunks and threads are numbered in each.
+TEST_F(DecoderTest, ThreadsAreTheSameInAllChunksAndHaveTheirNewestName) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  std::vector<std::string> streams;
+  constexpr std::uint64_t count = 5000;
+  for (std::uint32_t cpu = 0; cpu < 2; ++cpu) {
+    Bits content;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      writer.header(content, end, 2 * i + cpu);
+      const auto thread = static_cast<std::int32_t>(i % 3);  // they run on both processors
+      TraceWriter::add_context(content, 1, thread, i < count / 2 ? "old" : "new");
+      content.add(i, 64);
+    }
+    streams.push_back(TraceWriter::packet({.begin = 0, .end = 2 * count, .cpu = cpu}, content));
+  }
+  writer.write(scratch, streams);
+  const std::vector paths{scratch.path() / "trace"};
+  const auto source = open(paths, {.decoder = Decoder::own});
+  ASSERT_TRUE(source);
+  std::uint64_t position = 0;
+  Batch batch;
+  while ((*source)->read(batch)) {
+    for (const Event& event : batch.events) {
+      ASSERT_EQ(event.values[0], position / 2);
+      ASSERT_EQ(event.cpu, position % 2);
+      ASSERT_EQ((*source)->threads()[event.thread].id, static_cast<std::int64_t>(position / 2 % 3));
+      ++position;
+    }
+  }
+  EXPECT_EQ(position, 2 * count);
+  ASSERT_THAT((*source)->threads().threads(), SizeIs(3));
+  for (const Thread& thread : (*source)->threads().threads()) {
+    EXPECT_EQ(thread.name, "new");
+  }
+  EXPECT_EQ((*source)->position().done, (*source)->position().total);
 }
 
 }  // namespace

@@ -125,20 +125,11 @@ class TraceWriter {
   };
   /// A packet with the events in `content`.
   static std::string packet(const PacketInfo& info, const Bits& content) {
-    const std::uint32_t header_bits = 8 * (4 + 16 + 4 + 8 + 6 * 8 + 4);
-    const std::uint64_t content_bits = header_bits + content.size();
-    const std::uint64_t bytes = (content_bits + 7) / 8 + info.padding;
-    Bits all;
-    all.add(0xc1fc1fc1, 32);
-    for (const char c : uuid_bytes()) {
-      all.add(static_cast<unsigned char>(c), 8);
-    }
-    all.add(0, 32).add(info.cpu, 64);  // class and number of the stream
-    all.add(info.begin, 64).add(info.end, 64).add(content_bits, 64).add(8 * bytes, 64);
-    all.add(info.sequence, 64).add(info.discarded, 64).add(info.cpu, 32);
-    std::string result = all.bytes() + content.bytes();
-    result.resize(bytes);
-    return result;
+    return packet(info, content.bytes(), content.size());
+  }
+  /// Likewise, of events that take whole bytes.
+  static std::string packet(const PacketInfo& info, const std::string& content) {
+    return packet(info, content, 8 * content.size());
   }
 
   void write(const Scratch& scratch, const std::vector<std::string>& streams,
@@ -185,6 +176,24 @@ stream { id = 0; event.header := struct )" +
   }
 
  private:
+  static std::string packet(const PacketInfo& info, const std::string& content,
+                            std::uint64_t bits) {
+    const std::uint32_t header_bits = 8 * (4 + 16 + 4 + 8 + 6 * 8 + 4);
+    const std::uint64_t content_bits = header_bits + bits;
+    const std::uint64_t bytes = (content_bits + 7) / 8 + info.padding;
+    Bits all;
+    all.add(0xc1fc1fc1, 32);
+    for (const char c : uuid_bytes()) {
+      all.add(static_cast<unsigned char>(c), 8);
+    }
+    all.add(0, 32).add(info.cpu, 64);  // class and number of the stream
+    all.add(info.begin, 64).add(info.end, 64).add(content_bits, 64).add(8 * bytes, 64);
+    all.add(info.sequence, 64).add(info.discarded, 64).add(info.cpu, 32);
+    std::string result = all.bytes() + content;
+    result.resize(bytes);
+    return result;
+  }
+
   static std::string uuid_bytes() {
     return "\xaa\x41\xfc\x08\x5e\x40\x49\x03\x84\x43\xe0\xae\x7e\x5c\xa2\x06";
   }
