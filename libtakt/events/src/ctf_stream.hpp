@@ -58,7 +58,7 @@ struct Chunk {
 class Stream {
  public:
   /// Most events of a chunk, and bytes of the stream after which one ends in any case.
-  static constexpr std::size_t chunk_events = 1024;
+  static constexpr std::size_t chunk_events = 4096;
   static constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
 
   /// `name` is what messages call the file.

@@ -6,6 +6,7 @@
 #include "ctf_source.hpp"
 #include "layout.hpp"
 #include "takt/events/source.hpp"
+#include "trial.hpp"
 
 namespace takt::events {
 namespace {
@@ -37,6 +38,23 @@ Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
   return unpacked.back().path();
 }
 
+/// Opens with libbabeltrace2 what it has read to the end once, in a process of its own: there is
+/// metadata on which it aborts, and the one who reads must not end with it.
+Result<std::unique_ptr<Source>> open_what_babeltrace_survives(
+    const std::vector<fs::path>& directories, std::vector<Input> inputs,
+    std::vector<TemporaryDirectory> unpacked) {
+  const bool survives = ends_well([&directories] {
+    Batch batch;
+    const auto source = open_with_babeltrace(directories, {}, {});
+    while (source && (*source)->read(batch)) {
+    }
+  });
+  if (!survives) {
+    return error("{}: damaged in a way that libbabeltrace2 does not survive", inputs.front().path);
+  }
+  return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, const OpenOptions& options) {
@@ -59,14 +77,15 @@ Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, const Open
     inputs.push_back(describe(path.string(), *traces));
   }
   if (options.decoder == Decoder::babeltrace) {
-    return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+    return open_what_babeltrace_survives(directories, std::move(inputs), std::move(unpacked));
   }
   // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
   auto source = open_ctf(directories, inputs);
   if (source || options.decoder == Decoder::own) {
     return source;
   }
-  auto fallback = open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+  auto fallback =
+      open_what_babeltrace_survives(directories, std::move(inputs), std::move(unpacked));
   return fallback ? std::move(fallback) : std::move(source);
 }
 
