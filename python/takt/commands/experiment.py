@@ -16,6 +16,7 @@ EXAMPLES = """
 takt experiment --list
 takt experiment edf-case-study
 takt experiment edf-case-study --json
+takt experiment tracing-overhead --full     hours, as published
 """
 
 
@@ -24,6 +25,9 @@ def experiment(
         str | None, typer.Argument(metavar="NAME", help="Which one; --list names them.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="As long as published, where the default is shorter.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Reproduce a published experiment and print its numbers beside ours.
@@ -35,7 +39,7 @@ def experiment(
     elif name is None:
         raise UserError("say which experiment; takt experiment --list names them")
     else:
-        _run(experiments.find(name), json)
+        _run(experiments.find(name), full, json)
 
 
 def _list(json: bool) -> None:
@@ -50,9 +54,9 @@ def _list(json: bool) -> None:
     console.output().print(table)
 
 
-def _run(experiment: experiments.Experiment, json: bool) -> None:
+def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
     console.say(f"Running {experiment.name}; it is described in {experiment.folder}/README.md")
-    rows = experiment.run()
+    rows = experiment.run(full)
     if json:
         console.print_json(
             {
