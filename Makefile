@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build test demo bench check lint format asan tsan fuzz clean help
+.PHONY: setup build test demo bench check lint format asan tsan tsan-ros fuzz clean help
 
 FUZZ_SECONDS ?= 60
 BENCH_EVENTS ?= 4000000
@@ -69,6 +69,10 @@ format:  ## lay out all sources
 asan tsan: %: setup build/%/build.ninja  ## C++ tests with a sanitizer (asan: addresses, undefined behaviour; tsan: threads)
 	@$(environment); cmake --build --preset $@; ctest --preset $@ --progress
 
+tsan-ros: setup build/tsan-ros/build.ninja  ## the executors' tests on ROS 2 with the thread sanitizer
+	@$(environment); $(loopback); cmake --build --preset $@; \
+	build/$@/tests/unit/executor/executor_test
+
 fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
 	@$(environment); cmake --build --preset fuzz; \
 	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
@@ -81,4 +85,4 @@ clean:  ## remove what was built; the Python environment stays
 	rm -rf build
 
 help:
-	@sed -n 's/^\([a-z ]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z -]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14

@@ -23,9 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import rclpy.executors
-
-# After rclpy, whose libraries it shares.
-import takt_executors
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
@@ -34,6 +31,9 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.task import Future, Task
 from rclpy.waitable import NumberOfEntities
+
+# After rclpy, whose libraries it shares.
+import takt_executors
 
 Entity = Any
 """A timer, subscription, service, client, guard condition or waitable of rclpy."""

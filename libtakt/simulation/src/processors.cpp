@@ -27,6 +27,7 @@ void Processors::start(std::size_t index, Instant now, Duration work) {
   Thread& thread = threads_[index];
   const bool was_blocked = thread.idle_since != now;
   thread.has_work = true;
+  active_.insert(std::ranges::lower_bound(active_, index), index);
   thread.work = work;
   if (!was_blocked) return;
   thread.turn = ++turns_;
@@ -37,7 +38,8 @@ void Processors::start(std::size_t index, Instant now, Duration work) {
 void Processors::advance(Instant now, std::vector<std::size_t>& done) {
   const Duration elapsed = now - now_;
   now_ = now;
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
+  const std::size_t before = done.size();
+  for (const std::size_t i : active_) {
     Thread& thread = threads_[i];
     if (thread.running) {
       thread.work -= elapsed;
@@ -60,6 +62,8 @@ void Processors::advance(Instant now, std::vector<std::size_t>& done) {
       thread.server->replenish();
     }
   }
+  if (done.size() > before)
+    std::erase_if(active_, [&](std::size_t i) { return !threads_[i].has_work; });
 }
 
 Processors::Urgency Processors::urgency(const Thread& thread) {
@@ -76,14 +80,14 @@ Processors::Urgency Processors::urgency(const Thread& thread) {
 
 void Processors::reschedule() {
   candidates_.clear();
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
+  for (const std::size_t i : active_) {
     threads_[i].running = false;
-    if (may_run(threads_[i])) candidates_.push_back(i);
+    if (may_run(threads_[i])) candidates_.emplace_back(urgency(threads_[i]), i);
   }
-  std::ranges::sort(candidates_, {}, [&](std::size_t i) { return urgency(threads_[i]); });
+  std::ranges::sort(candidates_);
   taken_.assign(cores_, false);
   std::size_t left = cores_;
-  for (const std::size_t i : candidates_) {
+  for (const auto& [urgency, i] : candidates_) {
     if (left == 0) break;
     Thread& thread = threads_[i];
     if (const auto cpu = thread.parameters.cpu) {
@@ -98,7 +102,8 @@ void Processors::reschedule() {
 std::optional<Instant> Processors::next_change() const {
   std::optional<Instant> next;
   const auto consider = [&](Instant when) { next = next ? std::min(*next, when) : when; };
-  for (const Thread& thread : threads_) {
+  for (const std::size_t i : active_) {
+    const Thread& thread = threads_[i];
     if (thread.running) {
       consider(now_ + thread.work);
       if (thread.server) consider(now_ + thread.server->budget());

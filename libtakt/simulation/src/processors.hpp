@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "supply.hpp"
@@ -37,7 +38,7 @@ class Processors {
   /// `done`. Follow with reschedule().
   void advance(Instant now, std::vector<std::size_t>& done);
 
-  /// Gives the cores to the most urgent threads. O(threads · log threads).
+  /// Gives the cores to the most urgent threads. O(n · log n) of the threads that have work.
   void reschedule();
 
   /// When advance() and reschedule() next change anything; none: all threads wait for work.
@@ -72,10 +73,12 @@ class Processors {
 
   std::size_t cores_;
   std::vector<Thread> threads_;
+  /// Those that have work, ascending.
+  std::vector<std::size_t> active_;
   Instant now_{};
   std::uint64_t turns_ = 0;
   // Scratch memory of reschedule().
-  std::vector<std::size_t> candidates_;
+  std::vector<std::pair<Urgency, std::size_t>> candidates_;
   std::vector<bool> taken_;
 };
 

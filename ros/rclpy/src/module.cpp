@@ -56,7 +56,7 @@ NB_MODULE(takt_executors, module) {
             for (const ScheduledEntity* entity : entities) scheduled.push_back(*entity);
             return self.replace(scheduled, plan, id);
           },
-          "entities"_a, "plan"_a, "id"_a)
+          "entities"_a, "plan"_a, "executor"_a)
       .def("spin", &Executor::spin, nb::call_guard<nb::gil_scoped_release>())
       .def("spin_once", &Executor::spin_once, "timeout"_a = nb::none(),
            nb::call_guard<nb::gil_scoped_release>())
