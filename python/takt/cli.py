@@ -27,6 +27,7 @@ from takt.formatting import printable
 COMMANDS = {
     "doctor": "Say what this machine offers and how to get what is missing.",
     "record": "Record a command, or what already runs.",
+    "snapshot": "Have a running snapshot recording written.",
     "info": "Say what is in a trace.",
     "model": "Build the timing model from traces.",
     "run": "Execute a model as real ROS 2 nodes.",

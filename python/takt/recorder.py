@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import takt_native
@@ -30,6 +30,7 @@ RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
 TICK = 0.5  # seconds between two looks at the recording
 
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+SNAPSHOT = signal.SIGUSR1  # asks a snapshot recording to write what it holds
 FROM_THE_KERNEL = 0x80  # SI_KERNEL: the terminal sent it, to the command as well as to us
 
 
@@ -43,6 +44,8 @@ class Recorded:
     losses: dict[str, int]
     command_status: int | None = None
     """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
+    snapshots: list[Path] = field(default_factory=list)
+    """Of a snapshot recording: the traces that were written, in order."""
 
 
 @dataclass
@@ -57,6 +60,9 @@ class Request:
     """Empty: whatever runs."""
     kernel: bool = False
     """Also the scheduler's events."""
+    snapshot_size: int = 0
+    """Bytes of memory for the newest events, which are written only when asked for; 0: everything
+    is written."""
     duration: float | None = None
     """Seconds; None: until the command ends or a signal comes."""
     command_output: int | None = None
@@ -89,6 +95,7 @@ def record(request: Request, watch: Watch) -> Recorded:
             list(request.events),
             kernel=request.kernel,
             only_started=bool(request.command),
+            snapshot_size=request.snapshot_size,
         )
         started = time.monotonic()
         command = None
@@ -105,19 +112,83 @@ def record(request: Request, watch: Watch) -> Recorded:
                 recording.discard()
                 what = request.command[0]
                 raise UserError(f"{what}: cannot be started: {error.strerror}") from error
-        _until_the_end(
-            command,
-            request.duration,
-            lambda: watch(time.monotonic() - started, *_status(recording.status())),
-        )
+        snapshots = Snapshots(request, recording)
+        try:
+            _until_the_end(
+                command,
+                request.duration,
+                lambda: watch(time.monotonic() - started, *_status(recording.status())),
+                snapshots.take,
+            )
+        finally:
+            snapshots.close()
         seconds = time.monotonic() - started
         size, losses = _status(recording.stop())
-    return Recorded(request.output, seconds, size, losses, command.status if command else None)
+    return Recorded(
+        request.output,
+        seconds,
+        size,
+        losses,
+        command.status if command else None,
+        snapshots.taken,
+    )
 
 
 def _status(text: str) -> tuple[int, dict[str, int]]:
     losses = json.loads(text)
     return losses.pop("bytes"), losses
+
+
+class Snapshots:
+    """What a snapshot recording has written. While it runs, a file tells `takt snapshot` of it."""
+
+    def __init__(self, request: Request, recording: takt_native.Recording) -> None:
+        self.taken: list[Path] = []
+        self._request = request
+        self._recording = recording
+        self._file = snapshot_files() / f"{os.getpid()}.json" if request.snapshot_size else None
+        self._error: str | None = None
+        self._asked = -1
+        self._write()
+
+    def take(self) -> None:
+        """Writes the next one: OUTPUT-1, OUTPUT-2 and so on. What goes wrong is told to who asked,
+        and the recording goes on.
+        """
+        if not self._file:
+            return
+        output = Path(f"{self._request.output}-{len(self.taken) + 1}").absolute()
+        try:
+            self._recording.snapshot(str(output))
+        except takt_native.InputError as error:
+            self._error = str(error)
+        else:
+            self._error = None
+            self.taken.append(output)
+        self._write()
+
+    def close(self) -> None:
+        if self._file:
+            self._file.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        self._asked += 1
+        if self._file:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            state = {
+                "asked": self._asked,
+                "snapshots": [str(path) for path in self.taken],
+                "error": self._error,
+            }
+            temporary = self._file.with_suffix(".new")
+            temporary.write_text(json.dumps(state))
+            temporary.replace(self._file)
+
+
+def snapshot_files() -> Path:
+    """Where snapshot recorders of this user leave word of themselves."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/takt-{os.geteuid()}-recorders"
+    return Path(runtime) / "takt-snapshots"
 
 
 class _Command:
@@ -162,7 +233,10 @@ class _Command:
 
 
 def _until_the_end(
-    command: _Command | None, duration: float | None, watch: Callable[[], None]
+    command: _Command | None,
+    duration: float | None,
+    watch: Callable[[], None],
+    snapshot: Callable[[], None],
 ) -> None:
     """Waits for the command's end, or for a signal if there is none, or for the duration's end."""
     deadline = time.monotonic() + duration if duration is not None else math.inf
@@ -174,7 +248,9 @@ def _until_the_end(
             command.ask_to_end()
             deadline = time.monotonic() + PATIENCE
             continue
-        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD}, min(left, TICK))
+        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD, SNAPSHOT}, min(left, TICK))
+        if received and received.si_signo == SNAPSHOT:
+            snapshot()
         if received and received.si_signo in ENDING:
             if command is None:
                 return
@@ -187,11 +263,11 @@ def _until_the_end(
 @contextmanager
 def _signals_kept() -> Iterator[set[int]]:
     """Keeps the signals that end a recording pending for sigtimedwait; yields the former mask."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING | {signal.SIGCHLD})
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING | {signal.SIGCHLD, SNAPSHOT})
     try:
         yield {int(number) for number in former}
     finally:
         # A second Ctrl-C, while the trace was completed, must not strike what comes after.
-        while signal.sigtimedwait(ENDING, 0):
+        while signal.sigtimedwait(ENDING | {SNAPSHOT}, 0):
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, former)

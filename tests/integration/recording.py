@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+needs_privileges = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists(),
+    reason="probes in the kernel need privileges and the kernel's types",
+)
+
 PROGRAMS = Path(__file__).parent / "programs"
 TAKT = [sys.executable, "-m", "takt"]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits as long as it takes; the test run's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.01)
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import babeltrace
-from recording import PROGRAMS, TAKT, Run
+from recording import PROGRAMS, TAKT, Run, needs_privileges, until
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
 # The same, but deaf to SIGINT until it ticks: a duration may end before the program has begun.
@@ -39,12 +38,6 @@ def line(process: subprocess.Popen[str]) -> str:
 
 def sessions() -> str:
     return subprocess.run(["lttng", "list"], capture_output=True, text=True).stdout
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits as long as it takes; the test run's own time limit is the only one."""
-    while not condition():
-        time.sleep(0.01)
 
 
 def has_events(trace: Path) -> bool:
@@ -223,11 +216,6 @@ def test_forked_children_have_events_of_their_own(tmp_path: Path) -> None:
 
 
 # Probes in the kernel
-
-needs_privileges = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists(),
-    reason="probes in the kernel need privileges and the kernel's types",
-)
 
 
 @needs_privileges

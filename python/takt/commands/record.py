@@ -24,6 +24,7 @@ takt record -- python3 talker.py                 one program, from its first eve
 takt record --duration 10 -o run1 -- ros2 launch demo robot.launch.py
 takt record --duration 30                        what already runs
 takt record --event 'ros2:callback_*' -- ./node  only some events
+takt record --backend ring --snapshot -o robot   the newest events, when 'takt snapshot' asks
 """
 
 
@@ -65,6 +66,15 @@ def record(
             show_default=False,
         ),
     ] = None,
+    snapshot: Annotated[
+        bool,
+        typer.Option(
+            "--snapshot", help="Keep the newest events in memory; write on 'takt snapshot'."
+        ),
+    ] = False,
+    snapshot_size: Annotated[
+        int, typer.Option(metavar="MB", min=1, max=16_384, help="Memory for --snapshot.")
+    ] = 64,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Record what a command does, or what already runs.
@@ -73,7 +83,10 @@ def record(
     until it ends; the exit status is the command's, or 0 if it was told to end by Ctrl-C or
     --duration. Without one, every traceable ROS 2 process of this user is recorded until Ctrl-C:
     those that load Takt's libtracetools.so, and all others if ROS 2 itself was built with LTTng.
-    What such processes did before is not in the trace.
+    What such processes did before is not in the trace, but who they are is.
+
+    With --snapshot nothing is written until 'takt snapshot' (or SIGUSR1) asks for it: then the
+    newest events, and all that tell what objects are, become the trace DIR-1, the next time DIR-2.
     """
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
@@ -82,12 +95,16 @@ def record(
         event or DEFAULT_EVENTS,
         tuple(command or ()),
         kernel,
+        snapshot_size * 2**20 if snapshot else 0,
         duration,
         # Standard output is for our document alone.
         command_output=sys.stderr.fileno() if json else None,
     )
     with _display(request) as watch:
         recorded = record_trace(request, watch)
+    if snapshot:
+        _tell_snapshots(recorded, json)
+        return
     events = _count(recorded)
     if json:
         console.print_json(_document(recorded, events))
@@ -98,6 +115,25 @@ def record(
     console.say(f"Next: takt info {shlex.quote(str(trace))}")
     if recorded.command_status:
         console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
+        raise typer.Exit(recorded.command_status)
+
+
+def _tell_snapshots(recorded: Recorded, json: bool) -> None:
+    traces = [str(trace) for trace in recorded.snapshots]
+    if json:
+        console.print_json(
+            {
+                "format": "takt/snapshots",
+                "version": 1,
+                "seconds": round(recorded.seconds, 3),
+                "traces": traces,
+                "losses": recorded.losses,
+                "command_status": recorded.command_status,
+            }
+        )
+    number = "1 snapshot" if len(traces) == 1 else f"{len(traces) or 'no'} snapshots"
+    console.say(f"Wrote {number} in {recorded.seconds:.1f} s, {_lost(recorded.losses)}")
+    if recorded.command_status:
         raise typer.Exit(recorded.command_status)
 
 

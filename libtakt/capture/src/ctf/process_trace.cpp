@@ -16,13 +16,17 @@ constexpr std::size_t stream_limit = 4096;
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(
-    Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
-    pid_t process, std::uint64_t events, std::size_t gid_size) {
-  return Trace::create(storage, directory, describe_process(tracer, process, program_of(process),
-                                                   event_classes(events, gid_size)))
+Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(Storage& storage,
+                                                           const std::filesystem::path& directory,
+                                                           std::string_view tracer, pid_t process,
+                                                           std::uint64_t events,
+                                                           std::size_t gid_size) {
+  return Trace::create(storage, directory,
+                       describe_process(tracer, process, program_of(process),
+                                        event_classes(events, gid_size)))
       .map([&](std::unique_ptr<Trace> trace) {
-        return std::unique_ptr<ProcessTrace>(new ProcessTrace(process, std::move(trace), storage.forgets()));
+        return std::unique_ptr<ProcessTrace>(
+            new ProcessTrace(process, std::move(trace), storage.forgets()));
       });
 }
 

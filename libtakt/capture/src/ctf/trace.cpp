@@ -1,6 +1,5 @@
 #include "trace.hpp"
 
-
 #include <array>
 #include <cstring>
 #include <ctime>

@@ -63,13 +63,14 @@ class Fields {
 }  // namespace
 
 Result<std::unique_ptr<KernelTrace>> KernelTrace::create(ctf::Storage& storage) {
-  return ctf::Trace::create(storage, "kernel", {{{"domain", "\"kernel\""},
-                                         {"tracer_name", "\"takt-ebpf\""},
-                                         {"tracer_major", "1"},
-                                         {"tracer_minor", "0"},
-                                         {"hostname", fmt::format("\"{}\"", host_name())}},
-                                        event_classes(),
-                                        integer("cpu_id")})
+  return ctf::Trace::create(storage, "kernel",
+                            {{{"domain", "\"kernel\""},
+                              {"tracer_name", "\"takt-ebpf\""},
+                              {"tracer_major", "1"},
+                              {"tracer_minor", "0"},
+                              {"hostname", fmt::format("\"{}\"", host_name())}},
+                             event_classes(),
+                             integer("cpu_id")})
       .map([](std::unique_ptr<ctf::Trace> trace) {
         return std::unique_ptr<KernelTrace>(new KernelTrace(std::move(trace)));
       });
@@ -99,7 +100,7 @@ void KernelTrace::append(const takt_sched& event) {
   Fields context;
   context << static_cast<int>(event.cpu);
   stream.append(event.time, static_cast<std::uint16_t>(event.event), context.bytes(),
-                 fields.bytes());
+                fields.bytes());
 }
 
 void KernelTrace::set_discarded(std::uint64_t count) {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <sstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "../process.hpp"
 
@@ -24,27 +24,6 @@ std::vector<std::string> split(const std::string& text) {
     parts.push_back(part);
   }
   return parts;
-}
-
-/// The processes that use a library, with the library's path.
-std::map<pid_t, fs::path> users_of(std::string_view name) {
-  std::map<pid_t, fs::path> processes;
-  std::error_code gone;
-  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
-       process.increment(gone)) {
-    const std::string number = process->path().filename();
-    pid_t pid = 0;
-    std::from_chars(number.data(), number.data() + number.size(), pid);
-    std::ifstream maps(process->path() / "maps");
-    for (std::string line; pid != 0 && std::getline(maps, line);) {
-      const auto slash = line.rfind('/');
-      if (slash != std::string::npos && std::string_view(line).substr(slash + 1).starts_with(name)) {
-        // Through the process's root, which may be a container's.
-        processes[pid] = process->path().string() + "/root" + line.substr(line.find('/'));
-      }
-    }
-  }
-  return processes;
 }
 
 /// The library that a program started here and now would load; empty if there is none.
@@ -71,7 +50,7 @@ std::set<fs::path> libraries_named(std::string_view name, bool running) {
     libraries.insert(library);
   }
   if (running || libraries.empty()) {
-    for (const auto& [process, library] : users_of(name)) {
+    for (const auto& [process, library] : processes_with(name)) {
       std::error_code gone;
       if (const auto path = fs::canonical(library, gone); !gone) {
         libraries.insert(path);
@@ -81,10 +60,23 @@ std::set<fs::path> libraries_named(std::string_view name, bool running) {
   return libraries;
 }
 
-std::vector<pid_t> processes_with(std::string_view name) {
-  std::vector<pid_t> processes;
-  for (const auto& [process, library] : users_of(name)) {
-    processes.push_back(process);
+std::map<pid_t, fs::path> processes_with(std::string_view name) {
+  std::map<pid_t, fs::path> processes;
+  std::error_code gone;
+  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
+       process.increment(gone)) {
+    const std::string number = process->path().filename();
+    pid_t pid = 0;
+    std::from_chars(number.data(), number.data() + number.size(), pid);
+    std::ifstream maps(process->path() / "maps");
+    for (std::string line; pid != 0 && std::getline(maps, line);) {
+      const auto slash = line.rfind('/');
+      if (slash != std::string::npos &&
+          std::string_view(line).substr(slash + 1).starts_with(name)) {
+        // Through the process's root, which may be a container's.
+        processes[pid] = process->path().string() + "/root" + line.substr(line.find('/'));
+      }
+    }
   }
   return processes;
 }

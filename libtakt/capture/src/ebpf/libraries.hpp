@@ -3,10 +3,10 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace takt::capture::ebpf {
 
@@ -15,8 +15,8 @@ namespace takt::capture::ebpf {
 /// otherwise only if nothing is found that a new program would use.
 [[nodiscard]] std::set<std::filesystem::path> libraries_named(std::string_view name, bool running);
 
-/// The processes that use such a library.
-[[nodiscard]] std::vector<pid_t> processes_with(std::string_view name);
+/// The processes that use such a library, with its path.
+[[nodiscard]] std::map<pid_t, std::filesystem::path> processes_with(std::string_view name);
 
 /// Version of the tracetools that a process was started with; empty: not known.
 [[nodiscard]] std::string tracetools_version(pid_t process);

@@ -41,8 +41,8 @@ bool kernel_has_uprobe_multi() {
     return false;
   }
   btf* types = btf__load_vmlinux_btf();
-  const bool has =
-      types != nullptr && btf__find_by_name_kind(types, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
+  const bool has = types != nullptr &&
+                   btf__find_by_name_kind(types, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
   btf__free(types);
   return has;
 }
@@ -99,8 +99,7 @@ int ProbeSet::attach_at_once(const bpf_program* program, const std::filesystem::
   request.offsets = reinterpret_cast<std::uintptr_t>(offsets.data());
   request.cookies = reinterpret_cast<std::uintptr_t>(cookies.data());
   request.count = static_cast<std::uint32_t>(functions.size());
-  Descriptor set(
-      static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof request)));
+  Descriptor set(static_cast<int>(syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof request)));
   if (!set) {
     return -errno;
   }

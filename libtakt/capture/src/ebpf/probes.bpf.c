@@ -35,8 +35,9 @@ struct task_struct {
 // The states that tools know; the kernel has flags beyond them (TASK_REPORT in linux/sched.h).
 enum { REPORTED_STATES = 0x7f };
 
-// Where Fast DDS (2.14 and 3.2) keeps the writer in a message, and the time in what is said of it.
-enum { DDS_WRITER = 12, GID_SIZE = 16 };
+// Where a message of Fast DDS (2.14 and 3.2) has its writer, and the bits that tell the writers of
+// the discovery itself (DDSI-RTPS 9.3.1.2).
+enum { DDS_WRITER = 12, GID_SIZE = 16, DDS_BUILT_IN = 0xc0 };
 
 // Set by the recorder before the programs are loaded.
 const volatile bool only_started = false;
@@ -245,8 +246,15 @@ struct dds_time {
   unsigned int nanoseconds;
 };
 
-static __always_inline int report_message(struct pt_regs* ctx, const char* message,
-                                          const char* times) {
+// At the entry of a function of Fast DDS whose second argument is a message: it is handed to the
+// transports, or can be taken from now on.
+SEC("uprobe")
+int on_message(struct pt_regs* ctx) {
+  const char* message = (const char*)PT_REGS_PARM2(ctx);
+  unsigned char kind = 0;
+  bpf_probe_read_user(&kind, 1, message + DDS_WRITER + GID_SIZE - 1);
+  if ((kind & DDS_BUILT_IN) == DDS_BUILT_IN) return 0;
+
   struct circumstances here;
   if (!look_around(ctx, &here)) return 0;
   struct {
@@ -260,24 +268,12 @@ static __always_inline int report_message(struct pt_regs* ctx, const char* messa
   describe(&record->call, &here, GID_SIZE);
   __builtin_memset(record->call.arguments, 0, sizeof record->call.arguments);
   struct dds_time time = {};
-  bpf_probe_read_user(&time, sizeof time, times + ((here.cookie >> 16) & 0xff));
+  bpf_probe_read_user(&time, sizeof time, message + ((here.cookie >> 16) & 0xff));
   bpf_probe_read_user(record->gid, GID_SIZE, message + DDS_WRITER);
   record->call.arguments[0] = 1;  // the gid is there
   record->call.arguments[1] = time.seconds * 1000000000ll + time.nanoseconds;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
-}
-
-// A message, serialised, is handed to the transports: add_pub_change(this, message, parameters …).
-SEC("uprobe")
-int on_send(struct pt_regs* ctx) {
-  return report_message(ctx, (const char*)PT_REGS_PARM2(ctx), (const char*)PT_REGS_PARM3(ctx));
-}
-
-// A message can be taken from now on: on_new_cache_change_added(this, message).
-SEC("uprobe")
-int on_receive(struct pt_regs* ctx) {
-  return report_message(ctx, (const char*)PT_REGS_PARM2(ctx), (const char*)PT_REGS_PARM2(ctx));
 }
 
 static __always_inline void describe_task(struct takt_task* record,
@@ -323,7 +319,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
-  if (is_traced(task)) report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
+  if (is_traced(task))
+    report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
   return 0;
 }
 

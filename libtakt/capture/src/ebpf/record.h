@@ -38,7 +38,7 @@ struct takt_process {
 enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
 
 // What a probe is told when it is attached, as one number.
-#define TAKT_COOKIE(event, gid_size, offset) \
+#define TAKT_COOKIE(event, gid_size, offset)                           \
   ((unsigned long long)(event) | (unsigned long long)(gid_size) << 8 | \
    (unsigned long long)(offset) << 16)
 

@@ -16,11 +16,14 @@
 #include <string_view>
 
 #include "../process.hpp"
+#include "../ring/discovery.hpp"
 #include "../selection.hpp"
 #include "libraries.hpp"
 #include "probes.hpp"
 #include "recipe.hpp"
+#include "recovered_events.hpp"
 #include "symbols.hpp"
+#include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ebpf {
 
@@ -70,33 +73,51 @@ Error refused(std::string_view what, int code) {
       fmt::format("not allowed to {}: missing {}; run it as root", what, fmt::join(missing, ", "))};
 }
 
-/// A function of Fast DDS that tells of a message.
+/// A function of Fast DDS whose second argument is a message.
 struct MiddlewareFunction {
-  const char* program;
   Event event;
-  const char* library;  // beginning of its file's name: the offsets are those of this version
-  unsigned time_offset;
   const char* symbol;
 };
 
-constexpr std::array<MiddlewareFunction, 4> middleware_functions{{
-    {"on_send", Event::write, "libfastrtps.so.2.14", 48,
-     "_ZN8eprosima7fastdds3dds17DataWriterHistory14add_pub_changeEPNS_8fastrtps4rtps13CacheChange_"
-     "tERNS4_11WriteParamsERSt11unique_lockISt21recursive_timed_mutexERKNSt6chrono10time_"
-     "pointINSD_3_V212steady_clockENSD_8durationIlSt5ratioILl1ELl1000000000EEEEEE"},
-    {"on_receive", Event::receive, "libfastrtps.so.2.14", 108,
-     "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS_"
-     "8fastrtps4rtps13CacheChange_tE"},
-    {"on_send", Event::write, "libfastdds.so.3.2", 48,
-     "_ZN8eprosima7fastdds3dds17DataWriterHistory14add_pub_changeEPNS0_4rtps13CacheChange_tERNS3_"
-     "11WriteParamsERSt11unique_lockISt21recursive_timed_mutexERKNSt6chrono10time_pointINSC_3_"
-     "V212steady_clockENSC_8durationIlSt5ratioILl1ELl1000000000EEEEEE"},
-    {"on_receive", Event::receive, "libfastdds.so.3.2", 124,
-     "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS0_4rtps13CacheChange_"
-     "tE"},
+/// A version of Fast DDS: its library, and where a message has its source timestamp.
+struct Middleware {
+  const char* library;
+  unsigned time_offset;
+  std::array<MiddlewareFunction, 3> functions;
+};
+
+constexpr std::array<Middleware, 2> middlewares{{
+    {"libfastrtps.so.2.14",
+     108,
+     {{{Event::write,
+        "_ZN8eprosima8fastrtps4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
+        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
+        "1ELl1000000000EEEEEE"},
+       {Event::write,
+        "_ZN8eprosima8fastrtps4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
+        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
+        "1ELl1000000000EEEEEE"},
+       {Event::receive,
+        "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS_"
+        "8fastrtps4rtps13CacheChange_tE"}}}},
+    {"libfastdds.so.3.2",
+     124,
+     {{{Event::write,
+        "_ZN8eprosima7fastdds4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
+        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
+        "1ELl1000000000EEEEEE"},
+       {Event::write,
+        "_ZN8eprosima7fastdds4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
+        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
+        "1ELl1000000000EEEEEE"},
+       {Event::receive,
+        "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS0_"
+        "4rtps13CacheChange_tE"}}}},
 }};
 
-constexpr std::uint64_t bit(Event event) { return std::uint64_t{1} << static_cast<unsigned>(event); }
+constexpr std::uint64_t bit(Event event) {
+  return std::uint64_t{1} << static_cast<unsigned>(event);
+}
 
 constexpr std::uint64_t middleware_events = bit(Event::write) | bit(Event::receive);
 
@@ -106,13 +127,15 @@ void Recorder::Deleter::operator()(bpf_object* object) const { bpf_object__close
 void Recorder::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(link); }
 void Recorder::Deleter::operator()(ring_buffer* buffer) const { ring_buffer__free(buffer); }
 
-Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage,
-                                                  const Options& options, bool calls) {
+Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options,
+                                                  bool calls) {
   const auto events = select(options.events);
   if (!events) {
     return tl::unexpected(events.error());
   }
   std::unique_ptr<Recorder> recorder(new Recorder(storage));
+  recorder->events_ = options.only_started ? 0 : *events & bit(Event::objects_recovered);
+  const auto before = ring::now();  // any probe
   auto ready =
       recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
   // Without the calls, they still tell which processes there are that nobody started here.
@@ -129,6 +152,9 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage,
   }
   if (!ready) {
     return tl::unexpected(ready.error());
+  }
+  if (calls && !options.only_started) {
+    recorder->recover_older_objects(before);
   }
   recorder->reader_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   return recorder;
@@ -148,7 +174,7 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     bpf_program__set_autoload(program(name), options.kernel);
   }
   bpf_program__set_autoload(program("on_fork"), options.kernel || options.only_started);
-  for (const char* name : {"on_call", "on_send", "on_receive"}) {
+  for (const char* name : {"on_call", "on_message"}) {
     probes_.prepare(program(name));
   }
   // The probes' only constants: whether to look at what this process started alone, and whether to
@@ -172,8 +198,7 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     return bpf_object__find_map_fd_by_name(object_.get(), name);
   };
   buffers_.reset(ring_buffer__new(records("call_records"), take, this, nullptr));
-  if (!buffers_ ||
-      ring_buffer__add(buffers_.get(), records("sched_records"), take, this) != 0) {
+  if (!buffers_ || ring_buffer__add(buffers_.get(), records("sched_records"), take, this) != 0) {
     return tl::unexpected(refused("map the probes' records", -errno));
   }
   return {};
@@ -192,7 +217,7 @@ Result<void> Recorder::follow_processes(const Options& options) {
   if (options.only_started) {
     add(getpid(), TAKT_STARTER);
   } else if (options.kernel) {
-    for (const pid_t process : processes_with(tracetools)) {
+    for (const auto& [process, library] : processes_with(tracetools)) {
       add(process, TAKT_TRACED);
     }
   }
@@ -251,21 +276,24 @@ Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool ru
 
 Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) {
   Result<void> attached;
-  for (const auto& function : middleware_functions) {
-    if ((events & bit(function.event)) == 0) {
-      continue;
-    }
-    for (const auto& library : libraries_named(function.library, running)) {
-      const std::array<std::string, 1> name{function.symbol};
-      const auto offset = function_offsets(library, name).front();
-      if (!offset) {
-        continue;
+  for (const auto& middleware : middlewares) {
+    for (const auto& library : libraries_named(middleware.library, running)) {
+      std::vector<std::string> names;
+      for (const auto& function : middleware.functions) {
+        names.emplace_back(function.symbol);
       }
+      const auto offsets = function_offsets(library, names);
       const auto gid_size = gid_size_of(library.parent_path() / tracetools);
-      const Function watched{*offset, TAKT_COOKIE(static_cast<unsigned>(function.event), gid_size,
-                                                  function.time_offset)};
-      attached = attached.and_then([&] { return attach(function.program, library, {watched}); });
-      events_ |= bit(function.event);
+      std::vector<Function> functions;
+      for (std::size_t i = 0; i < offsets.size(); ++i) {
+        const auto event = middleware.functions[i].event;
+        if (offsets[i] && (events & bit(event)) != 0) {
+          functions.push_back({*offsets[i], TAKT_COOKIE(static_cast<unsigned>(event), gid_size,
+                                                        middleware.time_offset)});
+          events_ |= bit(event);
+        }
+      }
+      attached = attached.and_then([&] { return attach("on_message", library, functions); });
     }
   }
   return attached;
@@ -363,33 +391,58 @@ void Recorder::take(std::span<const std::byte> record) {
 }
 
 void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
-  if (Process* its = process(call)) {
+  if (Process* its = process(call.process, call.start, call.gid_size)) {
     call.gid_size = static_cast<unsigned short>(its->gid_size);
     its->trace->append(call.time, call.thread, call.name, call.event,
                        fields_of(call, texts, its->version));
   }
 }
 
-Recorder::Process* Recorder::process(const takt_call& call) {
-  const std::pair identity(call.process, call.start);
+Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, unsigned gid_size) {
+  const std::pair identity(number, start);
   if (const auto known = processes_.find(identity); known != processes_.end()) {
     return &known->second;
   }
-  const auto pid = static_cast<pid_t>(call.process);
+  const auto pid = static_cast<pid_t>(number);
   auto name = fmt::format("{}-{}", file_name_of(pid), pid);
-  if (const auto other = processes_.lower_bound({call.process, 0});
-      other != processes_.end() && other->first.first == call.process) {
-    name += fmt::format("-{}", call.start);  // the number has been used again
+  if (const auto other = processes_.lower_bound({number, 0});
+      other != processes_.end() && other->first.first == number) {
+    name += fmt::format("-{}", start);  // the number has been used again
   }
-  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid, events_,
-                                         call.gid_size);
+  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
+                                         events_, gid_size);
   if (!trace) {
     written_ = written_.and_then([&]() -> Result<void> { return tl::unexpected(trace.error()); });
     return nullptr;
   }
   return &processes_
-              .emplace(identity, Process{std::move(*trace), tracetools_version(pid), call.gid_size})
+              .emplace(identity, Process{std::move(*trace), tracetools_version(pid), gid_size})
               .first->second;
+}
+
+void Recorder::recover_older_objects(std::uint64_t time) {
+  const auto now = ring::now();
+  for (const auto& [pid, library] : processes_with(tracetools)) {
+    const auto gid_size = gid_size_of(library);
+    Process* its = process(static_cast<std::uint32_t>(pid),
+                           static_cast<std::uint32_t>(start_of(pid)), gid_size);
+    if (its == nullptr) {
+      continue;
+    }
+    if (const auto mapping = ring::Mapping::of(ring::ring_of(pid).get());
+        mapping && mapping->gid_size() == gid_size) {
+      ring::append_objects(*mapping, events_, time, now, *its->trace);
+      continue;
+    }
+    std::array<char, 16> name{};
+    program_of(pid).copy(name.data(), name.size() - 1);
+    for (const auto& [event, payload] : events_of(recover_objects(pid), gid_size)) {
+      if ((events_ & bit(event)) != 0) {
+        its->trace->append_object(time, static_cast<std::uint32_t>(pid), name,
+                                  static_cast<std::uint16_t>(event), payload);
+      }
+    }
+  }
 }
 
 void Recorder::end() {

@@ -34,8 +34,7 @@ class Recorder : public Backend {
   /// `calls`: record the calls of tracing functions, too, and not only the scheduler's events.
   /// Error: a privilege is missing, or the kernel lacks something.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(ctf::Storage& storage,
-                                                                const Options& options,
-                                                                bool calls);
+                                                               const Options& options, bool calls);
 
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -77,7 +76,8 @@ class Recorder : public Backend {
   void flush();
   void take(std::span<const std::byte> record);
   void take_call(takt_call& call, std::span<const std::byte> texts);
-  Process* process(const takt_call& call);
+  Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
+  void recover_older_objects(std::uint64_t time);
   void end();
 
   ctf::Storage& storage_;

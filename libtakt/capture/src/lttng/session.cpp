@@ -61,8 +61,8 @@ std::uint64_t processors() {
   return static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-/// The names of the initialisation events, in the form that LTTng wants. In snapshots they come from
-/// the processes' object logs, since LTTng would forget them.
+/// The names of the initialisation events, in the form that LTTng wants. In snapshots they come
+/// from the processes' object logs, since LTTng would forget them.
 std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> initialisation_names() {
   std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> names;
   for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
@@ -178,9 +178,8 @@ Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until)
     }
     const auto events = events_ & tracepoints::initialisation_events();
     const auto name = fmt::format("{}-{}", file_name_of(process), process);
-    auto trace =
-        ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
-                                  "takt-objects", process, events, mapping->gid_size());
+    auto trace = ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
+                                           "takt-objects", process, events, mapping->gid_size());
     recorded = trace.map([](const auto&) {}).and_then([&] {
       ring::append_objects(*mapping, events, start_, until, **trace);
       return (*trace)->flush();
@@ -262,9 +261,9 @@ Result<void> Session::enable(const std::string& event) {
       }
     }
   }
-  const int code = lttng_enable_event_with_exclusions(handle_.get(), rule.get(), channel_name,
-                                                      nullptr, static_cast<int>(exclusions.size()),
-                                                      exclusions.data());
+  const int code =
+      lttng_enable_event_with_exclusions(handle_.get(), rule.get(), channel_name, nullptr,
+                                         static_cast<int>(exclusions.size()), exclusions.data());
   if (code < 0 && code != -LTTNG_ERR_UST_EVENT_ENABLED) {
     return tl::unexpected(refused(fmt::format("enable the event '{}'", event), code));
   }

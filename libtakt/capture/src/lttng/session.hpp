@@ -56,7 +56,7 @@ class Session : public Backend {
   std::uint64_t events_;
   bool snapshot_;
   std::uint64_t start_ = 0;  // CLOCK_MONOTONIC, nanoseconds
-  std::string name_;  // empty when there is no session to destroy
+  std::string name_;         // empty when there is no session to destroy
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
   std::uint64_t unrecorded_processes_ = 0;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "../process.hpp"
@@ -28,8 +28,7 @@ constexpr auto last_patience = 200ms;
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage,
-                                                  const Options& options) {
+Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options) {
   const auto events = select(options.events);
   if (!events) {
     return tl::unexpected(events.error());
@@ -90,8 +89,8 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
     return;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
-  auto trace = Source::create(process, std::move(*reader), storage_, fs::path("ring") / name,
-                              events_);
+  auto trace =
+      Source::create(process, std::move(*reader), storage_, fs::path("ring") / name, events_);
   if (trace) {
     sources_.push_back(std::move(*trace));
   } else if (written_) {

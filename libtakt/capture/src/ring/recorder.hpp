@@ -22,7 +22,7 @@ namespace takt::capture::ring {
 class Recorder : public Backend {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(ctf::Storage& storage,
-                                                                const Options& options);
+                                                               const Options& options);
 
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -112,7 +112,7 @@ class Recording {
   std::filesystem::path output_;
   std::filesystem::path partial_;  // empty in a snapshot recording
   std::unique_ptr<ctf::Storage> storage_;
-  ctf::Newest* newest_ = nullptr;  // the storage, in a snapshot recording
+  ctf::Newest* newest_ = nullptr;                   // the storage, in a snapshot recording
   std::vector<std::unique_ptr<Backend>> backends_;  // none when the recording has ended
 };
 

@@ -80,7 +80,6 @@ class Reader {
     payload_.reserve(payload_limit);
   }
 
-
   [[nodiscard]] Record* record_at(std::uint64_t slot) const;
   [[nodiscard]] bool complete(std::uint64_t slot) const;
 

@@ -167,8 +167,8 @@ bool write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&
   return true;
 }
 
-/// Appends an event to the object log, or counts it as dropped. `recording`: as in LogEntry; `name`:
-/// the thread's, NUL-terminated. One thread at a time may do this.
+/// Appends an event to the object log, or counts it as dropped. `recording`: as in LogEntry;
+/// `name`: the thread's, NUL-terminated. One thread at a time may do this.
 template <typename... Fields>
 void log(Header& ring, const Writer& writer, const char (&name)[16], std::uint64_t recording,
          std::uint8_t event, const Fields&... fields) {

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../descriptor.hpp"
+
+namespace takt::capture::ebpf {
+
+/// The memory of a running process, which goes on while it is read: what is found may have changed
+/// a moment later, and is to be checked for sense. Needs the right to trace the process.
+class ProcessMemory {
+ public:
+  explicit ProcessMemory(pid_t process);
+
+  /// Whether it can be read.
+  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(memory_); }
+
+  [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t address) const;
+  [[nodiscard]] bool read(std::uint64_t address, std::span<std::byte> target) const;
+  /// A NUL-terminated text of printable characters; none if there is none there.
+  [[nodiscard]] std::optional<std::string> text(std::uint64_t address) const;
+
+  /// Goes through all that the process can write, up to a gibibyte, in pieces: the address of the
+  /// first word of a piece; its words and some of those that come after; how many of them are its
+  /// own.
+  using Look = std::function<void(std::uint64_t, std::span<const std::uint64_t>, std::size_t)>;
+  void search(const Look& look) const;
+
+  /// Where a text stands, NUL-terminated, in the constants of libraries whose names begin so.
+  [[nodiscard]] std::vector<std::uint64_t> constants(std::string_view library,
+                                                     std::string_view text) const;
+  /// Names of the files of such libraries: "librmw_fastrtps_cpp.so".
+  [[nodiscard]] std::vector<std::string> libraries(std::string_view name) const;
+
+ private:
+  struct Region {
+    std::uint64_t begin;
+    std::uint64_t end;
+    bool writable;
+    std::string file;  // its name without directories; empty without a file
+  };
+
+  Descriptor memory_;
+  std::vector<Region> regions_;
+};
+
+}  // namespace takt::capture::ebpf

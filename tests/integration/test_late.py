@@ -1,0 +1,121 @@
+"""Recordings that begin when the system runs already: who is who is found out afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import babeltrace
+from recording import PROGRAMS, TAKT, needs_privileges, until
+from takt.recorder import tracetools
+
+ROBOT = [sys.executable, str(PROGRAMS / "robot.py")]
+
+
+@pytest.fixture(params=["stock", "takt"])
+def robot(request: pytest.FixtureRequest) -> Iterator[tuple[int, str]]:
+    """A running system that nobody prepared, with ROS 2's own tracetools or with Takt's: its
+    process, and which of the two.
+    """
+    ours = str(tracetools())
+    environment = dict(os.environ)
+    prefixes = environment["AMENT_PREFIX_PATH"].split(":")
+    stock = ":".join(f"{prefix}/lib" for prefix in prefixes)
+    environment["LD_LIBRARY_PATH"] = f"{stock}:{environment.get('LD_LIBRARY_PATH', '')}"
+    if request.param == "takt":
+        environment["LD_PRELOAD"] = ours
+    with subprocess.Popen(
+        ROBOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as program:
+        assert program.stdout
+        yield int(program.stdout.readline()), str(request.param)
+
+
+def record(tmp_path: Path, process: int, backend: str) -> Path:
+    """Records until the robot has been heard, and gives the trace of its process alone."""
+    trace = tmp_path / "trace"
+    command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+        pattern = {"lttng": "ust/*/*/*/takt_*"}.get(backend, f"*/*-{process}*/thread_*")
+        partial = Path(f"{trace}.partial")
+        until(
+            lambda: (
+                any(stream.stat().st_size > 4096 for stream in partial.glob(pattern))
+                or recorder.poll() is not None
+            )
+        )
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate()
+    assert recorder.returncode == 0, said
+    return trace
+
+
+@needs_privileges
+def test_objects_older_than_the_recording_are_known(tmp_path: Path, robot: tuple[int, str]) -> None:
+    process, _ = robot
+    check(record(tmp_path, process, "ebpf"), process)
+
+
+@pytest.mark.parametrize("backend", ["lttng", "ring"])
+def test_takts_tracetools_remembers_objects(
+    tmp_path: Path, robot: tuple[int, str], backend: str
+) -> None:
+    process, library = robot
+    if library == "stock":
+        pytest.skip("records only by probes in the kernel")
+    check(record(tmp_path, process, backend), process)
+
+
+def check(trace: Path, process: int) -> None:
+    recorded = [e for e in babeltrace.events(trace) if e.process == process]
+
+    def said(name: str) -> list[dict[str, Any]]:
+        return [event.fields for event in recorded if event.name == f"ros2:{name}"]
+
+    nodes = {
+        e["node_handle"]: f"{e['namespace'].rstrip('/')}/{e['node_name']}"
+        for e in said("rcl_node_init")
+    }
+    assert sorted(nodes.values()) == ["/bridge/pilot", "/helm"]
+
+    publishers = {
+        (nodes[e["node_handle"]], e["topic_name"], e["queue_depth"]): e
+        for e in said("rcl_publisher_init")
+    }
+    assert set(publishers) == {
+        (node, topic, 1000) for node in nodes.values() for topic in ("/rosout", "/parameter_events")
+    } | {("/bridge/pilot", "/course", 7)}
+    (heard,) = said("rcl_subscription_init")
+    assert (nodes[heard["node_handle"]], heard["topic_name"], heard["queue_depth"]) == (
+        "/helm",
+        "/course",
+        5,
+    )
+    services = {e["service_name"] for e in said("rcl_service_init")}
+    assert {"/steer", "/helm/get_parameters", "/bridge/pilot/get_parameters"} <= services
+    assert [e["service_name"] for e in said("rcl_client_init")] == ["/engine"]
+    assert 20_000_000 in [e["period"] for e in said("rcl_timer_init")]
+
+    # The handles are those that the events carry.
+    course = publishers["/bridge/pilot", "/course", 7]
+    published = said("rcl_publish")
+    assert published
+    assert {e["publisher_handle"] for e in published} == {course["publisher_handle"]}
+    taken = {e["rmw_subscription_handle"] for e in said("rmw_take") if e["taken"]}
+    assert heard["rmw_subscription_handle"] in taken
+
+    done = subprocess.run([*TAKT, "info", "--json", str(trace)], capture_output=True, text=True)
+    document = json.loads(done.stdout)
+    (topic,) = (t for t in document["topics"] if t["name"] == "/course")
+    assert topic["publications"] == len(published)
+    assert {node["name"] for node in document["nodes"] if node["pid"] == process} == set(
+        nodes.values()
+    )

@@ -1,0 +1,93 @@
+"""takt record --snapshot: the newest events, and who is who in full."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import babeltrace
+from recording import TAKT, until
+
+# An object at the start, then more events than a megabyte holds, a line, and one more object.
+PROGRAM = """
+import ctypes, sys
+library = ctypes.CDLL("libtracetools.so")
+library.ros_trace_rcl_timer_init(ctypes.c_void_p(1), ctypes.c_int64(111))
+for i in range(200_000):
+    library.ros_trace_rclcpp_executor_wait_for_work(ctypes.c_int64(i))
+library.ros_trace_rcl_timer_init(ctypes.c_void_p(2), ctypes.c_int64(222))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=["lttng", "ring"])
+def recorder(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[subprocess.Popen[str], Path, dict[str, str]]]:
+    """A snapshot recording of a program that has done all it does, the name of its traces and the
+    environment in which it is found.
+    """
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    output = tmp_path / "robot"
+    options = ["--snapshot", "--snapshot-size", "1", "--backend", request.param, "-o", str(output)]
+    with subprocess.Popen(
+        [*TAKT, "record", *options, "--", sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        yield process, output, environment
+
+
+def snapshot(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TAKT, "snapshot"], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def test_the_newest_events_and_all_objects(
+    recorder: tuple[subprocess.Popen[str], Path, dict[str, str]],
+) -> None:
+    process, output, environment = recorder
+    for number in (1, 2):
+        done = snapshot(environment)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f"{output}-{number}\n"
+    for number in (1, 2):
+        recorded = babeltrace.events(Path(f"{output}-{number}"), lossy=True)
+        objects = [e.fields["period"] for e in recorded if e.name == "ros2:rcl_timer_init"]
+        assert objects == [111, 222]
+        waits = [e.fields["timeout"] for e in recorded if e.name.endswith("wait_for_work")]
+        assert 0 < len(waits) < 200_000
+        assert waits == list(range(200_000 - len(waits), 200_000))
+    process.communicate()
+    assert process.returncode == 0
+
+
+def test_a_signal_asks_as_well(
+    recorder: tuple[subprocess.Popen[str], Path, dict[str, str]],
+) -> None:
+    process, output, _ = recorder
+    process.send_signal(signal.SIGUSR1)
+    until(lambda: Path(f"{output}-1").exists() or process.poll() is not None)
+    process.communicate()
+    assert process.returncode == 0
+    assert not list(output.parent.rglob("*.json"))
+
+
+def test_nobody_to_ask(tmp_path: Path) -> None:
+    done = snapshot({**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == (
+        "takt: no snapshot recording runs: start one with 'takt record --snapshot'\n"
+    )
