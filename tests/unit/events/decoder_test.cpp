@@ -59,8 +59,8 @@ Seen read(const std::vector<std::filesystem::path>& paths, Decoder decoder) {
 }
 
 /// Reads with both decoders and expects the same.
-Seen read_both(const Scratch& scratch) {
-  const std::vector<std::filesystem::path> paths{scratch.path() / "trace"};
+Seen read_both(const std::filesystem::path& trace) {
+  const std::vector paths{trace};
   Seen own = read(paths, Decoder::own);
   const Seen oracle = read(paths, Decoder::babeltrace);
   EXPECT_EQ(own.error, "");
@@ -78,6 +78,8 @@ Seen read_both(const Scratch& scratch) {
   }
   return own;
 }
+
+Seen read_both(const Scratch& scratch) { return read_both(scratch.path() / "trace"); }
 
 class DecoderTest : public testing::Test {
  protected:
@@ -608,6 +610,23 @@ TEST_F(DecoderTest, ThreadsAreTheSameInAllChunksAndHaveTheirNewestName) {
     EXPECT_EQ(thread.name, "new");
   }
   EXPECT_EQ((*source)->position().done, (*source)->position().total);
+}
+
+/// Recordings of real systems lie beside the project, not in it.
+TEST(RecordedTest, EveryRecordingIsReadAsBabeltraceReadsIt) {
+  const auto folder = std::filesystem::path(TAKT_SOURCE_DIR) / ".." / "shared" / "traces";
+  std::size_t count = 0;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (entry.path().extension() == ".xz") {
+      SCOPED_TRACE(entry.path());
+      EXPECT_GT(read_both(entry.path()).events.size(), 40'000);
+      ++count;
+    }
+  }
+  if (count == 0) {
+    GTEST_SKIP() << "no recordings in " << folder;
+  }
 }
 
 }  // namespace
