@@ -36,8 +36,9 @@ void Analyzer::set_budget(ExecutorIndex executor, Duration budget) {
       std::get<model::ReservationSupply>(state_->model.executors[executor.value()].supply);
   assert(budget > Duration{0} && budget <= reservation.deadline);
   reservation.budget = budget;
-  state_->system.set_supply(state_->model, executor);
-  state_->solution.changed(executor);
+  for (const ExecutorIndex concerned : state_->system.set_supply(state_->model, executor)) {
+    state_->solution.changed(concerned);
+  }
   state_->stale = true;
 }
 

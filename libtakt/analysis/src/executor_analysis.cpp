@@ -6,6 +6,7 @@
 #include "default_executor.hpp"
 #include "multi_threaded_executor.hpp"
 #include "queue_executor.hpp"
+#include "table_driven_executor.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
@@ -67,6 +68,7 @@ LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> cha
 }
 
 std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round, ExecutorIndex executor) {
+  if (!round.system.executors[executor.value()].contention.empty()) return nullptr;
   switch (round.system.executors[executor.value()].kind) {
     case model::ExecutorKind::single_threaded:
     case model::ExecutorKind::event_source:
@@ -80,7 +82,7 @@ std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round, ExecutorInde
     case model::ExecutorKind::multi_threaded:
       return std::make_unique<MultiThreadedExecutor>(round, executor);
     case model::ExecutorKind::table_driven:
-      break;
+      return std::make_unique<TableDrivenExecutor>(round, executor);
   }
   return nullptr;
 }

@@ -100,7 +100,7 @@ class ExecutorAnalysis {
   std::optional<ActivationSteps> busy_steps_;
 };
 
-/// The analysis for executors of that kind; none if there is none.
+/// The analysis for executors of that kind; none if its supply is not known.
 [[nodiscard]] std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round,
                                                               ExecutorIndex executor);
 

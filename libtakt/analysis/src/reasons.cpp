@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "utilisation.hpp"
@@ -28,9 +30,15 @@ std::string why_unbounded(const model::Model& model, const System& system,
   const ExecutorIndex index = system[callback].executor;
   const LocalExecutor& executor = system.executors[index.value()];
   const std::string& id = model[index].id;
-  if (solution.executor(index) == nullptr) {
-    return fmt::format("there is no analysis for {} executors, and \"{}\" is one",
-                       model::to_string(executor.kind), id);
+  if (!executor.contention.empty()) return executor.contention;
+  if (executor.kind == model::ExecutorKind::table_driven) {
+    if (!executor.table) {
+      return fmt::format("executor \"{}\" goes by a table, and the model has none for it", id);
+    }
+    const auto& entries = executor.table->entries;
+    if (std::ranges::count(entries, callback, &model::SlotTable::Entry::callback) == 0) {
+      return fmt::format("the table of executor \"{}\" has no slot for it", id);
+    }
   }
   if (const auto outside = executor.activated_outside_chain) {
     return fmt::format(
@@ -61,6 +69,12 @@ std::string why_unbounded(const model::Model& model, const System& system,
           "activated by \"{}\", which has no bound",
           model[other].id, id, unbounded_sender(model, system, solution, other));
     }
+  }
+  if (executor.kind == model::ExecutorKind::table_driven) {
+    return fmt::format(
+        "its slots in the table of executor \"{}\" are too short, after the longest overruns of "
+        "other slots",
+        id);
   }
   return fmt::format(
       "executor \"{}\" yields no bound below the analysis horizon of {} ms", id,

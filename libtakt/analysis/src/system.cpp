@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "cpu_sharing.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/trigger_order.hpp"
@@ -15,6 +16,11 @@ namespace takt::analysis {
 namespace {
 
 curves::SupplyBound supply_of(const model::Supply& supply) {
+  if (const auto* table = std::get_if<model::SlotSupply>(&supply)) {
+    std::vector<curves::SupplyBound::Slot> slots;
+    for (const model::Slot& slot : table->slots) slots.push_back({slot.start, slot.end});
+    return curves::SupplyBound::slots(slots, table->cycle);
+  }
   const auto* reservation = std::get_if<model::ReservationSupply>(&supply);
   if (reservation == nullptr) return curves::SupplyBound::dedicated();
   return curves::SupplyBound::reservation(reservation->budget, reservation->period,
@@ -133,10 +139,13 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
                          .group = std::nullopt});
     if (callback.activation) tasks.back().given = curve_of(*callback.activation);
   }
+  auto contention = cpu_contention(model);
   for (std::size_t e = 0; e < executors.size(); ++e) {
     executors[e].kind = model.executors[e].kind;
     executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].threads = model.executors[e].threads;
+    executors[e].table = model.executors[e].table;
+    executors[e].contention = std::move(contention[e]);
     executors[e].callbacks = callbacks[e];
     for (std::size_t r = 0; r < callbacks[e].size(); ++r) tasks[callbacks[e][r].value()].rank = r;
   }
@@ -149,8 +158,17 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   add_groups(model);
 }
 
-void System::set_supply(const model::Model& model, ExecutorIndex executor) {
+std::vector<ExecutorIndex> System::set_supply(const model::Model& model, ExecutorIndex executor) {
   executors[executor.value()].supply = supply_of(model[executor].supply);
+  std::vector<ExecutorIndex> changed{executor};
+  if (!model[executor].cpu) return changed;
+  auto contention = cpu_contention(model);
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    if (executors[e].contention == contention[e]) continue;
+    executors[e].contention = std::move(contention[e]);
+    changed.emplace_back(e);
+  }
+  return changed;
 }
 
 void System::set_cost(const model::Model& model, CallbackIndex callback) {

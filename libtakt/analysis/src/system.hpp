@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "derived_curve.hpp"
@@ -100,6 +101,10 @@ struct LocalExecutor {
   model::ExecutorKind kind = model::ExecutorKind::single_threaded;
   curves::SupplyBound supply = curves::SupplyBound::dedicated();
   std::int64_t threads = 1;
+  /// Why it cannot count on its supply (see cpu_sharing.hpp); empty: it can.
+  std::string contention;
+  /// What a table-driven executor goes by.
+  std::optional<model::SlotTable> table;
   /// Orders by deadline instead of priority (edf, and graph_aware if the model says so).
   bool by_deadline = false;
   /// Of a deadline-based executor (edf): the chains of which it keeps one instance in progress, if
@@ -146,7 +151,9 @@ struct System {
 
   /// Takes over from a model what may change between two analyses of it: an executor's supply, a
   /// callback's execution times, its activations. All else is as in the model compiled first.
-  void set_supply(const model::Model& model, ExecutorIndex executor);
+  /// The first returns the executors that it concerns: those on the same processor may have become
+  /// too many, or have room again.
+  std::vector<ExecutorIndex> set_supply(const model::Model& model, ExecutorIndex executor);
   void set_cost(const model::Model& model, CallbackIndex callback);
   /// Returns the executors whose callbacks are ordered otherwise than before: rate-monotonic
   /// priorities and deadlines follow from periods. O(model).

@@ -1,12 +1,66 @@
 #include "takt/curves/supply_bound.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "takt/curves/saturating.hpp"
 
 namespace takt::curves {
 
+SupplyBound SupplyBound::slots(std::span<const Slot> slots, Duration cycle) {
+  // A window is served worst if it begins as a slot ends. Of such a window, the time without supply
+  // before each slot that follows, once all slots between are used up.
+  std::vector<Wait> candidates;
+  Duration budget{0};
+  for (std::size_t end = 0; end < slots.size(); ++end) {
+    Wait wait;
+    Duration last_end = slots[end].end;
+    budget += slots[end].end - slots[end].start;
+    for (std::size_t n = 1; n <= slots.size(); ++n) {
+      const std::size_t next = (end + n) % slots.size();
+      const Duration start = slots[next].start + (end + n < slots.size() ? Duration{0} : cycle);
+      wait.wait += start - last_end;
+      candidates.push_back(wait);
+      wait.demand += slots[next].end - slots[next].start;
+      last_end = start + (slots[next].end - slots[next].start);
+    }
+  }
+  // Of all places in the cycle, the longest wait for each demand.
+  std::ranges::sort(candidates, {}, &Wait::demand);
+  std::vector<Wait> waits;
+  for (const Wait& candidate : candidates) {
+    if (!waits.empty() && candidate.wait <= waits.back().wait) continue;
+    if (!waits.empty() && candidate.demand == waits.back().demand) {
+      waits.back() = candidate;
+    } else {
+      waits.push_back(candidate);
+    }
+  }
+  SupplyBound bound(budget, cycle, waits.front().wait);
+  if (waits.size() > 1) bound.waits_ = std::move(waits);
+  return bound;
+}
+
+/// The wait of the last step below `demand`, 0 < demand <= budget_.
+Duration SupplyBound::wait_for(Duration demand) const {
+  if (waits_.empty()) return blackout_;
+  return std::prev(std::ranges::lower_bound(waits_, demand, {}, &Wait::demand))->wait;
+}
+
+Duration SupplyBound::supply_with_waits(Duration window) const {
+  if (window <= blackout_) return Duration{0};
+  const std::int64_t periods = (window - blackout_) / period_;
+  const Duration rest = window - periods * period_;
+  // The last step whose wait ends within the window: supply has risen since, or reached the demand
+  // of the next step.
+  const auto next = std::ranges::upper_bound(
+      waits_, rest, {}, [](const Wait& step) { return step.demand + step.wait; });
+  const Duration served = rest - std::prev(next)->wait;
+  return periods * budget_ + std::min(next == waits_.end() ? budget_ : next->demand, served);
+}
+
 Duration SupplyBound::supply(Duration window) const {
+  if (!waits_.empty()) return supply_with_waits(window);
   if (budget_ == period_) return std::max(Duration{0}, window - blackout_);
   const Duration served = window - blackout_;
   if (served <= Duration{0}) return Duration{0};
@@ -19,7 +73,7 @@ Duration SupplyBound::time_for(Duration demand) const {
   if (budget_ == period_) return saturating_add(blackout_, demand);
   const std::int64_t full = (demand - epsilon) / budget_;
   return saturating_add(saturating_multiply(period_, full),
-                        saturating_add(blackout_, demand - full * budget_));
+                        saturating_add(wait_for(demand - full * budget_), demand - full * budget_));
 }
 
 }  // namespace takt::curves

@@ -38,6 +38,7 @@ class ModelReader {
     executors_ = index_by_id<ExecutorIndex>(model.executors);
     read_list(object, "callbacks", true, model.callbacks, &ModelReader::read_callback);
     callbacks_ = index_by_id<CallbackIndex>(model.callbacks);
+    find_slot_callbacks(model.executors);
     read_list(object, "edges", false, model.edges, &ModelReader::read_edge);
     read_list(object, "joins", false, model.joins, &ModelReader::read_join);
     read_list(object, "chains", false, model.chains, &ModelReader::read_chain);
@@ -97,11 +98,54 @@ class ModelReader {
     return list;
   }
 
+  static Slot read_slot(ObjectReader& object) {
+    return {.start = object.required_time("start", "when the slot begins within the cycle"),
+            .end = object.required_time("end", "when the slot ends within the cycle")};
+  }
+
+  /// Calls read_one(slot) for each of the owner's slots.
+  template <typename Read>
+  void read_slots(ObjectReader& owner, Read read_one) {
+    const json* slots = owner.required("slots", "the slots [{\"start\": …, \"end\": …}, …]");
+    if (slots == nullptr) return;
+    owner.for_each(*slots, owner.path_of("slots"), [&](const json& element, const auto& path) {
+      ObjectReader slot(element, path, findings_);
+      if (findings_.fault.empty()) read_one(slot);
+    });
+  }
+
+  /// The callbacks are not read yet: their ids are kept until they are.
+  std::optional<SlotTable> read_table(ObjectReader& owner, UnknownFields& unknown) {
+    slot_callbacks_.emplace_back();
+    const json* member = owner.optional("table");
+    if (member == nullptr) return std::nullopt;
+    ObjectReader object(*member, owner.path_of("table"), findings_);
+    SlotTable table;
+    table.cycle = object.required_time("cycle", "how often the slots repeat");
+    read_slots(object, [&](ObjectReader& slot) {
+      table.entries.push_back({.slot = read_slot(slot), .callback = {}});
+      slot_callbacks_.back().push_back(
+          {slot.required_text("callback", "whose instances start in the slot"),
+           slot.path_of("callback")});
+    });
+    object.keep_unknown(unknown, "table/");
+    return table;
+  }
+
+  void find_slot_callbacks(std::vector<Executor>& executors) {
+    for (std::size_t e = 0; e < executors.size(); ++e) {
+      for (std::size_t i = 0; i < slot_callbacks_[e].size(); ++i) {
+        const auto& [id, path] = slot_callbacks_[e][i];
+        executors[e].table->entries[i].callback = find(callbacks_, id, path, "callback");
+      }
+    }
+  }
+
   Supply read_supply(ObjectReader& owner, UnknownFields& unknown) {
     const json* member = owner.optional("supply");
     if (member == nullptr) return DedicatedSupply{};
     ObjectReader object(*member, owner.path_of("supply"), findings_);
-    const std::string kind = object.required_text("kind", "dedicated or reservation");
+    const std::string kind = object.required_text("kind", "dedicated, reservation or slots");
     Supply supply;
     if (kind == "reservation") {
       ReservationSupply reservation;
@@ -109,8 +153,14 @@ class ModelReader {
       reservation.period = object.required_time("period", "how often the budget is supplied");
       reservation.deadline = object.time("deadline").value_or(reservation.period);
       supply = reservation;
+    } else if (kind == "slots") {
+      SlotSupply table;
+      table.cycle = object.required_time("cycle", "how often the slots repeat");
+      read_slots(object, [&](ObjectReader& slot) { table.slots.push_back(read_slot(slot)); });
+      supply = std::move(table);
     } else if (kind != "dedicated") {
-      findings_.fail("{}: \"{}\" is none of dedicated, reservation", object.path_of("kind"), kind);
+      findings_.fail("{}: \"{}\" is none of dedicated, reservation, slots", object.path_of("kind"),
+                     kind);
     }
     object.keep_unknown(unknown, "supply/");
     return supply;
@@ -128,6 +178,8 @@ class ModelReader {
     if (const json* overhead = object.optional("overhead")) {
       executor.overhead = object.times(*overhead, object.path_of("overhead"));
     }
+    executor.release_overhead = object.time("release_overhead").value_or(Duration{0});
+    executor.table = read_table(object, executor.unknown);
     executor.process = object.optional_text("process");
     return executor;
   }
@@ -230,6 +282,8 @@ class ModelReader {
   Findings& findings_;
   std::unordered_map<std::string, ExecutorIndex> executors_;
   std::unordered_map<std::string, CallbackIndex> callbacks_;
+  /// Of the slots of each executor's table: the callback's id and where it stands.
+  std::vector<std::vector<std::pair<std::string, std::string>>> slot_callbacks_;
 };
 
 }  // namespace

@@ -106,7 +106,40 @@ std::string check_activation(const Activation& activation, const std::string& pa
   return check_min_distance(std::get<MinDistanceActivation>(activation).values, path + ".values");
 }
 
+/// `slots` of anything that has a Slot at `slot_of`.
+template <typename Slots, typename SlotOf>
+std::string check_slots(Duration cycle, const Slots& slots, SlotOf slot_of,
+                        const std::string& path) {
+  if (auto fault = check_time(cycle, Duration{1}, path + ".cycle"); !fault.empty()) return fault;
+  if (slots.empty()) return path + ".slots: needs at least 1 slot";
+  if (slots.size() > most_values) {
+    return fmt::format("{}.slots: has {} slots, at most {} are possible", path, slots.size(),
+                       most_values);
+  }
+  Slot previous;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot slot = slot_of(slots[i]);
+    const std::string element = fmt::format("{}.slots[{}]", path, i);
+    if (slot.start < Duration{0} || slot.end <= slot.start || slot.end > cycle) {
+      return fmt::format("{}: [{}, {}) ns is no part of the cycle [0, {}) ns", element,
+                         slot.start.count(), slot.end.count(), cycle.count());
+    }
+    if (slot.start < previous.end) {
+      return fmt::format(
+          "{}: [{}, {}) ns overlaps or precedes [{}, {}) ns before it; slots are in the order of "
+          "their starts",
+          element, slot.start.count(), slot.end.count(), previous.start.count(),
+          previous.end.count());
+    }
+    previous = slot;
+  }
+  return {};
+}
+
 std::string check_supply(const Supply& supply, const std::string& path) {
+  if (const auto* table = std::get_if<SlotSupply>(&supply)) {
+    return check_slots(table->cycle, table->slots, [](const Slot& slot) { return slot; }, path);
+  }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return {};
   if (auto fault = check_time(reservation->period, Duration{1}, path + ".period"); !fault.empty()) {
@@ -193,12 +226,48 @@ class Validator {
     if (auto fault = check_cost_curve(executor.overhead, path + ".overhead"); !fault.empty()) {
       return fault;
     }
+    if (auto fault = check_release_overhead(executor, path); !fault.empty()) return fault;
+    if (auto fault = check_table(executor, i, path); !fault.empty()) return fault;
     if (executor.threads < 1) return path + ".threads: must be at least 1";
     if (executor.threads > 1 && executor.kind != ExecutorKind::multi_threaded) {
       return fmt::format("{}.threads: a {} executor has one thread; use kind multi_threaded", path,
                          to_string(executor.kind));
     }
     return {};
+  }
+
+  std::string check_release_overhead(const Executor& executor, const std::string& path) {
+    if (executor.release_overhead == Duration{0}) return {};
+    switch (executor.kind) {
+      case ExecutorKind::events:
+      case ExecutorKind::fixed_priority:
+      case ExecutorKind::edf:
+      case ExecutorKind::chain_priority:
+      case ExecutorKind::graph_aware:
+        return check_time(executor.release_overhead, Duration{0}, path + ".release_overhead");
+      default:
+        return fmt::format(
+            "{}.release_overhead: a {} executor has no thread that releases; leave it out", path,
+            to_string(executor.kind));
+    }
+  }
+
+  std::string check_table(const Executor& executor, std::size_t index, const std::string& path) {
+    if (!executor.table) return {};
+    if (executor.kind != ExecutorKind::table_driven) {
+      return fmt::format("{}.table: a {} executor goes by no table; use kind table_driven", path,
+                         to_string(executor.kind));
+    }
+    const auto& entries = executor.table->entries;
+    for (std::size_t n = 0; n < entries.size(); ++n) {
+      const Callback& callback = model_[entries[n].callback];
+      if (callback.executor == ExecutorIndex{index}) continue;
+      return fmt::format("{}.table.slots[{}].callback: \"{}\" is on executor \"{}\", not on \"{}\"",
+                         path, n, callback.id, model_[callback.executor].id, executor.id);
+    }
+    return check_slots(
+        executor.table->cycle, entries, [](const SlotTable::Entry& entry) { return entry.slot; },
+        path + ".table");
   }
 
   std::string check_edge(const Edge& edge, std::size_t i) {

@@ -43,7 +43,16 @@ void add_unknown(Json& object, const UnknownFields& unknown) {
   }
 }
 
+Json write(const Slot& slot) {
+  return {{"start", slot.start.count()}, {"end", slot.end.count()}};
+}
+
 Json write(const Supply& supply) {
+  if (const auto* table = std::get_if<SlotSupply>(&supply)) {
+    Json slots = Json::array();
+    for (const Slot& slot : table->slots) slots.push_back(write(slot));
+    return {{"kind", "slots"}, {"cycle", table->cycle.count()}, {"slots", slots}};
+  }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return {{"kind", "dedicated"}};
   return {{"kind", "reservation"},
@@ -117,7 +126,18 @@ class ModelWriter {
             {"cpu", or_null(executor.cpu)},
             {"supply", write(executor.supply)},
             {"overhead", times(executor.overhead)},
+            {"release_overhead", executor.release_overhead.count()},
+            {"table", executor.table ? write_table(*executor.table) : Json(nullptr)},
             {"process", or_null(executor.process)}};
+  }
+
+  Json write_table(const SlotTable& table) const {
+    Json slots = Json::array();
+    for (const auto& [slot, callback] : table.entries) {
+      slots.push_back(write(slot));
+      slots.back()["callback"] = model_[callback].id;
+    }
+    return {{"cycle", table.cycle.count()}, {"slots", slots}};
   }
 
   Json write_object(const Callback& callback) const {

@@ -273,15 +273,23 @@ class Describer {
                        : scheduling::rate_monotonic(of_callbacks(urgencies_.periods)));
   }
 
+  TableOptions table_of_model() const {
+    TableOptions table{.cycle = executor_.table->cycle, .slots = {}};
+    for (const auto& [slot, callback] : executor_.table->entries) {
+      table.slots.push_back({slot.start, slot.end, model_[callback].id});
+    }
+    return table;
+  }
+
   Result<void> describe_table() {
     const auto found = options_.tables.find(executor_.id);
-    if (found == options_.tables.end()) {
+    if (found == options_.tables.end() && !executor_.table) {
       return error(
-          "executor \"{}\" is table-driven: give its slots in the option \"tables\", or choose "
-          "another kind",
+          "executor \"{}\" is table-driven: give its slots in the model as \"table\", or in the "
+          "option \"tables\", or choose another kind",
           executor_.id);
     }
-    const TableOptions& table = found->second;
+    const TableOptions table = found == options_.tables.end() ? table_of_model() : found->second;
     const std::string path = fmt::format("tables[\"{}\"]", executor_.id);
     if (table.cycle <= Duration{0}) return error("{}.cycle: must be above 0", path);
     if (table.slots.empty()) return error("{}.slots: needs at least one slot", path);

@@ -77,6 +77,12 @@ Result<void> check_threads(const model::Model& model, const Options& options) {
   }
   if (!options.cores) return {};
   for (const model::Executor& executor : model.executors) {
+    if (std::holds_alternative<model::SlotSupply>(executor.supply)) {
+      return error(
+          "executor \"{}\" has slots, which are served on a processor of its own only; leave out "
+          "\"cores\"",
+          executor.id);
+    }
     const auto given = options.threads.find(executor.id);
     const bool own = given != options.threads.end() && given->second.cpu;
     const std::optional<std::int64_t> cpu = own ? given->second.cpu : executor.cpu;

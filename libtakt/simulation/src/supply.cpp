@@ -1,6 +1,7 @@
 #include "supply.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace takt::simulation {
 
@@ -43,8 +44,34 @@ bool ConstantBandwidthServer::overflows(Instant now) const {
          Wide{(deadline_ - now).count()} * reservation_.budget.count();
 }
 
+namespace {
+
+/// The end of the slot that is followed by the longest time without one.
+Duration after_longest_gap(const model::SlotSupply& table) {
+  Duration best = table.slots.back().end;
+  Duration longest = table.cycle - best + table.slots.front().start;
+  for (std::size_t i = 1; i < table.slots.size(); ++i) {
+    const Duration gap = table.slots[i].start - table.slots[i - 1].end;
+    if (gap <= longest) continue;
+    longest = gap;
+    best = table.slots[i - 1].end;
+  }
+  return best;
+}
+
+}  // namespace
+
 Supply::Supply(const model::Supply& supply, ReservationModel model, Random random, Instant horizon)
     : horizon_(horizon) {
+  if (const auto* table = std::get_if<model::SlotSupply>(&supply)) {
+    Slots slots{*table, Instant{}};
+    if (model == ReservationModel::latest) slots.first_cycle -= after_longest_gap(*table);
+    if (model == ReservationModel::random) {
+      slots.first_cycle -= Random::scale(random.next(), table->cycle - epsilon);
+    }
+    supply_ = std::move(slots);
+    return;
+  }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return;
   if (model == ReservationModel::constant_bandwidth) {
@@ -62,6 +89,7 @@ Supply::Supply(const model::Supply& supply, ReservationModel model, Random rando
 Instant Supply::finish(Instant now, Duration work) {
   if (auto* server = std::get_if<Server>(&supply_)) return finish(*server, now, work);
   if (const auto* windows = std::get_if<Windows>(&supply_)) return finish(*windows, now, work);
+  if (const auto* slots = std::get_if<Slots>(&supply_)) return finish(*slots, now, work);
   return now + work;
 }
 
@@ -98,6 +126,21 @@ Instant Supply::finish(const Windows& windows, Instant now, Duration work) const
     if (from >= end) continue;
     if (work <= end - from || from > horizon_) return from + work;
     work -= end - from;
+  }
+}
+
+Instant Supply::finish(const Slots& slots, Instant now, Duration work) const {
+  if (work == Duration{0}) return now;
+  const Duration cycle = slots.table.cycle;
+  for (Instant begin = slots.first_cycle + (now - slots.first_cycle) / cycle * cycle;;
+       begin += cycle) {
+    for (const model::Slot& slot : slots.table.slots) {
+      const Instant from = std::max(now, begin + slot.start);
+      const Instant end = begin + slot.end;
+      if (from >= end) continue;
+      if (work <= end - from || from > horizon_) return from + work;
+      work -= end - from;
+    }
   }
 }
 

@@ -70,11 +70,18 @@ class Supply {
     [[nodiscard]] Instant begin(std::int64_t period) const;
   };
 
+  /// Slots from a place in their cycle.
+  struct Slots {
+    model::SlotSupply table;
+    Instant first_cycle{};
+  };
+
   [[nodiscard]] Instant finish(Server& thread, Instant now, Duration work) const;
   [[nodiscard]] Instant finish(const Windows& windows, Instant now, Duration work) const;
+  [[nodiscard]] Instant finish(const Slots& slots, Instant now, Duration work) const;
 
   Instant horizon_;
-  std::variant<Whole, Server, Windows> supply_;
+  std::variant<Whole, Server, Windows, Slots> supply_;
 };
 
 }  // namespace takt::simulation

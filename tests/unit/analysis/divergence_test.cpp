@@ -160,7 +160,7 @@ TEST(Divergence, ExecutorsWithoutAnalysisAreNotBoundedAsIfSingleThreaded) {
   const auto bounds = analyze(builder.model());
   EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
   EXPECT_EQ(bounds.callbacks[0].reason,
-            "there is no analysis for table_driven executors, and \"e0\" is one");
+            "executor \"e0\" goes by a table, and the model has none for it");
 }
 
 /// Executors that feed each other: each bound makes the other one's activations more bunched.

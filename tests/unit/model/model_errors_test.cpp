@@ -144,6 +144,32 @@ INSTANTIATE_TEST_SUITE_P(
                 "reservation needs budget <= deadline <= period"},
         Mistake{"/executors/0/supply", R"({"kind":"reservation","budget":2})",
                 "executors[0].supply.period: missing; how often the budget is supplied"},
+        Mistake{"/executors/0/supply", R"({"kind":"slots","cycle":10,"slots":[]})",
+                "executors[0].supply.slots: needs at least 1 slot"},
+        Mistake{"/executors/0/supply",
+                R"({"kind":"slots","cycle":10,"slots":[{"start":0,"end":6},{"start":5,"end":9}]})",
+                "executors[0].supply.slots[1]: [5, 9) ns overlaps or precedes [0, 6) ns before it; "
+                "slots are in the order of their starts"},
+        Mistake{"/executors/0/supply",
+                R"({"kind":"slots","cycle":10,"slots":[{"start":4,"end":11}]})",
+                "executors[0].supply.slots[0]: [4, 11) ns is no part of the cycle [0, 10) ns"},
+        Mistake{"/executors/0/supply", R"({"kind":"slots","slots":[{"start":4,"end":5}]})",
+                "executors[0].supply.cycle: missing; how often the slots repeat"},
+        Mistake{"/executors/0/table",
+                R"({"cycle":10,"slots":[{"start":4,"end":5,"callback":"c0"}]})",
+                "executors[0].table: a single_threaded executor goes by no table; use kind "
+                "table_driven"},
+        Mistake{"/executors/0/table",
+                R"({"cycle":10,"slots":[{"start":4,"end":5,"callback":"c9"}]})",
+                "executors[0].table.slots[0].callback: there is no callback \"c9\""},
+        Mistake{"/executors/0",
+                R"({"id":"e0","kind":"table_driven","table":{"cycle":10,"slots":[
+                   {"start":4,"end":6,"callback":"c0"},{"start":5,"end":8,"callback":"c1"}]}})",
+                "executors[0].table.slots[1]: [5, 8) ns overlaps or precedes [4, 6) ns before it; "
+                "slots are in the order of their starts"},
+        Mistake{"/executors/0/release_overhead", "5",
+                "executors[0].release_overhead: a single_threaded executor has no thread that "
+                "releases; leave it out"},
         Mistake{"/callbacks/0/kind", "\"event_source\"",
                 "callbacks[0].executor: event_source \"c0\" cannot be on single_threaded executor "
                 "\"e0\"; an event source is alone on an executor of kind event_source"}));

@@ -13,7 +13,11 @@ constexpr std::string_view complete = R"({
     {"id": "e0", "name": "main", "kind": "single_threaded", "timers": "privileged", "threads": 1,
      "cpu": 2, "supply": {"kind": "reservation", "budget": 2000000, "period": 5000000,
      "deadline": 4000000, "flavour": "hard"}, "overhead": [150000, 200000], "process": "p"},
-    {"id": "s", "kind": "event_source", "colour": "blue"}],
+    {"id": "s", "kind": "event_source", "colour": "blue"},
+    {"id": "t", "kind": "table_driven", "supply": {"kind": "slots", "cycle": 50,
+     "slots": [{"start": 0, "end": 20}, {"start": 30, "end": 45}]},
+     "table": {"cycle": 100, "slots": [{"start": 5, "end": 10, "callback": "c3"}]}},
+    {"id": "p", "kind": "fixed_priority", "release_overhead": 120}],
   "callbacks": [
     {"id": "laser", "executor": "s", "kind": "event_source", "execution_time": {"curve": [0]},
      "activation": {"kind": "min_distance", "values": [0, 5, 20]}},
@@ -23,7 +27,9 @@ constexpr std::string_view complete = R"({
     {"id": "c1", "executor": "e0", "kind": "subscription", "topic": "/t", "registration": 1,
      "execution_time": {"curve": [10]}, "activation": null, "priority": -4, "queue_depth": 5},
     {"id": "c2", "executor": "e0", "kind": "client", "execution_time": {"curve": [10]},
-     "activation": {"kind": "sporadic", "min_separation": 100}}],
+     "activation": {"kind": "sporadic", "min_separation": 100}},
+    {"id": "c3", "executor": "t", "kind": "timer", "execution_time": {"curve": [1]},
+     "activation": {"kind": "periodic", "period": 100}}],
   "edges": [
     {"from": "c0", "to": "c1", "topic": "/t", "delay": 0, "triggered_by": null},
     {"from": "laser", "to": "c1", "topic": "/u", "delay": 9, "message_size": 4096},
@@ -50,6 +56,13 @@ TEST(ModelJson, ReadsEveryField) {
   EXPECT_EQ(model.executors[1].kind, ExecutorKind::event_source);
   EXPECT_EQ(model.executors[1].name, "s");
   EXPECT_EQ(model.executors[1].supply, Supply{DedicatedSupply{}});
+
+  EXPECT_EQ(model.executors[2].supply,
+            (Supply{SlotSupply{Duration{50},
+                               {{Duration{0}, Duration{20}}, {Duration{30}, Duration{45}}}}}));
+  EXPECT_EQ(model.executors[2].table,
+            (SlotTable{Duration{100}, {{{Duration{5}, Duration{10}}, CallbackIndex{4}}}}));
+  EXPECT_EQ(model.executors[3].release_overhead, Duration{120});
 
   EXPECT_EQ(model.callbacks[0].activation,
             (Activation{MinDistanceActivation{{Duration{0}, Duration{5}, Duration{20}}}}));

@@ -30,6 +30,7 @@ class Generator {
     const int subscribers = draw(0, 7);
     for (int i = 0; i < subscribers; ++i) add_subscriber(static_cast<std::size_t>(executors));
     if (one_in(4)) add_sampling();
+    add_tables();
     const int chains = draw(0, 3);
     for (int i = 0; i < chains; ++i) add_chain();
     return std::move(model_);
@@ -53,8 +54,47 @@ class Generator {
       executor.supply = model::ReservationSupply{Duration(budget), Duration(period),
                                                  Duration(draw(budget, period))};
     }
+    if (one_in(6)) executor.supply = slot_supply();
     if (one_in(5)) executor.overhead = costs(2);
     if (kind == ExecutorKind::multi_threaded) executor.threads = draw(1, 3);
+  }
+
+  /// One to three slots with gaps between that are at most half of the cycle in all.
+  model::SlotSupply slot_supply() {
+    model::SlotSupply table;
+    int time = 0;
+    for (int i = draw(1, 3); i > 0; --i) {
+      const int start = time + draw(0, 4);
+      time = start + draw(4, 8);
+      table.slots.push_back({Duration(start), Duration(time)});
+    }
+    table.cycle = Duration(time + draw(0, 2));
+    return table;
+  }
+
+  /// Tables in which every callback has a slot or two.
+  void add_tables() {
+    for (std::size_t e = 0; e < model_.executors.size(); ++e) {
+      if (model_.executors[e].kind != ExecutorKind::table_driven) continue;
+      model::SlotTable table;
+      int time = 0;
+      for (std::size_t c = 0; c < model_.callbacks.size(); ++c) {
+        if (model_.callbacks[c].executor != ExecutorIndex(e)) continue;
+        for (int i = one_in(4) ? 2 : 1; i > 0; --i) {
+          const int start = time + draw(0, 3);
+          time = start + draw(1, 9);
+          table.entries.push_back(
+              {.slot = {Duration(start), Duration(time)}, .callback = CallbackIndex(c)});
+        }
+      }
+      if (table.entries.empty()) continue;
+      std::vector<CallbackIndex> order;
+      for (const auto& entry : table.entries) order.push_back(entry.callback);
+      std::ranges::shuffle(order, random_);
+      for (std::size_t i = 0; i < order.size(); ++i) table.entries[i].callback = order[i];
+      table.cycle = Duration(time + draw(0, 3));
+      model_.executors[e].table = std::move(table);
+    }
   }
 
   /// ET(1), ET(2), …: increments that never grow are sub-additive. No instance is for free: the
@@ -190,6 +230,11 @@ Model without_callback(const Model& model, CallbackIndex removed) {
   std::erase_if(result.joins, [&](const auto& j) { return is_removed(j.callback); });
   for (auto& join : result.joins) std::erase_if(join.inputs, is_removed);
   for (auto& chain : result.chains) std::erase_if(chain.callbacks, is_removed);
+  for (auto& executor : result.executors) {
+    if (!executor.table) continue;
+    std::erase_if(executor.table->entries, [&](const auto& e) { return is_removed(e.callback); });
+    if (executor.table->entries.empty()) executor.table.reset();
+  }
   std::erase_if(result.joins, [](const auto& j) { return j.inputs.empty(); });
   std::erase_if(result.chains, [](const auto& c) { return c.callbacks.empty(); });
   const auto renumber = [&](CallbackIndex& c) {
@@ -201,6 +246,10 @@ Model without_callback(const Model& model, CallbackIndex removed) {
     if (!edge.triggered_by) continue;
     std::erase_if(*edge.triggered_by, is_removed);
     for (CallbackIndex& c : *edge.triggered_by) renumber(c);
+  }
+  for (auto& executor : result.executors) {
+    if (!executor.table) continue;
+    for (auto& entry : executor.table->entries) renumber(entry.callback);
   }
   for (auto& join : result.joins) {
     renumber(join.callback);

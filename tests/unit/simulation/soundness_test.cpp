@@ -138,14 +138,14 @@ TEST_P(SoundnessOf, TheAnalysis) {
 
 INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf,
                          testing::Values(events, fixed_priority, chain_priority, edf, graph_aware,
-                                         multi_threaded),
+                                         multi_threaded, table_driven),
                          [](const auto& test) {
                            return std::string(model::to_string(test.param));
                          });
 
 TEST(Soundness, OfAllAnalysesTogether) {
-  constexpr std::array kinds = {single_threaded, events,        fixed_priority, chain_priority, edf,
-                                graph_aware,     multi_threaded};
+  constexpr std::array kinds = {single_threaded, events,      fixed_priority, chain_priority,
+                                edf,             graph_aware, multi_threaded, table_driven};
   check(kinds, analysis::Method::combined, 5);
 }
 

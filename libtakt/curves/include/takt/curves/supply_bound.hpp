@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "takt/time/time.hpp"
 
 namespace takt::curves {
@@ -10,6 +13,17 @@ class SupplyBound {
  public:
   /// The whole of a processor: sbf(Δ) = Δ.
   [[nodiscard]] static SupplyBound dedicated() { return {Duration{1}, Duration{1}, Duration{0}}; }
+
+  /// Half-open [start, end), offsets within a cycle.
+  struct Slot {
+    Duration start{};
+    Duration end{};
+  };
+
+  /// The whole of a processor within slots that repeat every `cycle` (a table-driven reservation,
+  /// performance-engineering 3.1), from an unknown place in the cycle: at least one slot, in the
+  /// order of their starts, none overlapping, none empty, all within [0, cycle]. O(n² log n).
+  [[nodiscard]] static SupplyBound slots(std::span<const Slot> slots, Duration cycle);
 
   /// `budget` in every `period`, each delivered within `deadline` of its period's start:
   /// 0 < budget <= deadline <= period. In the worst case one budget comes at the very start of its
@@ -30,6 +44,7 @@ class SupplyBound {
   [[nodiscard]] Duration time_for(Duration demand) const;
 
   /// The longest time without supply; the long-run share of the processor is budget() / period().
+  /// Of slots: their sum in every cycle.
   [[nodiscard]] Duration blackout() const { return blackout_; }
   [[nodiscard]] Duration budget() const { return budget_; }
   [[nodiscard]] Duration period() const { return period_; }
@@ -38,9 +53,20 @@ class SupplyBound {
   SupplyBound(Duration budget, Duration period, Duration blackout)
       : budget_(budget), period_(period), blackout_(blackout) {}
 
+  /// Beyond `demand`, which is within a period's budget, the longest time without supply is `wait`.
+  struct Wait {
+    Duration demand{};
+    Duration wait{};
+  };
+  [[nodiscard]] Duration supply_with_waits(Duration window) const;
+  [[nodiscard]] Duration wait_for(Duration demand) const;
+
   Duration budget_;
   Duration period_;
   Duration blackout_;
+  /// The steps of the wait over the demand from one period's budget, the first one beyond 0 with
+  /// the blackout. Empty: there is no other.
+  std::vector<Wait> waits_;
 };
 
 }  // namespace takt::curves

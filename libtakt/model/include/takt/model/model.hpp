@@ -49,7 +49,36 @@ struct ReservationSupply {
   bool operator==(const ReservationSupply&) const = default;
 };
 
-using Supply = std::variant<DedicatedSupply, ReservationSupply>;
+/// [start, end) within every cycle, counted from the cycle's beginning.
+struct Slot {
+  Duration start{};
+  Duration end{};
+  bool operator==(const Slot&) const = default;
+};
+
+/// Time slots that repeat (a table-driven reservation, performance-engineering 3.1): the executor's
+/// threads run within them only, and have a processor to themselves there. 1 to curves::most_values
+/// slots in the order of their starts, none overlapping, all within [0, cycle].
+struct SlotSupply {
+  Duration cycle{};
+  std::vector<Slot> slots;
+  bool operator==(const SlotSupply&) const = default;
+};
+
+using Supply = std::variant<DedicatedSupply, ReservationSupply, SlotSupply>;
+
+/// What a table-driven executor goes by: instances of a callback start within its slots only, and
+/// then run to their end. Slots as in SlotSupply, one callback each.
+struct SlotTable {
+  struct Entry {
+    Slot slot;
+    CallbackIndex callback;
+    bool operator==(const Entry&) const = default;
+  };
+  Duration cycle{};
+  std::vector<Entry> entries;
+  bool operator==(const SlotTable&) const = default;
+};
 
 struct Executor {
   std::string id;
@@ -61,6 +90,11 @@ struct Executor {
   Supply supply;
   /// OT(1), OT(2), …: cumulative overhead of that many consecutive instances. Empty: none.
   std::vector<Duration> overhead;
+  /// Of executors of events: the longest time that the thread which receives timers and messages
+  /// takes from the executor's for each of them, on the same processor and before it.
+  Duration release_overhead{};
+  /// Of a table-driven executor.
+  std::optional<SlotTable> table;
   /// Executors of the same process run as threads of one process; none: a process of its own.
   std::optional<std::string> process;
   UnknownFields unknown;
