@@ -12,6 +12,7 @@
 #include "native.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
+#include "takt/analysis/explanation.hpp"
 #include "takt/analysis/sensitivity.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
@@ -97,6 +98,12 @@ class Analyzer {
   analysis::Analyzer analyzer_;
 };
 
+std::string explain(const std::string& text, const std::string& source,
+                    const std::string& analysis, const std::string& chain) {
+  const Request request(text, source, analysis);
+  return unwrap(analysis::explain(request.model, chain, request.options)).to_json();
+}
+
 }  // namespace
 
 void bind_analysis(nanobind::module_& module) {
@@ -111,6 +118,11 @@ void bind_analysis(nanobind::module_& module) {
       .def("set_execution_time", &Analyzer::set_execution_time, "callback"_a, "curve"_a,
            "ET(1), ET(2), ... in ns. Raises InputError.")
       .def("bounds", &Analyzer::bounds, "A takt/bounds document of the model with all changes.");
+  module.attr("ANALYSES") = analysis::all_method_names();
+  module.def("explain", &explain, "text"_a, "source"_a, "analysis"_a, "chain"_a,
+             nanobind::call_guard<nanobind::gil_scoped_release>(),
+             "What the bound of a chain of a takt/model document is made of. Returns the member\n"
+             "`explanation` of a takt/bounds document. Raises InputError.");
   module.def("sensitivity", &sensitivity, "text"_a, "source"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "How far a takt/model document is from missing a goal. Returns a takt/sensitivity "

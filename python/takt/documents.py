@@ -120,6 +120,34 @@ class ChainBound(Document):
     goal: Span | None = None
     met: bool | None = None
     reason: str | None = None
+    reaction_time: Span | None = None
+    reaction_time_reason: str | None = None
+    data_age: Span | None = None
+    data_age_reason: str | None = None
+
+
+class Term(Document):
+    """A part of a bound; see takt/analysis/explanation.hpp. Some kinds take time off."""
+
+    kind: str
+    callback: str | None = None
+    instances: int | None = None
+    time: int
+
+
+class ExplainedSegment(Document):
+    executor: str
+    callbacks: tuple[str, ...]
+    by: str
+    bound: Span
+    terms: tuple[Term, ...]
+
+
+class Explanation(Document):
+    chain: str
+    bound: Span
+    dominating: Term
+    segments: tuple[ExplainedSegment, ...]
 
 
 class Bounds(Document):
@@ -130,6 +158,7 @@ class Bounds(Document):
     provenance: dict[str, Any] = {}
     callbacks: tuple[CallbackBound, ...] = ()
     chains: tuple[ChainBound, ...] = ()
+    explanation: Explanation | None = None
 
 
 # takt/measurement

@@ -14,6 +14,7 @@ from takt import __version__, console
 
 Json = dict[str, Any]
 
+ANALYSES: tuple[str, ...] = tuple(takt_native.ANALYSES.split(", "))
 DEFAULT_ANALYSIS = "combined"
 
 
@@ -43,6 +44,14 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
 def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
     """Response-time bounds of a model (`takt/bounds`). Raises takt_native.InputError."""
     return _derived(takt_native.analyze(model_text, source, analysis), model_text, source)
+
+
+def explain(model_text: str, source: str, chain: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
+    """What the bound of a chain is made of (`explanation` of `takt/bounds`). Raises
+    takt_native.InputError.
+    """
+    explanation: Json = json.loads(takt_native.explain(model_text, source, analysis, chain))
+    return explanation
 
 
 def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:

@@ -44,6 +44,70 @@ def chains(verdicts: list[Verdict]) -> Table:
     return table
 
 
+def end_to_end(bounds: Bounds) -> Table:
+    """How long each chain takes to react to an input, and how old its data can be."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Chain")
+    table.add_column("Reaction time", justify="right", no_wrap=True)
+    table.add_column("Data age", justify="right", no_wrap=True)
+    table.add_column("")
+    for chain in bounds.chains:
+        reasons = (chain.reaction_time_reason, chain.data_age_reason)
+        words = "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+        table.add_row(
+            cell(chain.id), duration(chain.reaction_time), duration(chain.data_age), cell(words)
+        )
+    return table
+
+
+TERMS = {
+    "execution": "{} itself",
+    "earlier": "{}, earlier instances",
+    "interference": "{} runs before",
+    "blocking": "{} has begun already",
+    "overhead": "executor overhead",
+    "releases": "releases of timers and messages",
+    "supply": "no processor time supplied",
+    "parallel": "threads work side by side",
+    "elapsed": "done before the activation",
+    "rounding": "until the busy window ends",
+    "limit": "limited by another bound",
+    "delay": "message on its way",
+    "sampling": "data waits until {} reads it",
+}
+
+
+def explanation(found: Explanation) -> list[Table]:
+    """What a chain's bound is made of, segment by segment, and which term dominates."""
+    result = []
+    for segment in found.segments:
+        path = " → ".join(segment.callbacks)
+        title = f"{cell(path)} on {cell(segment.executor)}, by {cell(segment.by)}"
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table.add_column("Part")
+        for column in ("Times", "Duration", "Share"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for term in segment.terms:
+            words = _words(term)
+            table.add_row(
+                f"[bold]{words}[/]" if term == found.dominating else words,
+                str(term.instances or ""),
+                duration(term.time),
+                f"{100 * term.time / found.bound:.0f} %" if found.bound else NONE,
+            )
+        table.add_row("together", "", duration(segment.bound), "", style="bold")
+        result.append(table)
+    total = Table(box=None, pad_edge=False, show_header=False)
+    total.add_row(f"Bound of {cell(found.chain)}", duration(found.bound))
+    dominating = f"{_words(found.dominating)}: {duration(found.dominating.time)}"
+    total.add_row("Longest part", dominating)
+    return [*result, total]
+
+
+def _words(term: Term) -> str:
+    return TERMS.get(term.kind, cell(term.kind)).format(cell(term.callback or ""))
+
+
 def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
     """The callbacks of one executor with ET(1), bound, and which analysis gave it or why none
     did.

@@ -29,6 +29,7 @@ class Generator {
     restrict_triggers();
     add_urgencies();
     add_costs();
+    add_tables();
     add_chains();
     return std::move(model_);
   }
@@ -44,6 +45,10 @@ class Generator {
       if (random_.chance(shape_.privileged)) executor.timers = model::TimerHandling::privileged;
       if (random_.chance(shape_.reservation)) executor.supply = reservation();
       if (random_.chance(shape_.overhead)) executor.overhead = cost_curve(random_.between(1, 2));
+      if (random_.chance(shape_.release_overhead)) executor.release_overhead = epsilon;
+      if (shape_.kind == ExecutorKind::multi_threaded && shape_.most_threads > 1) {
+        executor.threads = random_.between(1, shape_.most_threads);
+      }
       model_.executors.push_back(std::move(executor));
     }
   }
@@ -152,6 +157,9 @@ class Generator {
     model::Callback& callback = model_.callbacks.emplace_back();
     callback.id = "c" + std::to_string(model_.callbacks.size() - 1);
     callback.node = "/n";
+    if (shape_.most_threads > 1) {
+      callback.node += std::to_string(random_.between(1, shape_.most_threads));
+    }
     callback.executor = executor;
     callback.kind = kind;
     return callback;
@@ -227,6 +235,31 @@ class Generator {
     if (reservation == nullptr) return 1;
     return static_cast<double>(reservation->budget.count()) /
            static_cast<double>(reservation->period.count());
+  }
+
+  /// A slot or two for each callback of a table-driven executor, which has its processor to itself.
+  void add_tables() {
+    for (std::size_t e = 0; e < model_.executors.size(); ++e) {
+      model::Executor& executor = model_.executors[e];
+      if (executor.kind != ExecutorKind::table_driven) continue;
+      std::vector<CallbackIndex> order = callbacks_of(ExecutorIndex{e});
+      if (order.empty()) continue;
+      const std::size_t once = order.size();
+      for (std::size_t i = 0; i < once; ++i) {
+        if (random_.chance(30)) order.push_back(order[i]);
+      }
+      executor.supply = model::DedicatedSupply{};
+      executor.table.emplace();
+      Duration time{0};
+      while (!order.empty()) {
+        const CallbackIndex callback = pick(order);
+        order.erase(std::ranges::find(order, callback));
+        const Duration start = time + Duration{random_.between(0, 2)};
+        time = start + Duration{random_.between(1, 5)};
+        executor.table->entries.push_back({.slot = {start, time}, .callback = callback});
+      }
+      executor.table->cycle = time + Duration{random_.between(0, 2)};
+    }
   }
 
   /// Random walks along the edges.

@@ -41,6 +41,10 @@ Json write(const ChainBound& chain) {
               {"goal", time_or_null(chain.goal)},
               {"met", met ? Json(*met) : Json(nullptr)}};
   if (!chain.bound) object["reason"] = chain.reason;
+  object["reaction_time"] = time_or_null(chain.reaction_time);
+  if (!chain.reaction_time) object["reaction_time_reason"] = chain.reaction_time_reason;
+  object["data_age"] = time_or_null(chain.data_age);
+  if (!chain.data_age) object["data_age_reason"] = chain.data_age_reason;
   object["segments"] = Json::array();
   for (const Segment& segment : chain.segments) object["segments"].push_back(write(segment));
   return object;

@@ -40,9 +40,8 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
     if (!limit) continue;
     most_[j] = saturating_add(others_[j].activations->count(offset + limit->reach), limit->extra);
   }
-  const std::int64_t earlier =
-      std::max<std::int64_t>(0, self_.activations->count(offset + epsilon) - 1);
-  const Duration own = saturating_add(saturating_add(epsilon, blocking_), (*self_.cost)(earlier));
+  const std::int64_t before = earlier(offset);
+  const Duration own = saturating_add(saturating_add(epsilon, blocking_), (*self_.cost)(before));
   const Duration latest_start = least_solution(supply_, start, horizon_, [&](Duration x) {
     Duration sum = own;
     for (std::size_t j = 0; j < others_.size(); ++j) {
@@ -52,8 +51,21 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
     return sum;
   });
   if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};
-  const Duration last_cost = (*self_.cost)(earlier + 1) - (*self_.cost)(earlier);  // Lemma 17
+  const Duration last_cost = (*self_.cost)(before + 1) - (*self_.cost)(before);  // Lemma 17
   return {latest_start, supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost)};
+}
+
+std::int64_t BusyWindow::earlier(Duration offset) const {
+  return std::max<std::int64_t>(0, self_.activations->count(offset + epsilon) - 1);
+}
+
+BusyWindow::Counts BusyWindow::count(Duration offset) {
+  Counts counts{.completion = complete(offset, epsilon), .earlier = earlier(offset), .others = {}};
+  for (std::size_t j = 0; j < others_.size(); ++j) {
+    const std::int64_t activated = others_[j].activations->count(counts.completion.start);
+    counts.others.push_back(std::min(activated, most_[j]));
+  }
+  return counts;
 }
 
 /// Lemma 22: where the count of own instances or a limit changes.

@@ -50,6 +50,19 @@ class BusyWindow {
   /// its start. Does not decrease with the offset.
   [[nodiscard]] Completion complete(Duration offset, Duration start);
 
+  /// What the completion of an instance activated at `offset` is made of: how many instances of its
+  /// own callback go before it, and how many of each of the others.
+  struct Counts {
+    Completion completion;
+    std::int64_t earlier = 0;
+    std::vector<std::int64_t> others;
+  };
+  [[nodiscard]] Counts count(Duration offset);
+
+  [[nodiscard]] Duration blocking() const { return blocking_; }
+  [[nodiscard]] const Interferer& self() const { return self_; }
+  [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
+
   /// The longest time from activation to completion in a window of that length.
   [[nodiscard]] Duration longest_response(Duration length);
   /// The same for a window of the length of the given steps, which cover all curves.
@@ -57,6 +70,8 @@ class BusyWindow {
 
  private:
   [[nodiscard]] Duration next_offset(Duration offset) const;
+  /// How many instances of its own callback go before one activated at `offset`.
+  [[nodiscard]] std::int64_t earlier(Duration offset) const;
 
   const curves::SupplyBound& supply_;
   Duration horizon_;

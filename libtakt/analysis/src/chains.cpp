@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
+#include "end_to_end.hpp"
 #include "reasons.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/order.hpp"
@@ -32,7 +33,7 @@ Duration longest_gap(const model::Callback& callback) {
   return periodic == nullptr ? unbounded_time : periodic->period + periodic->jitter;
 }
 
-std::string why_segment_unbounded(const model::Model& model, const System& system,
+std::string why_stretch_unbounded(const model::Model& model, const System& system,
                                   const FixedPoint& solution,
                                   std::span<const CallbackIndex> members) {
   for (const CallbackIndex callback : members) {
@@ -47,58 +48,76 @@ std::string why_segment_unbounded(const model::Model& model, const System& syste
 
 }  // namespace
 
-ChainBound chain_bound(const model::Model& model, const model::Chain& chain, const System& system,
-                       FixedPoint& solution) {
-  ChainBound result{
-      .id = chain.id, .bound = std::nullopt, .reason = {}, .goal = chain.goal, .segments = {}};
-  Duration total{0};
-  const std::span<const CallbackIndex> callbacks = chain.callbacks;
-  for (std::size_t first = 0; first < callbacks.size();) {
-    const ExecutorIndex executor = system[callbacks[first]].executor;
-    Segment segment{.executor = model[executor].id, .callbacks = {}, .bound = {}, .by = {}};
+std::vector<Stretch> stretches_of(const model::Model& model, const System& system,
+                                  std::span<const CallbackIndex> chain, bool end_before_joins) {
+  std::vector<Stretch> stretches;
+  for (std::size_t first = 0; first < chain.size();) {
+    Stretch stretch;
     if (first > 0) {
-      segment.delay = longest_delay(model, callbacks[first - 1], callbacks[first]);
-      const model::Callback& receiver = model[callbacks[first]];
-      if (model::samples_messages(receiver)) {
-        segment.sampling = longest_gap(receiver);
-        if (segment.sampling == unbounded_time && result.reason.empty()) {
-          result.reason = fmt::format(
-              "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
-              "activations; a periodic activation would",
-              receiver.id, model[callbacks[first - 1]].id);
-        }
-      }
+      stretch.delay = longest_delay(model, chain[first - 1], chain[first]);
+      stretch.sampled = model::samples_messages(model[chain[first]]);
     }
-    // Within a segment the receiver is pending as soon as the sender publishes (Lemma 7).
     std::size_t end = first + 1;
-    while (end < callbacks.size() && system[callbacks[end]].executor == executor &&
-           !model::samples_messages(model[callbacks[end]]) &&
-           longest_delay(model, callbacks[end - 1], callbacks[end]) == Duration{0}) {
+    while (end < chain.size() && system[chain[end]].executor == system[chain[first]].executor &&
+           !model::samples_messages(model[chain[end]]) &&
+           longest_delay(model, chain[end - 1], chain[end]) == Duration{0} &&
+           !(end_before_joins && system[chain[end]].join)) {
       ++end;
     }
-    const auto members = callbacks.subspan(first, end - first);
-    for (const CallbackIndex callback : members) segment.callbacks.push_back(model[callback].id);
-    LocalBound bound{.response = solution.response(members.front()),
-                     .by = solution.by(members.front())};
-    if (members.size() > 1) {
-      ExecutorAnalysis* analysis = solution.executor(executor);
-      bound = analysis == nullptr ? LocalBound{} : analysis->bound(members);
+    stretch.callbacks = chain.subspan(first, end - first);
+    stretches.push_back(stretch);
+    first = end;
+  }
+  return stretches;
+}
+
+LocalBound bound_of(const Stretch& stretch, const System& system, FixedPoint& solution) {
+  const CallbackIndex first = stretch.callbacks.front();
+  if (stretch.callbacks.size() == 1) {
+    return {.response = solution.response(first), .by = solution.by(first)};
+  }
+  ExecutorAnalysis* analysis = solution.executor(system[first].executor);
+  return analysis == nullptr ? LocalBound{} : analysis->bound(stretch.callbacks);
+}
+
+ChainBound chain_bound(const model::Model& model, const model::Chain& chain, const System& system,
+                       FixedPoint& solution) {
+  ChainBound result;
+  result.id = chain.id;
+  result.goal = chain.goal;
+  Duration total{0};
+  const CallbackIndex* sender = nullptr;
+  for (const Stretch& stretch : stretches_of(model, system, chain.callbacks, false)) {
+    const CallbackIndex first = stretch.callbacks.front();
+    Segment& segment = result.segments.emplace_back();
+    segment.executor = model[system[first].executor].id;
+    segment.delay = stretch.delay;
+    for (const CallbackIndex callback : stretch.callbacks) {
+      segment.callbacks.push_back(model[callback].id);
     }
-    if (bound.response == unbounded_time) {
-      if (result.reason.empty()) {
-        result.reason = why_segment_unbounded(model, system, solution, members);
+    if (stretch.sampled) {
+      segment.sampling = longest_gap(model[first]);
+      if (segment.sampling == unbounded_time && result.reason.empty()) {
+        result.reason = fmt::format(
+            "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
+            "activations; a periodic activation would",
+            model[first].id, model[*sender].id);
       }
-    } else {
+    }
+    const LocalBound bound = bound_of(stretch, system, solution);
+    if (bound.response != unbounded_time) {
       segment.bound = bound.response;
       segment.by = bound.by;
+    } else if (result.reason.empty()) {
+      result.reason = why_stretch_unbounded(model, system, solution, stretch.callbacks);
     }
     total = saturating_add(
         total, saturating_add(bound.response, saturating_add(segment.delay, segment.sampling)));
     if (segment.sampling == unbounded_time) segment.sampling = Duration{0};
-    result.segments.push_back(std::move(segment));
-    first = end;
+    sender = &stretch.callbacks.back();
   }
   if (total != unbounded_time) result.bound = total;
+  add_end_to_end(result, model, chain, system, solution);
   return result;
 }
 

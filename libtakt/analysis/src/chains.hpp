@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "executor_analysis.hpp"
 #include "fixed_point.hpp"
 #include "system.hpp"
 #include "takt/analysis/bounds.hpp"
@@ -7,8 +11,28 @@
 
 namespace takt::analysis {
 
-/// The bound of a chain once the bounds of callbacks are known (ros-llama S-3.7): the sum over its
-/// longest segments on one executor, and over the edges between them.
+/// Consecutive callbacks of a chain that are bounded at once: each is pending as soon as the one
+/// before publishes (ros-llama Lemma 7).
+struct Stretch {
+  std::span<const CallbackIndex> callbacks;
+  /// The longest delay of the messages that lead to it.
+  Duration delay{};
+  /// Its first callback samples them; else they activate it.
+  bool sampled = false;
+};
+
+/// The stretches of a chain. They end where the executor changes, a message takes time or is
+/// sampled, and if so wanted, before every join, where a message may wait for others.
+[[nodiscard]] std::vector<Stretch> stretches_of(const model::Model& model, const System& system,
+                                                std::span<const CallbackIndex> chain,
+                                                bool end_before_joins);
+
+/// From the activation of its first callback to the completion of its last.
+[[nodiscard]] LocalBound bound_of(const Stretch& stretch, const System& system,
+                                  FixedPoint& solution);
+
+/// The bounds of a chain, from the bounds of its callbacks. O(callbacks of the chain · analysis of
+/// one callback).
 [[nodiscard]] ChainBound chain_bound(const model::Model& model, const model::Chain& chain,
                                      const System& system, FixedPoint& solution);
 

@@ -18,11 +18,15 @@ Duration cost_of(const DeadlineChain& chain, std::int64_t instances) {
   return sum;
 }
 
-Duration longest_callback(const DeadlineChain& chain) {
-  Duration longest{0};
-  for (const Cost* cost : chain.callbacks) longest = std::max(longest, (*cost)(1));
-  return longest;
-}
+/// A callback that has begun, and what is left of it.
+struct Blocker {
+  Duration time{0};
+  const Cost* cost = nullptr;
+
+  void take_longer(Duration other_time, const Cost* other) {
+    if (other_time > time) *this = {other_time, other};
+  }
+};
 
 class SlackSearch {
  public:
@@ -30,18 +34,39 @@ class SlackSearch {
               Blocking blocking, Duration horizon)
       : chains_(chains), supply_(supply), blocking_(blocking), horizon_(horizon) {
     for (std::size_t j = 0; j < chains.size(); ++j) {
-      largest_blocking_ = std::max(largest_blocking_, blocking_of(j));
+      find_blocking_of(j);
     }
   }
 
-  Duration response(std::size_t chain) const {
-    const Duration length = busy_window();
-    if (length == unbounded_time) return length;
-    const DeadlineChain& self = chains_[chain];
+  Duration response(std::size_t chain) const { return search(chain).longest; }
+
+  LeastSlack least_slack(std::size_t chain) const {
+    const Duration window = search(chain).window;
+    const Blocker blocker = blocking_within(window);
+    LeastSlack slack{.finish = supply_.time_for(demand(window)),
+                     .elapsed = window - chains_[chain].relative_deadline,
+                     .due = {},
+                     .blocking = blocker.time,
+                     .blocker = blocker.cost};
+    for (const DeadlineChain& other : chains_) slack.due.push_back(due(other, window));
+    return slack;
+  }
+
+ private:
+  struct Found {
     Duration longest{0};
+    Duration window{0};
+  };
+
+  Found search(std::size_t chain) const {
+    const Duration length = busy_window();
+    const DeadlineChain& self = chains_[chain];
+    if (length == unbounded_time) return {unbounded_time, self.relative_deadline};
+    Found found{.longest = Duration{0}, .window = self.relative_deadline};
     for (Duration window = self.relative_deadline; window - self.relative_deadline < length;) {
       const Duration finish = supply_.time_for(demand(window));
-      longest = std::max(longest, finish - (window - self.relative_deadline));
+      const Duration response = finish - (window - self.relative_deadline);
+      if (response > found.longest) found = {response, window};
       Duration next = unbounded_time;
       for (const DeadlineChain& other : chains_) {
         // A deadline after the window: where η(window - D + ε) steps.
@@ -54,44 +79,48 @@ class SlackSearch {
       if (next == unbounded_time) break;
       window = next;
     }
-    return longest;
+    return found;
   }
 
- private:
-  /// Eq. 7.
-  Duration blocking_of(std::size_t chain) const {
+  /// Eq. 7, and the largest of all (Eq. 8).
+  void find_blocking_of(std::size_t chain) {
     const Duration period = chains_[chain].activations->distance(2);
-    Duration longest{0};
     for (std::size_t i = 0; i < chains_.size(); ++i) {
       if (i == chain) continue;
       for (const Cost* cost : chains_[i].callbacks) {
         const Duration wcet = (*cost)(1);
         const bool remainder = blocking_ == Blocking::paper && period > Duration{0};
-        longest = std::max(longest, remainder ? wcet % period : wcet);
+        largest_blocking_.take_longer(remainder ? wcet % period : wcet, cost);
       }
+    }
+  }
+
+  Blocker blocking_within(Duration window) const {
+    if (blocking_ != Blocking::deadline_aware) return largest_blocking_;
+    Blocker longest;
+    for (const DeadlineChain& chain : chains_) {
+      if (chain.relative_deadline <= window) continue;
+      for (const Cost* cost : chain.callbacks) longest.take_longer((*cost)(1), cost);
     }
     return longest;
   }
 
+  static std::int64_t due(const DeadlineChain& chain, Duration window) {
+    return chain.activations->count(window - chain.relative_deadline + epsilon);
+  }
+
   /// Eq. 9.
   Duration demand(Duration window) const {
-    Duration sum = largest_blocking_;
-    if (blocking_ == Blocking::deadline_aware) {
-      sum = Duration{0};
-      for (const DeadlineChain& chain : chains_) {
-        if (chain.relative_deadline > window) sum = std::max(sum, longest_callback(chain));
-      }
-    }
+    Duration sum = blocking_within(window).time;
     for (const DeadlineChain& chain : chains_) {
-      const std::int64_t due = chain.activations->count(window - chain.relative_deadline + epsilon);
-      sum = saturating_add(sum, cost_of(chain, due));
+      sum = saturating_add(sum, cost_of(chain, due(chain, window)));
     }
     return sum;
   }
 
   Duration busy_window() const {
     return least_solution(supply_, epsilon, horizon_, [this](Duration x) {
-      Duration sum = saturating_add(epsilon, largest_blocking_);
+      Duration sum = saturating_add(epsilon, largest_blocking_.time);
       for (const DeadlineChain& chain : chains_) {
         sum = saturating_add(sum, cost_of(chain, chain.activations->count(x)));
       }
@@ -103,8 +132,7 @@ class SlackSearch {
   const curves::SupplyBound& supply_;
   Blocking blocking_;
   Duration horizon_;
-  /// Eq. 8.
-  Duration largest_blocking_{0};
+  Blocker largest_blocking_;
 };
 
 }  // namespace
@@ -116,6 +144,11 @@ std::vector<Duration> chain_responses(std::span<const DeadlineChain> chains,
   std::vector<Duration> responses;
   for (std::size_t j = 0; j < chains.size(); ++j) responses.push_back(search.response(j));
   return responses;
+}
+
+LeastSlack least_slack(std::span<const DeadlineChain> chains, std::size_t chain,
+                       const curves::SupplyBound& supply, Blocking blocking, Duration horizon) {
+  return SlackSearch(chains, supply, blocking, horizon).least_slack(chain);
 }
 
 }  // namespace takt::analysis

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -37,5 +39,20 @@ enum class Blocking {
 [[nodiscard]] std::vector<Duration> chain_responses(std::span<const DeadlineChain> chains,
                                                     const curves::SupplyBound& supply,
                                                     Blocking blocking, Duration horizon);
+
+/// Where the slack of a chain, which has a bound, is least: what is due within the window.
+struct LeastSlack {
+  /// From the beginning of the window: when all is done, and when the instance is activated.
+  Duration finish{};
+  Duration elapsed{};
+  /// Instances of each chain.
+  std::vector<std::int64_t> due;
+  Duration blocking{};
+  /// Of the callback that blocks, if it is known.
+  const Cost* blocker = nullptr;
+};
+[[nodiscard]] LeastSlack least_slack(std::span<const DeadlineChain> chains, std::size_t chain,
+                                     const curves::SupplyBound& supply, Blocking blocking,
+                                     Duration horizon);
 
 }  // namespace takt::analysis

@@ -80,6 +80,14 @@ LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
   return best;
 }
 
+std::int64_t DefaultExecutor::most_instances(std::size_t other, std::size_t last,
+                                             std::int64_t points) const {
+  // A polled callback runs once for each polling point, and once more if it precedes the victim in
+  // its last processing window.
+  if (!members_[other].task->polled) return curves::unbounded_count;
+  return saturating_add(points, other < last ? 1 : 0);
+}
+
 Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit,
                                       Duration& start) {
   if (start > limit) return unbounded_time;
@@ -98,8 +106,7 @@ Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Dur
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == last) continue;
     const Member& other = members_[j];
-    const std::int64_t most =
-        other.task->polled ? saturating_add(points, j < last ? 1 : 0) : curves::unbounded_count;
+    const std::int64_t most = most_instances(j, last, points);
     const Duration reach = response(other) - epsilon;
     const std::int64_t pending =
         response(other) == unbounded_time
@@ -206,25 +213,33 @@ Duration DefaultExecutor::busy_window_of_chain(std::size_t last, std::int64_t po
   return window_of(last, points).complete(length - epsilon, epsilon).finish;
 }
 
-Duration DefaultExecutor::privileged(std::size_t index) const {
+DefaultExecutor::LevelWindow DefaultExecutor::privileged_window(std::size_t index) const {
   Duration longest_blocking{0};
+  std::optional<CallbackIndex> blocker;
   std::vector<Interferer> higher;
-  std::vector<CallbackIndex> level{members_[index].callback};
   for (std::size_t j = 0; j < members_.size(); ++j) {
     const Member& other = members_[j];
     if (j == index) continue;
     if (j < index && !other.task->polled) {
       higher.push_back({&other.task->cost, other.activations, std::nullopt});
-      level.push_back(other.callback);
-    } else {
-      longest_blocking = std::max(longest_blocking, blocking(other, members_[index]));
+    } else if (const Duration time = blocking(other, members_[index]); time > longest_blocking) {
+      longest_blocking = time;
+      blocker = other.callback;
     }
+  }
+  const Interferer self{&members_[index].task->cost, members_[index].activations, std::nullopt};
+  return {{executor_.supply, horizon(), longest_blocking, self, std::move(higher)}, blocker};
+}
+
+Duration DefaultExecutor::privileged(std::size_t index) const {
+  std::vector<CallbackIndex> level;
+  for (std::size_t j = 0; j <= index; ++j) {
+    if (!members_[j].task->polled) level.push_back(members_[j].callback);
   }
   if (utilisation(level, executor_.supply, round_.system, round_.curves).overloaded) {
     return unbounded_time;
   }
-  const Interferer self{&members_[index].task->cost, members_[index].activations, std::nullopt};
-  BusyWindow window(executor_.supply, horizon(), longest_blocking, self, std::move(higher));
+  BusyWindow window = privileged_window(index).window;
   return window.longest_response(window.length());
 }
 

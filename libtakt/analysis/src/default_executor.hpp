@@ -19,6 +19,7 @@ class DefaultExecutor final : public ExecutorAnalysis {
   void begin_round() override;
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
   [[nodiscard]] std::optional<Utilisation> divergence(CallbackIndex callback) const override;
 
  private:
@@ -65,6 +66,11 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// is lower. See docs/analysis.md for what this test decides.
   [[nodiscard]] Duration least_round_robin(std::size_t member);
 
+  [[nodiscard]] Terms explain_round_robin(std::size_t last, std::int64_t polling_points);
+  /// Lemma 4: the most instances of member `other` that run before the victim, member `last`.
+  [[nodiscard]] std::int64_t most_instances(std::size_t other, std::size_t last,
+                                            std::int64_t polling_points) const;
+
   /// Theorem 3 for a single callback, and for longer chains that end with member `last`.
   [[nodiscard]] Duration busy_window(std::size_t member, std::int64_t polling_points);
   [[nodiscard]] Duration busy_window_of_chain(std::size_t last, std::int64_t polling_points);
@@ -72,6 +78,7 @@ class DefaultExecutor final : public ExecutorAnalysis {
 
   /// S-3.6: non-preemptive fixed priority among the privileged callbacks.
   [[nodiscard]] Duration privileged(std::size_t member) const;
+  [[nodiscard]] LevelWindow privileged_window(std::size_t member) const;
 
   /// A callback that may run more often the later the victim starts.
   struct Pending {

@@ -12,6 +12,7 @@
 #include "system.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/curves/saturating.hpp"
+#include "terms.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
@@ -51,6 +52,10 @@ class ExecutorAnalysis {
   /// next, from the activation of its first to the completion of its last.
   [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) = 0;
 
+  /// What the bound `response` of a callback, or of such a chain, is made of, under the final curves
+  /// and bounds.
+  [[nodiscard]] virtual Terms explain(std::span<const CallbackIndex> chain, Duration response) = 0;
+
   /// What the callback would need in the long run, if that has been found to be more than it gets:
   /// the proof that it has no bound although its executor is not overloaded.
   [[nodiscard]] virtual std::optional<Utilisation> divergence(CallbackIndex) const { return {}; }
@@ -68,6 +73,12 @@ class ExecutorAnalysis {
     return round_.response[member.callback.value()];
   }
   [[nodiscard]] Duration horizon() const { return round_.options.horizon; }
+  /// Lemma 3: the most instances that are pending in a window of length x, which begins at most ε
+  /// before the response that it is part of ends.
+  [[nodiscard]] std::int64_t pending(const Member& member, Duration x) const {
+    if (response(member) == curves::unbounded_time) return curves::unbounded_count;
+    return member.activations->count(curves::saturating_add(x, response(member)) - epsilon);
+  }
   [[nodiscard]] Interferer busy_interferer(const Member& member) const {
     return {&member.task->cost, member.busy_activations, std::nullopt};
   }
@@ -90,6 +101,26 @@ class ExecutorAnalysis {
   /// The sum of the bounds of its callbacks, each activated when the one before completes at the
   /// latest.
   [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
+
+  /// Busy windows of a level, and whose instance blocks longest.
+  struct LevelWindow {
+    BusyWindow window;
+    std::optional<CallbackIndex> blocker;
+  };
+
+  /// The member with that cost.
+  [[nodiscard]] CallbackIndex callback_of(const Cost* cost) const;
+  /// Of the instance activated at `offset` of a busy window, from `elapsed` on.
+  [[nodiscard]] Terms explain_instance(BusyWindow& window, std::optional<CallbackIndex> blocker,
+                                       Duration offset, Duration elapsed) const;
+  /// Of an instance with the longest response in busy windows of that length.
+  [[nodiscard]] Terms explain_longest(BusyWindow& window, std::optional<CallbackIndex> blocker,
+                                      Duration length, Duration longest) const;
+  /// Of the length of a busy window, which bounds the response of a chain that ends with `victim`.
+  [[nodiscard]] Terms explain_length(const BusyWindow& window, std::optional<CallbackIndex> blocker,
+                                     CallbackIndex victim) const;
+  /// Of the sum of the bounds of its callbacks.
+  [[nodiscard]] Terms explain_each(std::span<const CallbackIndex> chain);
 
   const Round round_;
   const LocalExecutor& executor_;

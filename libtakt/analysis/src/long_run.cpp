@@ -71,6 +71,10 @@ Line demand_line(const DerivedCurve& curve, const Cost& cost) {
   return line;
 }
 
+Wide long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances) {
+  return line_of(curve, {.cost = cost, .instances = instances}).slope;
+}
+
 Wide long_run_cost(const Cost& cost) {
   const auto each = [](const Slope& slope) { return slope.cost.count() * unit / slope.instances; };
   const Wide execution = each(cost.execution_time().long_run());

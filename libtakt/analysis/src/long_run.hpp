@@ -24,6 +24,9 @@ struct Line {
 /// ET(η(Δ)) is nowhere below this line for Δ > 0. Of a bounded curve.
 [[nodiscard]] Line demand_line(const DerivedCurve& curve, const Cost& cost);
 
+/// The processor's share that activations need, of which so many instances together cost `cost`.
+[[nodiscard]] Wide long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances);
+
 /// ET(1) is not below this: what an instance costs in the long run.
 [[nodiscard]] Wide long_run_cost(const Cost& cost);
 

@@ -15,13 +15,7 @@ Duration MultiThreadedExecutor::occupied(const Member& member, std::int64_t n) c
   return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), n);
 }
 
-LocalBound MultiThreadedExecutor::bound(CallbackIndex callback) {
-  const Member& self = members_[round_.system[callback].rank];
-  if (self.activations->unbounded()) return {};
-  const auto pending = [this](const Member& member, Duration x) {
-    if (response(member) == unbounded_time) return curves::unbounded_count;
-    return member.activations->count(saturating_add(x, response(member)) - epsilon);
-  };
+Duration MultiThreadedExecutor::latest_start(const Member& self) const {
   const auto demand = [&](Duration x) {
     // Instances of one callback start in order, also if they may run side by side.
     Duration exclusive = occupied(self, std::max<std::int64_t>(0, pending(self, x) - 1));
@@ -29,15 +23,19 @@ LocalBound MultiThreadedExecutor::bound(CallbackIndex callback) {
     for (const Member& other : members_) {
       if (&other == &self) continue;
       const Duration work = occupied(other, pending(other, x));
-      const bool same = self.task->group && other.task->group == self.task->group;
-      auto& sum = same ? exclusive : shared;
+      auto& sum = exclude(self, other) ? exclusive : shared;
       sum = saturating_add(sum, work);
     }
     if (shared == unbounded_time) return shared;
     return saturating_add(saturating_add(epsilon, exclusive), shared / executor_.threads);
   };
-  const Duration start =
-      least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(), demand);
+  return least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(), demand);
+}
+
+LocalBound MultiThreadedExecutor::bound(CallbackIndex callback) {
+  const Member& self = members_[round_.system[callback].rank];
+  if (self.activations->unbounded()) return {};
+  const Duration start = latest_start(self);
   if (start == unbounded_time) return {};
   return {.response = saturating_add(start - epsilon, occupied(self, 1)), .by = "multi_threaded"};
 }

@@ -27,8 +27,14 @@ class MultiThreadedExecutor final : public ExecutorAnalysis {
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override {
     return sum_of_callbacks(chain);
   }
+  [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
 
  private:
+  /// S, unbounded_time if there is none.
+  [[nodiscard]] Duration latest_start(const Member& self) const;
+  [[nodiscard]] static bool exclude(const Member& a, const Member& b) {
+    return a.task->group && a.task->group == b.task->group;
+  }
   /// The longest time that n instances occupy threads.
   [[nodiscard]] Duration occupied(const Member& member, std::int64_t n) const;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "deadline_chains.hpp"
+#include "release_overhead.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
@@ -34,27 +34,43 @@ Duration longest_since_origin(const DerivedCurve& activations) {
 }  // namespace
 
 QueueExecutor::QueueExecutor(const Round& round, ExecutorIndex executor)
-    : ExecutorAnalysis(round, executor) {}
+    : ExecutorAnalysis(round, executor) {
+  if (executor_.release_overhead == Duration{0}) return;
+  for (Member& member : members_) tasks_with_releases_.push_back(*member.task);
+  releases_.resize(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i].task = &tasks_with_releases_[i];
+}
 
 void QueueExecutor::begin_round() {
   ExecutorAnalysis::begin_round();
+  follow_releases();
+  find_deadline_chain_responses();
+}
+
+void QueueExecutor::follow_releases() {
+  bool changed = false;
+  for (std::size_t i = 0; i < releases_.size(); ++i) {
+    const CallbackIndex callback = members_[i].callback;
+    const Task& task = round_.system[callback];
+    const Duration releases = release_overhead(round_, task.executor, callback);
+    if (releases == releases_[i]) continue;
+    releases_[i] = releases;
+    changed = true;
+    endless_releases_ = endless_releases_ || releases == unbounded_time;
+    if (releases != unbounded_time) tasks_with_releases_[i].cost = task.cost.plus(releases);
+  }
+  if (!changed) return;
+  ExecutorAnalysis::begin_round();
+  find_deadline_chain_responses();
+}
+
+void QueueExecutor::find_deadline_chain_responses() {
   deadline_chain_responses_.clear();
   const bool endless =
       utilisation(executor_.callbacks, executor_.supply, round_.system, round_.curves).overloaded;
   const bool paper = round_.options.method == Method::edf_paper;
   if (executor_.activated_outside_chain || (endless && !paper)) return;
-  std::vector<DeadlineChain> chains;
-  for (const auto& callbacks : executor_.deadline_chains) {
-    const Member& head = members_[round_.system[callbacks.front()].rank];
-    // The demand bound counts deadlines from the activation of the head: it must be the origin.
-    if (!head.task->given) return;
-    auto& chain = chains.emplace_back();
-    chain.activations = head.activations;
-    chain.relative_deadline = head.task->urgency.longest_deadline;
-    for (const CallbackIndex callback : callbacks) {
-      chain.callbacks.push_back(&round_.system[callback].cost);
-    }
-  }
+  const std::vector<DeadlineChain> chains = deadline_chains();
   deadline_chain_responses_ =
       endless ? std::vector(chains.size(), unbounded_time)
               : chain_responses(chains, executor_.supply,
@@ -66,6 +82,22 @@ void QueueExecutor::begin_round() {
     for (const Cost* cost : chains[j].callbacks) cap = saturating_add(cap, (*cost)(1));
     deadline_chain_responses_[j] = std::min(deadline_chain_responses_[j], cap);
   }
+}
+
+std::vector<DeadlineChain> QueueExecutor::deadline_chains() const {
+  std::vector<DeadlineChain> chains;
+  for (const auto& callbacks : executor_.deadline_chains) {
+    const Member& head = members_[round_.system[callbacks.front()].rank];
+    // The demand bound counts deadlines from the activation of the head: it must be the origin.
+    if (!head.task->given) return {};
+    auto& chain = chains.emplace_back();
+    chain.activations = head.activations;
+    chain.relative_deadline = head.task->urgency.longest_deadline;
+    for (const CallbackIndex callback : callbacks) {
+      chain.callbacks.push_back(&members_[round_.system[callback].rank].task->cost);
+    }
+  }
+  return chains;
 }
 
 Duration QueueExecutor::deadline_chain_response(std::span<const CallbackIndex> callbacks) const {
@@ -126,9 +158,14 @@ QueueExecutor::Interference QueueExecutor::interference(const Member& other,
           .limit = Interferer::Limit{.reach = reach, .extra = 0}};
 }
 
-Duration QueueExecutor::window_of_executor(const Member& victim) {
-  const Duration length = busy_window_length();
-  if (length == unbounded_time) return length;
+BusyWindow QueueExecutor::window_of_all() const {
+  std::vector<Interferer> others;
+  for (std::size_t i = 1; i < members_.size(); ++i) others.push_back(busy_interferer(members_[i]));
+  return {executor_.supply, horizon(), Duration{0}, busy_interferer(members_.front()),
+          std::move(others)};
+}
+
+BusyWindow QueueExecutor::executor_window(const Member& victim) const {
   std::vector<Interferer> others;
   for (const Member& other : members_) {
     if (&other == &victim && !victim.task->urgency.overtakes) continue;
@@ -145,13 +182,12 @@ Duration QueueExecutor::window_of_executor(const Member& victim) {
     }
     others.push_back(interferer);
   }
-  return BusyWindow(executor_.supply, horizon(), Duration{0}, busy_interferer(victim),
-                    std::move(others))
-      .longest_response(busy_steps());
+  return {executor_.supply, horizon(), Duration{0}, busy_interferer(victim), std::move(others)};
 }
 
-Duration QueueExecutor::window_of_level(const Member& victim) const {
+std::optional<QueueExecutor::LevelWindow> QueueExecutor::level_window(const Member& victim) const {
   Duration longest_blocking{0};
+  std::optional<CallbackIndex> blocker;
   std::vector<Interferer> others;
   std::vector<CallbackIndex> level{victim.callback};
   for (const Member& other : members_) {
@@ -161,8 +197,10 @@ Duration QueueExecutor::window_of_level(const Member& victim) const {
       continue;
     }
     const Interference how = interference(other, victim);
-    if (how.blocks || !how.precedes) {
-      longest_blocking = std::max(longest_blocking, blocking(other, victim));
+    const Duration time = how.blocks || !how.precedes ? blocking(other, victim) : Duration{0};
+    if (time > longest_blocking) {
+      longest_blocking = time;
+      blocker = other.callback;
     }
     if (!how.precedes) continue;
     others.push_back(interferer);
@@ -170,25 +208,37 @@ Duration QueueExecutor::window_of_level(const Member& victim) const {
     level.push_back(other.callback);
   }
   if (utilisation(level, executor_.supply, round_.system, round_.curves).overloaded) {
-    return unbounded_time;
+    return std::nullopt;
   }
-  BusyWindow window(executor_.supply, horizon(), longest_blocking,
-                    {&victim.task->cost, victim.activations, std::nullopt}, std::move(others));
-  return window.longest_response(window.length());
+  const Interferer self{&victim.task->cost, victim.activations, std::nullopt};
+  return LevelWindow{{executor_.supply, horizon(), longest_blocking, self, std::move(others)},
+                     blocker};
 }
 
 LocalBound QueueExecutor::bound(CallbackIndex callback) {
+  // Messages that take time within the executor come of bounds that may just have changed.
+  follow_releases();
   const Member& victim = members_[round_.system[callback].rank];
-  if (victim.activations->unbounded() || executor_.activated_outside_chain) return {};
+  if (victim.activations->unbounded() || executor_.activated_outside_chain || endless_releases_) {
+    return {};
+  }
   const Duration of_chain = deadline_chain_response(std::span(&callback, 1));
   if (of_chain != unbounded_time && round_.options.method == Method::edf_paper) {
     return {.response = of_chain, .by = "edf_paper"};
   }
-  return {.response = std::min({window_of_executor(victim), window_of_level(victim), of_chain}),
-          .by = name()};
+  Duration response = of_chain;
+  if (busy_window_length() != unbounded_time) {
+    response = std::min(response, executor_window(victim).longest_response(busy_steps()));
+  }
+  if (auto level = level_window(victim)) {
+    response = std::min(response, level->window.longest_response(level->window.length()));
+  }
+  response = std::min(response, tree_response(std::span(&callback, 1)));
+  return {.response = response, .by = name()};
 }
 
-Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) const {
+std::optional<QueueExecutor::LevelWindow> QueueExecutor::chain_window(
+    std::span<const CallbackIndex> chain) const {
   // From the chain's activation to its completion one of its callbacks waits or runs (Lemma 7): all
   // that runs meanwhile may precede it, but for one blocking instance.
   const auto least = std::ranges::min(
@@ -196,24 +246,28 @@ Duration QueueExecutor::window_of_chain(std::span<const CallbackIndex> chain) co
   const std::int64_t level = round_.system[least].urgency.least_priority;
   const Member& head = members_[round_.system[chain.front()].rank];
   Duration longest_blocking{0};
+  std::optional<CallbackIndex> blocker;
   std::vector<Interferer> interferers;
   std::vector<CallbackIndex> callbacks;
   for (const Member& member : members_) {
     const Urgency& urgency = member.task->urgency;
-    if (urgency.least_priority < level) {
-      longest_blocking = std::max(longest_blocking, blocking(member, head));
+    const Duration time =
+        urgency.least_priority < level ? blocking(member, head) : Duration{0};
+    if (time > longest_blocking) {
+      longest_blocking = time;
+      blocker = member.callback;
     }
     if (urgency.greatest_priority < level) continue;
     interferers.push_back({&member.task->cost, member.activations, std::nullopt});
     callbacks.push_back(member.callback);
   }
   if (utilisation(callbacks, executor_.supply, round_.system, round_.curves).overloaded) {
-    return unbounded_time;
+    return std::nullopt;
   }
   const Interferer first = interferers.back();
   interferers.pop_back();
-  return BusyWindow(executor_.supply, horizon(), longest_blocking, first, std::move(interferers))
-      .length();
+  return LevelWindow{
+      {executor_.supply, horizon(), longest_blocking, first, std::move(interferers)}, blocker};
 }
 
 LocalBound QueueExecutor::bound(std::span<const CallbackIndex> chain) {
@@ -229,9 +283,10 @@ LocalBound QueueExecutor::bound(std::span<const CallbackIndex> chain) {
     if (response < best.response) best = {.response = response, .by = name()};
   };
   take(of_chain);
+  take(tree_response(chain));
   take(busy_window_length());
   if (!executor_.by_deadline && executor_.kind != ExecutorKind::events) {
-    take(window_of_chain(chain));
+    if (const auto level = chain_window(chain)) take(level->window.length());
   }
   return best;
 }

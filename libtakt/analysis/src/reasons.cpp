@@ -35,6 +35,12 @@ std::string why_unbounded(const model::Model& model, const System& system,
     if (!executor.table) {
       return fmt::format("executor \"{}\" goes by a table, and the model has none for it", id);
     }
+    if (executor.supply.blackout() > Duration{0}) {
+      return fmt::format(
+          "executor \"{}\" goes by a table, and its reservation or slots may give it no time while "
+          "a slot of the table is open; give it a processor of its own",
+          id);
+    }
     const auto& entries = executor.table->entries;
     if (std::ranges::count(entries, callback, &model::SlotTable::Entry::callback) == 0) {
       return fmt::format("the table of executor \"{}\" has no slot for it", id);

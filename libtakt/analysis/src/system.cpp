@@ -123,6 +123,16 @@ Cost::Cost(const std::vector<Duration>& execution_time, const std::vector<Durati
   if (!overhead.empty()) overhead_.emplace(overhead);
 }
 
+Cost Cost::plus(Duration each) const {
+  std::vector<Duration> values;
+  for (std::int64_t n = 1; std::cmp_less_equal(n, execution_.given()); ++n) {
+    values.push_back(execution_(n) + each * n);
+  }
+  Cost cost(values, {});
+  cost.overhead_ = overhead_;
+  return cost;
+}
+
 System::System(const model::Model& model) : executors(model.executors.size()) {
   const auto callbacks = model::callbacks_by_executor(model);
   tasks.reserve(model.callbacks.size());
@@ -144,6 +154,7 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
     executors[e].kind = model.executors[e].kind;
     executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].threads = model.executors[e].threads;
+    executors[e].release_overhead = model.executors[e].release_overhead;
     executors[e].table = model.executors[e].table;
     executors[e].contention = std::move(contention[e]);
     executors[e].callbacks = callbacks[e];

@@ -25,6 +25,9 @@ class Cost {
     return overhead_ ? curves::saturating_add(cost, (*overhead_)(n)) : cost;
   }
 
+  /// With so much more for every instance.
+  [[nodiscard]] Cost plus(Duration each) const;
+
   [[nodiscard]] const curves::ExecutionTimeCurve& execution_time() const { return execution_; }
   [[nodiscard]] const std::optional<curves::ExecutionTimeCurve>& overhead() const {
     return overhead_;
@@ -97,10 +100,24 @@ struct PropagationStep {
   std::size_t index;
 };
 
+/// What one activation of a root of the graph-aware executor leads to on it (component-cps 4.3):
+/// a copy of a callback for each path from the root to it.
+struct Tree {
+  struct Member {
+    CallbackIndex callback;
+    std::int64_t copies = 0;
+  };
+  CallbackIndex root;
+  /// With the root.
+  std::vector<Member> members;
+};
+
 struct LocalExecutor {
   model::ExecutorKind kind = model::ExecutorKind::single_threaded;
   curves::SupplyBound supply = curves::SupplyBound::dedicated();
   std::int64_t threads = 1;
+  /// Of each release, see model::Executor.
+  Duration release_overhead{};
   /// Why it cannot count on its supply (see cpu_sharing.hpp); empty: it can.
   std::string contention;
   /// What a table-driven executor goes by.
@@ -113,6 +130,9 @@ struct LocalExecutor {
   /// A callback that is activated otherwise than by the one before it in such a chain: it waits,
   /// perhaps for ever, for an instance of the chain to come to it.
   std::optional<CallbackIndex> activated_outside_chain;
+  /// Of a graph-aware executor, one for each root; empty if a message takes time within it, so that
+  /// it is not known which tree it belongs to.
+  std::vector<Tree> trees;
   /// Most urgent first.
   std::vector<CallbackIndex> callbacks;
   /// How to get from the curves of the edges that enter to those of the edges that leave, each step
@@ -167,6 +187,8 @@ struct System {
   void add_components();
   void add_urgencies(const model::Model& model);
   void inherit_urgencies(ExecutorIndex executor);
+  void add_trees(ExecutorIndex executor);
+  [[nodiscard]] bool is_root(CallbackIndex callback) const;
   void add_deadline_chains(const model::Model& model, ExecutorIndex executor);
   void add_groups(const model::Model& model);
 

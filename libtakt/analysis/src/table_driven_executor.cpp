@@ -1,74 +1,111 @@
 #include "table_driven_executor.hpp"
 
 #include <algorithm>
+#include <numeric>
 
-#include "least_solution.hpp"
-#include "offset_search.hpp"
+#include "long_run.hpp"
 #include "utilisation.hpp"
 
 namespace takt::analysis {
 
 using curves::saturating_add;
 using curves::saturating_multiply;
-using curves::SupplyBound;
-using curves::unbounded_time;
+
+namespace {
+
+std::int64_t divide_up(Duration time, Duration by) { return (time + by - epsilon) / by; }
+
+}  // namespace
 
 TableDrivenExecutor::TableDrivenExecutor(const Round& round, ExecutorIndex executor)
     : ExecutorAnalysis(round, executor) {
   for (const CallbackIndex callback : executor_.callbacks) {
-    own_slots_.push_back(own_slots(callback));
+    slots_.push_back(open_slots(callback));
   }
 }
 
-Duration TableDrivenExecutor::occupied(const Cost& cost, std::int64_t n) const {
-  if (executor_.supply.blackout() == Duration{0}) return cost(n);
-  return saturating_multiply(executor_.supply.time_for(cost(1)), n);
-}
-
-std::optional<SupplyBound> TableDrivenExecutor::own_slots(CallbackIndex callback) const {
-  if (!executor_.table) return std::nullopt;
+std::vector<TableDrivenExecutor::OpenSlot> TableDrivenExecutor::open_slots(
+    CallbackIndex callback) const {
+  std::vector<OpenSlot> open;
+  if (!executor_.table || executor_.supply.blackout() > Duration{0}) return open;
   const auto& [cycle, entries] = *executor_.table;
-  std::vector<SupplyBound::Slot> left;
+  const Duration each = std::max(epsilon, longest(callback));
   for (std::size_t s = 0; s < entries.size(); ++s) {
     if (entries[s].callback != callback) continue;
-    SupplyBound::Slot slot{entries[s].slot.start, entries[s].slot.end};
+    Duration start = entries[s].slot.start;
     for (std::size_t p = 0; p < entries.size(); ++p) {
-      if (entries[p].callback == callback) continue;
-      const Duration latest_start =
-          entries[p].slot.end - epsilon - (p < s ? Duration{0} : cycle);
-      const Cost& cost = round_.system[entries[p].callback].cost;
-      slot.start = std::max(slot.start, saturating_add(latest_start, occupied(cost, 1)));
+      // The slot before, in this cycle or the last one.
+      const Duration latest_start = entries[p].slot.end - epsilon - (p < s ? Duration{0} : cycle);
+      start = std::max(start, saturating_add(latest_start, longest(entries[p].callback)));
     }
-    if (slot.start < slot.end) left.push_back(slot);
+    const Duration end = entries[s].slot.end;
+    if (start < end) open.push_back({start, end, divide_up(end - start, each)});
   }
-  if (left.empty()) return std::nullopt;
-  return SupplyBound::slots(left, cycle);
+  return open;
+}
+
+Duration TableDrivenExecutor::latest_start(const Member& member, std::int64_t earlier) const {
+  const std::vector<OpenSlot>& slots = slots_[member.task->rank];
+  const Duration cycle = executor_.table->cycle;
+  const Duration each = longest(member.callback);
+  const std::int64_t per_cycle = starts_per_cycle(member);
+  Duration latest{0};
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    // Waiting begins as slot s ends.
+    std::int64_t left = earlier % per_cycle;
+    std::size_t next = s + 1;
+    while (left >= slots[next % slots.size()].starts) left -= slots[next++ % slots.size()].starts;
+    const Duration start = slots[next % slots.size()].start +
+                           (next < slots.size() ? Duration{0} : cycle);
+    latest = std::max(latest, saturating_add(start - slots[s].end, each * left));
+  }
+  return saturating_add(latest, saturating_multiply(cycle, earlier / per_cycle));
+}
+
+std::int64_t TableDrivenExecutor::starts_per_cycle(const Member& member) const {
+  std::int64_t starts = 0;
+  for (const OpenSlot& slot : slots_[member.task->rank]) starts += slot.starts;
+  return starts;
+}
+
+std::optional<std::int64_t> TableDrivenExecutor::most_instances(const Member& member) const {
+  const std::int64_t starts = starts_per_cycle(member);
+  const Duration cycle = executor_.table->cycle;
+  if (!outpaces(*member.activations, starts, cycle)) return curves::unbounded_count;
+  const auto& terms = member.activations->terms();
+  if (terms.size() != 1 || terms[0].multiplicity != 1 || terms[0].source->curve == nullptr) {
+    return std::nullopt;
+  }
+  const curves::ActivationCurve& curve = *terms[0].source->curve;
+  const auto rate = curve.long_run();
+  if (Wide{rate.events} * cycle.count() != Wide{starts} * rate.span.count()) return std::nullopt;
+  const std::int64_t first = std::max(curve.repeats_from(), curve.count(terms[0].shift + epsilon));
+  constexpr std::int64_t most_starts = 100'000;
+  if (starts > most_starts) return std::nullopt;
+  return saturating_add(first, std::lcm(rate.events, starts));
+}
+
+std::optional<TableDrivenExecutor::LongestResponse> TableDrivenExecutor::longest_response(
+    const Member& member) const {
+  if (slots_[member.task->rank].empty() || member.activations->unbounded()) return std::nullopt;
+  const auto most = most_instances(member);
+  if (!most) return std::nullopt;
+  LongestResponse found;
+  for (std::int64_t earlier = 0; earlier < *most; ++earlier) {
+    const Duration start = latest_start(member, earlier);
+    if (start > horizon()) return std::nullopt;
+    const Duration finish = saturating_add(start, longest(member.callback));
+    const Duration activation = member.activations->distance(earlier + 1);
+    if (finish - activation > found.response) found = {finish - activation, earlier, activation};
+    if (finish <= member.activations->distance(earlier + 2)) break;
+  }
+  return found;
 }
 
 LocalBound TableDrivenExecutor::bound(CallbackIndex callback) {
-  const Member& self = members_[round_.system[callback].rank];
-  const auto& slots = own_slots_[round_.system[callback].rank];
-  if (!slots || self.activations->unbounded()) return {};
-  if (utilisation(std::span(&callback, 1), *slots, round_.system, round_.curves).overloaded) {
-    return {};
-  }
-  const Cost& cost = self.task->cost;
-  const Duration length = least_solution(*slots, epsilon, horizon(), [&](Duration x) {
-    return saturating_add(epsilon, occupied(cost, self.activations->count(x)));
-  });
-  if (length == unbounded_time) return {};
-  const auto complete = [&](Duration offset, Duration /*start*/) -> Completion {
-    const std::int64_t earlier = self.activations->count(offset + epsilon) - 1;
-    const Duration before = occupied(cost, earlier);
-    const Duration start = slots->time_for(saturating_add(epsilon, before));
-    return {start, saturating_add(start - epsilon, occupied(cost, earlier + 1) - before)};
-  };
-  const auto next_offset = [&](Duration offset) {
-    const Duration step = self.activations->next_step(offset);
-    return step == unbounded_time ? step : step - epsilon;
-  };
-  return {.response = std::max(epsilon, longest_response(length, complete, next_offset)),
-          .by = "table_driven"};
+  const auto found = longest_response(members_[round_.system[callback].rank]);
+  if (!found) return {};
+  return {.response = found->response, .by = "table_driven"};
 }
 
 }  // namespace takt::analysis

@@ -12,14 +12,14 @@ namespace takt::analysis {
 /// an instance starts only within a slot of its callback, and then runs to its end, which may be
 /// after the slot's.
 ///
-/// While an instance of a callback waits and a slot of it is open, either an instance of the same
-/// callback runs, or one of another that has begun in a slot before. Such an overrun ends no later
-/// than if it had begun at the very end of its slot with its longest execution. So what is left of
-/// the callback's slots after the longest overruns serves it alone, and the n-th instance of a busy
-/// window has started when these slots have supplied what the ones before it occupy, and ε more.
+/// An instance that begins at the very end of its slot, with its longest execution, takes away the
+/// beginning of the next slots; whatever else began before them ends no later. In what is left of a
+/// slot of length l, instances of its callback that wait start one after the other, each at most
+/// ET(1) after the one before: at least ceil(l / ET(1)) of them. So the start of the n-th instance
+/// that waits follows from counting slots, and is latest if it begins to wait as a slot ends.
 ///
-/// On a reservation, an instance occupies the executor for as long as its execution may take from
-/// when it starts, sbf^-1(ET(1)).
+/// On a reservation, or in slots of the thread's own, there is no bound: there may be no supply
+/// whenever a slot is open.
 class TableDrivenExecutor final : public ExecutorAnalysis {
  public:
   TableDrivenExecutor(const Round& round, ExecutorIndex executor);
@@ -28,15 +28,39 @@ class TableDrivenExecutor final : public ExecutorAnalysis {
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override {
     return sum_of_callbacks(chain);
   }
+  [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
 
  private:
-  /// What is left of the callback's slots after the overruns of others; none: nothing.
-  [[nodiscard]] std::optional<curves::SupplyBound> own_slots(CallbackIndex callback) const;
-  /// The longest time that n consecutive instances occupy the executor.
-  [[nodiscard]] Duration occupied(const Cost& cost, std::int64_t n) const;
+  /// A slot of a callback, from where no instance of another slot runs any more.
+  struct OpenSlot {
+    Duration start{};
+    Duration end{};
+    /// The instances that start in it at least, if they wait.
+    std::int64_t starts = 0;
+  };
+
+  [[nodiscard]] Duration longest(CallbackIndex callback) const {
+    return round_.system[callback].cost(1);
+  }
+  [[nodiscard]] std::vector<OpenSlot> open_slots(CallbackIndex callback) const;
+  /// From when instances of the member wait, the latest start of the one that `earlier` precede.
+  [[nodiscard]] Duration latest_start(const Member& member, std::int64_t earlier) const;
+  [[nodiscard]] std::int64_t starts_per_cycle(const Member& member) const;
+  struct LongestResponse {
+    Duration response = epsilon;
+    /// How many go before the instance, and when after the first of them it is activated.
+    std::int64_t earlier = 0;
+    Duration activation{};
+  };
+  /// None: it has no limit, or is beyond the horizon.
+  [[nodiscard]] std::optional<LongestResponse> longest_response(const Member& member) const;
+  /// How many instances in a row must be looked at, if they wait or run without a break. As many as
+  /// there are, if they come less often than they can start; up to where all repeats if they come
+  /// exactly as often; none: they come more often, or it is not known.
+  [[nodiscard]] std::optional<std::int64_t> most_instances(const Member& member) const;
 
   /// By rank.
-  std::vector<std::optional<curves::SupplyBound>> own_slots_;
+  std::vector<std::vector<OpenSlot>> slots_;
 };
 
 }  // namespace takt::analysis

@@ -69,20 +69,25 @@ void System::add_urgencies(const model::Model& model) {
                                              .longest_deadline = deadline,
                                              .overtakes = false};
     }
-    if (executor.kind == ExecutorKind::graph_aware) inherit_urgencies(ExecutorIndex{e});
+    if (executor.kind == ExecutorKind::graph_aware) {
+      inherit_urgencies(ExecutorIndex{e});
+      add_trees(ExecutorIndex{e});
+    }
     if (executor.kind == ExecutorKind::edf) add_deadline_chains(model, ExecutorIndex{e});
   }
+}
+
+/// Activated from outside its executor, if only sometimes.
+bool System::is_root(CallbackIndex callback) const {
+  const Task& task = (*this)[callback];
+  return task.given.has_value() || std::ranges::any_of(task.incoming, [&](std::size_t e) {
+           return (*this)[edges[e].from].executor != task.executor;
+         });
 }
 
 /// Roots, activated from outside the executor, keep their own; all others have what triggers them
 /// has (component-cps 4.4), and of several waiting instances the newest runs first.
 void System::inherit_urgencies(ExecutorIndex executor) {
-  const auto is_root = [&](CallbackIndex callback) {
-    const Task& task = (*this)[callback];
-    return task.given.has_value() || std::ranges::any_of(task.incoming, [&](std::size_t e) {
-             return (*this)[edges[e].from].executor != executor;
-           });
-  };
   std::vector<bool> inherited(tasks.size(), false);
   // Edges are in trigger order, so senders have theirs before they pass it on.
   for (const TriggerEdge& edge : edges) {

@@ -22,4 +22,16 @@ struct Utilisation {
                                       const curves::SupplyBound& supply, const System& system,
                                       const Curves& curves);
 
+/// Work that arrives: `each` with every activation.
+struct Load {
+  const DerivedCurve* activations = nullptr;
+  Duration each{};
+};
+/// Whether the loads together certainly need, in the long run, all of the supply or more.
+[[nodiscard]] bool overloaded(std::span<const Load> loads, const curves::SupplyBound& supply);
+
+/// Whether activations certainly come, in the long run, at least as often as that many in every
+/// `span`; decided in integers.
+[[nodiscard]] bool outpaces(const DerivedCurve& activations, std::int64_t instances, Duration span);
+
 }  // namespace takt::analysis

@@ -42,6 +42,8 @@ Json write(const SimulatedCallback& callback) {
 Json write(const model::Chain& chain, const SimulatedChain& simulated) {
   Json object{{"id", simulated.id}};
   add_statistics(object, simulated.latency);
+  add_statistics(object["reaction_time"], simulated.reaction_time);
+  add_statistics(object["data_age"], simulated.data_age);
   object["goal"] = chain.goal ? Json(chain.goal->count()) : Json(nullptr);
   return object;
 }

@@ -199,7 +199,7 @@ void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> 
   }
 }
 
-/// Chains go on through the input that completes the set.
+/// Chains go on through the input that completes the set, their data through all inputs.
 void Engine::join(const Link& link, const Activation& activation, std::span<const Instant> places) {
   JoinState& join = *state(link.to).join;
   InstanceQueue& input = join.inputs[*link.join_input];
@@ -212,12 +212,17 @@ void Engine::join(const Link& link, const Activation& activation, std::span<cons
   input.push_back(activation, places);
   ++waiting_;
   if (join.complete < join.inputs.size()) return;
+  scratch_.assign(places.begin(), places.end());
   for (InstanceQueue& each : join.inputs) {
+    const std::span<const Instant> joined = each.front_places();
+    for (std::size_t place = 0; place < joined.size(); ++place) {
+      if (follows_data(place) && joined[place] != not_on_chain) scratch_[place] = joined[place];
+    }
     each.drop_front();
     --waiting_;
     if (each.size() == 0) --join.complete;
   }
-  activate(link.to, activation, places);
+  activate(link.to, activation, scratch_);
 }
 
 void Engine::complete(std::size_t index) {
@@ -231,6 +236,7 @@ void Engine::complete(std::size_t index) {
     if (thread.places[place] != not_on_chain) {
       result_.chains[chain].latency.record(now_ - thread.places[place]);
     }
+    if (thread.places[place + 1] != not_on_chain) put_out(chain, thread.places[place + 1]);
   }
   if (result_.timeline.size() < options_.timeline) {
     result_.timeline.push_back({thread.executor, thread.number, thread.callback,
@@ -247,6 +253,23 @@ void Engine::complete(std::size_t index) {
     for (const Local member : group.members) executor.shared->resume(member);
   }
   must_decide(thread.executor);
+}
+
+/// A chain yields an output that is based on what its first callback read when activated at `input`.
+void Engine::put_out(std::size_t chain, Instant input) {
+  SimulatedChain& result = result_.chains[chain];
+  result.data_age.record(now_ - input);
+  std::optional<Instant>& reflected = reflected_[chain];
+  if (reflected && input <= *reflected) return;
+  // What a timer samples may have come right after the activation before; else the activation is
+  // the input.
+  const CallbackIndex head = model_.chains[chain].callbacks.front();
+  if (model_[head].kind != model::CallbackKind::timer) {
+    result.reaction_time.record(now_ - input);
+  } else if (reflected) {
+    result.reaction_time.record(now_ - *reflected);
+  }
+  reflected = input;
 }
 
 void Engine::decide(ExecutorIndex index) {
@@ -344,16 +367,18 @@ void Engine::start(std::size_t index, CallbackIndex callback) {
   }
 }
 
-/// A timer reads what has come since its last instance, and chains go on through what is new.
+/// A timer reads what has come last, and chains go on through what is new.
 void Engine::sample_inputs(ThreadState& thread) {
   const Station& station = network_.stations[thread.callback.value()];
   for (InstanceQueue& kept : state(thread.callback).registers) {
     if (kept.size() == 0) continue;
     scratch_.assign(station.places, not_on_chain);
-    kept.pop_front(scratch_);
+    const Activation activation = kept.pop_front(scratch_);
     for (std::size_t place = 0; place < station.places; ++place) {
       if (scratch_[place] != not_on_chain) thread.places[place] = scratch_[place];
+      if (!follows_data(place)) scratch_[place] = not_on_chain;
     }
+    kept.push_back(activation, scratch_);
   }
 }
 

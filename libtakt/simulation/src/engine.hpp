@@ -123,6 +123,7 @@ class Engine {
   void arrive(std::size_t link, Instant origin, std::span<const Instant> places);
   void join(const Link& link, const Activation& activation, std::span<const Instant> places);
   void complete(std::size_t thread);
+  void put_out(std::size_t chain, Instant input);
 
   void decide(ExecutorIndex index);
   [[nodiscard]] std::optional<Local> next(ExecutorIndex index);
@@ -156,6 +157,8 @@ class Engine {
   /// Per link, when the last message arrives: messages do not overtake each other.
   std::vector<Instant> last_arrivals_;
   std::vector<Random> delays_;
+  /// Per chain, the newest input that an output was based on.
+  std::vector<std::optional<Instant>> reflected_;
   std::int64_t waiting_ = 0;
   std::vector<Instant> scratch_;
   std::vector<std::size_t> done_;

@@ -48,6 +48,11 @@ class InstanceQueue {
     --size_;
   }
 
+  /// The places of the oldest.
+  [[nodiscard]] std::span<const Instant> front_places() const {
+    return std::span(chain_places_).subspan(first_ * places_, places_);
+  }
+
   [[nodiscard]] const Activation& front() const { return ring_[first_]; }
 
  private:

@@ -41,13 +41,13 @@ void Network::add_chains(const model::Model& model) {
     std::size_t previous_place = 0;
     for (std::size_t n = 0; n < callbacks.size(); ++n) {
       Station& station = stations[callbacks[n].value()];
-      const std::size_t place = station.places++;
-      if (n == 0) {
-        station.beginning.push_back(place);
-      } else {
+      const std::size_t place = station.places;
+      station.places += places_per_step;
+      for (std::size_t p = 0; p < places_per_step; ++p) {
+        if (n == 0) station.beginning.push_back(place + p);
         for (Link& link : links) {
-          if (link.from == callbacks[n - 1] && link.to == callbacks[n]) {
-            link.places.emplace_back(previous_place, place);
+          if (n > 0 && link.from == callbacks[n - 1] && link.to == callbacks[n]) {
+            link.places.emplace_back(previous_place + p, place + p);
           }
         }
       }

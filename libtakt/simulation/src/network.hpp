@@ -14,7 +14,13 @@ using model::ExecutorIndex;
 
 /// Where along which chains a message or an instance stands: for every place that a chain has at
 /// the callback (see Station::places), when the chain's first callback was activated.
+///
+/// Places come in pairs. The first follows what triggers what: at a join the input that completes
+/// the set, and of sampled data its first reader. The second, right after it, follows the data: all
+/// inputs of a join, and every reader until newer data has come.
 inline constexpr Instant not_on_chain = Instant::min();
+constexpr std::size_t places_per_step = 2;
+constexpr bool follows_data(std::size_t place) { return place % places_per_step == 1; }
 
 /// An edge as messages travel it.
 struct Link {
@@ -39,7 +45,7 @@ struct Station {
   std::vector<std::size_t> sampled;
   /// How many places chains have here.
   std::size_t places = 0;
-  /// Those at which a chain begins, and those at which chain `first` ends.
+  /// Those at which a chain begins, and the first of the pair at which chain `first` ends.
   std::vector<std::size_t> beginning;
   std::vector<std::pair<std::size_t, std::size_t>> ending;
   std::optional<model::JoinKind> join;

@@ -24,7 +24,9 @@ constexpr std::size_t capacity = 64;
 Result<void> Engine::prepare() {
   if (const Result<void> fits = check_options(model_, options_); !fits) return fits;
   for (const model::Chain& chain : model_.chains)
-    result_.chains.push_back({.id = chain.id, .latency = {}});
+    result_.chains.push_back(
+        {.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
+  reflected_.resize(model_.chains.size());
   make_callbacks();
   executors_.resize(model_.executors.size());
   auto callbacks = model::callbacks_by_executor(model_);

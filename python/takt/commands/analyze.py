@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json as json_format
-from enum import Enum
 from typing import Annotated, Any
 
+import click
 import typer
 from rich.table import Table
 
@@ -17,31 +17,34 @@ from takt.formatting import duration
 EXAMPLES = """
 takt analyze model.json                          tables for people
 takt analyze model.json --analysis round_robin   one analysis alone
+takt analyze model.json --explain pilot          what the bound of chain "pilot" is made of
 takt analyze model.json --sensitivity            what may grow or shrink until a goal is missed
 takt analyze model.json --json -o bounds.json    the takt/bounds document, printed and in a file
 takt model trace/ -o - | takt analyze -          straight from a trace
 """
 
 
-class Analysis(str, Enum):
-    ROUND_ROBIN = "round_robin"
-    BUSY_WINDOW = "busy_window"
-    COMBINED = "combined"
-    EDF_PAPER = "edf_paper"
-
-
 def analyze(
     model: Annotated[str, typer.Argument(help='A takt/model document; "-": standard input.')],
     analysis: Annotated[
-        Analysis,
+        str,
         typer.Option(
+            click_type=click.Choice(pipeline.ANALYSES),
             help="Which analysis; combined takes the better of the first two. edf_paper: "
-            "deadline-based executors by the formula as printed, which is not safe."
+            "deadline-based executors by the formula as printed, which is not safe.",
         ),
-    ] = Analysis.COMBINED,
+    ] = pipeline.DEFAULT_ANALYSIS,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Also write the document to this file.")
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAIN",
+            help="Break the bound of this chain down: who interferes, how often and for how long, "
+            "supply, blocking, overhead and delays.",
+        ),
     ] = None,
     sensitivity: Annotated[
         bool,
@@ -58,9 +61,12 @@ def analyze(
     """
     text, source = files.read_document(model), files.source_name(model)
     if sensitivity:
-        _print_sensitivity(pipeline.sensitivity(text, source, analysis.value), json)
+        _print_sensitivity(pipeline.sensitivity(text, source, analysis), json)
         return
-    document = json_format.dumps(pipeline.analyze(text, source, analysis.value), indent=1)
+    found = pipeline.analyze(text, source, analysis)
+    if explain is not None:
+        found["explanation"] = pipeline.explain(text, source, explain, analysis)
+    document = json_format.dumps(found, indent=1)
     if output is not None and output != files.STANDARD_STREAM:
         files.write_text(output, document + "\n")
     bounds = documents.parse(Bounds, document, "bounds")
@@ -68,11 +74,15 @@ def analyze(
     verdicts = verdict.judge(valid, bounds, None)
     if json or output == files.STANDARD_STREAM:
         console.print_json(document)
+    elif bounds.explanation is not None:
+        for table in tables.explanation(bounds.explanation):
+            console.output().print(table, "")
     else:
         for executor in valid.executors:
             console.output().print(tables.callbacks(valid, executor, bounds), "")
         if verdicts:
-            console.output().print(tables.chains(verdicts))
+            console.output().print(tables.chains(verdicts), "")
+            console.output().print(tables.end_to_end(bounds))
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)

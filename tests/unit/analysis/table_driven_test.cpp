@@ -55,11 +55,11 @@ TEST_F(Table, AnOverrunDelaysTheNextSlot) {
   EXPECT_EQ(bounds_of(builder.model())[1], Duration{84 + 2});
 }
 
-/// Instances share what is left of the slots: the second of a burst runs on in the next cycle.
+/// Two instances of 6 start in a slot of 10; the third waits for the next one.
 TEST_F(Table, InstancesThatFillASlotLeaveTheRestToTheNextCycle) {
   const auto a = builder.timer(executor, Duration{6}, model::bursts(3, Duration{1000}));
   set_table(100, {entry(0, 10, a)});
-  // The first waits 90 and runs [90, 96), the second [96, 102), the third from 190 on.
+  // They start 90, 96 and 190 after the burst.
   EXPECT_EQ(bounds_of(builder.model())[0], Duration{196});
 }
 
@@ -94,10 +94,11 @@ TEST_F(Table, F20_SlotsPerCallbackKeepEachWithinItsSlot) {
   }
   builder.model().executors[0].table = table;
   const Bounds bounds = analyze(builder.model());
-  // An instance may begin at the very end of the slot before, so that 14 ms - ε of each slot are
-  // not for sure.
-  EXPECT_EQ(bounds.callbacks[0].bound, milliseconds{100 - 16 + 15});
-  EXPECT_TRUE(bounds.chains[0].bound);
+  // The first slot is free of others: it waits for 84 ms and runs for 15. Of the next ones up to
+  // 15 ms - ε are lost to an instance that begins at the end of the slot before.
+  EXPECT_EQ(bounds.callbacks[0].bound, milliseconds{84 + 15});
+  EXPECT_EQ(bounds.callbacks[4].bound, milliseconds{84 + 15 + 15} - epsilon);
+  EXPECT_EQ(bounds.chains[0].bound, milliseconds{99} + 4 * (milliseconds{114} - epsilon));
 }
 
 /// The default executor in a server with slots: the supply bound of the table.

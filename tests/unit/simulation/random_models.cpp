@@ -94,6 +94,7 @@ class Generator {
       for (std::size_t i = 0; i < order.size(); ++i) table.entries[i].callback = order[i];
       table.cycle = Duration(time + draw(0, 3));
       model_.executors[e].table = std::move(table);
+      if (!one_in(4)) model_.executors[e].supply = model::DedicatedSupply{};
     }
   }
 

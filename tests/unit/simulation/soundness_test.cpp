@@ -70,15 +70,25 @@ Comparison compare(const model::Model& model, analysis::Method method) {
   analysis_options.horizon = Duration(20'000);
   const analysis::Bounds bounds = analysis::analyze(model, analysis_options);
   std::vector<Duration> callbacks(model.callbacks.size());
-  std::vector<Duration> chains(model.chains.size());
+  struct Longest {
+    Duration latency{};
+    Duration reaction_time{};
+    Duration data_age{};
+  };
+  std::vector<Longest> chains(model.chains.size());
+  const auto take = [](Duration& longest, const Distribution& observed) {
+    if (observed.count() > 0) longest = std::max(longest, observed.max());
+  };
   for (const Options& options : adversaries()) {
     const Result<Simulation> simulation = simulate(model, options);
     if (!simulation) continue;  // hopelessly overloaded, so without bounds
     for (std::size_t i = 0; i < callbacks.size(); ++i) {
-      callbacks[i] = std::max(callbacks[i], simulation->callbacks[i].response_time.max());
+      take(callbacks[i], simulation->callbacks[i].response_time);
     }
     for (std::size_t i = 0; i < chains.size(); ++i) {
-      chains[i] = std::max(chains[i], simulation->chains[i].latency.max());
+      take(chains[i].latency, simulation->chains[i].latency);
+      take(chains[i].reaction_time, simulation->chains[i].reaction_time);
+      take(chains[i].data_age, simulation->chains[i].data_age);
     }
   }
   Comparison comparison;
@@ -86,7 +96,10 @@ Comparison compare(const model::Model& model, analysis::Method method) {
     compare(comparison, model.callbacks[i].id, bounds.callbacks[i].bound, callbacks[i]);
   }
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    compare(comparison, model.chains[i].id, bounds.chains[i].bound, chains[i]);
+    const analysis::ChainBound& chain = bounds.chains[i];
+    compare(comparison, chain.id, chain.bound, chains[i].latency);
+    compare(comparison, "the reaction of " + chain.id, chain.reaction_time, chains[i].reaction_time);
+    compare(comparison, "the data's age of " + chain.id, chain.data_age, chains[i].data_age);
   }
   return comparison;
 }

@@ -16,7 +16,7 @@ enum class Freedom : std::uint8_t {
   supply,     ///< of an executor: phase of its reservation, position of each budget
   overhead,   ///< of an executor: how much cheaper than at most an overhead is
   selection,  ///< of an executor: whether it selects at the very end of an instance, or when next
-              ///< supplied
+              ///< supplied; then what its rule leaves open
 };
 inline constexpr std::size_t freedoms = 7;
 

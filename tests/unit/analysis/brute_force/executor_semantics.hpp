@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,9 +25,20 @@ struct Queue {
   model::CallbackIndex callback;
   /// Neither in the ready set nor waiting for a polling point (ros-llama S-1.2).
   bool privileged = false;
+  /// An instance of a callback that excludes this one runs on another thread.
+  bool excluded = false;
   /// Oldest first.
   std::vector<Pending> pending;
 };
+
+/// An instance to run: where it waits.
+struct Selection {
+  std::size_t queue = 0;
+  std::size_t position = 0;
+};
+
+/// What a rule leaves open: one of so many options, 0 where nothing speaks for another.
+using Chooser = std::function<std::int64_t(std::int64_t)>;
 
 /// The rule by which one kind of executor selects. One object for one executor.
 class ExecutorSemantics {
@@ -35,13 +48,19 @@ class ExecutorSemantics {
   ExecutorSemantics& operator=(const ExecutorSemantics&) = delete;
   virtual ~ExecutorSemantics() = default;
 
-  /// The executor is free: the queue of which the oldest instance runs next. `queues` is in the
-  /// order of priority.
-  virtual std::optional<std::size_t> select(const std::vector<Queue>& queues) = 0;
+  /// The last instance of `queue` has just been activated.
+  virtual void activated(std::size_t /*queue*/, const Pending& /*instance*/) {}
+
+  /// A thread of the executor is free at `now`: what runs next. `queues` is in the order of
+  /// priority of the default executor.
+  virtual std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t now) = 0;
 };
 
-/// The semantics of that executor of the model.
+/// The semantics of that executor of the model, which must outlive it; `order` is that of its
+/// queues.
 std::unique_ptr<ExecutorSemantics> make_semantics(const model::Model& model,
-                                                  model::ExecutorIndex executor);
+                                                  model::ExecutorIndex executor,
+                                                  const std::vector<model::CallbackIndex>& order,
+                                                  Chooser choose);
 
 }  // namespace takt::brute_force

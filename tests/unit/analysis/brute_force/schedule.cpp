@@ -160,13 +160,9 @@ class Supply {
   std::int64_t position_ = 0;
 };
 
-struct Executor {
-  std::unique_ptr<ExecutorSemantics> semantics;
-  std::vector<Queue> queues;
+struct Thread {
   Supply supply;
   Costs overheads;
-  /// Selects when it is next supplied, not at the very end of the instance before.
-  bool lazy = false;
   /// Of the last instance.
   std::int64_t completion = -1;
 
@@ -179,6 +175,18 @@ struct Executor {
     std::size_t edge;
   };
   std::vector<Publication> publications{};
+};
+
+struct Executor {
+  std::unique_ptr<ExecutorSemantics> semantics;
+  std::vector<Queue> queues;
+  std::vector<Thread> threads{};
+  /// Selects when it is next supplied, not at the very end of the instance before.
+  bool lazy = false;
+  /// Time that releases take before anything else (component-cps 3.7): of each one, and still to
+  /// be spent.
+  std::int64_t release_overhead = 0;
+  std::int64_t releasing = 0;
 };
 
 class Run {
@@ -201,11 +209,19 @@ class Run {
                                  executor.timers == model::TimerHandling::privileged);
         queues.push_back({callback, privileged, {}});
       }
-      executors_.push_back({.semantics = make_semantics(model, model::ExecutorIndex{e}),
+      const bool lazy = choices(Freedom::selection, e, 2) == 1;
+      const auto choose = [&choices, e](std::int64_t options) {
+        return choices(Freedom::selection, e, options);
+      };
+      executors_.push_back({.semantics = make_semantics(model, model::ExecutorIndex{e},
+                                                        compiled.order[e], choose),
                             .queues = std::move(queues),
-                            .supply = Supply(executor.supply, e, choices),
-                            .overheads = Costs(compiled.overheads[e]),
-                            .lazy = choices(Freedom::selection, e, 2) == 1});
+                            .lazy = lazy,
+                            .release_overhead = executor.release_overhead.count()});
+      for (std::int64_t thread = 0; thread < executor.threads; ++thread) {
+        executors_.back().threads.push_back(
+            {.supply = Supply(executor.supply, e, choices), .overheads = Costs(compiled.overheads[e])});
+      }
     }
     for (const model::Join& join : model.joins) {
       joins_.push_back({&join, std::vector<std::deque<std::size_t>>(join.inputs.size())});
@@ -221,9 +237,11 @@ class Run {
       for (std::size_t e = 0; e < executors_.size(); ++e) {
         advance(e, t);
         const Executor& executor = executors_[e];
-        busy =
-            busy || executor.running != no_instance ||
-            std::ranges::any_of(executor.queues, [](const Queue& q) { return !q.pending.empty(); });
+        busy = busy ||
+               std::ranges::any_of(executor.threads,
+                                   [](const Thread& t) { return t.running != no_instance; }) ||
+               std::ranges::any_of(executor.queues,
+                                   [](const Queue& q) { return !q.pending.empty(); });
       }
       if (!busy) break;
     }
@@ -265,6 +283,7 @@ class Run {
   /// All activations and arrivals at t, before anything is selected at t.
   void deliver(std::int64_t t) {
     for (; next_release_ < releases_.size() && releases_[next_release_].at == t; ++next_release_) {
+      release(releases_[next_release_].callback);
       activate(releases_[next_release_].callback, no_instance, t);
     }
     std::vector<Message> later;
@@ -280,6 +299,7 @@ class Run {
 
   void receive(const Message& message, std::int64_t t) {
     const model::Edge& edge = *compiled_.edges[message.edge].edge;
+    release(edge.to);
     const auto joined = std::ranges::find(
         joins_, edge.to, [](const JoinState& state) { return state.join->callback; });
     if (joined == joins_.end()) return activate(edge.to, message.sender, t);
@@ -294,53 +314,79 @@ class Run {
     activate(edge.to, message.sender, t);
   }
 
+  void release(CallbackIndex callback) {
+    Executor& executor = executors_[model_[callback].executor.value()];
+    executor.releasing += executor.release_overhead;
+  }
+
   void activate(CallbackIndex callback, std::size_t parent, std::int64_t t) {
     Executor& executor = executors_[model_[callback].executor.value()];
     const std::int64_t origin = parent == no_instance ? t : instances_[parent].origin;
-    executor.queues[position_[callback.value()]].pending.push_back({t, origin, instances_.size()});
+    const std::size_t queue = position_[callback.value()];
+    executor.queues[queue].pending.push_back({t, origin, instances_.size()});
+    executor.semantics->activated(queue, executor.queues[queue].pending.back());
     instances_.push_back({callback, parent, t, origin});
   }
 
   /// Executor e in [t, t + ε).
   void advance(std::size_t e, std::int64_t t) {
     Executor& executor = executors_[e];
-    const bool supplied = executor.supply.at(t);
-    // Selecting needs the processor: at the end of an instance the executor still has it, but an
-    // executor that waits for work cannot select before it is supplied.
-    const bool just_completed = executor.completion == t && !executor.lazy;
-    if (executor.running == no_instance && (supplied || just_completed)) start(e);
-    if (executor.running == no_instance || !supplied) return;
-    ++executor.spent;
-    for (const auto& publication : executor.publications) {
-      if (publication.after == executor.spent) publish(publication.edge, executor.running, t + 1);
+    for (Thread& thread : executor.threads) {
+      const bool supplied = thread.supply.at(t);
+      if (supplied && executor.releasing > 0) {
+        --executor.releasing;
+        continue;
+      }
+      // Selecting needs the processor: at the end of an instance the executor still has it, but an
+      // executor that waits for work cannot select before it is supplied.
+      const bool just_completed = thread.completion == t && !executor.lazy && executor.releasing == 0;
+      if (thread.running == no_instance && (supplied || just_completed)) start(e, thread, t);
+      if (thread.running == no_instance || !supplied) continue;
+      ++thread.spent;
+      for (const auto& publication : thread.publications) {
+        if (publication.after == thread.spent) publish(publication.edge, thread.running, t + 1);
+      }
     }
-    if (executor.spent < executor.cost) return;
-    complete(executor.running, t + 1);
-    executor.completion = t + 1;
-    executor.running = no_instance;
+    // Whoever ends now excludes others until now.
+    for (Thread& thread : executor.threads) {
+      if (thread.running == no_instance || thread.spent < thread.cost) continue;
+      complete(thread.running, t + 1);
+      exclude(executor, instances_[thread.running].callback, false);
+      thread.completion = t + 1;
+      thread.running = no_instance;
+    }
   }
 
-  void start(std::size_t e) {
+  /// Callbacks of one node exclude each other on different threads.
+  void exclude(Executor& executor, CallbackIndex callback, bool excluded) {
+    for (Queue& queue : executor.queues) {
+      if (model_[queue.callback].node == model_[callback].node) queue.excluded = excluded;
+    }
+  }
+
+  void start(std::size_t e, Thread& thread, std::int64_t t) {
     Executor& executor = executors_[e];
-    const auto selected = executor.semantics->select(executor.queues);
+    const auto selected = executor.semantics->select(executor.queues, t);
     if (!selected) return;
-    auto& pending = executor.queues[*selected].pending;
-    executor.running = pending.front().instance;
-    pending.erase(pending.begin());
-    executor.spent = 0;
-    const CallbackIndex callback = instances_[executor.running].callback;
-    const std::int64_t overhead = choose_cost(executor.overheads, 0, Freedom::overhead, e);
-    executor.cost =
+    auto& pending = executor.queues[selected->queue].pending;
+    const auto position = pending.begin() + static_cast<std::ptrdiff_t>(selected->position);
+    thread.running = position->instance;
+    pending.erase(position);
+    thread.spent = 0;
+    const CallbackIndex callback = instances_[thread.running].callback;
+    exclude(executor, callback, true);
+    const std::int64_t overhead = choose_cost(thread.overheads, 0, Freedom::overhead, e);
+    thread.cost =
         overhead + choose_cost(costs_[callback.value()], 1, Freedom::cost, callback.value());
-    executor.publications.clear();
+    thread.publications.clear();
     for (std::size_t n = 0; n < compiled_.edges.size(); ++n) {
       const TriggerEdge& edge = compiled_.edges[n];
-      if (edge.edge->from != callback || !triggers(*edge.edge, executor.running)) continue;
+      if (edge.edge->from != callback || !triggers(*edge.edge, thread.running)) continue;
       // Chosen 0, at completion; the last choice is not to publish at all.
-      const std::int64_t silent = executor.cost - overhead;
+      const std::int64_t silent = thread.cost - overhead;
       const auto choice = choices_(Freedom::publish, edge.object, silent + 1);
       if (choice == silent) continue;
-      executor.publications.push_back({executor.cost - choice, n});
+      thread.publications.push_back({thread.cost - choice, n});
     }
   }
 

@@ -116,6 +116,43 @@ TEST(Soundness, EdfExecutor) {
   expect_sound(queue_executors(model::ExecutorKind::edf), 9'000, 200, quick);
 }
 
+TEST(Soundness, ChainPriorityExecutor) {
+  Shape shape = queue_executors(model::ExecutorKind::chain_priority);
+  shape.most_chains = 3;
+  expect_sound(shape, 10'000, 200, quick);
+}
+
+TEST(Soundness, GraphAwareExecutor) {
+  Shape shape = queue_executors(model::ExecutorKind::graph_aware);
+  shape.message_driven = 70;
+  expect_sound(shape, 11'000, 200, quick);
+}
+
+TEST(Soundness, MultiThreadedExecutor) {
+  Shape shape = queue_executors(model::ExecutorKind::multi_threaded);
+  shape.most_threads = 3;
+  expect_sound(shape, 12'000, 200, quick);
+}
+
+TEST(Soundness, TableDrivenExecutor) {
+  Shape shape = queue_executors(model::ExecutorKind::table_driven);
+  shape.longest_period = Duration{120};
+  shape.most_utilisation = 40;
+  expect_sound(shape, 13'000, 200, quick);
+}
+
+/// component-cps 3.7, non-preemptive and limited-preemptive: releases come before what runs.
+TEST(Soundness, ReleaseOverheads) {
+  for (const auto kind : {model::ExecutorKind::events, model::ExecutorKind::fixed_priority,
+                          model::ExecutorKind::edf, model::ExecutorKind::graph_aware}) {
+    Shape shape = queue_executors(kind);
+    shape.longest_period = Duration{80};
+    shape.most_utilisation = 50;
+    shape.release_overhead = 100;
+    expect_sound(shape, 14'000, 80, quick);
+  }
+}
+
 /// Small systems with nothing left to chance: every schedule that differs in the first choices of
 /// each freedom.
 TEST(Soundness, AllSchedulesOfSmallModels) {

@@ -101,4 +101,19 @@ int main() {
   print_rows("one fixed-priority", shape, {Method::combined});
   shape.kind = takt::model::ExecutorKind::edf;
   print_rows("one EDF", shape, {Method::combined});
+  shape.kind = takt::model::ExecutorKind::chain_priority;
+  print_rows("one chain-priority", shape, {Method::combined});
+  shape.kind = takt::model::ExecutorKind::graph_aware;
+  print_rows("one graph-aware", shape, {Method::combined});
+  shape.kind = takt::model::ExecutorKind::multi_threaded;
+  shape.most_threads = 3;
+  print_rows("one multi-threaded", shape, {Method::combined});
+  shape.most_threads = 1;
+  shape.longest_period = Duration{120};
+  shape.most_utilisation = 40;
+  shape.kind = takt::model::ExecutorKind::table_driven;
+  print_rows("one table-driven", shape, {Method::combined});
+  shape.release_overhead = 100;
+  shape.kind = takt::model::ExecutorKind::fixed_priority;
+  print_rows("one fixed-priority, releases cost ε", shape, {Method::combined});
 }

@@ -41,6 +41,14 @@ struct ChainBound {
   std::string reason;
   std::optional<Duration> goal;
   std::vector<Segment> segments;
+  /// From an input at any instant, which the first callback reads when it is activated next if it
+  /// is a timer, to the first output of the last that is based on it or on a newer one.
+  std::optional<Duration> reaction_time;
+  std::string reaction_time_reason;
+  /// Of any output of the last callback: how long ago the first was activated that read the input
+  /// it is based on.
+  std::optional<Duration> data_age;
+  std::string data_age_reason;
 
   /// None: there is no goal.
   [[nodiscard]] std::optional<bool> met() const {

@@ -57,6 +57,10 @@ class ActivationCurve {
     Duration jitter{0};
   };
   [[nodiscard]] Rate long_run() const { return rate_; }
+  /// From that many activations on it repeats: δ(n + events) = δ(n) + span, of the long-run rate.
+  [[nodiscard]] std::int64_t repeats_from() const {
+    return gaps_.empty() ? rate_.jitter / rate_.span + 2 : static_cast<std::int64_t>(longest_) + 1;
+  }
 
  private:
   ActivationCurve() = default;

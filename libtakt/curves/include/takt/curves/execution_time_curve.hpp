@@ -38,6 +38,9 @@ class ExecutionTimeCurve {
     return beyond_table(n);
   }
 
+  /// By how many values it is given.
+  [[nodiscard]] std::size_t given() const { return given_; }
+
   /// The cheapest stretch: ET(n)/n is never below cost/instances, and tends to it.
   struct Slope {
     Duration cost{};

@@ -31,6 +31,12 @@ struct SimulatedChain {
   /// From the activation of the first callback to the completion of the last, of instances in which
   /// each callback triggers the next, or leaves a message that the next, a timer, samples first.
   Distribution latency;
+  /// From an input at the worst instant, right after the first callback's activation if that is a
+  /// timer, else at it, to the first output that is based on it or on a newer one; of every output
+  /// that is based on a newer input than all before.
+  Distribution reaction_time;
+  /// Of every output: since the first callback was activated that read the input it is based on.
+  Distribution data_age;
 };
 
 /// A callback instance. Times count from the beginning of the simulation.

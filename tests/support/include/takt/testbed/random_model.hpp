@@ -30,6 +30,10 @@ struct Shape {
   Duration longest_reservation_period{20};
   /// Executors with privileged timers.
   int privileged = 25;
+  /// Threads of multi-threaded executors, whose callbacks are spread over as many nodes.
+  int most_threads = 1;
+  /// Executors of events whose releases cost ε.
+  int release_overhead = 0;
   /// Executors with an overhead curve.
   int overhead = 0;
   /// Callbacks that are activated by messages.

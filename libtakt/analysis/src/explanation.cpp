@@ -1,0 +1,136 @@
+#include "takt/analysis/explanation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "chains.hpp"
+#include "fixed_point.hpp"
+#include "system.hpp"
+#include "terms.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+using Kind = Explanation::Kind;
+
+constexpr std::array<std::pair<Kind, std::string_view>, 13> kinds{{
+    {Kind::execution, "execution"},
+    {Kind::earlier, "earlier"},
+    {Kind::interference, "interference"},
+    {Kind::blocking, "blocking"},
+    {Kind::overhead, "overhead"},
+    {Kind::releases, "releases"},
+    {Kind::supply, "supply"},
+    {Kind::parallel, "parallel"},
+    {Kind::elapsed, "elapsed"},
+    {Kind::rounding, "rounding"},
+    {Kind::limit, "limit"},
+    {Kind::delay, "delay"},
+    {Kind::sampling, "sampling"},
+}};
+
+using Json = nlohmann::ordered_json;
+
+Json write(const Explanation::Term& term) {
+  Json object{{"kind", to_string(term.kind)}};
+  if (!term.callback.empty()) object["callback"] = term.callback;
+  if (term.instances > 0) object["instances"] = term.instances;
+  object["time"] = term.time.count();
+  return object;
+}
+
+Json write(const Explanation::Segment& segment) {
+  Json object{{"executor", segment.executor},
+              {"callbacks", segment.callbacks},
+              {"by", segment.by},
+              {"bound", segment.bound.count()},
+              {"terms", Json::array()}};
+  for (const Explanation::Term& term : segment.terms) object["terms"].push_back(write(term));
+  return object;
+}
+
+void find_dominating(Explanation& explanation) {
+  Duration longest = Duration::min();
+  for (std::size_t s = 0; s < explanation.segments.size(); ++s) {
+    const auto& terms = explanation.segments[s].terms;
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      if (terms[t].time <= longest) continue;
+      longest = terms[t].time;
+      explanation.dominating_segment = s;
+      explanation.dominating_term = t;
+    }
+  }
+}
+
+/// Of a stretch that has a bound.
+Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
+                             const model::Model& model, const System& system,
+                             FixedPoint& solution) {
+  Explanation::Segment segment{.executor = bounded.executor,
+                               .callbacks = bounded.callbacks,
+                               .by = bounded.by,
+                               .bound = *bounded.bound + bounded.delay + bounded.sampling,
+                               .terms = {}};
+  Terms terms(system);
+  terms.add(Kind::delay, bounded.delay);
+  terms.add(Kind::sampling, bounded.sampling, stretch.callbacks.front());
+  ExecutorAnalysis& analysis = *solution.executor(system[stretch.callbacks.front()].executor);
+  terms.append(analysis.explain(stretch.callbacks, *bounded.bound));
+  // A bound that an earlier round of the fixed point found is kept even if it could be less.
+  terms.add(Kind::limit, segment.bound - terms.total());
+  for (const Terms::Term& term : terms.list()) {
+    segment.terms.push_back({.kind = term.kind,
+                             .callback = term.callback ? model[*term.callback].id : std::string{},
+                             .instances = term.instances,
+                             .time = term.time});
+  }
+  return segment;
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  return std::ranges::find(kinds, kind, &std::pair<Kind, std::string_view>::first)->second;
+}
+
+std::string Explanation::to_json() const {
+  Json object{{"chain", chain},
+              {"bound", bound.count()},
+              {"dominating", write(dominating())},
+              {"segments", Json::array()}};
+  object["dominating"]["segment"] = dominating_segment;
+  for (const Segment& segment : segments) object["segments"].push_back(write(segment));
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Explanation> explain(const model::Model& model, std::string_view chain,
+                            const Options& options) {
+  const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
+  if (found == model.chains.end()) {
+    std::string ids;
+    for (const model::Chain& each : model.chains) ids += (ids.empty() ? "" : ", ") + each.id;
+    return error("there is no chain \"{}\"; the model has {}", chain, ids.empty() ? "none" : ids);
+  }
+  const System system(model);
+  FixedPoint solution(system, options);
+  solution.solve();
+  const ChainBound bounded = chain_bound(model, *found, system, solution);
+  if (!bounded.bound) {
+    return error("chain \"{}\" has no bound to explain: {}", chain, bounded.reason);
+  }
+  Explanation explanation;
+  explanation.chain = bounded.id;
+  explanation.bound = *bounded.bound;
+  const std::vector<Stretch> stretches = stretches_of(model, system, found->callbacks, false);
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    explanation.segments.push_back(
+        explain(bounded.segments[s], stretches[s], model, system, solution));
+  }
+  find_dominating(explanation);
+  return explanation;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+
+#include "model_builder.hpp"
+#include "takt/analysis/analyze.hpp"
+
+/// Reaction time and data age of chains.
+namespace takt::analysis {
+namespace {
+
+using model::CallbackIndex;
+using model::ExecutorKind;
+using model::ModelBuilder;
+
+const ChainBound chain_of(const model::Model& model) { return analyze(model).chains.front(); }
+
+/// A timer's chain: an input may just have missed it.
+TEST(EndToEnd, ReactionBeginsOnePeriodBeforeATimer) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto timer = builder.timer(e, Duration{4}, model::every(Duration{100}));
+  builder.chain({timer, builder.subscription(e, Duration{6})});
+  const ChainBound chain = chain_of(builder.model());
+  EXPECT_EQ(chain.bound, Duration{10});
+  EXPECT_EQ(chain.reaction_time, Duration{110});
+  EXPECT_EQ(chain.data_age, Duration{10});
+}
+
+/// What activates an event source is the input itself.
+TEST(EndToEnd, ReactionBeginsWithAnEvent) {
+  ModelBuilder builder;
+  const auto source = builder.event_source(Duration{1}, model::bursts(1, Duration{50}));
+  const auto reader = builder.subscription(builder.executor(), Duration{6});
+  builder.edge(source, reader, Duration{3});
+  builder.chain({source, reader});
+  const ChainBound chain = chain_of(builder.model());
+  EXPECT_EQ(chain.bound, Duration{1 + 3 + 6});
+  EXPECT_EQ(chain.reaction_time, chain.bound);
+  EXPECT_EQ(chain.data_age, chain.bound);
+}
+
+/// Two timers: each adds its period to the reaction; the first one's data stays until it is
+/// replaced.
+TEST(EndToEnd, SampledDataAgesUntilItIsReplaced) {
+  ModelBuilder builder;
+  const auto producer = builder.timer(builder.executor(), Duration{5}, model::every(Duration{100}));
+  const auto consumer = builder.timer(builder.executor(), Duration{7}, model::every(Duration{30}));
+  builder.edge(producer, consumer, Duration{2});
+  builder.chain({producer, consumer});
+  const ChainBound chain = chain_of(builder.model());
+  EXPECT_EQ(chain.bound, Duration{5 + 2 + 30 + 7});
+  EXPECT_EQ(chain.reaction_time, Duration{100 + 5 + 2 + 30 + 7});
+  EXPECT_EQ(chain.data_age, Duration{100 + 5 + 2 + 7});
+}
+
+TEST(EndToEnd, DataOfASporadicProducerHasNoLimit) {
+  ModelBuilder builder;
+  const auto producer = builder.event_source(Duration{5}, model::bursts(1, Duration{100}));
+  const auto consumer = builder.timer(builder.executor(), Duration{7}, model::every(Duration{30}));
+  builder.chain({producer, consumer});
+  const ChainBound chain = chain_of(builder.model());
+  EXPECT_EQ(chain.reaction_time, Duration{5 + 30 + 7});
+  EXPECT_EQ(chain.data_age, std::nullopt);
+  EXPECT_EQ(chain.data_age_reason, "nothing limits the time between two messages of \"c0\"");
+}
+
+class Join : public testing::Test {
+ protected:
+  ModelBuilder builder;
+  CallbackIndex fast = builder.timer(builder.executor(), Duration{5}, model::every(Duration{40}));
+  CallbackIndex slow = builder.timer(builder.executor(), Duration{5}, model::every(Duration{100}));
+  CallbackIndex fusion = builder.subscription(builder.executor(), Duration{10});
+
+  void join(model::JoinKind kind) {
+    builder.chain({fast, fusion});
+    builder.chain({slow, fusion});
+    builder.join(fusion, kind, {fast, slow});
+  }
+};
+
+/// A message of the fast input waits for the slow one's: at most its period and response.
+TEST_F(Join, NewestMessagesWaitForTheOtherInputs) {
+  join(model::JoinKind::newest);
+  const Bounds bounds = analyze(builder.model());
+  EXPECT_EQ(bounds.chains[0].bound, Duration{5 + 10});
+  EXPECT_EQ(bounds.chains[0].reaction_time, Duration{40 + 5 + (100 + 5) + 10});
+  EXPECT_EQ(bounds.chains[0].data_age, Duration{5 + (100 + 5) + 10});
+  EXPECT_EQ(bounds.chains[1].data_age, Duration{5 + (40 + 5) + 10});
+}
+
+/// At an AND join of inputs of different sources, one input's messages may pile up.
+TEST_F(Join, PairedMessagesOfDifferentSourcesMayWaitForEver) {
+  join(model::JoinKind::and_);
+  const ChainBound chain = chain_of(builder.model());
+  EXPECT_TRUE(chain.bound);
+  EXPECT_EQ(chain.data_age, std::nullopt);
+  EXPECT_EQ(chain.data_age_reason,
+            "at \"c2\", a message of \"c0\" may wait without limit for other inputs");
+  EXPECT_EQ(chain.reaction_time_reason, chain.data_age_reason);
+}
+
+/// Messages of one source that meet again: each waits for its twin at most as long as that takes.
+TEST(EndToEnd, PairedMessagesOfOneSourceMeetAgain) {
+  ModelBuilder builder;
+  const auto source = builder.timer(builder.executor(), Duration{5}, model::every(Duration{100}));
+  const auto quick = builder.subscription(builder.executor(), Duration{1});
+  const auto slow = builder.subscription(builder.executor(), Duration{30});
+  const auto fusion = builder.subscription(builder.executor(), Duration{2});
+  builder.chain({source, quick, fusion});
+  builder.chain({source, slow, fusion});
+  builder.join(fusion, model::JoinKind::and_, {quick, slow});
+  const Bounds bounds = analyze(builder.model());
+  EXPECT_EQ(bounds.chains[0].bound, Duration{5 + 1 + 2});
+  EXPECT_EQ(bounds.chains[0].data_age, Duration{5 + 1 + (5 + 30) + 2});
+  EXPECT_EQ(bounds.chains[1].data_age, Duration{5 + 30 + (5 + 1) + 2});
+}
+
+TEST(EndToEnd, AQueueThatLosesMessagesIsNamed) {
+  ModelBuilder builder;
+  const auto source = builder.event_source(Duration{1}, model::bursts(3, Duration{500}));
+  const auto reader = builder.subscription(builder.executor(), Duration{50});
+  builder.chain({source, reader});
+  EXPECT_TRUE(chain_of(builder.model()).data_age);
+  builder.model().callbacks[reader.value()].queue_depth = 2;
+  EXPECT_EQ(chain_of(builder.model()).data_age_reason,
+            "the queue of \"c1\" may lose messages; a depth of 3 would keep them");
+}
+
+}  // namespace
+}  // namespace takt::analysis
