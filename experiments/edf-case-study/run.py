@@ -1,4 +1,4 @@
-"""DAC 2022, Tables 2 and 3, by simulation. See README.md."""
+"""DAC 2022, Table 3 and Figure 4, by simulation. See README.md."""
 
 from __future__ import annotations
 
@@ -12,21 +12,12 @@ from takt.experiments import Row, Rows
 Json = dict[str, Any]
 
 MS = 1_000_000
-OVERHEAD = 1_200_000
 DURATION = 300_000 * MS
 
 EXECUTORS: dict[str, Json] = {
     "default": {"executor": "single_threaded"},
     "PiCAS": {"executor": "chain_priority", "missed_periods": "replacing"},
     "proposed": {"executor": "edf", "edf_deadlines": "frozen_at_completion"},
-    "fresh deadlines": {"executor": "edf", "edf_deadlines": "per_instance"},
-}
-
-# Mean, maximum, minimum and standard deviation in s of chains 1 and 2.
-TABLE_2 = {
-    "default": ((1.478, 1.879, 0.632, 0.355), (4.108, 4.913, 2.415, 0.445)),
-    "PiCAS": ((0.442, 1.373, 0.373, 0.565), (2.055, 2.654, 1.655, 0.314)),
-    "proposed": ((0.849, 1.372, 0.376, 0.305), (1.424, 1.922, 0.903, 0.310)),
 }
 
 # Execution times and period in ms, and the core.
@@ -47,23 +38,7 @@ TABLE_3: dict[str, tuple[list[float], int, int]] = {
 
 
 def run() -> Rows:
-    return [*_table_2(), *_table_3()]
-
-
-def _table_2() -> Rows:
-    rows = []
-    model = _Model()
-    model.executors.append({"id": "e", "overhead": [OVERHEAD]})
-    model.add_chain("1", [109, *[131] * 2], 1000, "e")
-    model.add_chain("2", [109, *[131] * 6], 1000, "e")
-    for name, options in EXECUTORS.items():
-        simulated = model.simulate(options)
-        for number, chain in enumerate(simulated["chains"]):
-            for column, key in enumerate(("mean", "max", "min", "standard_deviation")):
-                published = TABLE_2[name][number][column] if name in TABLE_2 else None
-                what = f"Table 2, {name}, chain {number + 1}, {key.replace('_', ' ')}"
-                rows.append(Row(what, published, chain[key] / 1e9, "s"))
-    return rows
+    return _table_3()
 
 
 def _table_3() -> Rows:
@@ -82,7 +57,6 @@ def _table_3() -> Rows:
     found = {
         name: {chain["id"]: chain for chain in model.simulate(options | shared)["chains"]}
         for name, options in EXECUTORS.items()
-        if name in TABLE_2
     }
     rows = [
         Row(f"Table 3, {name}, {chain}", None, f"{_ms(one['mean'])} / {_ms(one['max'])} ms")

@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from takt.assumptions import label
-from takt.documents import Bounds, Executor, Model
+from takt.documents import Bounds, Executor, Explanation, Model, Term
 from takt.formatting import NONE, duration, grouped, printable
 from takt.verdict import Status, Verdict
 

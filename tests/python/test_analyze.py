@@ -59,6 +59,37 @@ def test_the_better_analysis_is_taken() -> None:
     assert bounds_by("combined") == [min(pair) for pair in both]
 
 
+def test_an_explanation_adds_up_to_the_bound() -> None:
+    document = json.loads(run_takt("analyze", MODEL, "--json", "--explain", "stop").stdout)
+    explanation = document["explanation"]
+    chain = document["chains"][0]
+    assert (explanation["chain"], explanation["bound"]) == ("stop", chain["bound"])
+    assert sum(segment["bound"] for segment in explanation["segments"]) == chain["bound"]
+    for segment in explanation["segments"]:
+        assert sum(term["time"] for term in segment["terms"]) == segment["bound"]
+    longest = max(term["time"] for segment in explanation["segments"] for term in segment["terms"])
+    assert explanation["dominating"]["time"] == longest
+
+
+def test_an_explanation_for_people_names_the_longest_part() -> None:
+    shown = run_takt("analyze", MODEL, "--explain", "stop").stdout
+    for words in ("itself", "together", "Bound of stop", "Longest part"):
+        assert words in shown
+
+
+def test_an_unknown_chain_is_named_with_those_that_there_are() -> None:
+    done = run_takt("analyze", MODEL, "--explain", "go")
+    assert done.returncode == 2
+    assert 'there is no chain "go"; the model has stop, see' in done.stderr
+
+
+def test_reaction_time_and_data_age_stand_beside_the_bound() -> None:
+    for chain in json.loads(run_takt("analyze", MODEL, "--json").stdout)["chains"]:
+        assert chain["reaction_time"] is not None or chain["reaction_time_reason"]
+        assert chain["data_age"] is not None or chain["data_age_reason"]
+    assert "Reaction time" in run_takt("analyze", MODEL).stdout
+
+
 def test_a_missed_goal_is_status_1() -> None:
     hasty = changed(raw("model"), "chains", 0, "goal", value=1_000_000)
     done = run_takt("analyze", "-", stdin=json.dumps(hasty))

@@ -128,8 +128,8 @@ std::string slot_fault(std::int64_t cpu, const Executor& a, const Executor& b) {
   for (const model::Slot& x : first.slots) {
     for (const model::Slot& y : second.slots) {
       const std::int64_t distance = ((y.start - x.start).count() % step + step) % step;
-      const bool apart = distance >= (x.end - x.start).count() &&
-                         step - distance >= (y.end - y.start).count();
+      const bool apart =
+          distance >= (x.end - x.start).count() && step - distance >= (y.end - y.start).count();
       if (apart) continue;
       return fmt::format(
           "slot [{}, {}) ns of \"{}\" and slot [{}, {}) ns of \"{}\" overlap on cpu {}",
@@ -146,8 +146,9 @@ std::string fault_of(const Executor& executor, const Sharers& sharers) {
     for (const Executor* other : sharers) {
       if (supply_as<ReservationSupply>(*other) != nullptr) reserved.push_back(other);
       if (supply_as<SlotSupply>(*other) != nullptr) {
-        return fmt::format("it shares cpu {} with the slots of \"{}\"; give one of them another cpu",
-                           cpu, other->id);
+        return fmt::format(
+            "it shares cpu {} with the slots of \"{}\"; give one of them another cpu", cpu,
+            other->id);
       }
     }
     return reservation_fault(cpu, reserved);

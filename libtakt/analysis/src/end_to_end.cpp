@@ -84,8 +84,8 @@ class Gaps {
   Duration of_edge(std::size_t e) {
     if (!known_[e]) {
       const TriggerEdge& edge = system_.edges[e];
-      known_[e] = saturating_add(of_triggers(e),
-                                 saturating_add(solution_.response(edge.from), edge.delay));
+      known_[e] =
+          saturating_add(of_triggers(e), saturating_add(solution_.response(edge.from), edge.delay));
     }
     return *known_[e];
   }
@@ -193,7 +193,8 @@ class EndToEnd {
     return gaps_.of(chain.front());
   }
 
-  [[nodiscard]] std::optional<std::size_t> edge_between(CallbackIndex from, CallbackIndex to) const {
+  [[nodiscard]] std::optional<std::size_t> edge_between(CallbackIndex from,
+                                                        CallbackIndex to) const {
     for (const std::size_t e : system_[to].incoming) {
       if (system_.edges[e].from == from) return e;
     }

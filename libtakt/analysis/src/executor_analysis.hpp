@@ -52,8 +52,8 @@ class ExecutorAnalysis {
   /// next, from the activation of its first to the completion of its last.
   [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) = 0;
 
-  /// What the bound `response` of a callback, or of such a chain, is made of, under the final curves
-  /// and bounds.
+  /// What the bound `response` of a callback, or of such a chain, is made of, under the final
+  /// curves and bounds.
   [[nodiscard]] virtual Terms explain(std::span<const CallbackIndex> chain, Duration response) = 0;
 
   /// What the callback would need in the long run, if that has been found to be more than it gets:

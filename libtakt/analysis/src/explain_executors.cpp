@@ -37,9 +37,8 @@ CallbackIndex ExecutorAnalysis::callback_of(const Cost* cost) const {
   return std::ranges::find(members_, cost, [](const Member& m) { return &m.task->cost; })->callback;
 }
 
-Terms ExecutorAnalysis::explain_instance(BusyWindow& window,
-                                         std::optional<CallbackIndex> blocker, Duration offset,
-                                         Duration elapsed) const {
+Terms ExecutorAnalysis::explain_instance(BusyWindow& window, std::optional<CallbackIndex> blocker,
+                                         Duration offset, Duration elapsed) const {
   Terms terms(round_.system);
   const BusyWindow::Counts counts = window.count(offset);
   const Interferer& self = window.self();
@@ -60,9 +59,8 @@ Terms ExecutorAnalysis::explain_instance(BusyWindow& window,
 
 Terms ExecutorAnalysis::explain_longest(BusyWindow& window, std::optional<CallbackIndex> blocker,
                                         Duration length, Duration longest) const {
-  const Duration offset = offset_of_longest(length, longest, [&](Duration t) {
-    return window.complete(t, epsilon).finish;
-  });
+  const Duration offset = offset_of_longest(
+      length, longest, [&](Duration t) { return window.complete(t, epsilon).finish; });
   return explain_instance(window, blocker, offset, offset);
 }
 
@@ -75,7 +73,8 @@ Terms ExecutorAnalysis::explain_length(const BusyWindow& window,
     const CallbackIndex callback = callback_of(interferer.cost);
     const std::int64_t instances = interferer.activations->count(length);
     const bool itself = callback == victim;
-    if (itself) terms.add_cost(Kind::execution, callback, *interferer.cost, instances - 1, instances);
+    if (itself)
+      terms.add_cost(Kind::execution, callback, *interferer.cost, instances - 1, instances);
     terms.add_cost(itself ? Kind::earlier : Kind::interference, callback, *interferer.cost, 0,
                    instances - (itself ? 1 : 0));
   };
@@ -103,8 +102,7 @@ Terms DefaultExecutor::explain(std::span<const CallbackIndex> chain, Duration re
   }
   std::int64_t points = 0;
   for (const CallbackIndex callback : chain) {
-    points = curves::saturating_add(points,
-                                    polling_points(members_[round_.system[callback].rank]));
+    points = curves::saturating_add(points, polling_points(members_[round_.system[callback].rank]));
   }
   const LocalBound won = chain.size() == 1 ? bound(chain.front()) : bound(chain);
   if (won.by == "round_robin") return explain_round_robin(last, points);
@@ -160,9 +158,9 @@ Terms QueueExecutor::explain_deadline_chain(std::span<const CallbackIndex> callb
   });
   const auto index = static_cast<std::size_t>(chain - executor_.deadline_chains.begin());
   const bool paper = round_.options.method == Method::edf_paper;
-  const LeastSlack slack = least_slack(deadline_chains(), index, executor_.supply,
-                                       paper ? Blocking::paper : Blocking::deadline_aware,
-                                       horizon());
+  const LeastSlack slack =
+      least_slack(deadline_chains(), index, executor_.supply,
+                  paper ? Blocking::paper : Blocking::deadline_aware, horizon());
   for (std::size_t j = 0; j < slack.due.size(); ++j) {
     const bool own = j == index;
     for (const CallbackIndex callback : executor_.deadline_chains[j]) {

@@ -251,8 +251,7 @@ std::optional<QueueExecutor::LevelWindow> QueueExecutor::chain_window(
   std::vector<CallbackIndex> callbacks;
   for (const Member& member : members_) {
     const Urgency& urgency = member.task->urgency;
-    const Duration time =
-        urgency.least_priority < level ? blocking(member, head) : Duration{0};
+    const Duration time = urgency.least_priority < level ? blocking(member, head) : Duration{0};
     if (time > longest_blocking) {
       longest_blocking = time;
       blocker = member.callback;
@@ -266,8 +265,8 @@ std::optional<QueueExecutor::LevelWindow> QueueExecutor::chain_window(
   }
   const Interferer first = interferers.back();
   interferers.pop_back();
-  return LevelWindow{
-      {executor_.supply, horizon(), longest_blocking, first, std::move(interferers)}, blocker};
+  return LevelWindow{{executor_.supply, horizon(), longest_blocking, first, std::move(interferers)},
+                     blocker};
 }
 
 LocalBound QueueExecutor::bound(std::span<const CallbackIndex> chain) {

@@ -71,8 +71,8 @@ class QueueExecutor final : public ExecutorAnalysis {
   [[nodiscard]] Duration length(const TreeWindow& window) const;
   /// From the activation of a tree's root to the completion of all of the tree.
   [[nodiscard]] Duration tree_response(const Tree& tree) const;
-  /// Of the trees that the chain, or a single callback, belongs to; unbounded_time if there are none
-  /// or it leaves them.
+  /// Of the trees that the chain, or a single callback, belongs to; unbounded_time if there are
+  /// none or it leaves them.
   [[nodiscard]] Duration tree_response(std::span<const CallbackIndex> chain) const;
   /// The tree that gave that response; null if none did.
   [[nodiscard]] const Tree* tree_of(std::span<const CallbackIndex> chain, Duration response) const;

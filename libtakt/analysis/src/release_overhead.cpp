@@ -13,9 +13,8 @@ using curves::unbounded_time;
 Duration release_overhead(const Round& round, ExecutorIndex index, CallbackIndex callback) {
   const System& system = round.system;
   const LocalExecutor& executor = system.executors[index.value()];
-  const std::int64_t own = std::ranges::count_if(system.edges, [&](const TriggerEdge& edge) {
-    return edge.local && edge.from == callback;
-  });
+  const std::int64_t own = std::ranges::count_if(
+      system.edges, [&](const TriggerEdge& edge) { return edge.local && edge.from == callback; });
   std::vector<const DerivedCurve*> releases;
   for (const CallbackIndex released : executor.callbacks) {
     if (system[released].given) releases.push_back(&round.curves.activations(released));

@@ -55,8 +55,8 @@ Duration TableDrivenExecutor::latest_start(const Member& member, std::int64_t ea
     std::int64_t left = earlier % per_cycle;
     std::size_t next = s + 1;
     while (left >= slots[next % slots.size()].starts) left -= slots[next++ % slots.size()].starts;
-    const Duration start = slots[next % slots.size()].start +
-                           (next < slots.size() ? Duration{0} : cycle);
+    const Duration start =
+        slots[next % slots.size()].start + (next < slots.size() ? Duration{0} : cycle);
     latest = std::max(latest, saturating_add(start - slots[s].end, each * left));
   }
   return saturating_add(latest, saturating_multiply(cycle, earlier / per_cycle));

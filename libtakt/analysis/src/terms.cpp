@@ -7,9 +7,8 @@ namespace takt::analysis {
 void Terms::add(Kind kind, Duration time, std::optional<CallbackIndex> callback,
                 std::int64_t instances) {
   if (time == Duration{0}) return;
-  const auto same = std::ranges::find_if(terms_, [&](const Term& term) {
-    return term.kind == kind && term.callback == callback;
-  });
+  const auto same = std::ranges::find_if(
+      terms_, [&](const Term& term) { return term.kind == kind && term.callback == callback; });
   if (same != terms_.end()) {
     same->instances += instances;
     same->time += time;
@@ -20,7 +19,9 @@ void Terms::add(Kind kind, Duration time, std::optional<CallbackIndex> callback,
 
 void Terms::add_cost(Kind kind, CallbackIndex callback, const Cost& cost, std::int64_t first,
                      std::int64_t last) {
-  const auto span = [&](const curves::ExecutionTimeCurve& curve) { return curve(last) - curve(first); };
+  const auto span = [&](const curves::ExecutionTimeCurve& curve) {
+    return curve(last) - curve(first);
+  };
   const Cost& plain = system_[callback].cost;
   const Duration execution = span(plain.execution_time());
   const Duration overhead = plain.overhead() ? span(*plain.overhead()) : Duration{0};

@@ -58,7 +58,8 @@ std::optional<QueueExecutor::TreeWindow> QueueExecutor::tree_window(const Tree& 
   return window;
 }
 
-Duration QueueExecutor::least_window(const TreeWindow& window, Duration start, Duration fixed) const {
+Duration QueueExecutor::least_window(const TreeWindow& window, Duration start,
+                                     Duration fixed) const {
   return least_solution(executor_.supply, start, horizon(), [&](Duration x) {
     Duration sum = saturating_add(window.blocking, fixed);
     for (const auto& [activations, each] : window.others) {
@@ -68,7 +69,8 @@ Duration QueueExecutor::least_window(const TreeWindow& window, Duration start, D
   });
 }
 
-Completion QueueExecutor::complete(const TreeWindow& window, Duration offset, Duration start) const {
+Completion QueueExecutor::complete(const TreeWindow& window, Duration offset,
+                                   Duration start) const {
   const std::int64_t own = window.self.activations->count(offset + epsilon);
   const Duration finish = least_window(window, start, saturating_multiply(window.self.each, own));
   return {finish, finish};
@@ -86,8 +88,7 @@ Duration QueueExecutor::tree_response(const Tree& tree) const {
   const Duration busy = length(*window);
   if (busy == unbounded_time) return busy;
   return longest_response(
-      busy,
-      [&](Duration offset, Duration start) { return complete(*window, offset, start); },
+      busy, [&](Duration offset, Duration start) { return complete(*window, offset, start); },
       [&](Duration offset) {
         const Duration step = window->self.activations->next_step(offset);
         return step == unbounded_time ? step : step - epsilon;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "takt/model/json.hpp"
 #include "takt/model/object_reader.hpp"
 #include "takt/model/parse_document.hpp"
-#include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 
 namespace takt::model {

@@ -138,7 +138,8 @@ std::string check_slots(Duration cycle, const Slots& slots, SlotOf slot_of,
 
 std::string check_supply(const Supply& supply, const std::string& path) {
   if (const auto* table = std::get_if<SlotSupply>(&supply)) {
-    return check_slots(table->cycle, table->slots, [](const Slot& slot) { return slot; }, path);
+    return check_slots(
+        table->cycle, table->slots, [](const Slot& slot) { return slot; }, path);
   }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return {};

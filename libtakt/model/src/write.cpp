@@ -43,9 +43,7 @@ void add_unknown(Json& object, const UnknownFields& unknown) {
   }
 }
 
-Json write(const Slot& slot) {
-  return {{"start", slot.start.count()}, {"end", slot.end.count()}};
-}
+Json write(const Slot& slot) { return {{"start", slot.start.count()}, {"end", slot.end.count()}}; }
 
 Json write(const Supply& supply) {
   if (const auto* table = std::get_if<SlotSupply>(&supply)) {

@@ -255,7 +255,8 @@ void Engine::complete(std::size_t index) {
   must_decide(thread.executor);
 }
 
-/// A chain yields an output that is based on what its first callback read when activated at `input`.
+/// A chain yields an output that is based on what its first callback read when activated at
+/// `input`.
 void Engine::put_out(std::size_t chain, Instant input) {
   SimulatedChain& result = result_.chains[chain];
   result.data_age.record(now_ - input);

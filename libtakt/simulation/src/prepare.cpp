@@ -24,8 +24,7 @@ constexpr std::size_t capacity = 64;
 Result<void> Engine::prepare() {
   if (const Result<void> fits = check_options(model_, options_); !fits) return fits;
   for (const model::Chain& chain : model_.chains)
-    result_.chains.push_back(
-        {.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
+    result_.chains.push_back({.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
   reflected_.resize(model_.chains.size());
   make_callbacks();
   executors_.resize(model_.executors.size());

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated, Any
 
-import click
 import typer
 from rich.table import Table
 
@@ -24,12 +23,24 @@ takt model trace/ -o - | takt analyze -          straight from a trace
 """
 
 
+ANALYSES = "|".join(pipeline.ANALYSES)
+
+
+def known_analysis(name: str) -> str:
+    """The name of an analysis, as an option's value."""
+    if name not in pipeline.ANALYSES:
+        known = ", ".join(map(repr, pipeline.ANALYSES))
+        raise typer.BadParameter(f"{name!r} is not one of {known}")
+    return name
+
+
 def analyze(
     model: Annotated[str, typer.Argument(help='A takt/model document; "-": standard input.')],
     analysis: Annotated[
         str,
         typer.Option(
-            click_type=click.Choice(pipeline.ANALYSES),
+            metavar=ANALYSES,
+            callback=known_analysis,
             help="Which analysis; combined takes the better of the first two. edf_paper: "
             "deadline-based executors by the formula as printed, which is not safe.",
         ),

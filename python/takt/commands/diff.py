@@ -11,7 +11,7 @@ from rich.table import Table
 
 from takt import console, documents, files, pipeline
 from takt.cli import ANSWER_IS_NO
-from takt.commands.analyze import Analysis
+from takt.commands.analyze import ANALYSES, known_analysis
 from takt.documents import Bounds, CallbackBound, ChainBound
 from takt.formatting import NONE, duration
 from takt.tables import cell
@@ -25,7 +25,9 @@ takt diff before.json after.json --json   the same as one document
 def diff(
     before: Annotated[str, typer.Argument(help="A takt/model document.")],
     after: Annotated[str, typer.Argument(help="Another one.")],
-    analysis: Annotated[Analysis, typer.Option(help="Which analysis.")] = Analysis.COMBINED,
+    analysis: Annotated[
+        str, typer.Option(metavar=ANALYSES, callback=known_analysis, help="Which analysis.")
+    ] = pipeline.DEFAULT_ANALYSIS,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/diff document.")] = False,
 ) -> None:
     """Compare the bounds of two models, callback by callback and chain by chain.
@@ -39,7 +41,7 @@ def diff(
         document = {
             "format": "takt/diff",
             "version": 1,
-            "analysis": analysis.value,
+            "analysis": analysis,
             "callbacks": callbacks,
             "chains": chains,
         }
@@ -51,9 +53,9 @@ def diff(
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _bounds(model: str, analysis: Analysis) -> Bounds:
+def _bounds(model: str, analysis: str) -> Bounds:
     text, source = files.read_document(model), files.source_name(model)
-    document = pipeline.analyze(text, source, analysis.value)
+    document = pipeline.analyze(text, source, analysis)
     return documents.parse(Bounds, json_format.dumps(document), "bounds")
 
 

@@ -11,7 +11,7 @@ import typer
 
 from takt import console, documents, files, pipeline
 from takt import report as html_report
-from takt.commands.analyze import Analysis
+from takt.commands.analyze import ANALYSES, known_analysis
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
 
@@ -35,8 +35,13 @@ def report(
         str, typer.Option("--output", "-o", help="Where to write the page.")
     ] = "report.html",
     analysis: Annotated[
-        Analysis, typer.Option(help="Which analysis, if there is no takt/bounds among the inputs.")
-    ] = Analysis.COMBINED,
+        str,
+        typer.Option(
+            metavar=ANALYSES,
+            callback=known_analysis,
+            help="Which analysis, if there is no takt/bounds among the inputs.",
+        ),
+    ] = pipeline.DEFAULT_ANALYSIS,
 ) -> None:
     """Write one HTML page that needs nothing else: graph, chains, latencies, bounds, timeline.
 
@@ -47,7 +52,7 @@ def report(
     model_text, source = _model(given)
     bounds = given.bounds
     if bounds is None:
-        text = json.dumps(pipeline.analyze(model_text, source, analysis.value))
+        text = json.dumps(pipeline.analyze(model_text, source, analysis))
         bounds = documents.parse(Bounds, text, "bounds")
     measurement = given.measurement
     if measurement is None and given.traces:

@@ -125,6 +125,20 @@ TEST(EdfExecutorFact, B17_CapsOfTheOverloadedTwoChains) {
   EXPECT_THAT(sound.callbacks[0].reason, testing::HasSubstr("needs 1.27 of a processor"));
 }
 
+TEST(EdfExecutorFact, B18_SumOverExecutorsWithDelays) {
+  model::ModelBuilder builder;
+  const auto a = builder.executor(model::DedicatedSupply{}, model::ExecutorKind::edf);
+  const auto b = builder.executor(model::DedicatedSupply{}, model::ExecutorKind::edf);
+  const auto first = builder.timer(a, Duration{12}, model::every(Duration{100}));
+  const auto second = builder.subscription(b, Duration{7});
+  builder.edge(first, second, Duration{1});
+  builder.chain({first, second});
+  builder.chain({first});
+  const Bounds bounds = analyze(builder.model());
+  EXPECT_EQ(bounds.chains[0].bound, Duration{12 + 7 + 1});
+  EXPECT_EQ(bounds.chains[1].bound, Duration{12});
+}
+
 TEST(EdfExecutor, ChainBoundIsThatOfTheSharedDeadline) {
   const auto bounds = analyze(two_chains({{2, 3}, {4, 4}}, 20));
   EXPECT_EQ(bounds.chains[0].bound, std::chrono::milliseconds{13});

@@ -100,7 +100,8 @@ TEST(CpsFact, A30_UtilisationsAndHyperperiod) {
 }
 
 TEST(CpsFact, A31_PrintedBoundsAreReproducedAndNotExceeded) {
-  constexpr double table[3][3] = {{12.67, 57.83, 70.50}, {16.67, 75.66, 149.50}, {18.67, 83.66, 167.33}};
+  constexpr double table[3][3] = {
+      {12.67, 57.83, 70.50}, {16.67, 75.66, 149.50}, {18.67, 83.66, 167.33}};
   const Duration extra{833'333};
   for (std::size_t s = 0; s < camera_times.size(); ++s) {
     const auto set = sensors(camera_times[s]);
@@ -133,9 +134,8 @@ TEST(CpsFact, A32_ReleaserOverhead) {
 }
 
 TEST(CpsFact, A33_PrintedBoundsWithoutOverheadAreNotExceeded) {
-  constexpr int expected[3][7] = {{11, 21, 32, 42, 52, 0, 63},
-                                  {15, 29, 44, 58, 69, 0, 79},
-                                  {17, 34, 50, 67, 77, 0, 154}};
+  constexpr int expected[3][7] = {
+      {11, 21, 32, 42, 52, 0, 63}, {15, 29, 44, 58, 69, 0, 79}, {17, 34, 50, 67, 77, 0, 154}};
   for (std::size_t s = 0; s < camera_times.size(); ++s) {
     const auto set = sensors(camera_times[s]);
     const std::vector<Duration> printed = printed_bounds(set, Duration{0});
@@ -218,9 +218,9 @@ TEST(CpsFact, A41_LimitedPreemptiveBounds) {
     std::array<int, 2> subscribers;
     std::array<int, 3> bounds;
   };
-  for (const Set& set : {Set{{1, 1, 5}, {2, 2}, {10, 15, 19}},
-                         Set{{2, 1, 12}, {2, 2}, {18, 23, 33}},
-                         Set{{3, 1, 12}, {2, 4}, {21, 37, 50}}}) {
+  for (const Set& set :
+       {Set{{1, 1, 5}, {2, 2}, {10, 15, 19}}, Set{{2, 1, 12}, {2, 2}, {18, 23, 33}},
+        Set{{3, 1, 12}, {2, 4}, {21, 37, 50}}}) {
     const Bounds bounds = analyze(many_to_many(set.roots, set.subscribers).model());
     for (std::size_t tree = 0; tree < 3; ++tree) {
       const Duration ours = std::max(bounds.chains[2 * tree].bound.value_or(Duration::max()),

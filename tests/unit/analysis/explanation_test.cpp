@@ -83,16 +83,14 @@ TEST_P(ExplanationOf, AddsUpToTheBound) {
   EXPECT_EQ(limited, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Analyses, ExplanationOf,
-                         testing::Values(Case{single_threaded, Method::round_robin},
-                                         Case{single_threaded, Method::busy_window},
-                                         Case{single_threaded, Method::combined},
-                                         Case{events, Method::combined},
-                                         Case{fixed_priority, Method::combined},
-                                         Case{chain_priority, Method::combined},
-                                         Case{edf, Method::combined},
-                                         Case{graph_aware, Method::combined},
-                                         Case{multi_threaded, Method::combined}));
+INSTANTIATE_TEST_SUITE_P(
+    Analyses, ExplanationOf,
+    testing::Values(Case{single_threaded, Method::round_robin},
+                    Case{single_threaded, Method::busy_window},
+                    Case{single_threaded, Method::combined}, Case{events, Method::combined},
+                    Case{fixed_priority, Method::combined}, Case{chain_priority, Method::combined},
+                    Case{edf, Method::combined}, Case{graph_aware, Method::combined},
+                    Case{multi_threaded, Method::combined}));
 
 /// ros-llama's equations by hand: one polling point, so that each other runs once before and, where
 /// it precedes, once more.
@@ -107,9 +105,9 @@ TEST(Explanation, NamesWhoInterferesAndTheWinningAnalysis) {
   const Explanation explanation = explained(builder.model());
   ASSERT_EQ(explanation.segments.size(), 1U);
   EXPECT_EQ(explanation.segments[0].by, "busy_window");
-  EXPECT_THAT(lines(explanation.segments[0]),
-              testing::ElementsAre("execution c2 1 5", "interference c0 1 10",
-                                   "interference c1 1 30"));
+  EXPECT_THAT(
+      lines(explanation.segments[0]),
+      testing::ElementsAre("execution c2 1 5", "interference c0 1 10", "interference c1 1 30"));
   EXPECT_EQ(explanation.dominating().callback, "c1");
 }
 

@@ -132,7 +132,8 @@ TEST(SupplyBound, ConstrainedDeadlineMatchesEveryPlacement) {
 }
 
 /// The least supply over every place of the window in the cycle: the definition behind
-/// SupplyBound::slots. Every set of slots of a cycle of ten: a bit says whether a unit is in a slot.
+/// SupplyBound::slots. Every set of slots of a cycle of ten: a bit says whether a unit is in a
+/// slot.
 TEST(SupplyBound, SlotsMatchEveryAlignment) {
   constexpr int cycle = 10;
   for (int units = 1; units < 1 << cycle; ++units) {

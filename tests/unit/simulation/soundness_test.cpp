@@ -98,7 +98,8 @@ Comparison compare(const model::Model& model, analysis::Method method) {
   for (std::size_t i = 0; i < chains.size(); ++i) {
     const analysis::ChainBound& chain = bounds.chains[i];
     compare(comparison, chain.id, chain.bound, chains[i].latency);
-    compare(comparison, "the reaction of " + chain.id, chain.reaction_time, chains[i].reaction_time);
+    compare(comparison, "the reaction of " + chain.id, chain.reaction_time,
+            chains[i].reaction_time);
     compare(comparison, "the data's age of " + chain.id, chain.data_age, chains[i].data_age);
   }
   return comparison;
@@ -157,8 +158,9 @@ INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf,
                          });
 
 TEST(Soundness, OfAllAnalysesTogether) {
-  constexpr std::array kinds = {single_threaded, events,      fixed_priority, chain_priority,
-                                edf,             graph_aware, multi_threaded, table_driven};
+  constexpr std::array kinds = {single_threaded, events,      fixed_priority,
+                                chain_priority,  edf,         graph_aware,
+                                multi_threaded,  table_driven};
   check(kinds, analysis::Method::combined, 5);
 }
 

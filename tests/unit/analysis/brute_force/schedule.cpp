@@ -207,20 +207,21 @@ class Run {
         const bool privileged = kind == model::CallbackKind::event_source ||
                                 (kind == model::CallbackKind::timer &&
                                  executor.timers == model::TimerHandling::privileged);
-        queues.push_back({callback, privileged, {}});
+        queues.push_back(
+            {.callback = callback, .privileged = privileged, .excluded = false, .pending = {}});
       }
       const bool lazy = choices(Freedom::selection, e, 2) == 1;
       const auto choose = [&choices, e](std::int64_t options) {
         return choices(Freedom::selection, e, options);
       };
-      executors_.push_back({.semantics = make_semantics(model, model::ExecutorIndex{e},
-                                                        compiled.order[e], choose),
-                            .queues = std::move(queues),
-                            .lazy = lazy,
-                            .release_overhead = executor.release_overhead.count()});
+      executors_.push_back(
+          {.semantics = make_semantics(model, model::ExecutorIndex{e}, compiled.order[e], choose),
+           .queues = std::move(queues),
+           .lazy = lazy,
+           .release_overhead = executor.release_overhead.count()});
       for (std::int64_t thread = 0; thread < executor.threads; ++thread) {
-        executors_.back().threads.push_back(
-            {.supply = Supply(executor.supply, e, choices), .overheads = Costs(compiled.overheads[e])});
+        executors_.back().threads.push_back({.supply = Supply(executor.supply, e, choices),
+                                             .overheads = Costs(compiled.overheads[e])});
       }
     }
     for (const model::Join& join : model.joins) {
@@ -237,11 +238,12 @@ class Run {
       for (std::size_t e = 0; e < executors_.size(); ++e) {
         advance(e, t);
         const Executor& executor = executors_[e];
-        busy = busy ||
-               std::ranges::any_of(executor.threads,
-                                   [](const Thread& t) { return t.running != no_instance; }) ||
-               std::ranges::any_of(executor.queues,
-                                   [](const Queue& q) { return !q.pending.empty(); });
+        busy =
+            busy ||
+            std::ranges::any_of(
+                executor.threads,
+                [](const Thread& thread) { return thread.running != no_instance; }) ||
+            std::ranges::any_of(executor.queues, [](const Queue& q) { return !q.pending.empty(); });
       }
       if (!busy) break;
     }
@@ -339,7 +341,8 @@ class Run {
       }
       // Selecting needs the processor: at the end of an instance the executor still has it, but an
       // executor that waits for work cannot select before it is supplied.
-      const bool just_completed = thread.completion == t && !executor.lazy && executor.releasing == 0;
+      const bool just_completed =
+          thread.completion == t && !executor.lazy && executor.releasing == 0;
       if (thread.running == no_instance && (supplied || just_completed)) start(e, thread, t);
       if (thread.running == no_instance || !supplied) continue;
       ++thread.spent;
