@@ -98,8 +98,8 @@ class Analyzer {
   analysis::Analyzer analyzer_;
 };
 
-std::string explain(const std::string& text, const std::string& source,
-                    const std::string& analysis, const std::string& chain) {
+std::string explain(const std::string& text, const std::string& source, const std::string& analysis,
+                    const std::string& chain) {
   const Request request(text, source, analysis);
   return unwrap(analysis::explain(request.model, chain, request.options)).to_json();
 }
