@@ -4,6 +4,8 @@
 #include <string>
 
 #include "system.hpp"
+#include "takt/model/callback_groups.hpp"
+#include "takt/model/order.hpp"
 #include "takt/model/urgency.hpp"
 #include "takt/scheduling/events.hpp"
 
@@ -158,16 +160,14 @@ void System::add_deadline_chains(const model::Model& model, ExecutorIndex index)
   executor.deadline_chains = std::move(chains);
 }
 
-/// Callbacks of one node exclude each other (component-cps 5), unless a field "callback_group"
-/// names another group or says "reentrant".
 void System::add_groups(const model::Model& model) {
-  std::map<std::pair<ExecutorIndex, std::string>, std::size_t> groups;
-  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
-    const model::Callback& callback = model.callbacks[c];
-    const auto field = callback.unknown.find("callback_group");
-    if (field != callback.unknown.end() && field->second == "\"reentrant\"") continue;
-    const std::string name = field == callback.unknown.end() ? "/" + callback.node : field->second;
-    tasks[c].group = groups.try_emplace({callback.executor, name}, groups.size()).first->second;
+  std::size_t next = 0;
+  for (const std::vector<CallbackIndex>& callbacks : model::callbacks_by_executor(model)) {
+    const model::CallbackGroups groups = model::callback_groups(model, callbacks);
+    for (const std::vector<std::size_t>& members : groups.exclusive) {
+      for (const std::size_t member : members) tasks[callbacks[member].value()].group = next;
+      ++next;
+    }
   }
 }
 

@@ -10,10 +10,10 @@ namespace {
 
 /// None: reentrant.
 std::optional<std::string> group_name(const Callback& callback) {
-  const auto field = callback.unknown.find("callback_group");
-  if (field == callback.unknown.end()) return "/" + callback.node;
-  if (field->second == "\"reentrant\"") return std::nullopt;
-  return field->second;
+  // Names that people give and those of nodes do not meet.
+  if (!callback.callback_group) return "node " + callback.node;
+  if (*callback.callback_group == "reentrant") return std::nullopt;
+  return "group " + *callback.callback_group;
 }
 
 }  // namespace

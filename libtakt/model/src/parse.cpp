@@ -242,6 +242,7 @@ class ModelReader {
     callback.priority = object.integer("priority");
     callback.deadline = object.time("deadline");
     callback.queue_depth = object.integer("queue_depth");
+    callback.callback_group = object.optional_text("callback_group");
     return callback;
   }
 

@@ -139,18 +139,20 @@ class ModelWriter {
   }
 
   Json write_object(const Callback& callback) const {
-    return {{"id", callback.id},
-            {"name", callback.name},
-            {"node", callback.node},
-            {"executor", model_[callback.executor].id},
-            {"kind", to_string(callback.kind)},
-            {"topic", or_null(callback.topic)},
-            {"registration", callback.registration},
-            {"execution_time", {{"curve", times(callback.execution_time)}}},
-            {"activation", callback.activation ? write(*callback.activation) : Json(nullptr)},
-            {"priority", or_null(callback.priority)},
-            {"deadline", or_null(callback.deadline)},
-            {"queue_depth", or_null(callback.queue_depth)}};
+    Json json = {{"id", callback.id},
+                 {"name", callback.name},
+                 {"node", callback.node},
+                 {"executor", model_[callback.executor].id},
+                 {"kind", to_string(callback.kind)},
+                 {"topic", or_null(callback.topic)},
+                 {"registration", callback.registration},
+                 {"execution_time", {{"curve", times(callback.execution_time)}}},
+                 {"activation", callback.activation ? write(*callback.activation) : Json(nullptr)},
+                 {"priority", or_null(callback.priority)},
+                 {"deadline", or_null(callback.deadline)},
+                 {"queue_depth", or_null(callback.queue_depth)}};
+    if (callback.callback_group) json["callback_group"] = *callback.callback_group;
+    return json;
   }
 
   Json write_object(const Edge& edge) const {

@@ -44,12 +44,6 @@ std::vector<std::string> topics_of(const model::Model& model, CallbackIndex inde
   return {};
 }
 
-std::string group_of(const model::Callback& callback) {
-  const auto field = callback.unknown.find("callback_group");
-  if (field == callback.unknown.end() || field->second.size() < 2) return {};
-  return field->second.substr(1, field->second.size() - 2);
-}
-
 /// Addresses of callbacks in the order of the model's document and registrations.
 std::vector<Address> addresses(const model::Model& model) {
   const model::Urgencies urgencies(model);
@@ -94,7 +88,7 @@ Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorK
     for (const CallbackIndex callback : callbacks[i]) {
       planned.callbacks.push_back({.id = model[callback].id,
                                    .address = where[callback.value()],
-                                   .group = group_of(model[callback])});
+                                   .group = model[callback].callback_group.value_or("")});
     }
   }
   return plan;

@@ -107,6 +107,15 @@ TEST(Plan, NamesTheFieldThatIsWrong) {
       "plan.json: executors[0].callbacks[0].period: missing; by their period timers are found");
 }
 
+TEST(Plan, HandsCallbackGroupsOver) {
+  model::Model model = camera_model();
+  model.callbacks[1].callback_group = "reentrant";
+  const auto read = parse_plan(to_json(planned(model)), "plan.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->executors[0].callbacks[0].group, "");
+  EXPECT_EQ(read->executors[0].callbacks[1].group, "reentrant");
+}
+
 TEST(Plan, FindsTheExecutor) {
   const Plan plan = planned(camera_model());
   EXPECT_EQ((*find_executor(plan, ""))->id, "main");

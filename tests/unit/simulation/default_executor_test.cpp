@@ -127,7 +127,7 @@ TEST(MultiThreadedExecutor, LetsReentrantCallbacksRunAtOnce) {
   models.timer("a", milliseconds(100), milliseconds(10));
   models.timer("b", milliseconds(100), milliseconds(10));
   models["b"].node = models["a"].node;
-  models["b"].unknown["callback_group"] = "\"reentrant\"";
+  models["b"].callback_group = "reentrant";
   EXPECT_EQ(models.schedule(milliseconds(50)), "a [0,10) b [0,10)");
 }
 

@@ -143,6 +143,9 @@ struct Callback {
   std::optional<Duration> deadline;
   /// Messages that wait at most (QoS keep-last depth). None: unbounded.
   std::optional<std::int64_t> queue_depth;
+  /// On executors with several threads: callbacks of one group exclude each other; "reentrant"
+  /// ones exclude nothing. None: the group of the node.
+  std::optional<std::string> callback_group;
   UnknownFields unknown;
   bool operator==(const Callback&) const = default;
 };
