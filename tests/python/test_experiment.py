@@ -107,3 +107,11 @@ def test_unknown_experiment_names_the_known_ones() -> None:
     assert done.returncode == 2
     assert 'takt: there is no experiment "nothing"; one of edf-case-study, ' in done.stderr
     assert run_takt("experiment").returncode == 2
+
+
+def test_priorities_keep_the_hot_path_sixty_percent_below_the_default() -> None:
+    found = {row["what"]: row for row in rows("autoware-hot-path")}
+    default = found["simulated, default, worst case"]
+    assert default["ours"] == pytest.approx(default["published"], rel=0.02)
+    for name in ("fixed priority", "graph-aware"):
+        assert found[f"simulated, {name}, below default by"]["ours"] >= 60
