@@ -9,9 +9,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "planned.hpp"
 #include "roster.hpp"
 #include "takt/executor/announcement.hpp"
 #include "takt/executor/events_executor.hpp"
+#include "takt/model/names.hpp"
 
 namespace takt::rclcpp {
 
@@ -68,9 +70,19 @@ class Executor::Spinning {
 };
 
 Executor::Executor(std::string kind, Ordering ordering, Options options)
+    : Executor(kind, ordering, std::nullopt, describe(ordering, {}), std::move(options)) {}
+
+Executor::Executor(plan::PlannedExecutor planned, Options options)
+    : Executor(std::string(model::to_string(planned.kind)), {}, planned, planned.policy,
+               std::move(options)) {}
+
+Executor::Executor(const std::string& kind, Ordering ordering,
+                   std::optional<plan::PlannedExecutor> planned,
+                   const scheduling::PolicyDescription& policy, Options options)
     : ::rclcpp::Executor(options.base),
-      core_(make_core(kind, describe(ordering, {}), options)),
+      core_(make_core(kind, policy, options)),
       ordering_(std::move(ordering)),
+      planned_(std::move(planned)),
       adapters_(std::make_unique<Adapters>()),
       notified_(std::make_shared<CollectorNotifier>()),
       collector_(notified_) {
@@ -142,6 +154,7 @@ void Executor::cancel() {
 
 void Executor::add_node(NodeBaseInterface::SharedPtr node, bool /*notify*/) {
   collector_.add_node(node);
+  remember(node);
   entities_changed();
 }
 
@@ -158,9 +171,10 @@ void Executor::remove_node(std::shared_ptr<::rclcpp::Node> node, bool notify) {
   remove_node(node->get_node_base_interface(), notify);
 }
 
-void Executor::add_callback_group(CallbackGroup::SharedPtr group,
-                                  NodeBaseInterface::SharedPtr /*node*/, bool /*notify*/) {
+void Executor::add_callback_group(CallbackGroup::SharedPtr group, NodeBaseInterface::SharedPtr node,
+                                  bool /*notify*/) {
   collector_.add_callback_group(group);
+  remember(node);
   entities_changed();
 }
 
@@ -207,6 +221,12 @@ void Executor::entities_changed() {
   if (!spinning) refresh_if_changed();
 }
 
+void Executor::remember(const NodeBaseInterface::SharedPtr& node) {
+  const std::lock_guard lock(waking_);
+  std::erase_if(nodes_, [&](const auto& known) { return known.expired() || known.lock() == node; });
+  nodes_.push_back(node);
+}
+
 void Executor::refresh_if_changed() {
   const std::lock_guard lock(refreshing_);
   if (is_changed_.exchange(false)) refresh();
@@ -215,8 +235,14 @@ void Executor::refresh_if_changed() {
 /// With refreshing_ held. Where it throws, nothing is forgotten that the core may know.
 void Executor::refresh() {
   collector_.update_collections();
-  const Roster roster = adapters_->list(collector_.get_all_callback_groups(), *context_);
-  const scheduling::PolicyDescription policy = describe(ordering_, roster.callbacks);
+  Adapters::Nodes nodes;
+  {
+    const std::lock_guard lock(waking_);
+    nodes = nodes_;
+  }
+  Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
+  const scheduling::PolicyDescription policy =
+      planned_ ? follow(*planned_, roster) : describe(ordering_, roster.callbacks);
   value_or_throw(core_->replace(roster.executables, scheduling::make_policy(policy, capacity),
                                 policy.callbacks.size(), roster.groups));
   adapters_->keep_only(roster);

@@ -7,6 +7,41 @@ namespace takt::rclcpp {
 
 using scheduling::Rule;
 
+namespace {
+
+plan::PlannedExecutor read(const std::string& path, const std::string& executor) {
+  const Result<plan::Plan> plan = plan::read_plan(path);
+  if (!plan) throw std::invalid_argument(plan.error().message);
+  const Result<const plan::PlannedExecutor*> found = plan::find_executor(*plan, executor);
+  if (!found) throw std::invalid_argument(path + ": " + found.error().message);
+  return **found;
+}
+
+Options complete(Options options, const plan::PlannedExecutor& planned) {
+  const Options unset;
+  if (options.name == unset.name) options.name = planned.id;
+  if (options.threads == unset.threads) options.threads = static_cast<std::size_t>(planned.threads);
+  if (options.thread.processors.empty() && planned.cpu) {
+    options.thread.processors = {static_cast<int>(*planned.cpu)};
+  }
+  const auto* reservation = std::get_if<model::ReservationSupply>(&planned.supply);
+  if (reservation != nullptr && !options.thread.scheduling) {
+    options.thread.scheduling = linux_os::DeadlineScheduling{.runtime = reservation->budget,
+                                                             .deadline = reservation->deadline,
+                                                             .period = reservation->period};
+  }
+  return options;
+}
+
+}  // namespace
+
+PlannedExecutor::PlannedExecutor(const std::string& plan, const std::string& executor,
+                                 Options options)
+    : PlannedExecutor(read(plan, executor), std::move(options)) {}
+
+PlannedExecutor::PlannedExecutor(const plan::PlannedExecutor& planned, Options options)
+    : Executor(planned, complete(std::move(options), planned)) {}
+
 EventsExecutor::EventsExecutor(Options options)
     : Executor("events", {.rule = Rule::first_released}, std::move(options)) {}
 

@@ -19,12 +19,17 @@ class Adapters::Listing {
   Listing(Adapters& adapters, ::rclcpp::Context& context)
       : adapters_(adapters.adapters_), context_(context) {}
 
-  void add_group(const ::rclcpp::CallbackGroup& group) {
+  void add_group(const ::rclcpp::CallbackGroup& group, const std::string& node) {
+    node_ = node;
     const std::size_t first = roster_.callbacks.size();
     group.collect_all_ptrs(
         [this](const auto& subscription) { add_subscription(subscription); },
-        [this](const auto& service) { add(service, executable<ServiceAdapter>(service)); },
-        [this](const auto& client) { add(client, executable<ClientAdapter>(client)); },
+        [this](const auto& service) {
+          add(service, executable<ServiceAdapter>(service), service->get_service_name());
+        },
+        [this](const auto& client) {
+          add(client, executable<ClientAdapter>(client), client->get_service_name());
+        },
         [this](const auto& timer) { add_timer(timer); },
         [this](const auto& waitable) { add_waitable(waitable); });
     std::vector<CallbackIndex> members;
@@ -49,9 +54,13 @@ class Adapters::Listing {
   }
 
   template <typename T>
-  CallbackIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable) {
+  CallbackIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable,
+                    std::string topic = {}) {
     const CallbackIndex index(roster_.callbacks.size());
-    roster_.callbacks.push_back({.entity = entity, .category = executable.category()});
+    roster_.callbacks.push_back({.entity = entity,
+                                 .category = executable.category(),
+                                 .node = node_,
+                                 .topic = std::move(topic)});
     roster_.executables.push_back({.executable = &executable, .callback = index});
     return index;
   }
@@ -64,7 +73,8 @@ class Adapters::Listing {
 
   void add_subscription(const ::rclcpp::SubscriptionBase::SharedPtr& subscription) {
     const CallbackIndex index =
-        add(subscription, executable<SubscriptionAdapter>(subscription, context_));
+        add(subscription, executable<SubscriptionAdapter>(subscription, context_),
+            subscription->get_topic_name());
     const ::rclcpp::Waitable::SharedPtr within = subscription->get_intra_process_waitable();
     if (within) subscriptions_.emplace(within, index);
   }
@@ -83,15 +93,26 @@ class Adapters::Listing {
   std::map<Entity, std::unique_ptr<executor::Executable>>& adapters_;
   ::rclcpp::Context& context_;
   Roster roster_;
+  /// Whose group is being listed.
+  std::string node_;
   /// By the waitable through which messages come within the process.
   std::map<Entity, CallbackIndex> subscriptions_;
 };
 
-Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
+Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups, const Nodes& nodes,
                       ::rclcpp::Context& context) {
+  std::map<const ::rclcpp::CallbackGroup*, std::string> owners;
+  for (const auto& weak : nodes) {
+    const ::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node = weak.lock();
+    if (!node) continue;
+    node->for_each_callback_group([&](const ::rclcpp::CallbackGroup::SharedPtr& group) {
+      owners[group.get()] = node->get_fully_qualified_name();
+    });
+  }
   Listing listing(*this, context);
   for (const ::rclcpp::CallbackGroup::WeakPtr& weak : groups) {
-    if (const ::rclcpp::CallbackGroup::SharedPtr group = weak.lock()) listing.add_group(*group);
+    const ::rclcpp::CallbackGroup::SharedPtr group = weak.lock();
+    if (group) listing.add_group(*group, owners[group.get()]);
   }
   return listing.take();
 }

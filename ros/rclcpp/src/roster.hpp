@@ -4,6 +4,7 @@
 #include <memory>
 #include <rclcpp/callback_group.hpp>
 #include <rclcpp/context.hpp>
+#include <rclcpp/node_interfaces/node_base_interface.hpp>
 #include <span>
 #include <vector>
 
@@ -23,9 +24,12 @@ struct Roster {
 /// The executables of an executor's entities.
 class Adapters {
  public:
-  /// Lists what the groups have now, and makes executables for what is new.
+  using Nodes = std::vector<::rclcpp::node_interfaces::NodeBaseInterface::WeakPtr>;
+
+  /// Lists what the groups have now, and makes executables for what is new. `nodes`: those that may
+  /// own the groups.
   [[nodiscard]] Roster list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
-                            ::rclcpp::Context& context);
+                            const Nodes& nodes, ::rclcpp::Context& context);
 
   /// Forgets the executables that are not in `roster`. Nothing may run them any more.
   void keep_only(const Roster& roster);

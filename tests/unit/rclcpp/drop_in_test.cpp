@@ -134,6 +134,7 @@ TYPED_TEST(DropInTest, TimerOfSimulatedTime) {
   this->node_ = this->make_node();
   this->node_->set_parameter({"use_sim_time", true});
   const auto clock = this->node_->get_clock();
+  wait_until([&] { return clock->ros_time_is_active(); });
   // Simulated time comes with messages; the test is their publisher.
   auto time = this->node_->template create_publisher<rosgraph_msgs::msg::Clock>("/clock", 1);
   int runs = 0;

@@ -8,6 +8,7 @@
 #include <rclcpp/subscription_base.hpp>
 #include <rclcpp/timer.hpp>
 #include <rclcpp/waitable.hpp>
+#include <string>
 
 #include "takt/scheduling/policy.hpp"
 #include "takt/time/time.hpp"
@@ -43,6 +44,10 @@ class Entity {
 struct Callback {
   Entity entity;
   scheduling::Category category = scheduling::Category::timer;
+  /// The node's fully qualified name; empty: its group was added without its node.
+  std::string node{};
+  /// Topic of a subscription, name of a service or client; fully qualified.
+  std::string topic{};
   /// Of a timer.
   std::optional<Duration> period{};
 };

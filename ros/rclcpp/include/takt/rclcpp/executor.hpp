@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <rclcpp/executor.hpp>
 #include <rclcpp/executors/executor_entities_collector.hpp>
 #include <rclcpp/executors/executor_notify_waitable.hpp>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "takt/executor/thread_settings.hpp"
+#include "takt/plan/plan.hpp"
 #include "takt/rclcpp/ordering.hpp"
 
 namespace takt::executor {
@@ -24,6 +26,7 @@ class EventsExecutor;
 namespace takt::rclcpp {
 
 class Adapters;
+struct Roster;
 
 struct Options {
   /// The executor's id in traces.
@@ -83,6 +86,9 @@ class Executor : public ::rclcpp::Executor {
   /// the ordering's policy.
   Executor(std::string kind, Ordering ordering, Options options);
 
+  /// By a plan. Throws std::invalid_argument if several threads cannot share its policy.
+  Executor(plan::PlannedExecutor planned, Options options);
+
   /// Changes what orders the callbacks, from now on and for what waits.
   void reorder(const std::function<void(Ordering&)>& change);
 
@@ -91,8 +97,12 @@ class Executor : public ::rclcpp::Executor {
  private:
   class Spinning;
 
+  Executor(const std::string& kind, Ordering ordering, std::optional<plan::PlannedExecutor> planned,
+           const scheduling::PolicyDescription& policy, Options options);
+
   void changed();
   void entities_changed();
+  void remember(const ::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr& node);
   void refresh_if_changed();
   void refresh();
   void keep_refreshing();
@@ -107,12 +117,16 @@ class Executor : public ::rclcpp::Executor {
   /// Guards what follows, and replacements in the core.
   std::mutex refreshing_;
   Ordering ordering_;
+  /// Decides in the ordering's place.
+  std::optional<plan::PlannedExecutor> planned_;
   std::unique_ptr<Adapters> adapters_;
   std::shared_ptr<::rclcpp::executors::ExecutorNotifyWaitable> notified_;
   ::rclcpp::executors::ExecutorEntitiesCollector collector_;
 
   /// Guards what follows.
   std::mutex waking_;
+  /// Those of which something has been added.
+  std::vector<::rclcpp::node_interfaces::NodeBaseInterface::WeakPtr> nodes_;
   std::condition_variable wake_;
   bool is_ending_ = false;
   std::thread refresher_;

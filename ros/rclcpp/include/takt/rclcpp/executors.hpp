@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "takt/rclcpp/executor.hpp"
@@ -9,6 +10,21 @@
 /// with Options::threads above 1, of its MultiThreadedExecutor. What they declare may be declared
 /// and changed at any time, before an entity is added as well.
 namespace takt::rclcpp {
+
+/// What an executor of a plan decides by (`takt plan MODEL -o plan.json`), without a change to
+/// nodes: callbacks are found by node, kind, and topic, service or period. Those that the plan does
+/// not name come last.
+class PlannedExecutor final : public Executor {
+ public:
+  /// `plan`: a file; `executor`: the id of one of its executors, empty: the only one. The plan's
+  /// threads, processor and reservation are those of `options`, where these say nothing else.
+  /// Throws std::invalid_argument with a line that says what is wrong with the plan.
+  explicit PlannedExecutor(const std::string& plan, const std::string& executor = {},
+                           Options options = {});
+
+ private:
+  PlannedExecutor(const plan::PlannedExecutor& planned, Options options);
+};
 
 /// First released, first run.
 class EventsExecutor final : public Executor {

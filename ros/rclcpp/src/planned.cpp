@@ -1,0 +1,47 @@
+#include "planned.hpp"
+
+#include <vector>
+
+namespace takt::rclcpp {
+
+namespace {
+
+model::CallbackKind kind(scheduling::Category category) {
+  switch (category) {
+    case scheduling::Category::timer:
+      return model::CallbackKind::timer;
+    case scheduling::Category::subscription:
+      return model::CallbackKind::subscription;
+    case scheduling::Category::service:
+      return model::CallbackKind::service;
+    case scheduling::Category::client:
+      return model::CallbackKind::client;
+    case scheduling::Category::waitable:
+      break;
+  }
+  return model::CallbackKind::waitable;
+}
+
+}  // namespace
+
+scheduling::PolicyDescription follow(const plan::PlannedExecutor& planned, Roster& roster) {
+  std::vector<plan::Entity> entities;
+  for (const Callback& callback : roster.callbacks) {
+    entities.push_back({.node = callback.node,
+                        .kind = kind(callback.category),
+                        .topic = callback.topic,
+                        .period = callback.period});
+  }
+  plan::Assignment assignment = plan::assign(planned, entities);
+  const auto renumber = [&](scheduling::CallbackIndex& callback) {
+    callback = assignment.callbacks[callback.value()];
+  };
+  for (executor::ScheduledExecutable& scheduled : roster.executables) renumber(scheduled.callback);
+  for (auto& group : roster.groups.exclusive) {
+    for (scheduling::CallbackIndex& callback : group) renumber(callback);
+  }
+  for (scheduling::CallbackIndex& callback : roster.groups.reentrant) renumber(callback);
+  return std::move(assignment.policy);
+}
+
+}  // namespace takt::rclcpp
