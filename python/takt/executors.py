@@ -48,11 +48,14 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
 
     `plan` is the path of a plan and `executor` the id of one of its executors, which may be left
     out if there is one alone. Entities that the plan does not name run after all others.
-    `num_threads` threads run callbacks, and callback groups are respected.
+    `num_threads` threads run callbacks, as many as the plan says unless given, and callback groups
+    are respected. Table-driven executors cannot be had here: tables leave no time for rclpy's own
+    work. ValueError for a plan that cannot be followed.
     """
 
     # Of rclpy's base, which has no types.
     _guard: Any
+    _sigint_gc: Any = None
     _tasks: list[tuple[Task, Any, Any]]
 
     def __init__(
@@ -60,12 +63,13 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         plan: str | Path | None = None,
         executor: str = "",
         *,
-        num_threads: int = 1,
+        num_threads: int | None = None,
         context: Context | None = None,
     ) -> None:
-        super().__init__(context=context)
-        self._core = takt_executors.Executor(num_threads)
         self._plan = None if plan is None else _read_plan(Path(plan), executor)
+        threads = (self._plan or {}).get("threads", 1) if num_threads is None else num_threads
+        super().__init__(context=context)
+        self._core = takt_executors.Executor(threads)
         self._changed_settings = True
         self._entries: dict[Entity, _Entry] = {}
         self._entries_lock = threading.RLock()
@@ -343,7 +347,7 @@ class GraphAwareExecutor(FixedPriorityExecutor):
     """
 
     def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
-        if options.get("num_threads", 1) != 1:
+        if options.get("num_threads") not in (None, 1):
             raise ValueError("GraphAwareExecutor has one thread: leave num_threads out")
         super().__init__(plan, executor, **options)
 
@@ -611,4 +615,6 @@ def _read_plan(path: Path, executor: str) -> Json:
     if len(found) != 1:
         ids = ", ".join(f'"{one["id"]}"' for one in executors)
         raise ValueError(f'{path}: no single executor "{executor}"; name one of {ids}')
+    if found[0].get("rule") == "table":
+        raise ValueError(f"{path}: rclpy has no table-driven executors; plan another kind")
     return found[0]
