@@ -255,7 +255,8 @@ class Generator {
         const CallbackIndex callback = pick(order);
         order.erase(std::ranges::find(order, callback));
         const Duration start = time + Duration{random_.between(0, 2)};
-        time = start + Duration{random_.between(1, 5)};
+        const Duration longest = model_[callback].execution_time.front();
+        time = start + Duration{random_.between(1, 2 * longest.count() + 5)};
         executor.table->entries.push_back({.slot = {start, time}, .callback = callback});
       }
       executor.table->cycle = time + Duration{random_.between(0, 2)};

@@ -131,13 +131,18 @@ TEST(Soundness, GraphAwareExecutor) {
 TEST(Soundness, MultiThreadedExecutor) {
   Shape shape = queue_executors(model::ExecutorKind::multi_threaded);
   shape.most_threads = 3;
+  shape.most_utilisation = 50;
   expect_sound(shape, 12'000, 200, quick);
 }
 
 TEST(Soundness, TableDrivenExecutor) {
   Shape shape = queue_executors(model::ExecutorKind::table_driven);
-  shape.longest_period = Duration{120};
-  shape.most_utilisation = 40;
+  shape.most_callbacks = 4;
+  shape.shortest_period = Duration{60};
+  shape.longest_period = Duration{150};
+  shape.most_utilisation = 15;
+  shape.least_utilisation = 5;
+  shape.message_driven = 20;
   expect_sound(shape, 13'000, 200, quick);
 }
 

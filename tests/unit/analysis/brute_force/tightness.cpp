@@ -1,5 +1,6 @@
 // How close the bounds are to what can happen: the longest response time that a search over
-// schedules finds, over the bound. Prints the table of docs/analysis-tightness.md.
+// schedules finds, over the bound. Prints the table of docs/analysis-tightness.md, or with an
+// argument those rows of it whose name contains the argument.
 
 #include <fmt/format.h>
 
@@ -45,7 +46,11 @@ struct Ratios {
   }
 };
 
+/// What the names of rows must contain.
+std::string_view wanted;
+
 void print_rows(std::string_view name, const Shape& shape, std::vector<Method> methods) {
+  if (name.find(wanted) == std::string_view::npos) return;
   std::vector<Ratios> callbacks(methods.size());
   std::vector<Ratios> chains(methods.size());
   std::string_view kind = "";
@@ -74,7 +79,8 @@ void print_rows(std::string_view name, const Shape& shape, std::vector<Method> m
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) wanted = arguments[1];
   using takt::Duration;
   const std::vector<Method> all{Method::round_robin, Method::busy_window, Method::combined};
   Shape shape{.most_callbacks = 6,
@@ -111,9 +117,15 @@ int main() {
   shape.most_threads = 1;
   shape.longest_period = Duration{120};
   shape.most_utilisation = 40;
-  shape.kind = takt::model::ExecutorKind::table_driven;
-  print_rows("one table-driven", shape, {Method::combined});
   shape.release_overhead = 100;
   shape.kind = takt::model::ExecutorKind::fixed_priority;
   print_rows("one fixed-priority, releases cost ε", shape, {Method::combined});
+  shape.release_overhead = 0;
+  shape.most_callbacks = 4;
+  shape.shortest_period = Duration{60};
+  shape.longest_period = Duration{150};
+  shape.least_utilisation = 5;
+  shape.most_utilisation = 15;
+  shape.kind = takt::model::ExecutorKind::table_driven;
+  print_rows("one table-driven", shape, {Method::combined});
 }
