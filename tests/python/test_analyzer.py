@@ -57,10 +57,10 @@ def test_mistakes_name_what_is_wrong_and_change_nothing() -> None:
     before = bounds(analyzer.bounds())
     with pytest.raises(takt_native.InputError, match='there is no executor "third" in the model'):
         analyzer.set_budget("third", 50)
-    with pytest.raises(takt_native.InputError, match="m.json"):
+    with pytest.raises(takt_native.InputError, match=r"m\.json"):
         analyzer.set_budget("first", 101)
     with pytest.raises(takt_native.InputError, match='there is no callback "tock" in the model'):
         analyzer.set_execution_time("tock", [1])
-    with pytest.raises(takt_native.InputError, match="m.json"):
+    with pytest.raises(takt_native.InputError, match=r"m\.json"):
         analyzer.set_execution_time("tick", [10, 30])
     assert bounds(analyzer.bounds()) == before

@@ -159,8 +159,12 @@ impl<'a> Round<'a> {
         let system = self.system;
         let mut total = 0;
         let executor = |callback: usize| system.callbacks[callback].executor;
-        for subchain in chain.chunk_by(|a, b| executor(*a) == executor(*b)) {
-            total += self.subchain_bound(subchain)?;
+        let mut first = 0;
+        for end in 1..=chain.len() {
+            if end == chain.len() || executor(chain[end]) != executor(chain[first]) {
+                total += self.subchain_bound(&chain[first..end])?;
+                first = end;
+            }
         }
         for pair in chain.windows(2).filter(|pair| executor(pair[0]) != executor(pair[1])) {
             let crosses = |edge: &&crate::system::Edge| [edge.from, edge.to] == pair;
