@@ -160,6 +160,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
 
     def _run(self, entry: _Entry, older: int) -> None:
         """One instance of an entity, up to its end or its first `await` of what is not there."""
+        if self._is_shutdown or not self._context.ok():
+            return
         group = entry.entity.callback_group
         if not group.beginning_execution(entry.entity):
             # A coroutine of its group is not at its end yet.
