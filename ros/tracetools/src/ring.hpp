@@ -55,11 +55,12 @@ class ObjectEntry {
   void write(Event event, const Fields&... fields) const {
     auto& ring = *process_ring;
     const auto number = static_cast<std::uint8_t>(event);
-    // In this order: who sees the events enabled also sees for which recording.
+    // What finds no room in the ring is not lost: it is in the log, which counts what it has no
+    // room for. In this order: who sees the events enabled also sees for which recording.
     const bool wanted = (ring.enabled.load(std::memory_order_acquire) >> number & 1) != 0;
     const std::uint64_t recording = wanted ? ring.recording.load(std::memory_order_relaxed) : 0;
     const bool written =
-        wanted && capture::ring::write(ring, this_thread.writer, number, fields...);
+        wanted && capture::ring::try_write(ring, this_thread.writer, number, fields...);
     if (has_log_) {
       capture::ring::log(ring, this_thread.writer, name_, written ? recording : 0, number,
                          fields...);

@@ -36,6 +36,8 @@ class ProcessTrace {
                      std::uint16_t event, std::span<const std::byte> fields);
   /// Says how many events of a thread have been lost so far.
   bool set_discarded(std::uint32_t thread, std::span<const char, 16> name, std::uint64_t count);
+  /// Says how many events of objects have been lost so far.
+  void set_discarded_objects(std::uint64_t count) { objects_->set_discarded(count); }
   /// Writes what is buffered. Error: it cannot be written.
   [[nodiscard]] Result<void> flush();
 

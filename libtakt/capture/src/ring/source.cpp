@@ -66,6 +66,7 @@ Result<void> Source::flush() {
       trace_->set_discarded(reader_->thread_id(entry), reader_->thread_name(entry), dropped);
     }
   }
+  trace_->set_discarded_objects(reader_->dropped_objects());
   return trace_->flush();
 }
 

@@ -137,14 +137,13 @@ inline void wake_reader(Header& ring) {
   }
 }
 
-/// Writes one event, or counts it as dropped: false. About 30 ns, 20 of them for the clock.
+/// Writes one event; false if there is no room. About 30 ns, 20 of them for the clock.
 template <typename... Fields>
-bool write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
+bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
   const std::uint64_t time = now();
   const std::size_t size = (std::size_t{0} + ... + size_of(fields));
   std::uint64_t slot = 0;
   if (size > payload_limit || !claim(ring, slots_of(size), slot)) [[unlikely]] {
-    ring.thread_table[writer.entry].dropped.fetch_add(1, std::memory_order_relaxed);
     wake_reader(ring);
     return false;
   }
@@ -165,6 +164,14 @@ bool write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&
   std::atomic_signal_fence(std::memory_order_seq_cst);
   wake_reader(ring);
   return true;
+}
+
+/// Writes one event, or counts it as dropped.
+template <typename... Fields>
+void write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
+  if (!try_write(ring, writer, event, fields...)) [[unlikely]] {
+    ring.thread_table[writer.entry].dropped.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 /// Appends an event to the object log, or counts it as dropped. `recording`: as in LogEntry;
