@@ -153,7 +153,7 @@ void bind_columns(nb::module_& module) {
   module.def("event_names", &event_names, "Full names of the events that Takt knows.");
   nb::class_<EventTable>(module, "EventTable",
                          "Events of one type as columns, by Arrow's PyCapsule interface.")
-      .def_prop_ro("name", &EventTable::name, "The event's full name.")
+      .def("name", &EventTable::name, "The event's full name.")
       .def("__arrow_c_schema__", &EventTable::arrow_schema)
       .def("__arrow_c_array__", &EventTable::arrow_array, "requested_schema"_a = nb::none());
   nb::class_<EventReader>(module, "EventReader",

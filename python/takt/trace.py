@@ -61,7 +61,7 @@ class Trace:
         pyarrow = arrow()
         reader = takt_native.EventReader(self.paths, [], ROWS)
         while (table := reader.read(progress)) is not None:
-            yield table.name, pyarrow.record_batch(table)
+            yield table.name(), pyarrow.record_batch(table)
         if at_end is not None:
             at_end(json.loads(reader.info()))
 
