@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace takt::benchmark {
+
+/// An executor under test, with a publisher and a subscription to its topic.
+class Subject {
+ public:
+  explicit Subject(std::string name) : name_(std::move(name)) {}
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  virtual ~Subject() = default;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// Messages that may wait for the subscription.
+  static constexpr int depth = 500;
+
+  virtual void publish() = 0;
+  /// Runs callbacks until cancel().
+  virtual void spin() = 0;
+  virtual void cancel() = 0;
+
+  /// What the subscription calls for each message.
+  std::function<void()> received;
+
+ private:
+  std::string name_;
+};
+
+}  // namespace takt::benchmark
