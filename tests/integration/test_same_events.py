@@ -36,7 +36,9 @@ def test_three_tracers_tell_the_same(tmp_path: Path) -> None:
     lttng, ebpf, ring = (tmp_path / name for name in ("lttng", "ebpf", "ring"))
     everything = [*TAKT, "record", "--backend", "lttng", "-o", str(lttng)]
     # Two talkers that do not hear each other.
-    system = f"ROS_DOMAIN_ID=41 {TALK} > {tmp_path}/1 & ROS_DOMAIN_ID=42 {TALK} > {tmp_path}/2; wait"
+    system = (
+        f"ROS_DOMAIN_ID=41 {TALK} > {tmp_path}/1 & ROS_DOMAIN_ID=42 {TALK} > {tmp_path}/2; wait"
+    )
     with subprocess.Popen(everything, stderr=subprocess.PIPE, text=True) as recorder:
         until(lambda: _traces(recorder.pid) or recorder.poll() is not None)
         done = subprocess.run(
