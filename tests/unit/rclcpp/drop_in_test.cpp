@@ -134,28 +134,30 @@ TYPED_TEST(DropInTest, TimerOfSimulatedTime) {
   this->node_ = this->make_node();
   this->node_->set_parameter({"use_sim_time", true});
   const auto clock = this->node_->get_clock();
-  wait_until([&] { return clock->ros_time_is_active(); });
-  // Simulated time comes with messages; the test is their publisher.
+  // Simulated time comes with messages, the first of which begins it; the test is their publisher.
   auto time = this->node_->template create_publisher<rosgraph_msgs::msg::Clock>("/clock", 1);
-  int runs = 0;
-  auto timer = this->node_->create_timer(10ms, [&] { ++runs; });
-  this->executor_.add_node(this->node_);
   const auto set = [&](std::int32_t seconds) {
     rosgraph_msgs::msg::Clock message;
     message.clock.sec = seconds;
     wait_until([&] {
       time->publish(message);
-      return clock->now().seconds() >= seconds;
+      return clock->ros_time_is_active() && clock->now().seconds() == seconds;
     });
   };
   set(1);
+  int runs = 0;
+  auto timer = this->node_->create_timer(10ms, [&] { ++runs; });
+  this->executor_.add_node(this->node_);
+  this->executor_.spin_once(50ms);
+  EXPECT_EQ(runs, 0) << "simulated time stands still";
+  set(2);
   this->spin_until([&] { return runs > 0; });
-  // The second is a whole number of periods: that expiry is due as well.
+  // The leap was a whole number of periods: the last expiry is due as well.
   this->executor_.spin_all(0ns);
   const int before = runs;
   this->executor_.spin_once(50ms);
-  EXPECT_EQ(runs, before) << "simulated time stands still";
-  set(2);
+  EXPECT_EQ(runs, before);
+  set(3);
   this->spin_until([&] { return runs > before; });
 }
 
