@@ -188,5 +188,17 @@ TEST(Joins, LadderOfJoinsStaysSmall) {
   }
 }
 
+TEST(Joins, OneThatWaitsForAnInputThatNeverComesHasNoSecondActivation) {
+  const auto periodic = curves::ActivationCurve::periodic(Duration{10}, Duration{0});
+  const Source source{.curve = &periodic};
+  JoinCurve join{.kind = JoinCurve::Kind::newest, .operands = std::vector<DerivedCurve>(2)};
+  join.operands[0].add(source);
+  const Source joined{.join = &join};
+  DerivedCurve activations;
+  activations.add(joined);
+  EXPECT_EQ(activations.distance(1), Duration{0});
+  EXPECT_EQ(activations.distance(2), curves::unbounded_time);
+}
+
 }  // namespace
 }  // namespace takt::analysis
