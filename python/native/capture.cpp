@@ -81,7 +81,7 @@ void bind_capture(nb::module_& module) {
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
       .def("status", &Recording::status, released, "JSON: bytes, and what was lost so far by kind.")
-      .def("snapshot", &Recording::snapshot, released,
+      .def("snapshot", &Recording::snapshot, nb::arg("output"), released,
            "Writes what is kept in memory as a trace, and goes on; JSON as of status().")
       .def("stop", &Recording::stop, released,
            "Ends the recording; JSON as of status(), for the whole trace.")

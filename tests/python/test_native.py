@@ -24,7 +24,16 @@ def functions(body: list[ast.stmt], prefix: str = "") -> dict[str, list[str]]:
     return found
 
 
-STUBBED = functions(ast.parse(STUB.read_text(encoding="utf-8")).body)
+def constants(body: list[ast.stmt]) -> set[str]:
+    return {
+        statement.target.id
+        for statement in body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+
+
+BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
+STUBBED = functions(BODY)
 
 
 def exported(name: str) -> list[str]:
@@ -45,4 +54,5 @@ def test_the_stub_names_functions_and_arguments_as_they_are(name: str) -> None:
 
 def test_the_stub_is_complete() -> None:
     public = {name for name in vars(takt_native) if not name.startswith("_")}
-    assert public == {name.split(".")[0] for name in STUBBED} | {"InputError"}
+    functions_and_classes = {name.split(".")[0] for name in STUBBED} | {"InputError"}
+    assert public == functions_and_classes | constants(BODY)

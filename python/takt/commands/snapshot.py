@@ -16,8 +16,10 @@ from takt.errors import UserError
 from takt.recorder import snapshot_files
 
 EXAMPLES = """
-takt record --snapshot -o robot      in one terminal: keeps the newest events in memory
-takt snapshot                        in another, when something happened: writes robot-1
+takt snapshot            when something happened: a recorder in another terminal writes robot-1
+takt snapshot 4711       if several record
+
+Such a recorder keeps the newest events in memory: takt record --snapshot -o robot
 """
 
 LOOK = 0.02  # seconds between two looks whether the trace is there
