@@ -26,7 +26,7 @@ def document(*arguments: str) -> Any:
 def test_the_callbacks_are_those_the_program_counted(
     tmp_path: Path, backend: str, threads: list[str]
 ) -> None:
-    program = [sys.executable, str(PROGRAMS / "robot.py"), str(TICKS), *threads]
+    program = [sys.executable, str(PROGRAMS / "camera_robot.py"), str(TICKS), *threads]
     run = Run.of(tmp_path / "trace", program, backend=backend)
     counted = json.loads(run.output)
     assert counted == {"image": TICKS, "objects": TICKS, "check": TICKS, "steered": TICKS}
@@ -44,7 +44,7 @@ def test_the_callbacks_are_those_the_program_counted(
 
 
 def test_the_model_follows_messages_from_node_to_node(tmp_path: Path) -> None:
-    program = [sys.executable, str(PROGRAMS / "robot.py"), str(4 * TICKS)]
+    program = [sys.executable, str(PROGRAMS / "camera_robot.py"), str(4 * TICKS)]
     run = Run.of(tmp_path / "trace", program)
     path = tmp_path / "model.json"
     subprocess.run([*TAKT, "model", str(run.trace), "-o", str(path)], check=True)
