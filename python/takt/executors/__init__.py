@@ -1,0 +1,30 @@
+"""Executors for rclpy: takt's scheduling policies in the place of rclpy's executors.
+
+    from takt.executors import EdfExecutor
+
+    executor = EdfExecutor()
+    executor.add_node(node)
+    executor.spin()
+
+They take no wait set: a thread of their own releases timers, the middleware reports what comes,
+and a policy decides after every callback what runs next. Priorities, deadlines and chains come
+from a plan (`takt plan MODEL --executor edf -o plan.json`) or from the methods below.
+"""
+
+from takt.executors.planned import PlannedExecutor
+from takt.executors.policies import (
+    ChainPriorityExecutor,
+    EdfExecutor,
+    EventsExecutor,
+    FixedPriorityExecutor,
+    GraphAwareExecutor,
+)
+
+__all__ = [
+    "ChainPriorityExecutor",
+    "EdfExecutor",
+    "EventsExecutor",
+    "FixedPriorityExecutor",
+    "GraphAwareExecutor",
+    "PlannedExecutor",
+]

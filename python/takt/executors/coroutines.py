@@ -1,0 +1,36 @@
+"""What rclpy's tasks and futures need of an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator
+from typing import Any
+
+import takt_executors
+
+
+class Wake:
+    """In the place of rclpy's guard condition."""
+
+    def __init__(self, trigger: takt_executors.Trigger) -> None:
+        self._trigger = trigger
+
+    def trigger(self) -> None:
+        self._trigger.trigger()
+
+    def destroy(self) -> None:
+        """Nothing is to be destroyed."""
+
+
+class Rest(Awaitable[None]):
+    """What is left of a coroutine that has begun elsewhere."""
+
+    def __init__(self, coroutine: Any) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[None, None, None]:
+        while True:
+            try:
+                self._coroutine.send(None)
+            except StopIteration:
+                return
+            yield

@@ -1,0 +1,119 @@
+"""Entities of rclpy as the core runs them."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import await_or_execute
+
+# After rclpy, whose libraries it shares.
+import takt_executors
+from takt.executors.kinds import Entity, Json
+
+if TYPE_CHECKING:
+    from takt.executors.planned import PlannedExecutor
+
+
+class Entry:
+    """An entity that is scheduled."""
+
+    def __init__(self, entity: Entity, kind: str, address: Json, handle: Any) -> None:
+        self.entity = entity
+        self.kind = kind
+        self.address = address
+        self._handle = handle
+        self.executable: Any = None
+        self._newer: deque[Any] = deque()
+        """Messages that were taken to get at newer ones; the oldest first."""
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a thread waits for it, as nobody reports what comes."""
+        return self.kind in ("guard", "waitable")
+
+    @staticmethod
+    def of(executor: PlannedExecutor, node: Any, kind: str, entity: Entity) -> Entry | None:
+        """None: it is being destroyed."""
+        handle = entity if kind == "waitable" else entity.handle
+        try:
+            # As long as it is in use, rclpy does not destroy it.
+            handle.__enter__()
+        except InvalidHandle:
+            return None
+        address = {"node": node.get_fully_qualified_name(), "kind": kind}
+        if kind == "timer":
+            address["period"] = entity.timer_period_ns
+        elif kind == "subscription":
+            address["topic"] = entity.topic_name
+        elif kind in ("service", "client"):
+            address["topic"] = node.resolve_service_name(entity.srv_name)
+        else:
+            address["kind"] = "waitable"
+        entry = Entry(entity, kind, address, handle)
+        weak_executor, weak_entry = weakref.ref(executor), weakref.ref(entry)
+
+        def run(older: int) -> None:
+            running, this = weak_executor(), weak_entry()
+            if running is not None and this is not None:
+                running._run(this, older)
+
+        make = {
+            "timer": takt_executors.Timer,
+            "subscription": takt_executors.Subscription,
+            "service": takt_executors.Service,
+            "client": takt_executors.Client,
+        }.get(kind)
+        entry.executable = (
+            takt_executors.Trigger(run) if make is None else make(handle.pointer, run)
+        )
+        return entry
+
+    def release(self) -> None:
+        """It is not scheduled any more."""
+        self._handle.__exit__(None, None, None)
+
+    def take(self, executor: PlannedExecutor, older: int) -> Any:
+        """What is to be called for the next instance; None: nothing."""
+        if self.kind == "timer":
+            # An expiry may have come before the timer was cancelled.
+            if self.entity.is_canceled():
+                return None
+            # It has been moved on when it was released.
+            return lambda: await_or_execute(self.entity.callback)
+        if self.kind == "subscription" and (older or self._newer):
+            while len(self._newer) <= older:
+                self._newer.append(executor._take_subscription(self.entity))
+            return self._newer.pop()
+        try:
+            return getattr(executor, f"_take_{_TAKES[self.kind]}")(self.entity)
+        finally:
+            if self.is_watched:
+                executor._watcher.look_again(self)
+
+
+_TAKES = {
+    "subscription": "subscription",
+    "service": "service",
+    "client": "client",
+    "guard": "guard_condition",
+    "waitable": "waitable",
+}
+
+
+def entities(node: Any) -> list[tuple[str, list[Entity]]]:
+    """The entities of a node by kind, each in the order of their making."""
+    return [
+        ("timer", list(node.timers)),
+        ("subscription", list(node.subscriptions)),
+        ("service", list(node.services)),
+        ("client", list(node.clients)),
+        ("guard", list(node.guards)),
+        ("waitable", list(node.waitables)),
+    ]
+
+
+def scheduled_entity(executable: Any, address: Json, group: int | None) -> Any:
+    return takt_executors.ScheduledEntity(executable, group=group, **address)

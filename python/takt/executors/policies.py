@@ -1,0 +1,104 @@
+"""An executor for each policy, told of urgency by its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from takt.executors.kinds import Entity, Json
+from takt.executors.planned import PlannedExecutor
+from takt.executors.plans import planned_callbacks
+
+
+class EventsExecutor(PlannedExecutor):
+    """First released, first run."""
+
+
+class FixedPriorityExecutor(PlannedExecutor):
+    """Callbacks by priority, larger first; those without one last, in the order of their release.
+
+    Without any priority timers go by their rate.
+    """
+
+    def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
+        self._priorities: dict[Entity, int] = {}
+        super().__init__(plan, executor, **options)
+
+    def set_priority(self, entity: Entity, priority: int) -> None:
+        """From now on the entity's callback has this priority."""
+        self._set(self._priorities, entity, priority)
+
+    def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
+        return {"rule": "priority", "callbacks": planned_callbacks(schedule, self._callback)}
+
+    def _callback(self, entity: Entity, address: Json) -> Json | None:
+        if self._priorities:
+            known = self._priorities.get(entity)
+            return None if known is None else {"priority": known}
+        return {"priority": -address["period"]} if "period" in address else None
+
+
+class EdfExecutor(PlannedExecutor):
+    """Earliest deadline first.
+
+    A deadline counts from the release of the timer or message that an instance runs on behalf of,
+    directly or not. Timers without one have their period, and other callbacks run after all that
+    have a deadline.
+    """
+
+    def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
+        self._deadlines: dict[Entity, int] = {}
+        super().__init__(plan, executor, **options)
+
+    def set_deadline(self, entity: Entity, seconds: float) -> None:
+        """From now on the entity's callback has this relative deadline, above 0."""
+        self._set(self._deadlines, entity, round(seconds * 1e9))
+
+    def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
+        return {"rule": "deadline", "callbacks": planned_callbacks(schedule, self._callback)}
+
+    def _callback(self, entity: Entity, address: Json) -> Json | None:
+        deadline = self._deadlines.get(entity, address.get("period"))
+        return None if deadline is None else {"deadline": deadline}
+
+
+class ChainPriorityExecutor(PlannedExecutor):
+    """Chains by importance and, within a chain, later callbacks first (PiCAS)."""
+
+    def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
+        self._chains: list[list[Entity]] = []
+        super().__init__(plan, executor, **options)
+
+    def set_chains(self, chains: Sequence[Sequence[Entity]]) -> None:
+        """The chains, the most important first."""
+        self._chains = [list(chain) for chain in chains]
+        self._changed_settings = True
+        self.wake()
+
+    def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
+        in_order = [entity for chain in reversed(self._chains) for entity in chain]
+        priorities = {entity: priority for priority, entity in enumerate(in_order)}
+
+        def callback(entity: Entity, _: Json) -> Json | None:
+            return {"priority": priorities[entity]} if entity in priorities else None
+
+        return {"rule": "priority", "callbacks": planned_callbacks(schedule, callback)}
+
+
+class GraphAwareExecutor(FixedPriorityExecutor):
+    """Whatever a callback triggers, directly or not, inherits the priority of its root.
+
+    Roots are the callbacks with a priority; without any, timers are, by their rate. One thread.
+    """
+
+    def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
+        if options.get("num_threads") not in (None, 1):
+            raise ValueError("GraphAwareExecutor has one thread: leave num_threads out")
+        super().__init__(plan, executor, **options)
+
+    def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
+        return {"rule": "root_priority", "callbacks": planned_callbacks(schedule, self._root)}
+
+    def _root(self, entity: Entity, address: Json) -> Json | None:
+        return self._callback(entity, address) or {"root": False}

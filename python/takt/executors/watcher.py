@@ -1,0 +1,101 @@
+"""The thread that waits for what nobody reports."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
+from rclpy.guard_condition import GuardCondition
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.waitable import NumberOfEntities
+
+from takt.executors.entry import Entry
+
+
+class Watcher:
+    """Waits for guard conditions, waitables and signals, which are not reported."""
+
+    def __init__(
+        self, context: Context, signals: GuardCondition, on_signal: Callable[[], None]
+    ) -> None:
+        self._context = context
+        self._signals = signals
+        self._on_signal = on_signal
+        self._interrupt = GuardCondition(callback=None, callback_group=None, context=context)
+        self._lock = threading.Lock()
+        self._watched: list[Entry] = []
+        self._triggered: set[Entry] = set()
+        self._ended = False
+        self._thread = threading.Thread(target=self._work, daemon=True, name="takt watcher")
+        self._thread.start()
+
+    def watch(self, entries: list[Entry]) -> None:
+        """From now on waits for these."""
+        with self._lock:
+            if self._watched == entries:
+                return
+            self._watched = entries
+            self._triggered &= set(entries)
+        self._interrupt.trigger()
+
+    def look_again(self, entry: Entry) -> None:
+        """The entry has been served, and is waited for again."""
+        with self._lock:
+            self._triggered.discard(entry)
+        self._interrupt.trigger()
+
+    def end(self) -> None:
+        self._ended = True
+        try:
+            self._interrupt.trigger()
+        except InvalidHandle:
+            return
+        self._thread.join()
+        self._interrupt.destroy()
+
+    def _work(self) -> None:
+        while not self._ended and self._context.ok():
+            with self._lock:
+                entries = [entry for entry in self._watched if entry not in self._triggered]
+            try:
+                self._wait(entries)
+            except (InvalidHandle, RuntimeError):
+                if not self._context.ok():
+                    break
+        self._on_signal()
+
+    def _wait(self, entries: list[Entry]) -> None:
+        guards = [entry for entry in entries if entry.kind == "guard"]
+        waitables = [entry for entry in entries if entry.kind == "waitable"]
+        count = NumberOfEntities(0, len(guards) + 2)
+        for entry in waitables:
+            count += entry.entity.get_num_entities()
+        with self._context.handle, self._signals.handle, self._interrupt.handle:
+            wait_set = rclpy_implementation.WaitSet(
+                count.num_subscriptions,
+                count.num_guard_conditions,
+                count.num_timers,
+                count.num_clients,
+                count.num_services,
+                count.num_events,
+                self._context.handle,
+            )
+            wait_set.clear_entities()
+            wait_set.add_guard_condition(self._signals.handle)
+            wait_set.add_guard_condition(self._interrupt.handle)
+            for entry in guards:
+                wait_set.add_guard_condition(entry.entity.handle)
+            for entry in waitables:
+                entry.entity.add_to_wait_set(wait_set)
+            wait_set.wait(-1)
+            ready = wait_set.get_ready_entities("guard_condition")
+            if self._signals.handle.pointer in ready:
+                self._on_signal()
+            came = [entry for entry in guards if entry.entity.handle.pointer in ready]
+            came += [entry for entry in waitables if entry.entity.is_ready(wait_set)]
+        with self._lock:
+            self._triggered.update(came)
+        for entry in came:
+            entry.executable.trigger()
