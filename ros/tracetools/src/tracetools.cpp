@@ -28,7 +28,8 @@ using takt::tracetools::ring_wants;
 /// difference is the callback's execution time net of preemption. Reading it is a system call on
 /// many machines, so it is read only while the event is wanted.
 void trace_thread_cpu_time() {
-  if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time) && !ring_wants(Event::thread_cpu_time)) {
+  if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time) &&
+      !ring_wants<Event::thread_cpu_time>()) {
     return;
   }
   timespec time{};
@@ -123,24 +124,27 @@ std::uint64_t takt::tracetools::available_events() {
 
 bool ros_trace_compile_status() { return true; }
 
-#define TAKT_TRACEPOINT(name, fields)                                            \
-  bool ros_trace_enabled_##name() {                                              \
-    return lttng_ust_tracepoint_enabled(ros2, name) || ring_wants(Event::name);  \
-  }                                                                              \
-  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                            \
-    if constexpr (#name == callback_end) trace_thread_cpu_time();                \
-    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));                    \
-    record<Event::name>(TAKT_RING_FIELDS(fields));                               \
-    if constexpr (#name == callback_start) trace_thread_cpu_time();              \
-  }                                                                              \
-  void ros_trace_##name(TAKT_PARAMETERS(fields)) {                               \
-    if (ros_trace_enabled_##name()) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
+// All that an event costs that nobody wants, so never a call: two loads and two branches.
+#define TAKT_WANTED(name) \
+  __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<Event::name>(), 0)
+
+#define TAKT_TRACEPOINT(name, fields)                                   \
+  bool ros_trace_enabled_##name() { return TAKT_WANTED(name); }         \
+  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                   \
+    if constexpr (#name == callback_end) trace_thread_cpu_time();       \
+    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));           \
+    record<Event::name>(TAKT_RING_FIELDS(fields));                      \
+    if constexpr (#name == callback_start) trace_thread_cpu_time();     \
+  }                                                                     \
+  void ros_trace_##name(TAKT_PARAMETERS(fields)) {                      \
+    if (TAKT_WANTED(name)) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
   }
 #include "takt/capture/tracepoints/ros2.def"
 #if TRACETOOLS_VERSION_GTE(8, 5, 0)
 #include "takt/capture/tracepoints/ros2_services.def"
 #endif
 #undef TAKT_TRACEPOINT
+#undef TAKT_WANTED
 
 #define TAKT_TRACEPOINT(name, fields)                         \
   void takt_trace_##name(TAKT_PARAMETERS(fields)) {           \
