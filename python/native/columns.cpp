@@ -141,7 +141,7 @@ std::string export_perfetto(const std::vector<std::string>& paths, const std::st
     const auto position = source->position();
     gate(position.done, position.total);
   }
-  unwrap(writer.finish(execution::warnings(source->losses(), interpreter.anomalies())));
+  unwrap(writer.finish(execution::warnings(*source, interpreter)));
   return summary.to_json(*source, interpreter, pass);
 }
 

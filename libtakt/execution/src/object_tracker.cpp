@@ -320,6 +320,9 @@ void ObjectTracker::consume(const events::Event& event, const events::Batch& bat
            duration(3), static_cast<std::int64_t>(value[4]), static_cast<std::int64_t>(value[5])});
       break;
     }
+    case objects_recovered:
+      objects_.recoveries.push_back({process, value[0], payload.texts[0], payload.texts[1]});
+      break;
     default:
       break;
   }

@@ -59,13 +59,24 @@ nlohmann::ordered_json losses(const events::Losses& losses, const Anomalies& ano
   return json;
 }
 
-std::vector<std::string> warnings(const events::Losses& losses, const Anomalies& anomalies) {
+std::vector<std::string> warnings(const events::Source& source, const Interpreter& interpreter) {
+  const events::Losses& losses = source.losses();
+  const Anomalies& anomalies = interpreter.anomalies();
   std::vector<std::string> lines = losses.faults;
   if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
     lines.push_back(fmt::format(
         "{} events and {} packets were lost while recording: chains may be cut and counts too "
         "low; record with larger buffers or fewer events",
         losses.discarded_events, losses.discarded_packets));
+  }
+  for (const Recovery& recovery : interpreter.objects().recoveries) {
+    if (!recovery.unknown.empty()) {
+      const events::Process& process = source.threads()[recovery.process];
+      lines.push_back(fmt::format(
+          "process {} ({}) is older than the recording; {} objects were found in its memory, but "
+          "not: {}",
+          process.id, process.name, recovery.objects, recovery.unknown));
+    }
   }
   if (anomalies.missing_initialisation()) {
     lines.push_back(fmt::format(

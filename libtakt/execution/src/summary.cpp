@@ -241,11 +241,19 @@ std::string Summary::to_json(const events::Source& source, const Interpreter& in
   }
   json["executors"] = std::move(executors_json);
   json["message_links"] = objects.message_links.size();
+  json["recoveries"] = Json::array();
+  for (const Recovery& recovery : objects.recoveries) {
+    json["recoveries"].push_back({{"process", threads[recovery.process].name},
+                                  {"pid", threads[recovery.process].id},
+                                  {"objects", recovery.objects},
+                                  {"source", recovery.source},
+                                  {"unknown", recovery.unknown}});
+  }
   json["anomalies"] = Json::object();
   for (const auto& [name, count] : interpreter.anomalies().list()) {
     json["anomalies"][std::string(name)] = count;
   }
-  json["warnings"] = warnings(losses, interpreter.anomalies());
+  json["warnings"] = warnings(source, interpreter);
   json["seconds"] = {{"read", pass.read_seconds}, {"interpret", pass.interpret_seconds}};
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

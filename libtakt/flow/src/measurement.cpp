@@ -384,8 +384,7 @@ std::string Measurement::Implementation::to_json(const events::Source& source,
   to_follow_.clear();
   Json json{{"format", "takt/measurement"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, *interpreter_, pass, steady_since_);
-  json["provenance"]["warnings"] =
-      execution::warnings(source.losses(), interpreter_->anomalies());
+  json["provenance"]["warnings"] = execution::warnings(source, *interpreter_);
   json["losses"] = execution::losses(source.losses(), interpreter_->anomalies());
   json["executors"] = executors_json();
   json["callbacks"] = callbacks_json();

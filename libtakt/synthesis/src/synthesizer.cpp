@@ -60,7 +60,8 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
   if (model.callbacks.empty()) {
     return error(
         "{}: no callback ran in it{}; record rclcpp or Takt programs with the ros2 events, longer "
-        "than their start-up",
+        "than their start-up, and start rclpy programs with 'takt record -- COMMAND', as probes do "
+        "not see their callbacks",
         source.inputs().front().path, steady_since ? " after start-up" : "");
   }
   model.name = options.name;
@@ -69,7 +70,7 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
       execution::provenance(source, interpreter, pass, steady_since);
   provenance["losses"] = execution::losses(source.losses(), interpreter.anomalies());
   provenance["left_out"] = implementation_->left_out();
-  provenance["warnings"] = execution::warnings(source.losses(), interpreter.anomalies());
+  provenance["warnings"] = execution::warnings(source, interpreter);
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);
   } else {

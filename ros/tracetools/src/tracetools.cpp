@@ -124,7 +124,7 @@ std::uint64_t takt::tracetools::available_events() {
 
 bool ros_trace_compile_status() { return true; }
 
-// All that an event costs that nobody wants, so never a call: two loads and two branches.
+// All that an event costs that nobody wants, so never a call: loads and two branches.
 #define TAKT_WANTED(name) \
   __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<Event::name>(), 0)
 

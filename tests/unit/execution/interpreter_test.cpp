@@ -5,6 +5,7 @@
 #include "scenario.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/pass.hpp"
+#include "takt/execution/provenance.hpp"
 
 /// Numbered facts are those of message-flow.md, section 6.
 namespace takt::execution {
@@ -450,6 +451,20 @@ TEST_F(InterpreterTest, WithoutInitialisationNothingIsNamed) {  // fact 6
   EXPECT_EQ(interpreter.anomalies().unknown_publications, 1u);
   EXPECT_EQ(interpreter.anomalies().unknown_takes, 1u);
   EXPECT_TRUE(interpreter.anomalies().missing_initialisation());
+}
+
+TEST_F(InterpreterTest, ALateRecordingSaysWhatItCouldNotKnow) {
+  Program program = scenario.program(7);
+  scenario.add(program, EventType::objects_recovered, {12}, {"memory", "2 timers: their nodes"});
+  scenario.add(scenario.program(8), EventType::objects_recovered, {3}, {"log", ""});
+  const Objects& objects = run();
+  ASSERT_THAT(objects.recoveries, SizeIs(2));
+  EXPECT_EQ(objects.recoveries[0].objects, 12u);
+  EXPECT_EQ(objects.recoveries[0].source, "memory");
+  const auto lines = warnings(scenario, interpreter);
+  ASSERT_THAT(lines, SizeIs(1));  // nothing is unknown of the other process
+  EXPECT_THAT(lines[0], testing::AllOf(testing::HasSubstr("process 7"),
+                                       testing::HasSubstr("2 timers: their nodes")));
 }
 
 TEST_F(InterpreterTest, StartUpEndsWhenNoObjectIsMadeForASecond) {

@@ -233,7 +233,8 @@ TEST(Synthesizer, NothingThatRanIsAnError) {
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().message,
             "scenario: no callback ran in it; record rclcpp or Takt programs with the ros2 events, "
-            "longer than their start-up");
+            "longer than their start-up, and start rclpy programs with 'takt record -- COMMAND', "
+            "as probes do not see their callbacks");
 }
 
 TEST(Synthesizer, UnknownCallbacksKeepTheirTimeButGetNoName) {

@@ -65,7 +65,9 @@ std::string unknown(const Objects& objects) {
       "services and clients: their nodes");
   add(without_node(objects.timers), "timers: their nodes");
   text += text.empty() ? "" : "; ";
-  return text + "rclcpp's callbacks: their functions and what calls them";
+  return text +
+         "rclcpp's callbacks: their functions and what calls them; rclpy's callbacks: that they "
+         "run (start the program with 'takt record -- COMMAND')";
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ enum class EventType : std::uint16_t {
   message_link_periodic_async,
   message_link_partial_sync,
   executor_init,
+  objects_recovered,
   // Run time.
   rclcpp_publish,
   rclcpp_intra_publish,
@@ -60,6 +61,9 @@ enum class EventType : std::uint16_t {
   rclcpp_ring_buffer_enqueue,
   rclcpp_ring_buffer_dequeue,
   rclcpp_ring_buffer_clear,
+  // Of Fast DDS.
+  dds_write,
+  dds_receive,
   // Of the kernel's scheduler.
   sched_switch,
   sched_wakeup,

@@ -147,6 +147,16 @@ struct ExecutorThread {
   std::int64_t cpu = -1;
 };
 
+/// Objects of a process that are older than the recording, and what of them nobody could find out
+/// afterwards, in words: empty if nothing (takt:objects_recovered).
+struct Recovery {
+  ProcessIndex process;
+  std::uint64_t objects = 0;
+  /// "log": Takt's tracetools had kept them; "memory": found in the process's memory.
+  std::string source;
+  std::string unknown;
+};
+
 struct Objects {
   std::vector<std::string> topics;
   std::vector<Node> nodes;
@@ -160,6 +170,7 @@ struct Objects {
   /// In the order in which they were registered.
   std::vector<Callback> callbacks;
   std::vector<ExecutorThread> executor_threads;
+  std::vector<Recovery> recoveries;
   /// Version of tracetools that each process reported, by process; empty if none.
   std::vector<std::string> tracetools_versions;
   /// The last initialisation event.

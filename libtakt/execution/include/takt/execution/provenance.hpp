@@ -21,7 +21,7 @@ namespace takt::execution {
                                             const Anomalies& anomalies);
 
 /// One line for each thing that a person should know before trusting what is derived from a trace.
-[[nodiscard]] std::vector<std::string> warnings(const events::Losses& losses,
-                                                const Anomalies& anomalies);
+[[nodiscard]] std::vector<std::string> warnings(const events::Source& source,
+                                                const Interpreter& interpreter);
 
 }  // namespace takt::execution
