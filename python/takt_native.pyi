@@ -78,3 +78,9 @@ def simulate(
     options: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> str: ...
+def replay(
+    paths: list[str],
+    text: str,
+    source: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> str: ...

@@ -10,6 +10,7 @@ void bind_capture(nanobind::module_& module);
 void bind_columns(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
+void bind_replay(nanobind::module_& module);
 void bind_simulation(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 
@@ -23,6 +24,7 @@ NB_MODULE(takt_native, module) {
   takt::native::bind_columns(module);
   takt::native::bind_model(module);
   takt::native::bind_plan(module);
+  takt::native::bind_replay(module);
   takt::native::bind_simulation(module);
   takt::native::bind_trace(module);
 }

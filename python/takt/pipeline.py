@@ -78,6 +78,14 @@ def simulate(model_text: str, source: str, options: Json) -> Json:
     return _derived(text, model_text, source)
 
 
+def replay(traces: Sequence[str], model_text: str, source: str) -> Json:
+    """Whether simulated executors decide as those recorded in the traces did (`takt/replay`).
+    Raises takt_native.InputError.
+    """
+    with console.progress("Replaying the trace") as progress:
+        return _document(takt_native.replay(list(traces), model_text, source, progress))
+
+
 def plan(model_text: str, source: str, options: Json) -> Json:
     """What the model's executors decide by (`takt/plan`); `options` as of simulate() that concern
     policies. Raises takt_native.InputError.

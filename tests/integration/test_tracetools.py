@@ -23,6 +23,7 @@ OURS = {
     "ros2:message_link_partial_sync",
     "takt:executor_init",
     "takt:thread_cpu_time",
+    "takt:callback_release",
 }
 EXECUTOR = {
     "executor": "e0",
@@ -37,6 +38,9 @@ EXECUTOR = {
     "cpu": -1,
 }
 SUBS, PUBS = [0x10, 0x20, 0x30], [0x40]
+
+
+RELEASE: list[tuple[str, Any]] = [("int64_t", 7), ("int64_t", 5), ("int64_t", 3)]
 
 
 def gid_size() -> int:
@@ -64,6 +68,7 @@ def calls() -> list[Call]:
     result.append(("takt_trace_message_link_partial_sync", links))
     kinds = ["char *" if isinstance(value, str) else "int64_t" for value in EXECUTOR.values()]
     result.append(("takt_trace_executor_init", list(zip(kinds, EXECUTOR.values(), strict=True))))
+    result.append(("takt_trace_callback_release", [("void *", 0xCA11), *RELEASE]))
     return result
 
 
@@ -134,6 +139,11 @@ def test_processor_time_stands_inside_the_callback(run: Run) -> None:
 def test_executor_says_what_it_is(run: Run) -> None:
     said = [e.fields for e in babeltrace.events(run.trace) if e.name == "takt:executor_init"]
     assert said == [EXECUTOR]
+
+
+def test_executor_says_what_it_was_told(run: Run) -> None:
+    said = [e.fields for e in babeltrace.events(run.trace) if e.name == "takt:callback_release"]
+    assert said == [{"callback": 0xCA11, "activation": 7, "origin": 5, "completed": 3}]
 
 
 def test_only_the_chosen_events(tmp_path: Path) -> None:

@@ -99,6 +99,16 @@ void Interpreter::Implementation::consume(const Event& event, const events::Batc
     case thread_cpu_time:
       callbacks_.cpu_time(event.thread, Duration(as_signed(value[0])));
       break;
+    case callback_release: {
+      const Release release{objects_.callback(process, value[0]),
+                            event.thread,
+                            event.time,
+                            Instant(Duration(as_signed(value[1]))),
+                            Instant(Duration(as_signed(value[2]))),
+                            as_signed(value[3])};
+      tell([&release](Observer& observer) { observer.on_release(release); });
+      break;
+    }
     case rclcpp_executor_wait_for_work:
       callbacks_.wait_begin(event.thread, event.time);
       break;

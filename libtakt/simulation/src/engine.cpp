@@ -90,7 +90,7 @@ void Engine::take_in(const Event& event) {
       break;
     }
     case EventKind::activation:
-      begin_activation(CallbackIndex(subject));
+      options_.recorded ? repeat_release(subject) : begin_activation(CallbackIndex(subject));
       break;
     case EventKind::wake_up:
       must_decide(ExecutorIndex(subject));
@@ -119,6 +119,21 @@ void Engine::begin_activation(CallbackIndex callback) {
   activate(callback, {.when = now_, .origin = now_}, scratch_);
 }
 
+/// What was recorded happens again; the next follows, in the same instant if need be.
+void Engine::repeat_release(std::size_t index) {
+  const RecordedRelease& release = (*options_.recorded)[index];
+  if (index + 1 < options_.recorded->size()) {
+    events_.push({(*options_.recorded)[index + 1].when, EventKind::activation, index + 1});
+  }
+  CallbackState& released = state(release.callback);
+  if (released.queueing == Queueing::newest_only && released.pending.size() > 0) {
+    released.pending.drop_front();
+    --waiting_;
+  }
+  scratch_.assign(network_.stations[release.callback.value()].places, not_on_chain);
+  activate(release.callback, {.when = release.activation, .origin = release.origin}, scratch_);
+}
+
 void Engine::activate(CallbackIndex callback, const Activation& activation,
                       std::span<const Instant> places) {
   CallbackState& activated = state(callback);
@@ -145,6 +160,7 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
 }
 
 void Engine::publish(const ThreadState& thread) {
+  if (options_.recorded) return;
   const Station& station = network_.stations[thread.callback.value()];
   for (const std::size_t index : station.outgoing) {
     const Link& link = network_.links[index];

@@ -117,6 +117,7 @@ class Engine {
   void take_in(const Event& event);
   void schedule_activation(CallbackIndex callback);
   void begin_activation(CallbackIndex callback);
+  void repeat_release(std::size_t index);
   void activate(CallbackIndex callback, const Activation& activation,
                 std::span<const Instant> places);
   void publish(const ThreadState& thread);

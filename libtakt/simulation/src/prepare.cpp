@@ -57,6 +57,8 @@ void Engine::make_callbacks() {
                              Random(options_.seed, Stream::execution, i))
             : ExecutionTimes(times->second));
     made.executor = callback.executor;
+    made.registers.assign(station.sampled.size(), InstanceQueue(station.places));
+    if (options_.recorded) continue;
     if (const auto list = options_.release_times.find(callback.id);
         list != options_.release_times.end()) {
       made.releases.emplace(list->second);
@@ -71,7 +73,6 @@ void Engine::make_callbacks() {
       made.join.emplace();
       made.join->inputs.assign(station.join_inputs, InstanceQueue(station.places));
     }
-    made.registers.assign(station.sampled.size(), InstanceQueue(station.places));
   }
 }
 
@@ -173,6 +174,9 @@ void Engine::make_processors() {
 
 /// The first events.
 void Engine::schedule_first_events() {
+  if (options_.recorded && !options_.recorded->empty()) {
+    events_.push({options_.recorded->front().when, EventKind::activation, 0});
+  }
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].releases) schedule_activation(CallbackIndex(i));
   }

@@ -12,6 +12,7 @@ from takt import console, documents, files, gantt, perfetto, pipeline
 from takt.assumptions import label
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
+from takt.errors import UserError
 from takt.formatting import NONE, count, grouped
 from takt.formatting import duration as readable
 from takt.tables import cell
@@ -22,6 +23,7 @@ takt simulate model.json --seed 1 --duration 60      random phases, jitters and 
 takt simulate model.json --executor edf              what another executor would do
 takt simulate model.json --cores 4                   executors' threads share four cores
 takt simulate model.json --perfetto trace.json       every instance, for ui.perfetto.dev
+takt simulate model.json --replay trace/             do executors decide as recorded ones did?
 """
 
 LONGEST_TIMELINE = 1_000_000
@@ -65,14 +67,29 @@ def simulate(
         str | None,
         typer.Option("--perfetto", metavar="FILE", help="Write the timeline as a Perfetto trace."),
     ] = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRACE", help="Repeat a recorded takt run and compare the order of callbacks."
+        ),
+    ] = None,
 ) -> None:
     """Simulate a model: its executors' decisions on threads that Linux schedules.
 
     A simulation is one legal schedule, so what it shows is never above the bounds of takt analyze.
-    Exit status 1 if a chain is seen to miss its goal.
+    Exit status 1 if a chain is seen to miss its goal, or if an order of --replay differs.
     """
     text = files.read_document(model)
     source = files.source_name(model)
+    if replay is not None:
+        others = (seed, executor, cores, options, perfetto_file)
+        if any(other is not None for other in others):
+            raise UserError(
+                "--replay takes releases, durations and kinds of executors from the trace; "
+                "leave out --seed, --executor, --cores, --options and --perfetto"
+            )
+        _replay(replay, text, source, json, output)
+        return
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     wanted["duration"] = round(duration * 1e9)
     if seed is not None:
@@ -107,6 +124,52 @@ def simulate(
         console.print_json(simulated_text)
     if any(_missed(chain) for chain in simulation.chains):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _replay(trace: str, text: str, source: str, json: bool, output: str | None) -> None:
+    document = pipeline.replay([trace], text, source)
+    replayed = json_format.dumps(document, indent=1) + "\n"
+    if output is not None and output != files.STANDARD_STREAM:
+        files.write_text(output, replayed)
+    if not document["executors"]:
+        raise UserError(f"{trace}: no callback of {source} ran in it; is it of this model?")
+    if json or output == files.STANDARD_STREAM:
+        console.print_json(replayed)
+    else:
+        console.output().print(_decisions(document))
+        for executor in document["executors"]:
+            _explain(executor)
+    if any(_differs(executor) for executor in document["executors"]):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _differs(executor: dict[str, Any]) -> bool:
+    """Whether its order is not known to be the same."""
+    return bool(
+        executor["not_compared"]
+        or executor["without_release"]
+        or executor["agreeing"] < executor["decisions"]
+    )
+
+
+def _decisions(document: dict[str, Any]) -> Table:
+    table = _table("Executor", "Kind", "Decisions", "Agreeing", "At end of slot", "No release")
+    for executor in document["executors"]:
+        numbers = ("decisions", "agreeing", "at_end_of_slot", "without_release")
+        values = [grouped(executor[number]) for number in numbers]
+        table.add_row(cell(executor["id"]), executor["kind"], *values)
+    return table
+
+
+def _explain(executor: dict[str, Any]) -> None:
+    first = executor["first_difference"]
+    if executor["not_compared"]:
+        console.say(f"takt: {executor['id']}: not compared: {executor['not_compared']}")
+    if first is not None:
+        console.say(
+            f"takt: {executor['id']}: decision {first['decision']} at {first['time']} ns: "
+            f"recorded {first['recorded']}, simulated {first['simulated'] or 'nothing'}"
+        )
 
 
 def _missed(chain: documents.SimulatedChain) -> bool:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "takt/executor/origin.hpp"
+#include "takt/executor/traced_release.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {
@@ -242,8 +243,7 @@ Result<void> EventsExecutor::admit(const Arrival& arrival) {
   if (entry.timer != nullptr) {
     const bool waits = !callbacks_[entry.callback.value()].waiting.empty();
     if (options_.skips_missed_periods && waits) return {};
-    instance.number = released_++;
-    release(entry.callback, instance);
+    release_new(entry, instance);
     return {};
   }
   for (std::size_t i = 0; i < arrival.count; ++i) {
@@ -251,10 +251,16 @@ Result<void> EventsExecutor::admit(const Arrival& arrival) {
     if (!admitted) return tl::unexpected(admitted.error());
     if (!admitted->activates) continue;
     instance.origin = admitted->origin.value_or(arrival.origin.value_or(arrival.when));
-    instance.number = released_++;
-    release(entry.callback, instance);
+    release_new(entry, instance);
   }
   return {};
+}
+
+void EventsExecutor::release_new(const Entry& entry, Instance instance) {
+  instance.number = released_++;
+  trace_release(*entry.executable, instance.activation,
+                options_.own_origin ? instance.activation : instance.origin, completed_);
+  release(entry.callback, instance);
 }
 
 void EventsExecutor::release(CallbackIndex index, const Instance& instance) {
@@ -540,6 +546,7 @@ void EventsExecutor::finish(const Job& job) {
   if (const Result<void> taken = take_in_arrivals(); !taken) fail(taken.error());
   // A policy that came meanwhile knows nothing of it.
   if (job.generation == generation_) policy_->completed(job.callback);
+  ++completed_;
 }
 
 void EventsExecutor::fail(const Error& failure) {

@@ -7,6 +7,8 @@
 #include <cassert>
 
 #include "takt/executor/rcl_result.hpp"
+#include "takt/executor/traced_release.hpp"
+#include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {
 
@@ -84,6 +86,7 @@ Result<void> WaitSetExecutor::spin() {
       if (const Result<void> executed = entities_[(*next)->value()]->execute(); !executed) {
         return executed;
       }
+      ++completed_;
     }
   }
   return {};
@@ -101,7 +104,7 @@ Result<std::optional<CallbackIndex>> WaitSetExecutor::get_next_ready() {
     const Result<bool> due = privileged.timer->is_due();
     if (!due) return tl::unexpected(due.error());
     if (*due) {
-      policy_.release(privileged.callback, Instant{});
+      release(privileged.callback, linux_os::monotonic_now());
       privileged.released = true;
     }
   }
@@ -126,14 +129,20 @@ Result<void> WaitSetExecutor::wait_for_work() {
   } else if (code != RCL_RET_OK) {
     return check(code, "wait for work");
   }
+  const Instant now = linux_os::monotonic_now();
   for (std::size_t i = 0; i < entities_.size(); ++i) {
     const CallbackIndex callback(i);
     if (policy_.admission(callback) == Admission::at_polling_point &&
         entities_[i]->is_ready_in(wait_set_)) {
-      policy_.release(callback, Instant{});
+      release(callback, now);
     }
   }
   return {};
+}
+
+void WaitSetExecutor::release(CallbackIndex callback, Instant now) {
+  trace_release(*entities_[callback.value()], now, now, completed_);
+  policy_.release(callback, now);
 }
 
 }  // namespace takt::executor

@@ -163,3 +163,9 @@ void takt_trace_executor_init(const char* executor, const char* kind, const char
   record<Event::executor_init>(text(executor), text(kind), text(timers), threads, text(policy),
                                runtime, deadline, period, priority, cpu);
 }
+
+void takt_trace_callback_release(const void* callback, std::int64_t activation, std::int64_t origin,
+                                 std::int64_t completed) {
+  lttng_ust_tracepoint(takt, callback_release, callback, activation, origin, completed);
+  record<Event::callback_release>(callback, activation, origin, completed);
+}

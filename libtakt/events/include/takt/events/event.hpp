@@ -54,6 +54,7 @@ enum class EventType : std::uint16_t {
   callback_start,
   callback_end,
   thread_cpu_time,
+  callback_release,
   rcl_lifecycle_transition,
   rclcpp_executor_get_next_ready,
   rclcpp_executor_wait_for_work,

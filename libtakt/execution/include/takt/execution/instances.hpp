@@ -60,6 +60,18 @@ struct CallbackInstance {
   [[nodiscard]] Duration execution_time() const { return cpu_time.value_or(end - start); }
 };
 
+/// An executor of Takt learnt of an instance to run (takt:callback_release).
+struct Release {
+  CallbackIndex callback;
+  ThreadIndex thread;
+  Instant time;
+  /// When the message arrived or the timer expired, and the same of what it runs on behalf of.
+  Instant activation;
+  Instant origin;
+  /// Instances that the executor had completed.
+  std::int64_t completed = 0;
+};
+
 /// Is told what happened, as soon as it is complete: instances in the order of their ends,
 /// publications in the order in which they were sent.
 class Observer {
@@ -67,6 +79,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_instance(const CallbackInstance&) {}
   virtual void on_publication(const Publication&) {}
+  virtual void on_release(const Release&) {}
   /// A message was received: by the callback that follows, or by none (a wait-set, rclpy).
   virtual void on_take(SubscriptionIndex, Instant /*time*/, PublicationId) {}
   /// The source of an instance or take that came to light later, as clocks of two hosts differ.

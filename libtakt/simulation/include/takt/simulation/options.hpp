@@ -71,6 +71,14 @@ struct ThreadOptions {
   std::optional<std::int64_t> cpu;
 };
 
+/// An instance that an executor was told of: when, and the activation and origin that it was told.
+struct RecordedRelease {
+  model::CallbackIndex callback;
+  Instant when;
+  Instant activation;
+  Instant origin;
+};
+
 struct Options : plan::PolicyOptions {
   Duration duration = std::chrono::seconds{10};
   std::uint64_t seed = 0;
@@ -94,6 +102,10 @@ struct Options : plan::PolicyOptions {
   std::map<std::string, std::vector<Duration>> execution_times;
   // By executor id.
   std::map<std::string, ThreadOptions> threads;
+
+  /// All that is released, in this order, `when` ascending: nothing else activates anything, and no
+  /// message passes. None: the model tells.
+  std::optional<std::vector<RecordedRelease>> recorded;
 
   /// Instances and polling points that are listed one by one at most; the first ones.
   std::size_t timeline = 0;

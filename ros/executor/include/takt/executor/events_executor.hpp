@@ -183,6 +183,7 @@ class EventsExecutor final : public Executor {
   [[nodiscard]] Result<std::optional<Job>> decide(Worker& worker);
   [[nodiscard]] Result<void> take_in_arrivals();
   [[nodiscard]] Result<void> admit(const Arrival& arrival);
+  void release_new(const Entry& entry, Instance instance);
   void release(CallbackIndex callback, const Instance& instance);
   [[nodiscard]] std::optional<Job> next_job(const Worker& worker);
   [[nodiscard]] std::optional<CallbackIndex> next_callback();
@@ -215,6 +216,7 @@ class EventsExecutor final : public Executor {
   std::vector<std::size_t> free_workers_;
   std::unique_ptr<TimerReleaser> releaser_;
   std::uint64_t released_ = 0;
+  std::int64_t completed_ = 0;
   /// Counts replacements.
   std::uint64_t generation_ = 0;
 

@@ -23,6 +23,9 @@ class Executable {
   virtual ~Executable() = default;
 
   [[nodiscard]] virtual scheduling::Category category() const = 0;
+
+  /// What traces call its callback; null: they do not know it.
+  [[nodiscard]] virtual const void* traced_callback() const { return nullptr; }
 };
 
 /// An executable that messages activate. Executors that take no wait set learn of each message when

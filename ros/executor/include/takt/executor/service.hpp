@@ -69,6 +69,8 @@ class Service final : public ServiceBase {
     return result;
   }
 
+  [[nodiscard]] const void* traced_callback() const override { return callback_.address(); }
+
  private:
   Service(std::shared_ptr<Node> node, std::string name, Callback callback)
       : ServiceBase(std::move(node)), callback_(std::move(name), std::move(callback)) {}

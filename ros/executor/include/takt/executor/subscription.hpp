@@ -83,6 +83,8 @@ class Subscription final : public SubscriptionBase {
     return subscription;
   }
 
+  [[nodiscard]] const void* traced_callback() const override { return callback_.address(); }
+
   [[nodiscard]] Result<Admitted> admit() override {
     const Result<bool> taken = take();
     if (!taken) return tl::unexpected(taken.error());

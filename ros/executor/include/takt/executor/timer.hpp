@@ -36,6 +36,7 @@ class Timer final : public TimerExecutable, public WaitSetEntity {
   /// Whether it has expired and not been executed since.
   [[nodiscard]] Result<bool> is_due() const;
 
+  [[nodiscard]] const void* traced_callback() const override { return callback_.address(); }
   [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const override;
   [[nodiscard]] Result<std::optional<Expiry>> expire() override;
   [[nodiscard]] Result<void> run(std::size_t worker) override;

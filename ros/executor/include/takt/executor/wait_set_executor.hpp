@@ -3,6 +3,7 @@
 #include <rcl/wait.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,12 +46,14 @@ class WaitSetExecutor final : public Executor {
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
   [[nodiscard]] Result<std::optional<scheduling::CallbackIndex>> get_next_ready();
   [[nodiscard]] Result<void> wait_for_work();
+  void release(scheduling::CallbackIndex callback, Instant now);
 
   std::vector<WaitSetEntity*> entities_;
   scheduling::WaitSetPolicy policy_;
   std::unique_ptr<GuardCondition> interrupt_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
   std::vector<PrivilegedTimer> privileged_;
+  std::int64_t completed_ = 0;
   std::atomic<bool> cancelled_ = false;
 };
 

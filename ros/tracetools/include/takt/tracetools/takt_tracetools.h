@@ -25,6 +25,14 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char* executor, const
                                                      int64_t deadline, int64_t period,
                                                      int64_t priority, int64_t cpu);
 
+/// `takt:callback_release`: an executor learns of an instance to run, on the thread that decides.
+///
+/// callback: as of `ros2:callback_start`; activation: when the message arrived or the timer
+/// expired; origin: the same of what it runs on behalf of; both on CLOCK_MONOTONIC in nanoseconds;
+/// completed: how many instances the executor has completed.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_release(const void* callback, int64_t activation,
+                                                        int64_t origin, int64_t completed);
+
 /// `ros2:message_link_periodic_async`: a timer of the calling node publishes to every publisher of
 /// `pubs`, using the newest message of each subscription of `subs`. The elements are addresses of
 /// the rcl handles. Called once, when the subscriptions and publishers exist (message-flow.md

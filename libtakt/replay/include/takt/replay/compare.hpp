@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/execution/objects.hpp"
+#include "takt/model/model.hpp"
+#include "takt/replay/recording.hpp"
+
+namespace takt::replay {
+
+struct Difference {
+  /// Which decision, from 0, and when its callback started.
+  std::int64_t decision = 0;
+  Instant when;
+  model::CallbackIndex recorded;
+  /// None: the simulated executor had nothing left to run.
+  std::optional<model::CallbackIndex> simulated;
+};
+
+struct Comparison {
+  model::ExecutorIndex executor;
+  model::ExecutorKind kind = model::ExecutorKind::single_threaded;
+  std::int64_t decisions = 0;
+  std::int64_t agreeing = 0;
+  std::optional<Difference> first_difference;
+  /// Of a table-driven executor: instances that started right after the end of their slot, as the
+  /// decision, which is not recorded, precedes the start. They are taken as decided within it.
+  std::int64_t at_end_of_slot = 0;
+  /// Instances that the recording does not show the release of; left out.
+  std::int64_t without_release = 0;
+  /// Why the order was not compared.
+  std::string reason;
+};
+
+/// How long after a decision its callback starts at most (Comparison::at_end_of_slot).
+inline constexpr Duration decision_to_start = std::chrono::milliseconds{1};
+
+/// Simulates each executor that ran anything, of the kind that it announced: releases as recorded,
+/// and each instance as long as it was from its start to the next one's. An executor of one thread
+/// learns of releases between two callbacks only, and the recording has them in that order, so no
+/// difference is legitimate but `at_end_of_slot`.
+[[nodiscard]] Result<std::vector<Comparison>> compare(const model::Model& model,
+                                                      const execution::Objects& objects,
+                                                      const Recording& recording);
+
+}  // namespace takt::replay

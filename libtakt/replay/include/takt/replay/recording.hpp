@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "takt/execution/instances.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/flow/matching.hpp"
+#include "takt/model/model.hpp"
+
+namespace takt::replay {
+
+/// What an executor was told and what it ran, in the order of time. Its callbacks are the model's.
+struct ExecutorRecord {
+  struct Release {
+    model::CallbackIndex callback;
+    Instant time;
+    Instant activation;
+    Instant origin;
+    std::int64_t completed = 0;
+  };
+  struct Instance {
+    model::CallbackIndex callback;
+    Instant start;
+    Instant end;
+  };
+  std::vector<Release> releases;
+  std::vector<Instance> instances;
+};
+
+/// Observes what the executors of a model did in a trace. Keeps every release and instance.
+class Recording final : public execution::Observer {
+ public:
+  explicit Recording(const model::Model& model)
+      : model_(model), matcher_(model), executors_(model.executors.size()) {}
+
+  /// The interpreter that this observes, before the first event.
+  void watch(const execution::Interpreter& interpreter) { interpreter_ = &interpreter; }
+
+  void on_release(const execution::Release& release) override;
+  void on_instance(const execution::CallbackInstance& instance) override;
+
+  /// By executor of the model.
+  [[nodiscard]] const std::vector<ExecutorRecord>& executors() const { return executors_; }
+  /// Instances of callbacks that are none of the model's.
+  [[nodiscard]] std::int64_t unknown_instances() const { return unknown_instances_; }
+
+ private:
+  const model::Model& model_;
+  const execution::Interpreter* interpreter_ = nullptr;
+  flow::Matcher matcher_;
+  std::vector<ExecutorRecord> executors_;
+  std::int64_t unknown_instances_ = 0;
+};
+
+}  // namespace takt::replay

@@ -1,0 +1,198 @@
+#include "takt/replay/compare.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "takt/model/names.hpp"
+#include "takt/simulation/simulate.hpp"
+
+namespace takt::replay {
+
+namespace {
+
+using model::CallbackIndex;
+using simulation::RecordedRelease;
+using Instances = std::vector<ExecutorRecord::Instance>;
+
+/// The model with that executor as it announced itself, alone on a processor.
+model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
+                         const execution::Objects& objects) {
+  model::Model result = model;
+  model::Executor& executor = result.executors[index.value()];
+  for (const execution::ExecutorThread& thread : objects.executor_threads) {
+    if (thread.executor != executor.id) continue;
+    executor.kind = model::from_string<model::ExecutorKind>(thread.kind).value_or(executor.kind);
+    executor.timers =
+        model::from_string<model::TimerHandling>(thread.timers).value_or(executor.timers);
+    executor.threads = thread.threads;
+  }
+  executor.supply = model::DedicatedSupply{};
+  executor.overhead.clear();
+  // What full queues lost was never released.
+  for (model::Callback& callback : result.callbacks) callback.queue_depth.reset();
+  return result;
+}
+
+/// Instances whose release was recorded, in the order of their starts.
+Instances with_release(const ExecutorRecord& record, std::int64_t& without) {
+  Instances instances = record.instances;
+  std::ranges::sort(instances, {}, &ExecutorRecord::Instance::start);
+  std::map<CallbackIndex, std::int64_t> waiting;
+  std::size_t released = 0;
+  Instances result;
+  for (const ExecutorRecord::Instance& instance : instances) {
+    for (; released < record.releases.size() && record.releases[released].time < instance.start;
+         ++released) {
+      ++waiting[record.releases[released].callback];
+    }
+    if (waiting[instance.callback] == 0) {
+      ++without;
+      continue;
+    }
+    --waiting[instance.callback];
+    result.push_back(instance);
+  }
+  return result;
+}
+
+/// How long before `time` the last slot of the callback ended; zero within one.
+Duration since_slot(const model::SlotTable& table, CallbackIndex callback, Instant time) {
+  const Duration offset = time.time_since_epoch() % table.cycle;
+  Duration least = table.cycle;
+  for (const auto& [slot, of] : table.entries) {
+    if (of != callback) continue;
+    if (offset >= slot.start && offset < slot.end) return Duration{0};
+    // The instant of its end is no part of a slot.
+    least = std::min(least, (offset - slot.end + table.cycle) % table.cycle + epsilon);
+  }
+  return least;
+}
+
+/// Moves starts that come right after the end of their slot back into it; how many.
+std::int64_t move_into_slots(const model::SlotTable& table, Instances& instances) {
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    const Duration late = since_slot(table, instances[i].callback, instances[i].start);
+    if (late == Duration{0} || late > decision_to_start) continue;
+    if (i > 0 && instances[i].start - late <= instances[i - 1].start) continue;
+    instances[i].start -= late;
+    ++moved;
+  }
+  return moved;
+}
+
+/// How many instances the executor had completed before the first of `instances`: those that the
+/// recording does not show.
+std::int64_t completed_before(const ExecutorRecord& record, const Instances& instances) {
+  std::int64_t most = 0;
+  std::size_t started = 0;
+  for (const ExecutorRecord::Release& release : record.releases) {
+    while (started < instances.size() && instances[started].start < release.time) ++started;
+    most = std::max(most, release.completed - static_cast<std::int64_t>(started));
+  }
+  return most;
+}
+
+/// The executor was idle until an instance started, or completed the one before at that instant:
+/// what was released in between is known to the decision. Whether the completion was known before
+/// the release matters to policies that follow instances, and is kept.
+std::vector<RecordedRelease> releases(const ExecutorRecord& record, const Instances& instances,
+                                      Instant begin) {
+  std::vector<RecordedRelease> result;
+  const std::int64_t before = completed_before(record, instances);
+  std::size_t started = 0;
+  for (const ExecutorRecord::Release& release : record.releases) {
+    while (started < instances.size() && instances[started].start < release.time) ++started;
+    if (started == instances.size()) break;
+    const Instant decision = instances[started].start;
+    const bool after_completion = std::cmp_greater_equal(release.completed - before, started);
+    const Instant when =
+        after_completion || started == 0 ? decision : std::min(release.time, decision - epsilon);
+    result.push_back({.callback = release.callback,
+                      .when = Instant(when - begin),
+                      .activation = Instant(release.activation - begin),
+                      .origin = Instant(release.origin - begin)});
+  }
+  return result;
+}
+
+void compare_orders(const Instances& recorded,
+                    const std::vector<simulation::TimelineEntry>& simulated, Comparison& result) {
+  result.decisions = static_cast<std::int64_t>(recorded.size());
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    std::optional<CallbackIndex> chosen;
+    if (i < simulated.size()) chosen = simulated[i].callback;
+    if (chosen == recorded[i].callback) {
+      ++result.agreeing;
+    } else if (!result.first_difference) {
+      result.first_difference = Difference{.decision = static_cast<std::int64_t>(i),
+                                           .when = recorded[i].start,
+                                           .recorded = recorded[i].callback,
+                                           .simulated = chosen};
+    }
+  }
+}
+
+Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index,
+                           const execution::Objects& objects, const ExecutorRecord& record) {
+  const model::Model recorded = as_recorded(model, index, objects);
+  const model::Executor& executor = recorded[index];
+  Comparison result;
+  result.executor = index;
+  result.kind = executor.kind;
+  if (executor.threads > 1) {
+    result.reason =
+        fmt::format("{} threads: the order of starts is not that of decisions; record it with one",
+                    executor.threads);
+    return result;
+  }
+  if (record.releases.empty()) {
+    result.reason =
+        "the recording has no takt:callback_release of it; record takt run with all events";
+    return result;
+  }
+  Instances instances = with_release(record, result.without_release);
+  if (instances.empty()) return result;
+  Duration alignment{1};
+  if (executor.kind == model::ExecutorKind::table_driven && executor.table) {
+    alignment = executor.table->cycle;
+    result.at_end_of_slot = move_into_slots(*executor.table, instances);
+  }
+  const Instant first = instances.front().start;
+  const Instant begin = first - first.time_since_epoch() % alignment;
+
+  simulation::Options options;
+  options.recorded = releases(record, instances, begin);
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    const bool last = i + 1 == instances.size();
+    const Instant end = last ? instances[i].end : instances[i + 1].start;
+    options.execution_times[recorded[instances[i].callback].id].push_back(end - instances[i].start);
+  }
+  options.duration = instances.back().end - begin + std::chrono::seconds{1};
+  options.timeline = instances.size();
+  const auto simulated = simulation::simulate(recorded, options);
+  if (!simulated) return tl::unexpected(simulated.error());
+  compare_orders(instances, simulated->timeline, result);
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<Comparison>> compare(const model::Model& model,
+                                        const execution::Objects& objects,
+                                        const Recording& recording) {
+  std::vector<Comparison> result;
+  for (std::size_t i = 0; i < model.executors.size(); ++i) {
+    const ExecutorRecord& record = recording.executors()[i];
+    const model::ExecutorIndex index(i);
+    if (record.instances.empty()) continue;
+    if (model[index].kind == model::ExecutorKind::event_source) continue;
+    auto compared = compare(model, index, objects, record);
+    if (!compared) return tl::unexpected(compared.error());
+    result.push_back(std::move(*compared));
+  }
+  return result;
+}
+
+}  // namespace takt::replay

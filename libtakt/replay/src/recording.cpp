@@ -1,0 +1,26 @@
+#include "takt/replay/recording.hpp"
+
+namespace takt::replay {
+
+void Recording::on_release(const execution::Release& release) {
+  const auto match = matcher_.match(interpreter_->objects(), release.callback);
+  if (!match) return;
+  executors_[model_[match->callback].executor.value()].releases.push_back(
+      {.callback = match->callback,
+       .time = release.time,
+       .activation = release.activation,
+       .origin = release.origin,
+       .completed = release.completed});
+}
+
+void Recording::on_instance(const execution::CallbackInstance& instance) {
+  const auto match = matcher_.match(interpreter_->objects(), instance.callback);
+  if (!match) {
+    ++unknown_instances_;
+    return;
+  }
+  executors_[model_[match->callback].executor.value()].instances.push_back(
+      {.callback = match->callback, .start = instance.start, .end = instance.end});
+}
+
+}  // namespace takt::replay
