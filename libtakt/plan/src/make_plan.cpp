@@ -67,6 +67,14 @@ std::vector<Address> addresses(const model::Model& model) {
 
 }  // namespace
 
+Result<void> check_supply(const model::Executor& executor) {
+  if (!std::holds_alternative<model::SlotSupply>(executor.supply)) return {};
+  return error(
+      "executor \"{}\": its supply are slots, which Linux cannot give to a thread; give it a "
+      "reservation, or leave \"supply\" out",
+      executor.id);
+}
+
 Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorKind> kind,
                        const PolicyOptions& options) {
   Plan plan{.name = model.name, .provenance = "{}", .executors = {}};
@@ -75,6 +83,7 @@ Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorK
   for (std::size_t i = 0; i < model.executors.size(); ++i) {
     const model::Executor& executor = model.executors[i];
     if (executor.kind == model::ExecutorKind::event_source) continue;
+    if (Result<void> given = check_supply(executor); !given) return tl::unexpected(given.error());
     PlannedExecutor& planned = plan.executors.emplace_back();
     planned.id = executor.id;
     planned.kind = kind.value_or(executor.kind);

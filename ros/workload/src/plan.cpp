@@ -7,6 +7,7 @@
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
+#include "takt/plan/plan.hpp"
 #include "takt/workload/release_period.hpp"
 
 namespace takt::workload {
@@ -34,6 +35,9 @@ class Planner {
     Plan plan;
     const auto callbacks = callbacks_by_executor(model_);
     for (std::size_t i = 0; i < model_.executors.size(); ++i) {
+      if (Result<void> given = takt::plan::check_supply(model_.executors[i]); !given) {
+        return tl::unexpected(given.error());
+      }
       PlannedExecutor executor{.executor = model::ExecutorIndex(i), .callbacks = {}};
       for (const CallbackIndex callback : callbacks[i]) {
         auto planned = plan_callback(callback);

@@ -116,6 +116,15 @@ TEST(Plan, HandsCallbackGroupsOver) {
   EXPECT_EQ(read->executors[0].callbacks[1].group, "reentrant");
 }
 
+TEST(Plan, RefusesSuppliesThatLinuxCannotGive) {
+  model::Model model = camera_model();
+  model.executors[0].supply =
+      model::SlotSupply{.cycle = milliseconds(10), .slots = {{Duration{0}, milliseconds(5)}}};
+  EXPECT_EQ(make_plan(model, std::nullopt, {}).error().message,
+            "executor \"main\": its supply are slots, which Linux cannot give to a thread; give it "
+            "a reservation, or leave \"supply\" out");
+}
+
 TEST(Plan, FindsTheExecutor) {
   const Plan plan = planned(camera_model());
   EXPECT_EQ((*find_executor(plan, ""))->id, "main");

@@ -62,6 +62,9 @@ struct Plan {
                                      std::optional<model::ExecutorKind> kind,
                                      const PolicyOptions& options);
 
+/// Whether Linux can give the executor its supply. Error: slots, which no scheduler of it serves.
+[[nodiscard]] Result<void> check_supply(const model::Executor& executor);
+
 /// The `takt/plan` version 1 document.
 [[nodiscard]] std::string to_json(const Plan& plan);
 
