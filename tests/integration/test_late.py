@@ -17,6 +17,7 @@ import babeltrace
 from recording import PROGRAMS, TAKT, needs_privileges, until
 from takt.recorder import tracetools
 
+PIPELINE = Path(__file__).resolve().parents[2] / "models" / "pipeline.json"
 ROBOT = [sys.executable, str(PROGRAMS / "robot.py")]
 
 
@@ -60,8 +61,40 @@ def record(tmp_path: Path, process: int, backend: str) -> Path:
 
 @needs_privileges
 def test_objects_older_than_the_recording_are_known(tmp_path: Path, robot: tuple[int, str]) -> None:
-    process, _ = robot
-    check(record(tmp_path, process, "ebpf"), process)
+    process, library = robot
+    trace = record(tmp_path, process, "ebpf")
+    check(trace, process)
+
+    document = info(trace)
+    recoveries = [r for r in document["recoveries"] if r["pid"] == process]
+    said = [line for line in document["warnings"] if f"process {process} " in line]
+    if library == "takt":
+        assert (recoveries, said) == ([], [])  # nothing is unknown
+        return
+    (recovery,) = recoveries
+    assert recovery["objects"] > 0
+    assert recovery["source"] == "memory"
+    (line,) = said
+    assert "rclpy's callbacks: that they run" in line
+
+
+@needs_privileges
+def test_a_timing_model_of_what_runs(tmp_path: Path) -> None:
+    run = [*TAKT, "run", str(PIPELINE), "--duration", "60"]
+    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as system:
+        children = Path(f"/proc/{system.pid}/task/{system.pid}/children")
+        until(lambda: len(children.read_text().split()) == 2 or system.poll() is not None)
+        trace = tmp_path / "trace"
+        command = [*TAKT, "record", "--backend", "ebpf", "--duration", "5", "-o", str(trace)]
+        recorded = subprocess.run(command, capture_output=True, text=True)
+        system.send_signal(signal.SIGINT)
+    assert recorded.returncode == 0, recorded.stderr
+    done = subprocess.run([*TAKT, "model", str(trace)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    callbacks = {callback["id"]: callback for callback in json.loads(done.stdout)["callbacks"]}
+    assert callbacks["/camera:timer-50ms"]["node"] == "/camera"
+    assert callbacks["/camera:timer-50ms"]["activation"]["period"] == 50_000_000
+    assert callbacks["/motor:/image"]["node"] == "/motor"
 
 
 @pytest.mark.parametrize("backend", ["lttng", "ring"])
@@ -72,6 +105,12 @@ def test_takts_tracetools_remembers_objects(
     if library == "stock":
         pytest.skip("records only by probes in the kernel")
     check(record(tmp_path, process, backend), process)
+
+
+def info(trace: Path) -> dict[str, Any]:
+    done = subprocess.run([*TAKT, "info", "--json", str(trace)], capture_output=True, text=True)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def check(trace: Path, process: int) -> None:
@@ -112,8 +151,7 @@ def check(trace: Path, process: int) -> None:
     taken = {e["rmw_subscription_handle"] for e in said("rmw_take") if e["taken"]}
     assert heard["rmw_subscription_handle"] in taken
 
-    done = subprocess.run([*TAKT, "info", "--json", str(trace)], capture_output=True, text=True)
-    document = json.loads(done.stdout)
+    document = info(trace)
     (topic,) = (t for t in document["topics"] if t["name"] == "/course")
     assert topic["publications"] == len(published)
     assert {node["name"] for node in document["nodes"] if node["pid"] == process} == set(
