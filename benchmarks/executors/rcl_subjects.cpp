@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <takt_msgs/msg/packet.hpp>
+#include <thread>
 #include <utility>
 
 #include "takt/executor/context.hpp"
@@ -26,23 +27,32 @@ T must(Result<T> result) {
 
 class RclSubject final : public Subject {
  public:
-  RclSubject(std::string name, bool by_events) : Subject(std::move(name)) {
-    if (by_events) {
-      const executor::ScheduledExecutable scheduled{.executable = subscription_.get(),
-                                                    .callback = scheduling::CallbackIndex(0)};
-      executor_ = must(executor::EventsExecutor::create(
-          {&scheduled, 1}, std::make_unique<scheduling::FifoPolicy>(1, depth), 1, {}));
-    } else {
-      executor_ = must(executor::WaitSetExecutor::create(context_, {subscription_.get()},
-                                                         scheduling::TimerHandling::polled));
-    }
+  RclSubject(std::string name, bool by_events)
+      : Subject(std::move(name)), by_events_(by_events), executor_(make()) {
+    while (must(publisher_.subscription_count()) == 0) std::this_thread::yield();
   }
 
   void publish() override { must(publisher_.publish(Packet())); }
-  void spin() override { must(executor_->spin()); }
+  void spin() override {
+    must(executor_->spin());
+    // The wait-set executor stays cancelled.
+    executor_ = make();
+  }
   void cancel() override { executor_->cancel(); }
 
  private:
+  [[nodiscard]] std::unique_ptr<executor::Executor> make() {
+    if (!by_events_) {
+      return must(executor::WaitSetExecutor::create(context_, {subscription_.get()},
+                                                    scheduling::TimerHandling::polled));
+    }
+    const executor::ScheduledExecutable scheduled{.executable = subscription_.get(),
+                                                  .callback = scheduling::CallbackIndex(0)};
+    return must(executor::EventsExecutor::create(
+        {&scheduled, 1}, std::make_unique<scheduling::FifoPolicy>(1, depth), 1, {}));
+  }
+
+  bool by_events_;
   const std::string topic_ = "/takt_benchmark_" + std::to_string(topics_++);
   std::shared_ptr<executor::Context> context_ = must(executor::Context::create());
   std::shared_ptr<executor::Node> node_ = must(executor::Node::create(context_, topic_));

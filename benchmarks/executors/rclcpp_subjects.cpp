@@ -3,6 +3,7 @@
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #include <rclcpp/rclcpp.hpp>
 #include <takt_msgs/msg/packet.hpp>
+#include <thread>
 #include <utility>
 
 #include "takt/rclcpp/executors.hpp"
@@ -27,6 +28,7 @@ class RclcppSubject final : public Subject {
                                                          [this](const Packet&) { received(); })),
         executor_(std::move(executor)) {
     executor_->add_node(node_);
+    while (publisher_->get_subscription_count() == 0) std::this_thread::yield();
   }
 
   void publish() override { publisher_->publish(std::make_unique<Packet>()); }

@@ -131,8 +131,7 @@ TYPED_TEST(DropInTest, Timer) {
 }
 
 TYPED_TEST(DropInTest, TimerOfSimulatedTime) {
-  this->node_ = this->make_node();
-  this->node_->set_parameter({"use_sim_time", true});
+  this->node_ = this->make_node(/*intra_process=*/false, /*simulated_time=*/true);
   const auto clock = this->node_->get_clock();
   // Simulated time comes with messages, the first of which begins it; the test is their publisher.
   auto time = this->node_->template create_publisher<rosgraph_msgs::msg::Clock>("/clock", 1);

@@ -82,12 +82,14 @@ class RosTest : public testing::Test {
   RosTest() { context_->init(0, nullptr); }
   ~RosTest() override { context_->shutdown("the test has ended"); }
 
-  [[nodiscard]] std::shared_ptr<::rclcpp::Node> make_node(bool intra_process = false) {
+  [[nodiscard]] std::shared_ptr<::rclcpp::Node> make_node(bool intra_process = false,
+                                                          bool simulated_time = false) {
     return std::make_shared<::rclcpp::Node>(
         "takt_test_" + std::to_string(getpid()) + "_" + std::to_string(nodes_++),
         ::rclcpp::NodeOptions()
             .context(context_)
             .use_intra_process_comms(intra_process)
+            .append_parameter_override("use_sim_time", simulated_time)
             .start_parameter_services(false)
             .start_parameter_event_publisher(false));
   }
