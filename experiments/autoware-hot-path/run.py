@@ -12,6 +12,7 @@ from typing import Any
 
 import takt_native
 from takt import pipeline, recorder
+from takt.errors import UserError
 from takt.experiments import Row, Rows
 
 Json = dict[str, Any]
@@ -141,4 +142,8 @@ def _record(document: Json) -> float:
         request = recorder.Request("lttng", trace, command=command, command_output=nowhere.fileno())
         recorder.record(request, lambda *_: None)
         chains = pipeline.measure([str(trace)], text, "model")["chains"]
-    return max(float(chain["max"] or 0) for chain in chains) / MS
+    latencies = [float(chain["max"]) for chain in chains if chain["count"]]
+    if not latencies:
+        kind = document["executors"][0]["kind"]
+        raise UserError(f"the run with executor {kind}: no chain is complete in its trace")
+    return max(latencies) / MS

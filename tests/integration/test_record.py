@@ -248,7 +248,10 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
                 running = False
         elif event.name == TICKED and event.process == process:
             ticked += 1
-            misfits += running is False
+            if running is False:
+                # The switch to it is missing. One misfit, whatever follows in the same slice.
+                misfits += 1
+                running = True
     assert ticked > 0
     assert running is not None
     assert misfits <= lost
