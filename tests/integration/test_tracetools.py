@@ -24,6 +24,8 @@ OURS = {
     "takt:executor_init",
     "takt:thread_cpu_time",
     "takt:callback_release",
+    "takt:message_kept",
+    "takt:message_chosen",
 }
 EXECUTOR = {
     "executor": "e0",
@@ -69,6 +71,8 @@ def calls() -> list[Call]:
     kinds = ["char *" if isinstance(value, str) else "int64_t" for value in EXECUTOR.values()]
     result.append(("takt_trace_executor_init", list(zip(kinds, EXECUTOR.values(), strict=True))))
     result.append(("takt_trace_callback_release", [("void *", 0xCA11), *RELEASE]))
+    for what in ("kept", "chosen"):
+        result.append((f"takt_trace_message_{what}", [("void *", 0x3E55)]))
     return result
 
 
@@ -144,6 +148,9 @@ def test_executor_says_what_it_is(run: Run) -> None:
 def test_executor_says_what_it_was_told(run: Run) -> None:
     said = [e.fields for e in babeltrace.events(run.trace) if e.name == "takt:callback_release"]
     assert said == [{"callback": 0xCA11, "activation": 7, "origin": 5, "completed": 3}]
+    for what in ("kept", "chosen"):
+        named = [e.fields for e in babeltrace.events(run.trace) if e.name == f"takt:message_{what}"]
+        assert named == [{"message": 0x3E55}]
 
 
 def test_only_the_chosen_events(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ constexpr std::array table{
              {"activation", number},
              {"origin", number},
              {"completed", number}}}},
+    Schema{EventType::message_kept, "takt:message_kept", run_time, {{{"message", handle}}}},
+    Schema{EventType::message_chosen, "takt:message_chosen", run_time, {{{"message", handle}}}},
     Schema{EventType::rcl_lifecycle_transition,
            "ros2:rcl_lifecycle_transition",
            run_time,

@@ -109,6 +109,12 @@ void Interpreter::Implementation::consume(const Event& event, const events::Batc
       tell([&release](Observer& observer) { observer.on_release(release); });
       break;
     }
+    case message_kept:
+      takes_.keep(event.thread, process, value[0]);
+      break;
+    case message_chosen:
+      takes_.choose(event.thread, process, value[0]);
+      break;
     case rclcpp_executor_wait_for_work:
       callbacks_.wait_begin(event.thread, event.time);
       break;

@@ -8,6 +8,9 @@ namespace {
 /// Slots of a ring buffer that are followed; rclcpp makes one for each message of the queue depth.
 constexpr std::uint64_t max_slots = 1 << 16;
 
+/// Messages that executors keep, over all processes, which are followed.
+constexpr std::size_t max_kept = 1 << 16;
+
 }  // namespace
 
 MessageIndex::Key TakeTracker::request_key(TopicIndex service, const Gid& client,
@@ -121,6 +124,28 @@ const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIn
 void TakeTracker::clear(ProcessIndex process, std::uint64_t buffer) {
   if (RingBuffer* const ring = buffers_.find(process, buffer)) {
     ring->slots.clear();
+  }
+}
+
+void TakeTracker::keep(ThreadIndex thread, ProcessIndex process, std::uint64_t message) {
+  Pending& slot = pending(thread);
+  if (!slot.active) {
+    return;
+  }
+  slot.active = false;
+  if (kept_.size() == max_kept) {
+    kept_.erase(kept_.begin());
+    ++anomalies_.takes_without_callback;
+  }
+  // What was there before has made way for it.
+  kept_.insert_or_assign({process, message}, slot.received);
+}
+
+void TakeTracker::choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message) {
+  const auto kept = kept_.find({process, message});
+  if (kept != kept_.end()) {
+    receive(thread, kept->second);
+    kept_.erase(kept);
   }
 }
 

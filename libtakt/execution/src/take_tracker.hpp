@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -49,7 +50,12 @@ class TakeTracker {
                           std::uint64_t buffer, std::uint64_t slot);
   void clear(ProcessIndex process, std::uint64_t buffer);
 
-  /// What the thread took for the callback that starts now, if it took something for it.
+  /// What the thread took last waits at an address of the process until it is chosen for the
+  /// callback that starts next, on this thread or another (takt:message_kept, takt:message_chosen).
+  void keep(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
+  void choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
+
+  /// What the thread took or chose for the callback that starts now, if it took something for it.
   std::optional<Received> claim(ThreadIndex thread, const Callback& callback);
 
   /// Calls `function` with each instance that handles a message with this key and does not know its
@@ -85,6 +91,7 @@ class TakeTracker {
   const MessageIndex& messages_;
   Anomalies& anomalies_;
   std::vector<Pending> pending_;
+  std::map<std::pair<ProcessIndex, std::uint64_t>, Received> kept_;
   HandleMap<RingBuffer> buffers_;
   /// Takes whose publication has not been seen, in the place of publications.
   MessageIndex unmatched_{std::size_t{1} << 16};

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "takt/executor/decision_trace.hpp"
 #include "takt/executor/origin.hpp"
-#include "takt/executor/traced_release.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {

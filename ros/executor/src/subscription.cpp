@@ -62,6 +62,7 @@ Result<void> SubscriptionBase::execute() {
 
 Result<void> SubscriptionBase::run(std::size_t worker) {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
+  trace_chosen(chosen(worker));
   run_callback(worker);
   return {};
 }

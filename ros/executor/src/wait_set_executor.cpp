@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "takt/executor/decision_trace.hpp"
 #include "takt/executor/rcl_result.hpp"
-#include "takt/executor/traced_release.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {

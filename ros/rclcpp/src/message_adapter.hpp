@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/ring.hpp"
 
@@ -21,7 +22,8 @@ inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max()
 /// learns of it and stays bound to the instance that it activates; the oldest gives way where the
 /// entity's queue has no room. The entity may go at any time, and its instances with it.
 ///
-/// `Taken` is a taken message: movable, and empty when default-constructed.
+/// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
+/// the message stays until it is handled.
 template <typename Entity, typename Taken>
 class MessageAdapter : public executor::MessageExecutable {
  public:
@@ -47,6 +49,7 @@ class MessageAdapter : public executor::MessageExecutable {
     if (!try_take(taken)) return Admitted{};
     const bool has_room = waiting_.size() < depth_;
     if (!has_room) drop_oldest();
+    executor::trace_kept(taken.address());
     waiting_.push_back(taken);
     return Admitted{.activates = has_room};
   }
@@ -62,7 +65,10 @@ class MessageAdapter : public executor::MessageExecutable {
 
   [[nodiscard]] Result<void> run(std::size_t worker) final {
     Taken taken = std::exchange(chosen_[worker], Taken{});
-    if (const std::shared_ptr<Entity> entity = entity_.lock()) handle(*entity, taken);
+    const std::shared_ptr<Entity> entity = entity_.lock();
+    if (!entity) return {};
+    executor::trace_chosen(taken.address());
+    handle(*entity, taken);
     return {};
   }
 

@@ -14,6 +14,8 @@ namespace takt::rclcpp {
 struct TakenRequest {
   std::shared_ptr<rmw_request_id_t> header;
   std::shared_ptr<void> content;
+
+  [[nodiscard]] const void* address() const { return content.get(); }
 };
 
 class ServiceAdapter final : public MessageAdapter<::rclcpp::ServiceBase, TakenRequest> {

@@ -13,6 +13,8 @@ struct TakenMessage {
   /// Of the subscription's type, or an rclcpp::SerializedMessage.
   std::shared_ptr<void> message;
   ::rclcpp::MessageInfo info;
+
+  [[nodiscard]] const void* address() const { return message.get(); }
 };
 
 /// A subscription's messages that come through the middleware.

@@ -12,6 +12,8 @@ namespace takt::rclcpp {
 /// What a waitable gave for one instance.
 struct TakenData {
   std::shared_ptr<void> data;
+
+  [[nodiscard]] const void* address() const { return data.get(); }
 };
 
 /// A waitable: a user's, events of quality of service, or a subscription's messages that come

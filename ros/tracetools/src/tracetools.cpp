@@ -169,3 +169,13 @@ void takt_trace_callback_release(const void* callback, std::int64_t activation, 
   lttng_ust_tracepoint(takt, callback_release, callback, activation, origin, completed);
   record<Event::callback_release>(callback, activation, origin, completed);
 }
+
+void takt_trace_message_kept(const void* message) {
+  lttng_ust_tracepoint(takt, message_kept, message);
+  record<Event::message_kept>(message);
+}
+
+void takt_trace_message_chosen(const void* message) {
+  lttng_ust_tracepoint(takt, message_chosen, message);
+  record<Event::message_chosen>(message);
+}

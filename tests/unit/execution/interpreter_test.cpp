@@ -354,6 +354,51 @@ TEST_F(InterpreterTest, IntraProcessMessagesAreFollowedThroughTheBuffer) {
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none));
 }
 
+TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {
+  Program program = scenario.program(1);
+  const Program other = scenario.worker(program, 2);
+  const auto node = scenario.node(program, "n");
+  const auto in = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.publish(program, in, stamp);
+  }
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.take(program, subscription, stamp);
+    scenario.add(program, EventType::message_kept, {0x100u * static_cast<unsigned>(stamp)});
+  }
+  // The newest first and elsewhere; the second one makes way for a fourth.
+  scenario.add(other, EventType::message_chosen, {0x300});
+  scenario.run(other, subscription.callback, 1);
+  scenario.publish(program, in, 4);
+  scenario.take(program, subscription, 4);
+  scenario.add(program, EventType::message_kept, {0x200});
+  for (const std::uint64_t message : {0x100u, 0x200u}) {
+    scenario.add(program, EventType::message_chosen, {message});
+    scenario.run(program, subscription.callback, 1);
+  }
+  run();
+  std::vector<PublicationId> sources;
+  for (const CallbackInstance& instance : seen.instances) {
+    sources.push_back(instance.source);
+  }
+  EXPECT_THAT(sources, ElementsAre(PublicationId(3), PublicationId(1), PublicationId(4)));
+  EXPECT_EQ(interpreter.anomalies().takes_without_callback, 0);
+}
+
+TEST_F(InterpreterTest, WhatWasNeverKeptIsNotChosen) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  scenario.publish(program, scenario.publisher(program, node, "/t"), 1);
+  scenario.add(program, EventType::message_kept, {0x100});
+  scenario.add(program, EventType::message_chosen, {0x100});
+  scenario.run(program, subscription.callback, 1);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_EQ(seen.instances[0].source, PublicationId::none);
+}
+
 TEST_F(InterpreterTest, RequestsAreFollowedToTheServicesCallback) {
   Program client = scenario.program(1);
   Program server = scenario.program(2);

@@ -55,6 +55,8 @@ enum class EventType : std::uint16_t {
   callback_end,
   thread_cpu_time,
   callback_release,
+  message_kept,
+  message_chosen,
   rcl_lifecycle_transition,
   rclcpp_executor_get_next_ready,
   rclcpp_executor_wait_for_work,

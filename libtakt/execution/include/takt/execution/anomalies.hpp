@@ -30,7 +30,8 @@ struct Anomalies {
   std::uint64_t ambiguous_takes = 0;
   /// Messages matched with a source timestamp that differs by 1 ns (RTPS counts in 2^-32 s).
   std::uint64_t takes_matched_within_1ns = 0;
-  /// Messages taken that no callback followed on the thread (wait sets, rclpy).
+  /// Messages taken that no callback followed on the thread and that no executor kept (wait sets,
+  /// rclpy).
   std::uint64_t takes_without_callback = 0;
   /// Declared message links that name an object whose creation was not recorded.
   std::uint64_t unknown_link_ends = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
 #include "takt/executor/ring.hpp"
@@ -45,6 +46,8 @@ class SubscriptionBase : public MessageExecutable, public WaitSetEntity {
   [[nodiscard]] virtual void* message() = 0;
   /// Makes the taken message the one that worker 0 runs next.
   virtual void choose_taken() = 0;
+  /// The message chosen for that worker.
+  [[nodiscard]] virtual const void* chosen(std::size_t worker) const = 0;
   /// Runs the callback with the message chosen for that worker.
   virtual void run_callback(std::size_t worker) = 0;
 
@@ -88,11 +91,12 @@ class Subscription final : public SubscriptionBase {
   [[nodiscard]] Result<Admitted> admit() override {
     const Result<bool> taken = take();
     if (!taken) return tl::unexpected(taken.error());
-    if (!*taken || (admission_.activates && !admission_.activates(taken_))) return Admitted{};
+    if (!*taken || (admission_.activates && !admission_.activates(*taken_))) return Admitted{};
     Admitted admitted{.activates = waiting_.size() < depth_};
-    if (admission_.origin) admitted.origin = admission_.origin(taken_);
+    if (admission_.origin) admitted.origin = admission_.origin(*taken_);
     // Where there is no room, the message takes the place of the oldest one and its instance.
     if (!admitted.activates) waiting_.pop_front(lost_);
+    trace_kept(taken_.get());
     waiting_.push_back(taken_);
     return admitted;
   }
@@ -118,20 +122,25 @@ class Subscription final : public SubscriptionBase {
         callback_(std::move(name), std::move(callback)),
         admission_(std::move(admission)) {}
 
-  void* message() override { return &taken_; }
+  void* message() override {
+    if (!taken_) taken_ = std::make_unique<Message>();
+    return taken_.get();
+  }
   void choose_taken() override { std::swap(chosen_.front(), taken_); }
-  void run_callback(std::size_t worker) override { callback_(chosen_[worker]); }
+  const void* chosen(std::size_t worker) const override { return chosen_[worker].get(); }
+  void run_callback(std::size_t worker) override { callback_(*chosen_[worker]); }
 
   std::size_t depth_;
   TracedCallback<const Message&> callback_;
   Admission admission_;
   // Messages are taken into the same objects again and again, which keep the memory of their
-  // sequences.
-  Message taken_;
-  Message lost_;
+  // sequences. They stay where they are, as traces tell one that waits by its address.
+  using Storage = std::unique_ptr<Message>;
+  Storage taken_;
+  Storage lost_;
   /// By worker.
-  std::vector<Message> chosen_ = std::vector<Message>(1);
-  Ring<Message> waiting_{4};
+  std::vector<Storage> chosen_ = std::vector<Storage>(1);
+  Ring<Storage> waiting_{4};
 };
 
 }  // namespace takt::executor

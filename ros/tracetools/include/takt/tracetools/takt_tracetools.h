@@ -33,6 +33,14 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char* executor, const
 TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_release(const void* callback, int64_t activation,
                                                         int64_t origin, int64_t completed);
 
+/// `takt:message_kept`: what this thread took last is kept at that address for an instance that
+/// runs later, on this thread or another one of the process.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_message_kept(const void* message);
+
+/// `takt:message_chosen`: the callback that starts next on this thread handles what was kept at
+/// that address.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_message_chosen(const void* message);
+
 /// `ros2:message_link_periodic_async`: a timer of the calling node publishes to every publisher of
 /// `pubs`, using the newest message of each subscription of `subs`. The elements are addresses of
 /// the rcl handles. Called once, when the subscriptions and publishers exist (message-flow.md
