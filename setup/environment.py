@@ -1,19 +1,27 @@
-"""Writes the two files through which everything else meets ROS 2 and the Python environment:
+"""Writes the files through which everything else meets ROS 2 and the Python environment:
 
 * build/setup/environment.sh, sourced by the `takt` wrapper and by the tests;
-* build/setup/toolchain.cmake, named by the CMake presets.
+* build/setup/toolchain.cmake, named by the CMake presets;
+* in the environment, what makes the source tree an installed distribution.
 
-Both are alike for a sourced ROS 2 installation and for the wheels. Run it with the environment's
+All are alike for a sourced ROS 2 installation and for the wheels. Run it with the environment's
 own Python; the shell's environment says whether an installation is sourced (`setup/ros.sh`).
 """
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    from pip._vendor import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(sys.prefix)
@@ -128,14 +136,38 @@ def cmake(sourced: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def distribution() -> None:
+    """Makes the source tree a distribution of the environment, whose entry points launch and
+    ros2cli look up, and puts a `ros2` there that runs in the environment.
+    """
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    source = (ROOT / "python" / "takt" / "__init__.py").read_text()
+    (version,) = re.findall('^__version__ = "(.+)"$', source, re.MULTILINE)
+    lines = []
+    for group, points in {"console_scripts": project["scripts"], **project["entry-points"]}.items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    site_packages = Path(sysconfig.get_path("purelib"))
+    metadata = site_packages / f"{project['name'].replace('-', '_')}.egg-info"
+    write(
+        metadata / "PKG-INFO",
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n",
+    )
+    write(metadata / "entry_points.txt", "\n".join(lines) + "\n")
+    write(site_packages / "takt_source_tree.pth", "".join(f"{path}\n" for path in BUILT_PYTHON))
+    if find_spec("ros2cli"):
+        # The installation's own belongs to the system's Python, which knows nothing of Takt.
+        ros2 = VENV / "bin" / "ros2"
+        run = "from ros2cli.cli import main\n\nraise SystemExit(main())\n"
+        write(ros2, f"#!{sys.executable}\n{run}")
+        ros2.chmod(0o755)
+
+
 def main() -> None:
     sourced = os.environ.get("TAKT_ROS_DISTRO", "") == ""
     write(ROOT / "build" / "setup" / "environment.sh", shell(sourced))
     write(ROOT / "build" / "setup" / "toolchain.cmake", cmake(sourced))
-    write(
-        Path(sysconfig.get_path("purelib")) / "takt_source_tree.pth",
-        "".join(f"{path}\n" for path in BUILT_PYTHON),
-    )
+    distribution()
 
 
 if __name__ == "__main__":

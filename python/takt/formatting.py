@@ -40,6 +40,11 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def megabytes(size: int) -> str:
+    """A number of bytes, "2.1 MB"."""
+    return f"{size / 1e6:.1f} MB"
+
+
 def frequency(period: int) -> str:
     """The rate of something that happens every `period` nanoseconds: "50 ms" is "20 Hz"."""
     return f"{significant(1e9 / period)} Hz"

@@ -79,6 +79,28 @@ def tracetools() -> Path:
     return library
 
 
+def preloaded(tracer: str) -> list[Path]:
+    """Libraries that a process needs for a tracer: none for probes in the kernel."""
+    return [] if tracer == "ebpf" else [tracetools()]
+
+
+def traced(
+    environment: Mapping[str, str], recording: takt_native.Recording, libraries: Sequence[Path]
+) -> dict[str, str]:
+    """The environment for programs that a recording of started ones is to see, with `libraries`
+    preloaded.
+    """
+    changed = {**environment, **recording.environment()}
+
+    def prepend(variable: str, paths: Sequence[Path]) -> None:
+        former = [changed[variable]] if changed.get(variable) else []
+        changed[variable] = os.pathsep.join([*map(str, paths), *former])
+
+    prepend("LD_PRELOAD", libraries)
+    prepend("PYTHONPATH", [RCLPY_TRACING])
+    return changed
+
+
 def record(request: Request, watch: Watch) -> Recorded:
     """Records as requested; a bad name of an event, an existing output and the like are
     UserError or takt_native.InputError.
@@ -86,8 +108,7 @@ def record(request: Request, watch: Watch) -> Recorded:
     SIGINT, SIGTERM and SIGHUP end the recording in good order, also while it starts. UserError or
     takt_native.InputError if it cannot start or the trace cannot be completed.
     """
-    # Probes in the kernel need nothing in the process.
-    preload = tracetools() if request.command and request.tracer != "ebpf" else None
+    libraries = preloaded(request.tracer) if request.command else []
     with _signals_kept() as former_mask:
         recording = takt_native.Recording(
             request.tracer,
@@ -100,14 +121,8 @@ def record(request: Request, watch: Watch) -> Recorded:
         started = time.monotonic()
         command = None
         if request.command:
-            environment = {**os.environ, **recording.environment()}
-            libraries = [str(preload)] if preload else []
-            libraries += [environment["LD_PRELOAD"]] if "LD_PRELOAD" in environment else []
-            environment["LD_PRELOAD"] = ":".join(libraries)
-            modules = [str(RCLPY_TRACING), environment.get("PYTHONPATH", "")]
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
             try:
-                command = _Command(request, environment, former_mask)
+                command = _Command(request, traced(os.environ, recording, libraries), former_mask)
             except OSError as error:
                 recording.discard()
                 what = request.command[0]
@@ -117,13 +132,13 @@ def record(request: Request, watch: Watch) -> Recorded:
             _until_the_end(
                 command,
                 request.duration,
-                lambda: watch(time.monotonic() - started, *_status(recording.status())),
+                lambda: watch(time.monotonic() - started, *status_of(recording.status())),
                 snapshots.take,
             )
         finally:
             snapshots.close()
         seconds = time.monotonic() - started
-        size, losses = _status(recording.stop())
+        size, losses = status_of(recording.stop())
     return Recorded(
         request.output,
         seconds,
@@ -134,9 +149,16 @@ def record(request: Request, watch: Watch) -> Recorded:
     )
 
 
-def _status(text: str) -> tuple[int, dict[str, int]]:
+def status_of(text: str) -> tuple[int, dict[str, int]]:
+    """The bytes written and the losses by kind, of what takt_native.Recording says."""
     losses = json.loads(text)
     return losses.pop("bytes"), losses
+
+
+def lost(losses: Mapping[str, int]) -> str:
+    """Losses by kind, in words."""
+    kinds = [f"{count} {kind.replace('_', ' ')}" for kind, count in losses.items() if count]
+    return ", ".join(kinds) or "nothing lost"
 
 
 class Snapshots:

@@ -16,7 +16,8 @@ import typer
 
 import takt_native
 from takt import console
-from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch
+from takt.formatting import megabytes
+from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost
 from takt.recorder import record as record_trace
 
 EXAMPLES = """
@@ -109,8 +110,8 @@ def record(
     if json:
         console.print_json(_document(recorded, events))
     console.say(
-        f"Recorded {events} events in {recorded.seconds:.1f} s, {_size(recorded.bytes)}, "
-        f"{_lost(recorded.losses)}: {trace}"
+        f"Recorded {events} events in {recorded.seconds:.1f} s, {megabytes(recorded.bytes)}, "
+        f"{lost(recorded.losses)}: {trace}"
     )
     console.say(f"Next: takt info {shlex.quote(str(trace))}")
     if recorded.command_status:
@@ -132,7 +133,7 @@ def _tell_snapshots(recorded: Recorded, json: bool) -> None:
             }
         )
     number = "1 snapshot" if len(traces) == 1 else f"{len(traces) or 'no'} snapshots"
-    console.say(f"Wrote {number} in {recorded.seconds:.1f} s, {_lost(recorded.losses)}")
+    console.say(f"Wrote {number} in {recorded.seconds:.1f} s, {lost(recorded.losses)}")
     if recorded.command_status:
         raise typer.Exit(recorded.command_status)
 
@@ -153,7 +154,7 @@ def _display(request: Request) -> Iterator[Watch]:
 
         def watch(seconds: float, size: int, losses: dict[str, int]) -> None:
             line.update(
-                f"Recording what runs {until}: {seconds:.0f} s, {_size(size)}, {_lost(losses)}"
+                f"Recording what runs {until}: {seconds:.0f} s, {megabytes(size)}, {lost(losses)}"
             )
 
         yield watch
@@ -176,12 +177,3 @@ def _document(recorded: Recorded, events: int) -> dict[str, Any]:
         "losses": recorded.losses,
         "command_status": recorded.command_status,
     }
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB"
-
-
-def _lost(losses: dict[str, int]) -> str:
-    lost = [f"{count} {kind.replace('_', ' ')}" for kind, count in losses.items() if count]
-    return ", ".join(lost) or "nothing lost"
