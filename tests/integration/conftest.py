@@ -1,9 +1,29 @@
 """Every ROS 2 program that a test starts keeps to the loopback interface."""
 
 import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+from recording import until
 from takt import loopback
 
 inherited = loopback.environment()
 os.environ.clear()
 os.environ.update(inherited)
+
+
+@pytest.fixture
+def ordinary_user(tmp_path: Path) -> Iterator[list[str]]:
+    """What to put before a command so that it runs without any privilege and with a home of its
+    own; a session daemon that it starts is ended.
+    """
+    home = tmp_path / "home"
+    home.mkdir()
+    yield ["unshare", "--user", "--map-user=1234", "--map-group=1234", "env", f"HOME={home}"]
+    number = home / ".lttng" / "lttng-sessiond.pid"
+    if number.exists():
+        os.kill(int(number.read_text()), signal.SIGTERM)
+        until(lambda: not number.exists())

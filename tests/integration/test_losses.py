@@ -16,15 +16,18 @@ from recording import TAKT, Run, needs_privileges
 
 EBPF = pytest.param("ebpf", marks=needs_privileges)
 
-# Emits as many events as told, when told.
-FLOOD = """
-import ctypes, sys
-emit = ctypes.CDLL("libtracetools.so").ros_trace_rclcpp_executor_wait_for_work
-emit.argtypes = [ctypes.c_int64]
+# When told, changes a state 10 000 times, with a long name: 40 MB of events, more than any buffer
+# holds. Of one processor, as LTTng has a buffer for each.
+COUNT = 10_000
+FLOOD = f"""
+import ctypes, os, sys
+change = ctypes.CDLL("libtracetools.so").ros_trace_rcl_lifecycle_transition
+name = ctypes.c_char_p(b"x" * 4000)
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 print("ready", flush=True)
-count = int(sys.stdin.readline())
-for i in range(count):
-    emit(i)
+sys.stdin.readline()
+for i in range({COUNT}):
+    change(ctypes.c_void_p(i), name, name)
 print("done", flush=True)
 sys.stdin.readline()
 """
@@ -35,12 +38,15 @@ def discarded(trace: Path) -> int:
     return int(json.loads(done.stdout)["discarded"])
 
 
-@pytest.mark.parametrize("backend", ["ring", EBPF])
-def test_overflow_is_counted_exactly(tmp_path: Path, backend: str) -> None:
-    """The recorder is stopped while more happens than the buffers hold."""
-    count = {"ring": 40_000, "ebpf": 200_000}[backend]
+@pytest.mark.parametrize("backend", ["lttng", "ring", EBPF])
+def test_overflow_is_counted_exactly(
+    tmp_path: Path, ordinary_user: list[str], backend: str
+) -> None:
+    """Who empties the buffers is stopped while more happens than they hold."""
+    # LTTng's consumer daemon serves all of a user: this one is of a user who has nothing else.
+    user = ordinary_user if backend == "lttng" else []
     trace = tmp_path / "trace"
-    command = [*TAKT, "record", "--json", "--backend", backend, "-o", str(trace)]
+    command = [*user, *TAKT, "record", "--json", "--backend", backend, "-o", str(trace)]
     with subprocess.Popen(
         [*command, "--", sys.executable, "-c", FLOOD],
         stdin=subprocess.PIPE,
@@ -52,23 +58,42 @@ def test_overflow_is_counted_exactly(tmp_path: Path, backend: str) -> None:
         assert recorder.stderr
         while recorder.stderr.readline() != "ready\n":
             assert recorder.poll() is None
-        os.kill(recorder.pid, signal.SIGSTOP)
-        recorder.stdin.write(f"{count}\n")
+        readers = consumers_of(tmp_path) if backend == "lttng" else [recorder.pid]
+        for reader in readers:
+            os.kill(reader, signal.SIGSTOP)
+        recorder.stdin.write("\n")
         recorder.stdin.flush()
         assert recorder.stderr.readline() == "done\n"
-        os.kill(recorder.pid, signal.SIGCONT)
+        for reader in readers:
+            os.kill(reader, signal.SIGCONT)
         said, complained = recorder.communicate("\n")
     assert recorder.returncode == 0, complained
     lost = json.loads(said)["losses"]["discarded_events"]
     recorded = [
-        e.fields["timeout"]
-        for e in babeltrace.events(trace, lossy=True)
-        if e.name.endswith("wait_for_work")
+        event.fields["state_machine"]
+        for event in babeltrace.events(trace, lossy=True)
+        if event.name == "ros2:rcl_lifecycle_transition"
     ]
     assert recorded == list(range(len(recorded)))
     assert lost > 0
-    assert len(recorded) + lost == count
+    assert len(recorded) + lost == COUNT
     assert discarded(trace) == lost
+
+
+def consumers_of(home: Path) -> list[int]:
+    """The processes that write the traces of the LTTng session daemon of a test's own user."""
+    (number,) = home.rglob("lttng-sessiond.pid")
+    daemon = int(number.read_text())
+    children = {
+        int(child)
+        for task in Path(f"/proc/{daemon}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    }
+    return [
+        child
+        for child in children
+        if "lttng-consumerd" in Path(f"/proc/{child}/cmdline").read_text()
+    ]
 
 
 @pytest.mark.parametrize("backend", ["ring", EBPF])

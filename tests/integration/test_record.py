@@ -392,20 +392,6 @@ def test_not_the_name_of_an_event(tmp_path: Path) -> None:
 # Without privileges
 
 
-@pytest.fixture
-def ordinary_user(tmp_path: Path) -> Iterator[list[str]]:
-    """What to put before a command so that it runs without any privilege and with a home of its
-    own; a session daemon that it starts is ended.
-    """
-    home = tmp_path / "home"
-    home.mkdir()
-    yield ["unshare", "--user", "--map-user=1234", "--map-group=1234", "env", f"HOME={home}"]
-    number = home / ".lttng" / "lttng-sessiond.pid"
-    if number.exists():
-        os.kill(int(number.read_text()), signal.SIGTERM)
-        until(lambda: not number.exists())
-
-
 def test_ordinary_user_gets_a_daemon_of_their_own(tmp_path: Path, ordinary_user: list[str]) -> None:
     trace = tmp_path / "trace"
     done = subprocess.run(
