@@ -189,6 +189,7 @@ void Interpreter::Implementation::start_callback(const Event& event, ProcessInde
   if (const auto received = takes_.claim(event.thread, owner)) {
     instance.taken = received->time;
     instance.source = received->source;
+    instance.was_chosen = received->was_chosen;
     if (received->unmatched != PublicationId::none) {
       takes_.bind(received->unmatched, instance.id);
     }

@@ -144,6 +144,7 @@ void TakeTracker::keep(ThreadIndex thread, ProcessIndex process, std::uint64_t m
 void TakeTracker::choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message) {
   const auto kept = kept_.find({process, message});
   if (kept != kept_.end()) {
+    kept->second.was_chosen = true;
     receive(thread, kept->second);
     kept_.erase(kept);
   }

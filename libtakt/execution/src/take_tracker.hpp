@@ -22,6 +22,8 @@ struct Received {
   std::optional<ServiceIndex> service;
   /// Of a take that waits for its publication: its number, for bind().
   PublicationId unmatched = PublicationId::none;
+  /// An executor has kept it and chosen it.
+  bool was_chosen = false;
 };
 
 /// Follows messages from where they are received to the callback that handles them, and back to

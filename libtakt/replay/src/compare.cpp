@@ -34,10 +34,22 @@ model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
   return result;
 }
 
+/// Executors that choose among messages they keep run others at once: those that only add to a
+/// join. Nothing is decided about these.
+Instances decided(const ExecutorRecord& record) {
+  using enum ExecutorRecord::Instance::Message;
+  Instances instances = record.instances;
+  if (std::ranges::find(instances, taken_and_chosen, &ExecutorRecord::Instance::message) !=
+      instances.end()) {
+    std::erase_if(instances, [](const auto& instance) { return instance.message == taken; });
+  }
+  std::ranges::sort(instances, {}, &ExecutorRecord::Instance::start);
+  return instances;
+}
+
 /// Instances whose release was recorded, in the order of their starts.
 Instances with_release(const ExecutorRecord& record, std::int64_t& without) {
-  Instances instances = record.instances;
-  std::ranges::sort(instances, {}, &ExecutorRecord::Instance::start);
+  const Instances instances = decided(record);
   std::map<CallbackIndex, std::int64_t> waiting;
   std::size_t released = 0;
   Instances result;

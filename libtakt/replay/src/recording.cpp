@@ -19,8 +19,16 @@ void Recording::on_instance(const execution::CallbackInstance& instance) {
     ++unknown_instances_;
     return;
   }
+  using enum ExecutorRecord::Instance::Message;
+  const bool is_subscription =
+      interpreter_->objects()[instance.callback].kind == execution::CallbackKind::subscription;
   executors_[model_[match->callback].executor.value()].instances.push_back(
-      {.callback = match->callback, .start = instance.start, .end = instance.end});
+      {.callback = match->callback,
+       .start = instance.start,
+       .end = instance.end,
+       .message = !is_subscription || !instance.taken ? none
+                  : instance.was_chosen               ? taken_and_chosen
+                                                      : taken});
 }
 
 }  // namespace takt::replay

@@ -15,7 +15,9 @@ using test::EventType;
 using test::Program;
 using test::Publisher;
 using test::Scenario;
+using testing::Each;
 using testing::ElementsAre;
+using testing::Field;
 using testing::SizeIs;
 
 /// Remembers everything.
@@ -383,6 +385,7 @@ TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {
     sources.push_back(instance.source);
   }
   EXPECT_THAT(sources, ElementsAre(PublicationId(3), PublicationId(1), PublicationId(4)));
+  EXPECT_THAT(seen.instances, Each(Field(&CallbackInstance::was_chosen, true)));
   EXPECT_EQ(interpreter.anomalies().takes_without_callback, 0);
 }
 

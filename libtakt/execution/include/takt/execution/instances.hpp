@@ -50,6 +50,8 @@ struct CallbackInstance {
   /// When it took the message, and the message's publication if that is in the trace.
   std::optional<Instant> taken;
   PublicationId source = PublicationId::none;
+  /// The executor had kept the message until it chose this instance.
+  bool was_chosen = false;
   /// The executor's last wait before this instance on its thread, and whether this is the first
   /// instance since: then what activated it was there when the wait ended.
   std::optional<Instant> wait_begin;

@@ -24,6 +24,8 @@ struct ExecutorRecord {
     model::CallbackIndex callback;
     Instant start;
     Instant end;
+    /// What the executor did with the message that a subscription's instance handles.
+    enum class Message { none, taken, taken_and_chosen } message = Message::none;
   };
   std::vector<Release> releases;
   std::vector<Instance> instances;

@@ -91,7 +91,11 @@ class Subscription final : public SubscriptionBase {
   [[nodiscard]] Result<Admitted> admit() override {
     const Result<bool> taken = take();
     if (!taken) return tl::unexpected(taken.error());
-    if (!*taken || (admission_.activates && !admission_.activates(*taken_))) return Admitted{};
+    if (!*taken) return Admitted{};
+    if (admission_.activates && !admission_.activates(*taken_)) {
+      callback_.pass_over();
+      return Admitted{};
+    }
     Admitted admitted{.activates = waiting_.size() < depth_};
     if (admission_.origin) admitted.origin = admission_.origin(*taken_);
     // Where there is no room, the message takes the place of the oldest one and its instance.

@@ -33,6 +33,13 @@ class TracedCallback {
     TRACETOOLS_TRACEPOINT(callback_end, address());
   }
 
+  /// Leaves an instance in the trace that does nothing: of a message that activates nothing by
+  /// itself, as where executors run the callback for each message.
+  void pass_over() const {
+    TRACETOOLS_TRACEPOINT(callback_start, address(), false);
+    TRACETOOLS_TRACEPOINT(callback_end, address());
+  }
+
  private:
   std::string name_;
   std::function<void(Arguments...)> function_;
