@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "takt/model/names.hpp"
@@ -66,6 +67,26 @@ Instances with_release(const ExecutorRecord& record, std::int64_t& without) {
     result.push_back(instance);
   }
   return result;
+}
+
+/// Takes out the releases of timers that never led to an instance; how many. Of those of a timer
+/// these are the last: a stopped timer is not started again, and instances run in order.
+std::int64_t take_out_withdrawn(const model::Model& model, const Instances& instances,
+                                std::vector<ExecutorRecord::Release>& releases) {
+  std::map<CallbackIndex, std::int64_t> without_instance;
+  for (const ExecutorRecord::Release& release : releases) {
+    if (model[release.callback].kind == model::CallbackKind::timer) {
+      ++without_instance[release.callback];
+    }
+  }
+  for (const ExecutorRecord::Instance& instance : instances) --without_instance[instance.callback];
+  std::vector<ExecutorRecord::Release> rest;
+  for (const ExecutorRecord::Release& release : std::views::reverse(releases)) {
+    if (without_instance[release.callback]-- <= 0) rest.push_back(release);
+  }
+  const auto withdrawn = std::ssize(releases) - std::ssize(rest);
+  releases.assign(rest.rbegin(), rest.rend());
+  return withdrawn;
 }
 
 /// How long before `time` the last slot of the callback ended; zero within one.
@@ -147,7 +168,7 @@ void compare_orders(const Instances& recorded,
 }
 
 Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index,
-                           const execution::Objects& objects, const ExecutorRecord& record) {
+                           const execution::Objects& objects, ExecutorRecord record) {
   const model::Model recorded = as_recorded(model, index, objects);
   const model::Executor& executor = recorded[index];
   Comparison result;
@@ -166,6 +187,9 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
   }
   Instances instances = with_release(record, result.without_release);
   if (instances.empty()) return result;
+  if (executor.kind == model::ExecutorKind::single_threaded) {
+    result.withdrawn = take_out_withdrawn(recorded, instances, record.releases);
+  }
   Duration alignment{1};
   if (executor.kind == model::ExecutorKind::table_driven && executor.table) {
     alignment = executor.table->cycle;

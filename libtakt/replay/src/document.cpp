@@ -37,6 +37,7 @@ std::string to_json(const model::Model& model, const events::Source& source,
                   {"agreeing", comparison.agreeing},
                   {"first_difference", nullptr},
                   {"at_end_of_slot", comparison.at_end_of_slot},
+                  {"withdrawn", comparison.withdrawn},
                   {"without_release", comparison.without_release},
                   {"not_compared", nullptr}};
     if (!comparison.reason.empty()) executor["not_compared"] = comparison.reason;

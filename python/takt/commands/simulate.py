@@ -153,9 +153,11 @@ def _differs(executor: dict[str, Any]) -> bool:
 
 
 def _decisions(document: dict[str, Any]) -> Table:
-    table = _table("Executor", "Kind", "Decisions", "Agreeing", "At end of slot", "No release")
+    table = _table(
+        "Executor", "Kind", "Decisions", "Agreeing", "At end of slot", "Withdrawn", "No release"
+    )
     for executor in document["executors"]:
-        numbers = ("decisions", "agreeing", "at_end_of_slot", "without_release")
+        numbers = ("decisions", "agreeing", "at_end_of_slot", "withdrawn", "without_release")
         values = [grouped(executor[number]) for number in numbers]
         table.add_row(cell(executor["id"]), executor["kind"], *values)
     return table

@@ -30,6 +30,9 @@ struct Comparison {
   /// Of a table-driven executor: instances that started right after the end of their slot, as the
   /// decision, which is not recorded, precedes the start. They are taken as decided within it.
   std::int64_t at_end_of_slot = 0;
+  /// Of a default executor: timers that were stopped when they were ready but had not run yet. rcl
+  /// does not call them any more.
+  std::int64_t withdrawn = 0;
   /// Instances that the recording does not show the release of; left out.
   std::int64_t without_release = 0;
   /// Why the order was not compared.
@@ -42,7 +45,7 @@ inline constexpr Duration decision_to_start = std::chrono::milliseconds{1};
 /// Simulates each executor that ran anything, of the kind that it announced: releases as recorded,
 /// and each instance as long as it was from its start to the next one's. An executor of one thread
 /// learns of releases between two callbacks only, and the recording has them in that order, so no
-/// difference is legitimate but `at_end_of_slot`.
+/// difference is legitimate but `at_end_of_slot` and `withdrawn`.
 [[nodiscard]] Result<std::vector<Comparison>> compare(const model::Model& model,
                                                       const execution::Objects& objects,
                                                       const Recording& recording);
