@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 #include <sched.h>
 
-#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -28,9 +28,9 @@ Result<std::vector<int>> affinity(pid_t thread) {
                  std::strerror(errno));
   }
   std::vector<int> processors;
-  for (int i = 0; i < processor_limit; ++i) {
-    if ((mask[static_cast<std::size_t>(i / bits_per_word)] >> (i % bits_per_word)) & 1UL) {
-      processors.push_back(i);
+  for (std::size_t word = 0; word < mask_words; ++word) {
+    for (unsigned long left = mask[word]; left != 0; left &= left - 1) {
+      processors.push_back(static_cast<int>(word) * bits_per_word + std::countr_zero(left));
     }
   }
   return processors;

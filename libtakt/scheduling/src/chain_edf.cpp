@@ -42,12 +42,12 @@ void ChainEdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Ins
 }
 
 std::optional<CallbackIndex> ChainEdfPolicy::next() {
-  const std::optional<CallbackIndex> callback = ready_.top();
-  if (!callback) return std::nullopt;
-  const Member& member = members_[callback->value()];
-  const Instant origin = waiting_.front(*callback);
-  waiting_.pop_front(*callback);
-  ready_.remove(*callback);
+  if (ready_.empty()) return std::nullopt;
+  const CallbackIndex callback = ready_.top();
+  const Member& member = members_[callback.value()];
+  const Instant origin = waiting_.front(callback);
+  waiting_.pop_front(callback);
+  ready_.remove(callback);
   for (const std::size_t chain : member.chains) {
     Progress& progress = chains_[chain];
     progress.running = true;

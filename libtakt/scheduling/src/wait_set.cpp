@@ -32,8 +32,9 @@ void WaitSetPolicy::release(CallbackIndex index, Instant /*activation*/, Instant
 }
 
 std::optional<CallbackIndex> WaitSetPolicy::next() {
-  const std::optional<CallbackIndex> index = ready_.top();
-  if (index && --callbacks_[index->value()].released == 0) ready_.remove(*index);
+  if (ready_.empty()) return std::nullopt;
+  const CallbackIndex index = ready_.top();
+  if (--callbacks_[index.value()].released == 0) ready_.remove(index);
   return index;
 }
 

@@ -20,11 +20,15 @@ TimerReleaser::~TimerReleaser() {
 
 Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
   const std::lock_guard watching(watching_);
-  for (const Watched& watched : timers_) (void)watched.timer->on_change({});
+  listening_.clear();
   timers_ = std::move(timers);
   for (const Watched& watched : timers_) {
-    Result<void> told = watched.timer->on_change([this] { look_again(); });
-    if (!told) return told;
+    TimerExecutable* const timer = watched.timer;
+    auto listening = Listening::begin(
+        timer->source(), [&] { return timer->on_change([this] { look_again(); }); },
+        [timer] { return timer->on_change({}); });
+    if (!listening) return tl::unexpected(listening.error());
+    listening_.push_back(std::move(*listening));
   }
   look_again();
   return {};

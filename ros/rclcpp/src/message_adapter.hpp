@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace takt::rclcpp {
 /// How many messages may wait for their instances where nothing limits them.
 inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-/// Makes an entity that messages activate an executable. Each message is taken when the executor
-/// learns of it and stays bound to the instance that it activates; the oldest gives way where the
+/// Makes an entity that messages activate an executable. Instances that run oldest first leave
+/// their messages where they are until they run. Otherwise each message is taken when the executor
+/// learns of it and stays bound to the instance that it activates. The oldest gives way where the
 /// entity's queue has no room. The entity may go at any time, and its instances with it.
 ///
 /// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
@@ -44,67 +46,96 @@ class MessageAdapter : public executor::MessageExecutable {
 
   void set_workers(std::size_t count) final { chosen_.resize(count); }
 
-  [[nodiscard]] Result<Admitted> admit() final {
-    Taken taken;
-    if (!try_take(taken)) return Admitted{};
-    const bool has_room = waiting_.size() < depth_;
+  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing queueing) final {
+    const bool has_room = left_ + kept_.size() < depth_;
+    if (queueing == scheduling::Queueing::oldest_first && each_activates()) {
+      if (has_room) ++left_;
+      return Admitted{.activates = has_room};
+    }
+    if (!keep_next()) return Admitted{};
     if (!has_room) drop_oldest();
-    executor::trace_kept(taken.address());
-    waiting_.push_back(taken);
     return Admitted{.activates = has_room};
   }
 
   void choose(scheduling::Queueing queueing, std::size_t worker) final {
+    std::optional<Taken>& chosen = chosen_[worker];
     if (queueing == scheduling::Queueing::oldest_first) {
-      waiting_.pop_front(chosen_[worker]);
+      if (kept_.empty()) {
+        --left_;
+      } else {
+        kept_.pop_front(chosen.emplace());
+      }
       return;
     }
-    waiting_.pop_back(chosen_[worker]);
-    while (queueing == scheduling::Queueing::newest_only && !waiting_.empty()) drop_oldest();
+    // Left when the instances still ran oldest first.
+    for (; left_ > 0; --left_) (void)keep_next();
+    if (!kept_.empty()) kept_.pop_back(chosen.emplace());
+    while (queueing == scheduling::Queueing::newest_only && !kept_.empty()) drop_oldest();
   }
 
   [[nodiscard]] Result<void> run(std::size_t worker) final {
-    Taken taken = std::exchange(chosen_[worker], Taken{});
+    Taken taken;
+    const bool was_kept = chosen_[worker].has_value();
+    if (was_kept) taken = *std::exchange(chosen_[worker], std::nullopt);
     const std::shared_ptr<Entity> entity = entity_.lock();
     if (!entity) return {};
-    executor::trace_chosen(taken.address());
+    if (was_kept) {
+      executor::trace_chosen(taken.address());
+    } else if (!try_take(*entity, taken)) {
+      return {};
+    }
     handle(*entity, taken);
     return {};
   }
 
+  [[nodiscard]] const void* source() const final { return source_; }
+
  protected:
   explicit MessageAdapter(const std::shared_ptr<Entity>& entity, std::size_t depth = unlimited)
-      : entity_(entity), depth_(depth) {}
+      : entity_(entity), source_(entity.get()), depth_(depth) {}
 
   virtual void watch(Entity& entity, Arrived arrived) = 0;
   virtual void unwatch(Entity& entity) = 0;
+  /// Whether all messages activate the callback. Otherwise take() tells of each.
+  [[nodiscard]] virtual bool each_activates() const { return true; }
   /// False: there is no message, or none that activates the callback.
   [[nodiscard]] virtual bool take(Entity& entity, Taken& taken) = 0;
   virtual void handle(Entity& entity, Taken& taken) = 0;
 
  private:
   /// As in rclcpp's executors, a message that cannot be taken is reported and the rest goes on.
-  [[nodiscard]] bool try_take(Taken& taken) {
-    const std::shared_ptr<Entity> entity = entity_.lock();
-    if (!entity) return false;
+  [[nodiscard]] bool try_take(Entity& entity, Taken& taken) {
     try {
-      return take(*entity, taken);
+      return take(entity, taken);
     } catch (const std::exception& thrown) {
       RCUTILS_LOG_ERROR_NAMED("takt", "cannot take a message: %s", thrown.what());
       return false;
     }
   }
 
+  /// False: there is none that activates the callback.
+  [[nodiscard]] bool keep_next() {
+    const std::shared_ptr<Entity> entity = entity_.lock();
+    Taken taken;
+    if (!entity || !try_take(*entity, taken)) return false;
+    executor::trace_kept(taken.address());
+    kept_.push_back(taken);
+    return true;
+  }
+
   void drop_oldest() {
     Taken dropped;
-    waiting_.pop_front(dropped);
+    kept_.pop_front(dropped);
   }
 
   std::weak_ptr<Entity> entity_;
+  const void* source_;
   std::size_t depth_;
-  executor::Ring<Taken> waiting_{4};
-  /// By worker.
-  std::vector<Taken> chosen_ = std::vector<Taken>(1);
+  /// Instances that will take their messages themselves, which are newer than those that are kept.
+  std::size_t left_ = 0;
+  executor::Ring<Taken> kept_{4};
+  /// By worker; none: left for it to take.
+  std::vector<std::optional<Taken>> chosen_{1};
 };
 
 }  // namespace takt::rclcpp

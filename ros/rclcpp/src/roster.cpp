@@ -81,12 +81,13 @@ class Adapters::Listing {
 
   /// Groups list subscriptions before waitables.
   void add_waitable(const ::rclcpp::Waitable::SharedPtr& waitable) {
-    auto& adapter = executable<WaitableAdapter>(waitable);
+    const auto within = std::dynamic_pointer_cast<WithinProcessAdapter::Subscription>(waitable);
     const auto subscription = subscriptions_.find(waitable);
-    if (subscription == subscriptions_.end()) {
-      add(waitable, adapter);
+    if (within && subscription != subscriptions_.end()) {
+      roster_.executables.push_back({.executable = &executable<WithinProcessAdapter>(within),
+                                     .callback = subscription->second});
     } else {
-      roster_.executables.push_back({.executable = &adapter, .callback = subscription->second});
+      add(waitable, executable<WaitableAdapter>(waitable));
     }
   }
 

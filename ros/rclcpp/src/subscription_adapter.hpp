@@ -30,6 +30,7 @@ class SubscriptionAdapter final : public MessageAdapter<::rclcpp::SubscriptionBa
  private:
   void watch(::rclcpp::SubscriptionBase& subscription, Arrived arrived) override;
   void unwatch(::rclcpp::SubscriptionBase& subscription) override;
+  [[nodiscard]] bool each_activates() const override { return intra_process_ == nullptr; }
   [[nodiscard]] bool take(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken) override;
   void handle(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken) override;
 

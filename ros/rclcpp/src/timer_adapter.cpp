@@ -39,9 +39,14 @@ Duration nearest_multiple(Duration duration, Duration unit) {
 }  // namespace
 
 TimerAdapter::TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer)
-    : timer_(timer), period_(period_of(*timer)), clock_(ClockOfTimer::get(*timer)) {}
+    : timer_(timer),
+      source_(timer.get()),
+      period_(period_of(*timer)),
+      clock_(ClockOfTimer::get(*timer)) {}
 
-bool TimerAdapter::is_simulated() const { return jumps_ && clock_->ros_time_is_active(); }
+bool TimerAdapter::is_simulated() const {
+  return clock_->get_clock_type() == RCL_ROS_TIME && clock_->ros_time_is_active();
+}
 
 Result<std::optional<Duration>> TimerAdapter::time_until_expiry() const {
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();

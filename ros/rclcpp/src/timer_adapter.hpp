@@ -24,6 +24,7 @@ class TimerAdapter final : public executor::TimerExecutable {
   [[nodiscard]] Result<std::optional<Expiry>> expire() override;
   [[nodiscard]] Result<void> on_change(std::function<void()> changed) override;
   [[nodiscard]] Result<void> run(std::size_t worker) override;
+  [[nodiscard]] const void* source() const override { return source_; }
 
  private:
   /// A point of time on CLOCK_MONOTONIC and on the timer's own clock.
@@ -37,6 +38,7 @@ class TimerAdapter final : public executor::TimerExecutable {
   [[nodiscard]] bool is_continuous() const { return period_ == Duration{0}; }
 
   std::weak_ptr<::rclcpp::TimerBase> timer_;
+  const void* source_;
   Duration period_;
   std::shared_ptr<::rclcpp::Clock> clock_;
   /// Tells of steps of a clock that is not the machine's.

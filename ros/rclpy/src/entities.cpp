@@ -14,7 +14,8 @@ void Callback::operator()(std::size_t older) const {
   function_(older);
 }
 
-Result<executor::MessageExecutable::Admitted> MessageEntity::admit() {
+Result<executor::MessageExecutable::Admitted> MessageEntity::admit(
+    scheduling::Queueing /*queueing*/) {
   // Where there is no room, the message takes the place of the oldest one and its instance.
   if (waiting_ >= depth_) return Admitted{};
   ++waiting_;

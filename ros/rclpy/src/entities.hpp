@@ -38,7 +38,7 @@ class MessageEntity : public executor::MessageExecutable {
       : callback_(std::move(callback)), depth_(depth) {}
 
   void set_workers(std::size_t count) final { older_.resize(count); }
-  [[nodiscard]] Result<Admitted> admit() final;
+  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing) final;
   void choose(scheduling::Queueing queueing, std::size_t worker) final;
   [[nodiscard]] Result<void> run(std::size_t worker) final;
 
@@ -63,6 +63,7 @@ class Subscription final : public MessageEntity {
     return scheduling::Category::subscription;
   }
   [[nodiscard]] Result<void> notify(Arrived arrived) override;
+  [[nodiscard]] const void* source() const override { return handle_; }
 
  private:
   rcl_subscription_t* handle_;
@@ -76,6 +77,7 @@ class Service final : public MessageEntity {
     return scheduling::Category::service;
   }
   [[nodiscard]] Result<void> notify(Arrived arrived) override;
+  [[nodiscard]] const void* source() const override { return handle_; }
 
  private:
   rcl_service_t* handle_;
@@ -89,6 +91,7 @@ class Client final : public MessageEntity {
     return scheduling::Category::client;
   }
   [[nodiscard]] Result<void> notify(Arrived arrived) override;
+  [[nodiscard]] const void* source() const override { return handle_; }
 
  private:
   rcl_client_t* handle_;
@@ -122,6 +125,7 @@ class Timer final : public executor::TimerExecutable {
   [[nodiscard]] Result<std::optional<Expiry>> expire() override;
   [[nodiscard]] Result<void> on_change(std::function<void()> changed) override;
   [[nodiscard]] Result<void> run(std::size_t worker) override;
+  [[nodiscard]] const void* source() const override { return handle_; }
 
  private:
   [[nodiscard]] Result<void> watch_clock(bool watch);

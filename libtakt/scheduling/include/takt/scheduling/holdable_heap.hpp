@@ -3,7 +3,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,11 +22,15 @@ class HoldableHeap {
 
   /// Adds a callback, or changes its key.
   void insert(CallbackIndex callback, Key key) {
-    remove(callback);
     Entry& added = entry(callback);
     added.key = std::move(key);
-    added.contained = true;
-    if (!added.held) add(callback);
+    const bool was_contained = std::exchange(added.contained, true);
+    if (added.held) return;
+    if (was_contained) {
+      move(added.place);
+    } else {
+      add(callback);
+    }
   }
 
   /// Nothing happens if it is not contained.
@@ -38,11 +41,11 @@ class HoldableHeap {
     if (!removed.held) take_out(removed.place);
   }
 
-  /// The smallest callback that is not held.
-  [[nodiscard]] std::optional<CallbackIndex> top() const {
-    if (heap_.empty()) return std::nullopt;
-    return heap_.front();
-  }
+  /// Whether all callbacks in it are held.
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+
+  /// The smallest callback that is not held. Not if it is empty().
+  [[nodiscard]] CallbackIndex top() const { return heap_.front(); }
 
   [[nodiscard]] const Key& key(CallbackIndex callback) const { return entry(callback).key; }
 
@@ -90,8 +93,14 @@ class HoldableHeap {
     heap_.pop_back();
     if (place == heap_.size()) return;
     put(place, last);
+    move(place);
+  }
+
+  /// Brings a callback to the place of its key.
+  void move(std::size_t place) {
+    const CallbackIndex moving = heap_[place];
     rise(place);
-    sink(entry(last).place);
+    sink(entry(moving).place);
   }
 
   void rise(std::size_t place) {

@@ -26,19 +26,18 @@ class ReadyQueue {
 
   /// The key of what pop() would give.
   [[nodiscard]] std::optional<Key> top() const {
-    const std::optional<CallbackIndex> callback = ready_.top();
-    if (!callback) return std::nullopt;
-    return ready_.key(*callback);
+    if (ready_.empty()) return std::nullopt;
+    return ready_.key(ready_.top());
   }
 
   std::optional<CallbackIndex> pop() {
-    const std::optional<CallbackIndex> callback = ready_.top();
-    if (!callback) return std::nullopt;
-    waiting_.pop_front(*callback);
-    if (waiting_.empty(*callback)) {
-      ready_.remove(*callback);
+    if (ready_.empty()) return std::nullopt;
+    const CallbackIndex callback = ready_.top();
+    waiting_.pop_front(callback);
+    if (waiting_.empty(callback)) {
+      ready_.remove(callback);
     } else {
-      ready_.insert(*callback, waiting_.front(*callback));
+      ready_.insert(callback, waiting_.front(callback));
     }
     return callback;
   }

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -13,12 +13,16 @@
 
 #include "takt/executor/executable.hpp"
 #include "takt/executor/executor.hpp"
-#include "takt/executor/ring.hpp"
 #include "takt/executor/thread_settings.hpp"
-#include "takt/executor/timer_releaser.hpp"
+#include "takt/linux/thread_scheduling.hpp"
 #include "takt/scheduling/policy.hpp"
 
 namespace takt::executor {
+
+class Arrivals;
+class Dispatcher;
+class TimerReleaser;
+struct Worker;
 
 /// An executable (a MessageExecutable or a TimerExecutable) and the callback of the policy that it
 /// activates. Several executables may activate one callback.
@@ -100,143 +104,39 @@ class EventsExecutor final : public Executor {
                                      std::size_t callbacks, const CallbackGroups& groups = {});
 
  private:
-  using CallbackIndex = scheduling::CallbackIndex;
   using TimePoint = std::chrono::steady_clock::time_point;
-
-  /// Something that came: messages or an expiry.
-  struct Arrival {
-    std::size_t entry = 0;
-    std::size_t count = 1;
-    Instant when;
-    /// What was running where it came from.
-    std::optional<Instant> origin{};
-  };
-
-  /// A scheduled executable. Entries keep their place, and places of removed ones are used again.
-  struct Entry {
-    const Executable* executable = nullptr;
-    MessageExecutable* messages = nullptr;
-    TimerExecutable* timer = nullptr;
-    CallbackIndex callback;
-    std::size_t running = 0;
-    bool is_removed = false;
-
-    [[nodiscard]] bool is_free() const { return executable == nullptr; }
-  };
-
-  /// An activated instance that has not started.
-  struct Instance {
-    std::size_t entry = 0;
-    Instant activation;
-    Instant origin;
-    /// In the order of release.
-    std::uint64_t number = 0;
-  };
-
-  struct Callback {
-    Ring<Instance> waiting{8};
-    /// Those that may not run beside it.
-    std::vector<CallbackIndex> excludes{};
-    /// How many of those that run exclude it.
-    std::size_t held = 0;
-    /// Admitted at polling points; if so, whether the policy knows of an instance.
-    bool is_polled = false;
-    bool is_sampled = false;
-  };
-
-  struct Job {
-    Instance instance;
-    CallbackIndex callback;
-    MessageExecutable* messages = nullptr;
-    TimerExecutable* timer = nullptr;
-    /// Which worker runs it, for its executable.
-    std::size_t worker = 0;
-    std::uint64_t generation = 0;
-  };
-
-  /// A thread that runs callbacks. It sleeps until it is given a job or told to look for one.
-  struct Worker {
-    std::size_t number = 0;
-    std::condition_variable wake{};
-    bool is_idle = false;
-    std::optional<Job> job{};
-  };
-
   using Lock = std::unique_lock<std::mutex>;
 
   explicit EventsExecutor(Options options);
 
-  // Called by releasing threads; they wait for nothing but each other.
-  void arrived(std::size_t entry, std::size_t count, Instant when);
-  void wake_one_worker();
-
-  // Called with the decision lock held, unless they take it.
-  [[nodiscard]] Result<void> unwatch_all_but(std::span<const ScheduledExecutable> executables);
-  [[nodiscard]] std::vector<Instance> waiting_instances();
-  void adopt(std::unique_ptr<scheduling::Policy> policy, std::size_t callbacks,
-             const CallbackGroups& groups);
-  [[nodiscard]] Result<void> watch(std::span<const ScheduledExecutable> executables);
+  // Called with the decision lock held.
+  void take_in_arrivals();
   [[nodiscard]] Result<void> watch_timers();
   void await_removed(Lock& decision);
-  [[nodiscard]] Result<std::optional<Job>> await_job(Worker& worker, Lock& decision,
-                                                     std::optional<TimePoint> deadline);
-  [[nodiscard]] Result<std::optional<Job>> decide(Worker& worker);
-  [[nodiscard]] Result<void> take_in_arrivals();
-  [[nodiscard]] Result<void> admit(const Arrival& arrival);
-  void release_new(const Entry& entry, Instance instance);
-  void release(CallbackIndex callback, const Instance& instance);
-  [[nodiscard]] std::optional<Job> next_job(const Worker& worker);
-  [[nodiscard]] std::optional<CallbackIndex> next_callback();
-  void sample();
-  [[nodiscard]] Result<void> serve_idle_workers();
-  /// False: something has come that must be looked at first.
-  [[nodiscard]] bool become_idle(Worker& worker);
-  [[nodiscard]] std::optional<Job> sleep(Worker& worker, std::optional<TimePoint> until);
-  void hold_excluded(CallbackIndex callback);
-  void resume_excluded(CallbackIndex callback);
-  void finish(const Job& job);
+  [[nodiscard]] bool await_job(Worker& worker, Lock& decision, std::optional<TimePoint> deadline);
+  void decide(Worker& worker);
+  void serve_idle_workers();
+  void run_job(Worker& worker, Lock& decision);
+  void fail(const Error& failure);
 
   // Called without.
   void spin_worker(Worker& worker);
-  void work(Worker& worker);
-  [[nodiscard]] Result<void> run(const Job& job);
-  [[nodiscard]] bool is_cancelled();
-  void fail(const Error& failure);
   [[nodiscard]] Result<void> take_failure();
 
   Options options_;
-  std::unique_ptr<scheduling::Policy> policy_;
-  /// The same, if several threads share it.
-  scheduling::SharablePolicy* shared_policy_ = nullptr;
-  bool policy_goes_by_time_ = false;
-  bool policy_polls_ = false;
-  std::vector<Entry> entries_;
-  std::vector<Callback> callbacks_;
+  /// Guards what follows, but for the arrivals, and the taking of messages. The middleware reports
+  /// arrivals under locks of its own, which taking needs too: who notes one must not need it.
+  std::mutex decision_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<Arrivals> arrivals_;
+  std::unique_ptr<TimerReleaser> releaser_;
   /// Numbers of workers that no thread has.
   std::vector<std::size_t> free_workers_;
-  std::unique_ptr<TimerReleaser> releaser_;
-  std::uint64_t released_ = 0;
-  std::int64_t completed_ = 0;
-  /// Counts replacements.
-  std::uint64_t generation_ = 0;
-
-  /// Guards what is above and the taking of messages.
-  std::mutex decision_;
-  /// A callback of a removed executable has ended.
+  /// A job of a removed executable has ended.
   std::condition_variable removed_ended_;
-  /// Guards what follows. Never held while a message is taken: the middleware reports arrivals
-  /// under locks of its own, which taking needs too.
-  std::mutex arrival_;
-  std::vector<Arrival> arrivals_;
-  std::vector<Worker*> idle_;
-  /// An idle worker has been told to look for jobs and has not done so yet.
-  bool is_waking_ = false;
-  bool cancelled_ = false;
+  /// Why spinning ends, if not because it is cancelled.
   Result<void> failure_;
   std::exception_ptr thrown_;
-
-  /// Arrivals being taken in.
-  std::vector<Arrival> batch_;
 };
 
 }  // namespace takt::executor

@@ -26,13 +26,16 @@ class Executable {
 
   /// What traces call its callback; null: they do not know it.
   [[nodiscard]] virtual const void* traced_callback() const { return nullptr; }
+
+  /// The entity: executables of different executors for one entity give the same address.
+  [[nodiscard]] virtual const void* source() const { return this; }
 };
 
 /// An executable that messages activate. Executors that take no wait set learn of each message when
 /// it comes, bind it to the instance that it activates, and run that instance later.
 ///
-/// Entities that leave their messages in the middleware until they run need only notify() and
-/// run(); those whose queues have a limit should admit no more instances than messages wait.
+/// Entities that leave all messages in the middleware until they run need only notify() and run();
+/// those whose queues have a limit should admit no more instances than messages wait.
 class MessageExecutable : public virtual Executable {
  public:
   using Arrived = std::function<void(std::size_t count)>;
@@ -52,9 +55,12 @@ class MessageExecutable : public virtual Executable {
   /// How many threads will run it, before anything else.
   virtual void set_workers(std::size_t /*count*/) {}
 
-  /// Takes the oldest message from the middleware and keeps it for an instance. Never at the same
-  /// time as choose().
-  [[nodiscard]] virtual Result<Admitted> admit() { return Admitted{.activates = true}; }
+  /// Takes the oldest message from the middleware and keeps it for an instance. Where instances run
+  /// `oldest_first`, the message may stay in the middleware till then. Never at the same time as
+  /// choose().
+  [[nodiscard]] virtual Result<Admitted> admit(scheduling::Queueing /*queueing*/) {
+    return Admitted{.activates = true};
+  }
 
   /// Chooses the message of the instance that run(worker) runs next.
   virtual void choose(scheduling::Queueing /*queueing*/, std::size_t /*worker*/) {}

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,8 @@ namespace takt::executor {
 template <typename T>
 class Ring {
  public:
-  explicit Ring(std::size_t capacity) : elements_(capacity) {}
+  /// With memory for at least so many elements.
+  explicit Ring(std::size_t capacity) : elements_(std::bit_ceil(capacity)) {}
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -21,22 +24,34 @@ class Ring {
 
   void push_back(T& element) {
     if (size_ == elements_.size()) grow();
-    std::swap(elements_[index(size_++)], element);
+    exchange(element, elements_[index(size_++)]);
   }
 
   /// Swaps the oldest or the newest element with `element`. Not of an empty ring.
   void pop_front(T& element) {
-    std::swap(elements_[first_], element);
+    exchange(elements_[first_], element);
     first_ = index(1);
     --size_;
   }
-  void pop_back(T& element) { std::swap(elements_[index(--size_)], element); }
+  void pop_back(T& element) { exchange(elements_[index(--size_)], element); }
 
  private:
-  [[nodiscard]] std::size_t index(std::size_t n) const { return (first_ + n) % elements_.size(); }
+  /// What owns no memory need not go back.
+  static void exchange(T& from, T& to) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      to = from;
+    } else {
+      std::swap(from, to);
+    }
+  }
+
+  /// The number of elements in memory is a power of two.
+  [[nodiscard]] std::size_t index(std::size_t n) const {
+    return (first_ + n) & (elements_.size() - 1);
+  }
 
   void grow() {
-    std::vector<T> larger(2 * elements_.size() + 1);
+    std::vector<T> larger(2 * elements_.size());
     for (std::size_t n = 0; n < size_; ++n) std::swap(larger[n], elements_[index(n)]);
     elements_ = std::move(larger);
     first_ = 0;

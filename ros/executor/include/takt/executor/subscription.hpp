@@ -88,7 +88,7 @@ class Subscription final : public SubscriptionBase {
 
   [[nodiscard]] const void* traced_callback() const override { return callback_.address(); }
 
-  [[nodiscard]] Result<Admitted> admit() override {
+  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) override {
     const Result<bool> taken = take();
     if (!taken) return tl::unexpected(taken.error());
     if (!*taken) return Admitted{};

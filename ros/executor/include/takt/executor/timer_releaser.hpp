@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "takt/executor/executable.hpp"
+#include "takt/executor/listening.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
 namespace takt::executor {
@@ -57,6 +58,8 @@ class TimerReleaser {
   /// Guards the timers; held while they are released.
   std::mutex watching_;
   std::vector<Watched> timers_;
+  /// To their changes.
+  std::vector<Listening> listening_;
   /// Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
