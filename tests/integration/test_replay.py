@@ -140,20 +140,20 @@ def test_every_decision_is_the_same(executor: dict[str, Any], backend: str, tmp_
     assert compared["agreeing"] == compared["decisions"] == decisions > 10
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: "-".join(executor)[:28])
-def test_messages_are_followed_while_executors_keep_them(
-    executor: dict[str, Any], tmp_path: Path
-) -> None:
-    path, trace = record(tmp_path, executor, "ring", seconds="2.5")
+@pytest.mark.parametrize("kind", ["single_threaded", "events", "edf", "graph_aware"])
+def test_messages_are_followed_while_executors_keep_them(kind: str, tmp_path: Path) -> None:
+    path, trace = record(tmp_path, {"kind": kind}, "ring", seconds="2.5")
     measured = pipeline.measure([str(trace)], path.read_text(), "model")
     ran = {described["id"]: described["count"] for described in measured["callbacks"]}
-    assert ran["join"] > 0
+    assert min(ran.values()) > 0
+    for edge in measured["edges"]:
+        if edge["to"] != "join":
+            assert edge["count"] == ran[edge["to"]], edge  # each instance has its message
+    into_join = sum(edge["count"] for edge in measured["edges"] if edge["to"] == "join")
+    assert into_join > ran["join"]
     for chain in measured["chains"][:CHAINS]:
         assert chain["count"] > 0, chain
         assert chain["min"] >= 0.9 * MS * LENGTH
-        # Those under way when the run ends; an overloaded machine drops messages besides.
-        last = ran[f"{chain['id'].replace('chain', 'c')}{LENGTH - 1}"]
-        assert last - 1 <= chain["count"] <= last, chain
     for described in measured["callbacks"]:
         assert described["response_time"]["min"] >= described["execution_time"]["min"]
     assert measured["losses"] == {"discarded": 0}
