@@ -237,6 +237,47 @@ TEST(Ring, RefusesOtherMemory) {
   EXPECT_FALSE(Reader::attach(process.memory(), 1));
 }
 
+// A trace with an event of the far future could not be read.
+TEST(Ring, TakesNoEventsOfAnotherTime) {
+  Process process;
+  const auto before = now();
+  const auto reader = process.read();
+  std::byte* slot = process.bytes() + slots_offset;
+  for (const std::uint64_t time : {UINT64_MAX, now() + 3'600'000'000'000, std::uint64_t{1}}) {
+    write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+    reinterpret_cast<Record*>(slot)->head.time = time;
+    slot += slot_size;
+  }
+  const auto event = reader->next();
+  EXPECT_EQ(reader->malformed(), 2U);
+  ASSERT_TRUE(event);
+  EXPECT_GE(event->time, before);
+  EXPECT_LE(event->time, now());
+}
+
+TEST(Ring, BelievesNoImpossibleCounts) {
+  Process process;
+  const auto reader = process.read();
+  process.ring().thread_table[3].dropped = 5;
+  EXPECT_EQ(reader->dropped(3), 5U);
+  process.ring().thread_table[3].dropped = UINT64_MAX;
+  process.ring().log_dropped = UINT64_MAX;
+  EXPECT_LT((reader->dropped(3) + reader->dropped_objects()) * (thread_count + 1), UINT64_MAX / 2);
+}
+
+TEST(Ring, ReadsNoObjectBeyondTheLogsMemory) {
+  Process process;
+  const auto reader = process.read();
+  process.ring().log_size = UINT64_MAX;
+  // Entries without a payload as far as the memory goes, and a last one that says it has one.
+  constexpr std::size_t entries = log_capacity / sizeof(LogEntry);
+  auto* log = reinterpret_cast<LogEntry*>(process.bytes() + log_offset);
+  log[entries - 1].size = UINT16_MAX;
+  EXPECT_FALSE(reader->next_object());
+  EXPECT_EQ(reader->malformed(), entries);
+  EXPECT_FALSE(reader->next_object());
+}
+
 // Whatever a process writes into its ring, the reader ends, stays within its memory (the sanitizers
 // watch), and hands on only events that have their fields.
 TEST(Ring, SurvivesAMaliciousProcess) {
@@ -252,9 +293,10 @@ TEST(Ring, SurvivesAMaliciousProcess) {
       }
       if (random() % 4 != 0) {  // plausible enough to be looked at
         record->commit = slot + 1;
-        record->size = static_cast<std::uint16_t>(random() % (round % 2 == 0 ? 64 : 65536));
-        record->event = static_cast<std::uint8_t>(random() % 50);
-        record->thread_entry = 0;
+        record->head.time = now();
+        record->head.size = static_cast<std::uint16_t>(random() % (round % 2 == 0 ? 64 : 65536));
+        record->head.event = static_cast<std::uint8_t>(random() % 50);
+        record->head.thread_entry = 0;
       }
     }
     process.ring().head = random();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +41,9 @@ class Stream {
   /// a stream never decrease.
   void append(std::uint64_t time, std::uint16_t id, std::span<const std::byte> contexts,
               std::span<const std::byte> fields);
-  /// Says that `count` events in all, since the stream began, were not recorded.
-  void set_discarded(std::uint64_t count) { discarded_ = count; }
+  /// Says that `count` events in all, since the stream began, were not recorded. It never
+  /// decreases.
+  void set_discarded(std::uint64_t count) { discarded_ = std::max(discarded_, count); }
   /// Writes what is buffered, and news of discarded events. Error: the file cannot be written.
   [[nodiscard]] Result<void> flush();
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "takt/capture/ring/writer.hpp"
 #include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::ring {
@@ -27,7 +28,7 @@ Result<Mapping> Mapping::of(int memory) {
   }
   Mapping mapping(static_cast<Header*>(mapped));
   const Header* ring = mapping.ring_;
-  mapping.gid_size_ = ring->gid_size;
+  mapping.gid_size_ = __atomic_load_n(&ring->gid_size, __ATOMIC_RELAXED);
   if (ring->magic != magic || ring->version != version ||
       ring->fingerprint != tracepoints::fingerprint() ||
       (mapping.gid_size_ != 16 && mapping.gid_size_ != 24)) {
@@ -40,6 +41,13 @@ Mapping::~Mapping() {
   if (ring_ != nullptr) {
     munmap(ring_, memory_size);
   }
+}
+
+bool Past::has(std::uint64_t time) {
+  if (time > latest_) {
+    latest_ = now();
+  }
+  return time <= latest_;
 }
 
 bool well_formed(std::uint8_t event, std::size_t gid_size, std::span<const std::byte> payload) {

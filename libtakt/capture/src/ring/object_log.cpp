@@ -9,8 +9,7 @@ std::optional<Event> ObjectLog::next() {
   const std::uint64_t end = std::min<std::uint64_t>(
       mapping_.ring()->log_size.load(std::memory_order_acquire), log_capacity);
   while (position_ + sizeof(LogEntry) <= end) {
-    LogEntry head;
-    std::memcpy(&head, mapping_.log() + position_, sizeof head);
+    const auto head = copy_shared<LogEntry>(mapping_.log() + position_);
     const std::uint64_t following = position_ + log_space(head.size);
     if (following > end) {
       ++malformed_;
@@ -23,7 +22,7 @@ std::optional<Event> ObjectLog::next() {
     if (recording_ != 0 && head.recording == recording_) {
       continue;
     }
-    if (!well_formed(head.event, mapping_.gid_size(), payload_)) {
+    if (!past_.has(head.time) || !well_formed(head.event, mapping_.gid_size(), payload_)) {
       ++malformed_;
       continue;
     }

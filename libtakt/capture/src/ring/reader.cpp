@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <thread>
 
 #include "takt/capture/ring/writer.hpp"
@@ -50,7 +51,7 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   reader->owner_ = true;
   // What a killed recorder left unread is older than this recording.
   reader->tail_ = ring->tail.load();
-  while (reader->next()) {
+  for (std::uint64_t left = slot_count; left != 0 && reader->next(); --left) {
   }
   reader->malformed_ = 0;
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
@@ -82,10 +83,9 @@ bool Reader::complete(std::uint64_t slot) const {
 
 std::optional<Event> Reader::next() {
   while (!broken_ && complete(tail_)) {
-    const Record* record = record_at(tail_);
-    Event event{record->time, record->thread, {}, record->event, {}};
-    const std::size_t entry = record->thread_entry;
-    const std::size_t size = record->size;
+    const auto head = copy_shared<RecordHead>(&record_at(tail_)->head);
+    Event event{std::max(head.time, start_), head.thread, {}, head.event, {}};
+    const std::size_t size = head.size;
     if (size > payload_limit) {
       ++malformed_;
       broken_ = true;  // where the next record begins is not known
@@ -105,8 +105,9 @@ std::optional<Event> Reader::next() {
     }
     ring_->tail.store(tail_, std::memory_order_release);
 
-    if (entry <= thread_count && well_formed(event.number, gid_size(), payload_)) {
-      event.thread_name = thread_name(entry);
+    static_assert(std::numeric_limits<decltype(head.thread_entry)>::max() <= thread_count);
+    if (past_.has(head.time) && well_formed(event.number, gid_size(), payload_)) {
+      event.thread_name = thread_name(head.thread_entry);
       event.payload = payload_;
       return event;
     }
@@ -146,7 +147,7 @@ std::array<char, 16> Reader::thread_name(std::size_t entry) const {
 }
 
 std::uint64_t Reader::dropped(std::size_t entry) const {
-  return ring_->thread_table[entry].dropped - dropped_before_[entry];
+  return plausible_count(ring_->thread_table[entry].dropped - dropped_before_[entry]);
 }
 
 void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout) {

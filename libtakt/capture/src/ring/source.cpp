@@ -38,25 +38,31 @@ void Source::drain_objects() {
   }
 }
 
+bool Source::pass_on() {
+  const auto event = reader_->next();
+  if (event && !trace_->append(event->time, event->thread, event->thread_name, event->number,
+                               event->payload)) {
+    ++without_stream_;
+  }
+  return event.has_value();
+}
+
+// Both move at most one ring's worth, so that a process that writes without end, or one that goes
+// on in the memory of one that has ended, does not stop the others.
+
 void Source::drain() {
   drain_objects();
-  // At most one ring's worth, so that a process that writes without end does not stop the others.
-  for (std::uint64_t count = 0; count < slot_count; ++count) {
-    const auto event = reader_->next();
-    if (!event) {
-      return;
-    }
-    if (!trace_->append(event->time, event->thread, event->thread_name, event->number,
-                        event->payload)) {
-      ++without_stream_;
-    }
+  for (std::uint64_t left = slot_count; left != 0 && pass_on(); --left) {
   }
 }
 
 void Source::drain_remains() {
-  do {
-    drain();
-  } while (reader_->complete() || reader_->pass_incomplete());
+  drain_objects();
+  for (std::uint64_t left = slot_count; left != 0; --left) {
+    if (!pass_on() && !reader_->pass_incomplete()) {
+      return;
+    }
+  }
 }
 
 Result<void> Source::flush() {
@@ -66,7 +72,7 @@ Result<void> Source::flush() {
       trace_->set_discarded(reader_->thread_id(entry), reader_->thread_name(entry), dropped);
     }
   }
-  trace_->set_discarded_objects(reader_->dropped_objects());
+  trace_->set_discarded_objects(reader_->dropped_objects() + malformed());
   return trace_->flush();
 }
 
@@ -77,7 +83,7 @@ bool Source::has_ended() const {
 
 Losses Source::losses() const {
   Losses losses;
-  losses.malformed_events = reader_->malformed() + without_stream_;
+  losses.malformed_events = malformed();
   losses.discarded_events = reader_->dropped_objects();
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
     losses.discarded_events += reader_->dropped(entry);

@@ -38,6 +38,9 @@ class Source {
          std::uint64_t events);
 
   void drain_objects();
+  /// Moves one event; false if there was none.
+  bool pass_on();
+  [[nodiscard]] std::uint64_t malformed() const { return reader_->malformed() + without_stream_; }
 
   Descriptor life_;  // readable when the process has ended
   std::unique_ptr<Reader> reader_;

@@ -59,14 +59,19 @@ struct Header {
   alignas(64) Thread thread_table[thread_count + 1];  // the last is for threads that are too many
 };
 
-/// The head of a record. The payload follows and runs on through the record's other slots.
+/// What a record says of its event.
+struct RecordHead {
+  std::uint64_t time;         // CLOCK_MONOTONIC, nanoseconds
+  std::uint32_t thread;       // thread id
+  std::uint16_t size;         // bytes of payload: the event's fields as CTF has them
+  std::uint8_t event;         // number of the tracepoint
+  std::uint8_t thread_entry;  // index in thread_table
+};
+
+/// What a record begins with. The payload follows and runs on through the record's other slots.
 struct Record {
   std::atomic<std::uint64_t> commit;  // its slot's number + 1 when the record is complete
-  std::uint64_t time;                 // CLOCK_MONOTONIC, nanoseconds
-  std::uint32_t thread;               // thread id
-  std::uint16_t size;                 // bytes of payload: the event's fields as CTF has them
-  std::uint8_t event;                 // number of the tracepoint
-  std::uint8_t thread_entry;          // index in thread_table
+  RecordHead head;
 };
 
 /// The head of an entry of the object log. The payload follows, and the next entry at the next

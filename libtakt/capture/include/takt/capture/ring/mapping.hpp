@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "takt/base/error.hpp"
@@ -39,6 +43,36 @@ class Mapping {
   Header* ring_;
   std::uint32_t gid_size_ = 0;
 };
+
+/// Copies what another process may change meanwhile: every word is read once, so that what is
+/// checked is what is used.
+template <typename Value>
+requires std::is_trivially_copyable_v<Value> &&(sizeof(Value) % sizeof(std::uint64_t) == 0)
+    [[nodiscard]] Value copy_shared(const void* shared) {
+  std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words;
+  const auto* source = static_cast<const std::uint64_t*>(shared);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = __atomic_load_n(source + i, __ATOMIC_RELAXED);
+  }
+  return std::bit_cast<Value>(words);
+}
+
+/// Tells times that have been from those that a broken process makes up. The clock is read only for
+/// a time later than all before.
+class Past {
+ public:
+  /// Whether `time` (CLOCK_MONOTONIC, nanoseconds) is not in the future.
+  [[nodiscard]] bool has(std::uint64_t time);
+
+ private:
+  std::uint64_t latest_ = 0;
+};
+
+/// A count that a process keeps of its events, as far as it can be true: sums of such counts do not
+/// overflow.
+[[nodiscard]] constexpr std::uint64_t plausible_count(std::uint64_t count) {
+  return std::min(count, std::uint64_t{1} << 48);
+}
 
 /// Whether a payload is exactly the fields of the event with this number.
 [[nodiscard]] bool well_formed(std::uint8_t event, std::size_t gid_size,

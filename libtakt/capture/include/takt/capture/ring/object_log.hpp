@@ -24,13 +24,16 @@ class ObjectLog {
   /// Entries that made no sense.
   [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
   /// Objects that the log had no room for.
-  [[nodiscard]] std::uint64_t dropped() const { return mapping_.ring()->log_dropped; }
+  [[nodiscard]] std::uint64_t dropped() const {
+    return plausible_count(mapping_.ring()->log_dropped);
+  }
 
  private:
   const Mapping& mapping_;
   std::uint64_t recording_;
   std::uint64_t position_ = 0;
   std::uint64_t malformed_ = 0;
+  Past past_;
   std::vector<std::byte> payload_;
 };
 

@@ -90,6 +90,7 @@ class Reader {
   std::uint64_t malformed_ = 0;
   std::uint64_t start_ = 0;
   std::array<std::uint64_t, thread_count + 1> dropped_before_{};
+  Past past_;
   bool owner_ = false;   // no other recorder reads it
   bool broken_ = false;  // nothing more can be read
   std::vector<std::byte> payload_;

@@ -149,11 +149,7 @@ bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fie
   }
   auto* slots = reinterpret_cast<std::byte*>(&ring) + slots_offset;
   auto* record = reinterpret_cast<Record*>(slots + slot % slot_count * slot_size);
-  record->time = time;
-  record->thread = writer.thread;
-  record->size = static_cast<std::uint16_t>(size);
-  record->event = event;
-  record->thread_entry = writer.entry;
+  record->head = {time, writer.thread, static_cast<std::uint16_t>(size), event, writer.entry};
   Cursor cursor(slots, slot);
   (cursor.put(fields), ...);
   // The lines that come next are in the reader's cache, which cleared them: fetch one in time.
