@@ -131,7 +131,7 @@ constexpr std::array table{
     Schema{EventType::objects_recovered,
            "takt:objects_recovered",
            initialisation,
-           {{{"objects", number}, {"source", text}, {"unknown", text}}}},
+           {{{"objects", number}, {"unknown", text}}}},
     Schema{EventType::rclcpp_publish, "ros2:rclcpp_publish", run_time, {{{"message", handle}}}},
     Schema{EventType::rclcpp_intra_publish,
            "ros2:rclcpp_intra_publish",

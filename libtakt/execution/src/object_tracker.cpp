@@ -321,7 +321,7 @@ void ObjectTracker::consume(const events::Event& event, const events::Batch& bat
       break;
     }
     case objects_recovered:
-      objects_.recoveries.push_back({process, value[0], payload.texts[0], payload.texts[1]});
+      objects_.recoveries.push_back({process, value[0], payload.texts[0]});
       break;
     default:
       break;

@@ -246,7 +246,6 @@ std::string Summary::to_json(const events::Source& source, const Interpreter& in
     json["recoveries"].push_back({{"process", threads[recovery.process].name},
                                   {"pid", threads[recovery.process].id},
                                   {"objects", recovery.objects},
-                                  {"source", recovery.source},
                                   {"unknown", recovery.unknown}});
   }
   json["anomalies"] = Json::object();

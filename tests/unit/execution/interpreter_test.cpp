@@ -503,12 +503,11 @@ TEST_F(InterpreterTest, WithoutInitialisationNothingIsNamed) {  // fact 6
 
 TEST_F(InterpreterTest, ALateRecordingSaysWhatItCouldNotKnow) {
   Program program = scenario.program(7);
-  scenario.add(program, EventType::objects_recovered, {12}, {"memory", "2 timers: their nodes"});
-  scenario.add(scenario.program(8), EventType::objects_recovered, {3}, {"log", ""});
+  scenario.add(program, EventType::objects_recovered, {12}, {"2 timers: their nodes"});
+  scenario.add(scenario.program(8), EventType::objects_recovered, {3}, {""});
   const Objects& objects = run();
   ASSERT_THAT(objects.recoveries, SizeIs(2));
   EXPECT_EQ(objects.recoveries[0].objects, 12u);
-  EXPECT_EQ(objects.recoveries[0].source, "memory");
   const auto lines = warnings(scenario, interpreter);
   ASSERT_THAT(lines, SizeIs(1));  // nothing is unknown of the other process
   EXPECT_THAT(lines[0], testing::AllOf(testing::HasSubstr("process 7"),

@@ -104,8 +104,9 @@ std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_si
   const auto count = objects.nodes.size() + objects.publishers.size() +
                      objects.subscriptions.size() + objects.services.size() +
                      objects.clients.size() + objects.timers.size();
-  events.add(Event::objects_recovered, std::uint64_t{count}, std::string_view("memory"),
-             unknown(objects));
+  if (count != 0) {  // else nothing is known of the process, not even that it has objects
+    events.add(Event::objects_recovered, std::uint64_t{count}, unknown(objects));
+  }
   return events.take();
 }
 

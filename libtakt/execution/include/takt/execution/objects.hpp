@@ -147,13 +147,11 @@ struct ExecutorThread {
   std::int64_t cpu = -1;
 };
 
-/// Objects of a process that are older than the recording, and what of them nobody could find out
-/// afterwards, in words: empty if nothing (takt:objects_recovered).
+/// Objects of a process that are older than the recording and were found in its memory, and what of
+/// them nobody could find out afterwards, in words: empty if nothing (takt:objects_recovered).
 struct Recovery {
   ProcessIndex process;
   std::uint64_t objects = 0;
-  /// "log": Takt's tracetools had kept them; "memory": found in the process's memory.
-  std::string source;
   std::string unknown;
 };
 
