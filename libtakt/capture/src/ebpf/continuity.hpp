@@ -7,9 +7,9 @@
 
 namespace takt::capture::ebpf {
 
-/// Counts the scheduling events that must be missing. On some machines the kernel now and then
-/// passes over a probe of the scheduler without counting that; the events around it tell: a thread
-/// leaves a processor that it never came to, or runs although nothing has woken it.
+/// Counts the scheduling events that must be missing. A kernel has been seen to run no probes while
+/// a thread of the machine's supervisor runs, without counting that; the events around it tell: a
+/// thread leaves a processor that it never came to, or runs although nothing has woken it.
 class Continuity {
  public:
   void take(const takt_sched& event);
