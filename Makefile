@@ -42,7 +42,7 @@ demo: build  ## record, model, bound and report the Autoware reference system
 	@./takt demo
 
 bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000000: of a large trace
-	@$(environment); cmake --build --preset benchmark; \
+	@$(environment); $(loopback); cmake --build --preset benchmark; \
 	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done; \
 	python benchmarks/tracing/overhead.py build/benchmark/benchmarks/tracepoint_loop \
 	  build/release/lib/libtracetools.so; \

@@ -35,9 +35,6 @@ class RclSubject final : public Subject {
   void publish() override { must(publisher_.publish(Packet())); }
   void spin() override {
     must(executor_->spin());
-    // The wait-set executor stays cancelled. One at a time is told of messages.
-    executor_.reset();
-    executor_ = make();
   }
   void cancel() override { executor_->cancel(); }
 

@@ -20,15 +20,18 @@ TimerReleaser::~TimerReleaser() {
 
 Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
   const std::lock_guard watching(watching_);
-  listening_.clear();
   timers_ = std::move(timers);
+  std::erase_if(listening_, [this](const auto& known) {
+    return std::ranges::find(timers_, known.first, &Watched::timer) == timers_.end();
+  });
   for (const Watched& watched : timers_) {
     TimerExecutable* const timer = watched.timer;
+    if (listening_.contains(timer)) continue;
     auto listening = Listening::begin(
         timer->source(), [&] { return timer->on_change([this] { look_again(); }); },
         [timer] { return timer->on_change({}); });
     if (!listening) return tl::unexpected(listening.error());
-    listening_.push_back(std::move(*listening));
+    listening_.emplace(timer, std::move(*listening));
   }
   look_again();
   return {};

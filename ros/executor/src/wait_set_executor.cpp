@@ -74,6 +74,12 @@ Result<void> WaitSetExecutor::allocate_wait_set(Context& context) {
 }
 
 Result<void> WaitSetExecutor::spin() {
+  const Result<void> result = run_until_cancelled();
+  cancelled_ = false;
+  return result;
+}
+
+Result<void> WaitSetExecutor::run_until_cancelled() {
   while (!cancelled_) {
     Result<std::optional<CallbackIndex>> next = get_next_ready();
     if (next && !*next) {

@@ -568,6 +568,37 @@ TEST_F(EventsExecutorTest, EntitiesComeAndGoWhileItSpins) {
   executor_.reset();
 }
 
+TEST_F(EventsExecutorTest, AnEntityTellsTheExecutorThatAskedLast) {
+  auto publisher = must(Publisher<Packet>::create(node_, unique("x"), 10));
+  auto received = must(Subscription<Packet>::create(
+      node_, unique("x"), 10, "received", [this](const Packet&) { order_.push_back(0); }));
+  Subscription<Packet>& subscription = *received;
+  schedule(std::move(received));
+  auto expired = must(Timer::create(node_, milliseconds(1), "expired", [this] {
+    order_.push_back(1);
+    dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
+  }));
+  Timer& timer = *expired;
+  schedule(std::move(expired));
+  waitable([this] { order_.push_back(2); });
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity));
+  std::unique_ptr<EventsExecutor> older = std::move(executor_);
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity));
+  // Whether it lets go of them or ends: nothing of it is in the newer one's way.
+  must(older->replace({&executables_[1], 1}, std::make_unique<scheduling::FifoPolicy>(3, 8), 3));
+  older.reset();
+  wait_until([&] { return must(subscription.publisher_count()) == 1; });
+  must(publisher.publish(Packet()));
+  EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+  must(timer.start());
+  EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+  must(timer.stop());
+  while (must(executor_->spin_once(Duration{0}))) {
+  }
+  ASSERT_GE(order_.size(), 3U);
+  EXPECT_THAT(std::vector(order_.begin(), order_.begin() + 3), ElementsAre(0, 1, 2));
+}
+
 TEST_F(EventsExecutorTest, InstancesOfWhatStaysWaitOn) {
   for (int i = 0; i < 3; ++i) waitable([this, i] { order_.push_back(i); });
   make(std::make_unique<scheduling::FifoPolicy>(3, capacity));

@@ -30,6 +30,26 @@ TEST_F(WaitableTest, RunsOnceForEachTriggerOfAnyThread) {
   EXPECT_EQ(runs, 2 * triggers);
 }
 
+TEST_F(WaitableTest, AnExecutorSpinsAgainAfterCancel) {
+  std::unique_ptr<WaitSetExecutor> executor;
+  int runs = 0;
+  const auto waitable = must(Waitable::create(context_, "w", [&] {
+    ++runs;
+    executor->cancel();
+  }));
+  executor =
+      must(WaitSetExecutor::create(context_, {waitable.get()}, scheduling::TimerHandling::polled));
+  waitable->trigger();
+  waitable->trigger();
+  must(executor->spin());
+  EXPECT_EQ(runs, 1);
+  must(executor->spin());
+  EXPECT_EQ(runs, 2);
+  waitable->trigger();
+  must(executor->spin());
+  EXPECT_EQ(runs, 3);
+}
+
 TEST_F(WaitableTest, AnExecutorCancelledBeforehandRunsNothing) {
   const auto waitable = must(Waitable::create(context_, "w", [] { FAIL(); }));
   waitable->trigger();

@@ -256,6 +256,40 @@ TEST_F(ComplaintsTest, EntitiesComeAndGoWhileThreadsSpin) {
   executor.cancel();
 }
 
+TEST_F(ComplaintsTest, ANodeMovesToAnotherExecutorWhileTheFirstIsBusy) {
+  rclcpp::EventsExecutor first{options()};
+  rclcpp::EventsExecutor second{options()};
+  const auto busy = make_node();
+  const auto moving = make_node();
+  const auto later = make_node();
+  std::binary_semaphore running(0);
+  std::binary_semaphore may_end(0);
+  std::atomic<bool> came_back = false;
+  const auto holding = add_signal(*busy, [&](int) {
+    running.release();
+    may_end.acquire();
+  });
+  const auto moved = add_signal(*moving, [&](int) { second.cancel(); });
+  const auto last = add_signal(*later, [&](int) { came_back = true; });
+  first.add_node(busy);
+  first.add_node(moving);
+  std::jthread spinning([&] { first.spin(); });
+  holding->trigger();
+  running.acquire();
+  // The first executor can let go of nothing before the callback of what it lets go of has ended.
+  first.remove_node(busy);
+  first.remove_node(moving);
+  second.add_node(moving);
+  may_end.release();
+  // When it runs what was added last, it has let go of what was removed before.
+  first.add_node(later);
+  last->trigger();
+  wait_until([&] { return came_back.load(); });
+  moved->trigger();
+  second.spin();
+  first.cancel();
+}
+
 TEST_F(ComplaintsTest, ACallbackMayRemoveItsOwnNodeAndWhatItThrowsOnAnyThreadComesOut) {
   rclcpp::EventsExecutor executor(options(2));
   const auto node = make_node();

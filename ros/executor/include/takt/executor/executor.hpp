@@ -13,6 +13,7 @@ class Executor {
   virtual ~Executor() = default;
 
   /// Runs callbacks on the calling thread until cancel(). An error of the middleware ends it too.
+  /// It may be called again; what waits then has not been lost.
   [[nodiscard]] virtual Result<void> spin() = 0;
 
   /// Lets spin() return after the running callback. From any thread, also before spin().

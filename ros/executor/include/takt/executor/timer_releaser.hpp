@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -59,7 +60,7 @@ class TimerReleaser {
   std::mutex watching_;
   std::vector<Watched> timers_;
   /// To their changes.
-  std::vector<Listening> listening_;
+  std::map<const TimerExecutable*, Listening> listening_;
   /// Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -44,6 +44,7 @@ class WaitSetExecutor final : public Executor {
                   std::unique_ptr<GuardCondition> interrupt);
 
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
+  [[nodiscard]] Result<void> run_until_cancelled();
   [[nodiscard]] Result<std::optional<scheduling::CallbackIndex>> get_next_ready();
   [[nodiscard]] Result<void> wait_for_work();
   void release(scheduling::CallbackIndex callback, Instant now);
