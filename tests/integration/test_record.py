@@ -216,6 +216,19 @@ def test_forked_children_have_events_of_their_own(tmp_path: Path) -> None:
     assert sorted(by_process.values()) == [[1, 2], [3]]
 
 
+@pytest.mark.skipif(
+    not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK),
+    reason="only root of the machine may choose process ids",
+)
+@pytest.mark.parametrize("tracer", ["lttng", "ring", pytest.param("ebpf", marks=needs_privileges)])
+def test_a_process_id_that_is_used_again(tmp_path: Path, tracer: str) -> None:
+    """Nothing of either process is lost."""
+    reuse = [sys.executable, str(PROGRAMS / "reuse.py")]
+    run = Run.of(tmp_path / "trace", reuse, backend=tracer)
+    assert not any(run.document["losses"].values())
+    assert ticks(run.trace, int(run.output)) == list(range(2000))
+
+
 # Probes in the kernel
 
 
@@ -384,6 +397,30 @@ def test_the_commands_status_is_ours(tmp_path: Path) -> None:
     assert [e.name for e in babeltrace.events(tmp_path / "trace")] == ["ros2:rcl_take"]
 
 
+def check_partial(partial: Path, program: int) -> None:
+    """What a killed recorder left of a program that ticks can be read, and what is read says so."""
+    done = subprocess.run([*TAKT, "info", "--json", str(partial)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["warnings"] == [
+        f"{partial}: of a recording that was interrupted, or goes on: its last second is missing"
+    ]
+    recorded = ticks(partial, program)
+    assert len(recorded) > 0
+    assert recorded == list(range(len(recorded)))
+
+
+@pytest.mark.parametrize("tracer", ["ring", pytest.param("ebpf", marks=needs_privileges)])
+def test_a_killed_recorder_leaves_its_trace(tmp_path: Path, tracer: str) -> None:
+    trace = tmp_path / "trace"
+    command = [*TAKT, "record", "--backend", tracer, "-o", str(trace), "--", *TICK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as recorder:
+        program = int(line(recorder))
+        until(lambda: has_events(trace))
+        recorder.kill()
+        os.kill(program, signal.SIGKILL)
+    check_partial(Path(f"{trace}.partial"), program)
+
+
 def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
     ticking: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
@@ -402,8 +439,7 @@ def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
     done = record("-o", str(tmp_path / "other"), "--duration", "0.1", "--", *TICK)
     assert done.returncode == 0, done.stderr
     assert f"takt-{recorder.pid}-" not in sessions()
-    recorded = ticks(Path(f"{trace}.partial"), program)
-    assert recorded == list(range(len(recorded)))
+    check_partial(Path(f"{trace}.partial"), program)
 
 
 # Mistakes

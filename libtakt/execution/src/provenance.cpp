@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace takt::execution {
 namespace {
@@ -63,6 +64,15 @@ std::vector<std::string> warnings(const events::Source& source, const Interprete
   const events::Losses& losses = source.losses();
   const Anomalies& anomalies = interpreter.anomalies();
   std::vector<std::string> lines = losses.faults;
+  for (const events::Input& input : source.inputs()) {
+    if (std::string_view(input.path)
+            .substr(0, input.path.find_last_not_of('/') + 1)
+            .ends_with(".partial")) {  // as takt record calls what is not complete
+      lines.push_back(input.path +
+                      ": of a recording that was interrupted, or goes on: its last second is "
+                      "missing");
+    }
+  }
   if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
     lines.push_back(fmt::format(
         "{} events and {} packets were lost while recording: chains may be cut and counts too "
