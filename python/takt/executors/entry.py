@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import await_or_execute
@@ -13,8 +13,15 @@ from rclpy.executors import await_or_execute
 import takt_executors
 from takt.executors.kinds import Entity, Json
 
-if TYPE_CHECKING:
-    from takt.executors.planned import PlannedExecutor
+
+class Runner(Protocol):
+    """What entries ask of the executor that runs them."""
+
+    def run_entry(self, entry: Entry, older: int) -> None:
+        """One instance of an entity, for the message that `older` others precede."""
+
+    def take_from(self, entry: Entry) -> Any:
+        """What is to be called for what the entity has received; None: nothing."""
 
 
 class Entry:
@@ -35,7 +42,7 @@ class Entry:
         return self.kind in ("guard", "waitable")
 
     @staticmethod
-    def of(executor: PlannedExecutor, node: Any, kind: str, entity: Entity) -> Entry | None:
+    def of(executor: Runner, node: Any, kind: str, entity: Entity) -> Entry | None:
         """None: it is being destroyed."""
         handle = entity if kind == "waitable" else entity.handle
         try:
@@ -58,7 +65,7 @@ class Entry:
         def run(older: int) -> None:
             running, this = weak_executor(), weak_entry()
             if running is not None and this is not None:
-                running._run(this, older)
+                running.run_entry(this, older)
 
         make = {
             "timer": takt_executors.Timer,
@@ -75,7 +82,7 @@ class Entry:
         """It is not scheduled any more."""
         self._handle.__exit__(None, None, None)
 
-    def take(self, executor: PlannedExecutor, older: int) -> Any:
+    def take(self, executor: Runner, older: int) -> Any:
         """What is to be called for the next instance; None: nothing."""
         if self.kind == "timer":
             # An expiry may have come before the timer was cancelled.
@@ -85,22 +92,9 @@ class Entry:
             return lambda: await_or_execute(self.entity.callback)
         if self.kind == "subscription" and (older or self._newer):
             while len(self._newer) <= older:
-                self._newer.append(executor._take_subscription(self.entity))
+                self._newer.append(executor.take_from(self))
             return self._newer.pop()
-        try:
-            return getattr(executor, f"_take_{_TAKES[self.kind]}")(self.entity)
-        finally:
-            if self.is_watched:
-                executor._watcher.look_again(self)
-
-
-_TAKES = {
-    "subscription": "subscription",
-    "service": "service",
-    "client": "client",
-    "guard": "guard_condition",
-    "waitable": "waitable",
-}
+        return executor.take_from(self)
 
 
 def entities(node: Any) -> list[tuple[str, list[Entity]]]:

@@ -142,9 +142,9 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._refresh()
         self._run_tasks()
         for _ in range(len(self._deferred)):
-            self._run(self._deferred.popleft(), 0)
+            self.run_entry(self._deferred.popleft(), 0)
 
-    def _run(self, entry: Entry, older: int) -> None:
+    def run_entry(self, entry: Entry, older: int) -> None:
         """One instance of an entity, up to its end or its first `await` of what is not there."""
         if self._is_shutdown or not self._context.ok():
             return
@@ -172,6 +172,21 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
                 group.ending_execution(entry.entity)
             if self._tasks or self._deferred:
                 self._housekeeping.trigger()
+
+    def take_from(self, entry: Entry) -> Any:
+        """What is to be called for what the entity has received; None: nothing."""
+        takes = {
+            "subscription": self._take_subscription,
+            "service": self._take_service,
+            "client": self._take_client,
+            "guard": self._take_guard_condition,
+            "waitable": self._take_waitable,
+        }
+        try:
+            return takes[entry.kind](entry.entity)
+        finally:
+            if entry.is_watched:
+                self._watcher.look_again(entry)
 
     async def _finish(self, coroutine: Any, entry: Entry) -> None:
         try:
