@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,17 +10,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <span>
-#include <string_view>
 
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
 #include "libraries.hpp"
+#include "middleware.hpp"
 #include "probes.hpp"
 #include "recipe.hpp"
 #include "recovered_events.hpp"
+#include "refusal.hpp"
 #include "symbols.hpp"
 #include "takt/capture/ring/writer.hpp"
 
@@ -36,84 +35,6 @@ namespace {
 constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
 constexpr const char* tracetools = "libtracetools.so";
-
-/// The capabilities that probes need and this process lacks.
-std::vector<std::string_view> missing_capabilities() {
-  constexpr std::array<std::pair<int, std::string_view>, 4> needed{
-      {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}, {19, "CAP_SYS_PTRACE"}, {2, "CAP_DAC_READ_SEARCH"}}};
-  std::uint64_t effective = 0;
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word == "CapEff:") {
-      status >> std::hex >> effective;
-    }
-  }
-  std::vector<std::string_view> missing;
-  for (const auto& [bit, name] : needed) {
-    if ((effective >> bit & 1) == 0) {
-      missing.push_back(name);
-    }
-  }
-  return missing;
-}
-
-/// Errors of the kernel in words, with the capabilities that are missing if some are.
-Error refused(std::string_view what, int code) {
-  if (code != -EPERM && code != -EACCES) {
-    return Error{fmt::format("the kernel cannot {}: {}", what, std::strerror(-code))};
-  }
-  const auto missing = missing_capabilities();
-  if (missing.empty()) {
-    return Error{fmt::format(
-        "not allowed to {}, although all capabilities are there: run it outside of containers and "
-        "user namespaces",
-        what)};
-  }
-  return Error{
-      fmt::format("not allowed to {}: missing {}; run it as root", what, fmt::join(missing, ", "))};
-}
-
-/// A function of Fast DDS whose second argument is a message.
-struct MiddlewareFunction {
-  Event event;
-  const char* symbol;
-};
-
-/// A version of Fast DDS: its library, and where a message has its source timestamp.
-struct Middleware {
-  const char* library;
-  unsigned time_offset;
-  std::array<MiddlewareFunction, 3> functions;
-};
-
-constexpr std::array<Middleware, 2> middlewares{{
-    {"libfastrtps.so.2.14",
-     108,
-     {{{Event::write,
-        "_ZN8eprosima8fastrtps4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
-        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
-        "1ELl1000000000EEEEEE"},
-       {Event::write,
-        "_ZN8eprosima8fastrtps4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
-        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
-        "1ELl1000000000EEEEEE"},
-       {Event::receive,
-        "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS_"
-        "8fastrtps4rtps13CacheChange_tE"}}}},
-    {"libfastdds.so.3.2",
-     124,
-     {{{Event::write,
-        "_ZN8eprosima7fastdds4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
-        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
-        "1ELl1000000000EEEEEE"},
-       {Event::write,
-        "_ZN8eprosima7fastdds4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
-        "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
-        "1ELl1000000000EEEEEE"},
-       {Event::receive,
-        "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS0_"
-        "4rtps13CacheChange_tE"}}}},
-}};
 
 constexpr std::uint64_t bit(Event event) {
   return std::uint64_t{1} << static_cast<unsigned>(event);
@@ -276,7 +197,7 @@ Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool ru
 
 Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) {
   Result<void> attached;
-  for (const auto& middleware : middlewares) {
+  for (const auto& middleware : middlewares()) {
     for (const auto& library : libraries_named(middleware.library, running)) {
       std::vector<std::string> names;
       for (const auto& function : middleware.functions) {
