@@ -20,6 +20,7 @@ class DefaultExecutor final : public ExecutorAnalysis {
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
+  [[nodiscard]] Wide least_response(CallbackIndex callback, const FluidPoint& point) override;
   [[nodiscard]] std::optional<Utilisation> divergence(CallbackIndex callback) const override;
 
  private:
@@ -65,6 +66,9 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// the share at its own or at the victim's rate (one instance for each polling point), whichever
   /// is lower. See docs/analysis.md for what this test decides.
   [[nodiscard]] Duration least_round_robin(std::size_t member);
+
+  /// The same for all bounds that grow together: see FluidPoint.
+  [[nodiscard]] Wide least_round_robin(std::size_t member, const FluidPoint& point) const;
 
   [[nodiscard]] Terms explain_round_robin(std::size_t last, std::int64_t polling_points);
   /// Lemma 4: the most instances of member `other` that run before the victim, member `last`.

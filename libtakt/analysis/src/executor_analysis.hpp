@@ -8,6 +8,7 @@
 
 #include "activation_steps.hpp"
 #include "busy_window.hpp"
+#include "fluid.hpp"
 #include "propagation.hpp"
 #include "system.hpp"
 #include "takt/analysis/analyze.hpp"
@@ -55,6 +56,15 @@ class ExecutorAnalysis {
   /// What the bound `response` of a callback, or of such a chain, is made of, under the final
   /// curves and bounds.
   [[nodiscard]] virtual Terms explain(std::span<const CallbackIndex> chain, Duration response) = 0;
+
+  /// What the equation of the callback's bound tends to, see FluidPoint: its value at the point. 0
+  /// if nothing is known. In units of 2^-16 ns.
+  [[nodiscard]] virtual Wide least_response(CallbackIndex callback, const FluidPoint& point) = 0;
+  /// What the executor's equations count for each activation of the callback, along that curve of
+  /// activations.
+  [[nodiscard]] virtual Line long_run_demand(CallbackIndex callback,
+                                             const DerivedCurve& activations) const;
+  [[nodiscard]] Wide long_run_cost_of(CallbackIndex callback) const;
 
   /// What the callback would need in the long run, if that has been found to be more than it gets:
   /// the proof that it has no bound although its executor is not overloaded.
@@ -107,6 +117,9 @@ class ExecutorAnalysis {
     BusyWindow window;
     std::optional<CallbackIndex> blocker;
   };
+
+  /// That equation for bounds that are found in such busy windows.
+  [[nodiscard]] Wide least_response(const BusyWindow& window, const FluidPoint& point) const;
 
   /// The member with that cost.
   [[nodiscard]] CallbackIndex callback_of(const Cost* cost) const;

@@ -2,11 +2,19 @@
 
 #include <algorithm>
 
+#include "growth.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
 
 using curves::unbounded_time;
+
+namespace {
+
+/// Rounds of each executor between two looks ahead, which cost as much as many rounds.
+constexpr std::size_t rounds_per_look_ahead = 32;
+
+}  // namespace
 
 FixedPoint::FixedPoint(const System& system, const Options& options)
     : system_(system),
@@ -17,7 +25,10 @@ FixedPoint::FixedPoint(const System& system, const Options& options)
       round_{.system = system_, .curves = curves_, .response = response_, .options = options_},
       executors_(system.executors.size()),
       stale_(system.components.size(), true),
-      waiting_(system.executors.size(), false) {}
+      waiting_(system.executors.size(), false),
+      overload_(system.executors.size()),
+      divergence_(system.tasks.size()),
+      undecided_(system.tasks.size(), false) {}
 
 void FixedPoint::changed(ExecutorIndex executor) {
   stale_[system_.executors[executor.value()].component] = true;
@@ -49,24 +60,32 @@ void FixedPoint::solve() {
 
 void FixedPoint::restart(const Component& component) {
   curves_.restart(component);
+  std::erase_if(endless_, [&](const std::vector<CallbackIndex>& group) {
+    return &system_.components[system_.component_of(group.front())] == &component;
+  });
   for (const ExecutorIndex index : component.executors) {
     analysed_.push_back(index);
+    overload_[index.value()].reset();
     auto& executor = executors_[index.value()];
     executor = make_analysis(round_, index);
     for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
       response_[callback.value()] = executor ? epsilon : unbounded_time;
       by_[callback.value()] = {};
+      divergence_[callback.value()].reset();
+      undecided_[callback.value()] = false;
     }
   }
 }
 
 void FixedPoint::solve(const Component& component) {
+  rounds_ = 0;
   for (const ExecutorIndex executor : component.executors) waiting_[executor.value()] = true;
   for (bool any = true; any;) {
     any = false;
     for (const ExecutorIndex executor : component.executors) {
       if (!waiting_[executor.value()]) continue;
       waiting_[executor.value()] = false;
+      any = true;
       if (!settle(executor)) continue;
       for (const ExecutorIndex successor : system_.executors[executor.value()].successors) {
         if (system_.executors[successor.value()].component !=
@@ -74,7 +93,6 @@ void FixedPoint::solve(const Component& component) {
           continue;
         }
         waiting_[successor.value()] = true;
-        any = true;
       }
     }
   }
@@ -96,12 +114,61 @@ bool FixedPoint::settle(ExecutorIndex index) {
       // own consequences is a bound all the same.
       const Duration next = bound.response > options_.horizon ? unbounded_time : bound.response;
       if (next <= response) continue;
+      if (next == unbounded_time) leave_unbounded(callback);
       response = next;
       changed = true;
     }
     if (!changed) return leaving_changed;
+    const Component& component = system_.components[system_.executors[index.value()].component];
+    if (++rounds_ % (rounds_per_look_ahead * component.executors.size()) == 0) {
+      skip_rounds(component);
+    }
     leaving_changed = curves_.propagate(index, response_) || leaving_changed;
   }
+}
+
+void FixedPoint::leave_unbounded(CallbackIndex callback) {
+  const ExecutorIndex index = system_[callback].executor;
+  const LocalExecutor& executor = system_.executors[index.value()];
+  divergence_[callback.value()] = executors_[index.value()]->divergence(callback);
+  if (overload_[index.value()] || divergence_[callback.value()]) return;
+  const Utilisation use = utilisation(executor.callbacks, executor.supply, system_, curves_);
+  if (use.overloaded && executor.threads == 1) {
+    overload_[index.value()] = use;
+    return;
+  }
+  // Slots do not depend on bounds.
+  if (executor.kind == model::ExecutorKind::table_driven) return;
+  if (std::ranges::any_of(executor.callbacks,
+                          [this](CallbackIndex c) { return curves_.activations(c).unbounded(); })) {
+    return;
+  }
+  // It may have grown to the horizon in a few rounds.
+  skip_rounds(system_.components[executor.component]);
+  if (endless(callback) == nullptr) undecided_[callback.value()] = true;
+}
+
+void FixedPoint::skip_rounds(const Component& component) {
+  const Growth growth = look_ahead(system_, curves_, component, executors_, response_);
+  for (const CallbackIndex callback : growth.endless) response_[callback.value()] = unbounded_time;
+  if (!growth.endless.empty()) endless_.push_back(growth.endless);
+  for (const ExecutorIndex executor : component.executors) {
+    waiting_[executor.value()] = true;
+    for (const CallbackIndex callback : system_.executors[executor.value()].callbacks) {
+      Duration& response = response_[callback.value()];
+      if (response == unbounded_time) continue;
+      response = growth.least[callback.value()];
+      if (response <= options_.horizon) continue;
+      response = unbounded_time;
+      undecided_[callback.value()] = true;
+    }
+  }
+}
+
+const std::vector<CallbackIndex>* FixedPoint::endless(CallbackIndex callback) const {
+  const auto found = std::ranges::find_if(
+      endless_, [&](const auto& group) { return std::ranges::count(group, callback) > 0; });
+  return found == endless_.end() ? nullptr : &*found;
 }
 
 }  // namespace takt::analysis

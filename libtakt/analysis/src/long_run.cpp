@@ -9,8 +9,6 @@ namespace takt::analysis {
 
 namespace {
 
-using Slope = curves::ExecutionTimeCurve::Slope;
-
 constexpr Wide unit = Wide{1} << unit_bits;
 /// Beyond these, more makes no difference: lines are cut off there, and stay below.
 constexpr Wide most_share = Wide{1} << 60;
@@ -18,16 +16,16 @@ constexpr std::int64_t most_multiplicity = 1'000'000;
 
 /// Fits: events and instances are at most most_values, times at most longest_time.
 Wide share_of(const curves::ActivationCurve::Rate& rate, std::int64_t multiplicity,
-              const Slope& slope) {
+              const CostSlope& slope) {
   const Wide numerator =
       Wide{rate.events} * std::min(multiplicity, most_multiplicity) * slope.cost.count() * unit;
   return std::min(numerator / (Wide{rate.span.count()} * slope.instances), most_share);
 }
 
-Line line_of(const DerivedCurve& curve, const Slope& slope);
+Line line_of(const DerivedCurve& curve, const CostSlope& slope);
 
 /// Once each: of a join, no operand's start is counted.
-Wide share_of(const JoinCurve& join, const Slope& slope) {
+Wide share_of(const JoinCurve& join, const CostSlope& slope) {
   Wide least = most_share;
   Wide largest = 0;
   for (const DerivedCurve& operand : join.operands) {
@@ -40,7 +38,7 @@ Wide share_of(const JoinCurve& join, const Slope& slope) {
 }
 
 /// For Δ > 0 a term's source is not below rate·(Δ + shift + jitter).
-Line line_of(const DerivedCurve& curve, const Slope& slope) {
+Line line_of(const DerivedCurve& curve, const CostSlope& slope) {
   Line line;
   for (const auto& [source, shift, multiplicity] : curve.terms()) {
     Wide share = 0;
@@ -71,12 +69,18 @@ Line demand_line(const DerivedCurve& curve, const Cost& cost) {
   return line;
 }
 
+Line demand_line(const DerivedCurve& curve, const CostSlope& slope) {
+  return line_of(curve, slope);
+}
+
 Wide long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances) {
   return line_of(curve, {.cost = cost, .instances = instances}).slope;
 }
 
 Wide long_run_cost(const Cost& cost) {
-  const auto each = [](const Slope& slope) { return slope.cost.count() * unit / slope.instances; };
+  const auto each = [](const CostSlope& slope) {
+    return slope.cost.count() * unit / slope.instances;
+  };
   const Wide execution = each(cost.execution_time().long_run());
   return cost.overhead() ? execution + each(cost.overhead()->long_run()) : execution;
 }

@@ -14,6 +14,9 @@ __extension__ using Wide = __int128;
 /// Shares of a processor are counted in units of 2^-40, and processor time in units of 2^-40 ns.
 inline constexpr int unit_bits = 40;
 
+/// The cost of some instances together.
+using CostSlope = curves::ExecutionTimeCurve::Slope;
+
 /// slope·Δ + start.
 struct Line {
   Wide slope = 0;
@@ -23,6 +26,8 @@ struct Line {
 
 /// ET(η(Δ)) is nowhere below this line for Δ > 0. Of a bounded curve.
 [[nodiscard]] Line demand_line(const DerivedCurve& curve, const Cost& cost);
+/// The same where so many instances together cost `slope.cost`.
+[[nodiscard]] Line demand_line(const DerivedCurve& curve, const CostSlope& slope);
 
 /// The processor's share that activations need, of which so many instances together cost `cost`.
 [[nodiscard]] Wide long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances);

@@ -15,7 +15,29 @@ Duration MultiThreadedExecutor::occupied(const Member& member, std::int64_t n) c
   return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), n);
 }
 
+Wide MultiThreadedExecutor::share_before(const Member& self) const {
+  Wide exclusive = 0;
+  Wide shared = 0;
+  for (const Member& member : members_) {
+    if (member.activations->unbounded()) continue;
+    const bool alone = &member == &self || exclude(self, member);
+    (alone ? exclusive : shared) += long_run_demand(member.callback, *member.activations).slope;
+  }
+  return exclusive + (shared / executor_.threads);
+}
+
+std::optional<Utilisation> MultiThreadedExecutor::divergence(CallbackIndex callback) const {
+  const Wide thread = supplied_share(curves::SupplyBound::dedicated());
+  const Wide share = share_before(members_[round_.system[callback].rank]);
+  if (share < thread) return std::nullopt;
+  return Utilisation{
+      .demand = in_processors(share), .supply = in_processors(thread), .overloaded = true};
+}
+
 Duration MultiThreadedExecutor::latest_start(const Member& self) const {
+  if (share_before(self) >= supplied_share(curves::SupplyBound::dedicated())) {
+    return unbounded_time;
+  }
   const auto demand = [&](Duration x) {
     // Instances of one callback start in order, also if they may run side by side.
     Duration exclusive = occupied(self, std::max<std::int64_t>(0, pending(self, x) - 1));

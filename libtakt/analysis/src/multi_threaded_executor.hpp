@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "executor_analysis.hpp"
@@ -28,10 +29,17 @@ class MultiThreadedExecutor final : public ExecutorAnalysis {
     return sum_of_callbacks(chain);
   }
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
+  [[nodiscard]] Wide least_response(CallbackIndex callback, const FluidPoint& point) override;
+  [[nodiscard]] Line long_run_demand(CallbackIndex callback,
+                                     const DerivedCurve& activations) const override;
+  [[nodiscard]] std::optional<Utilisation> divergence(CallbackIndex callback) const override;
 
  private:
-  /// S, unbounded_time if there is none.
+  /// S, unbounded_time if there is none. None is looked for if what may go before the instance
+  /// needs a whole thread in the long run.
   [[nodiscard]] Duration latest_start(const Member& self) const;
+  /// The share of a thread that the group of the callback and its part of all others need.
+  [[nodiscard]] Wide share_before(const Member& self) const;
   [[nodiscard]] static bool exclude(const Member& a, const Member& b) {
     return a.task->group && a.task->group == b.task->group;
   }

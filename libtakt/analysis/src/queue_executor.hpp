@@ -27,6 +27,7 @@ class QueueExecutor final : public ExecutorAnalysis {
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
+  [[nodiscard]] Wide least_response(CallbackIndex callback, const FluidPoint& point) override;
 
  private:
   /// Gives members costs with their releases (component-cps 3.7), which grow with the curves.
@@ -76,6 +77,7 @@ class QueueExecutor final : public ExecutorAnalysis {
   [[nodiscard]] Duration tree_response(std::span<const CallbackIndex> chain) const;
   /// The tree that gave that response; null if none did.
   [[nodiscard]] const Tree* tree_of(std::span<const CallbackIndex> chain, Duration response) const;
+  [[nodiscard]] Wide least_tree_response(CallbackIndex callback, const FluidPoint& point) const;
   [[nodiscard]] Terms explain_tree(const Tree& tree, Duration response) const;
 
   /// Of the deadline chain that contains those callbacks, by the analysis of DAC 2022;

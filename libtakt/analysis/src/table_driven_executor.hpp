@@ -29,6 +29,9 @@ class TableDrivenExecutor final : public ExecutorAnalysis {
     return sum_of_callbacks(chain);
   }
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
+  [[nodiscard]] Wide least_response(CallbackIndex callback, const FluidPoint& point) override;
+  [[nodiscard]] Line long_run_demand(CallbackIndex callback,
+                                     const DerivedCurve& activations) const override;
 
  private:
   /// A slot of a callback, from where no instance of another slot runs any more.
