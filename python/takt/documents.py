@@ -190,11 +190,21 @@ class MeasuredChain(Statistics):
     incomplete: Count = 0
 
 
+class Way(Document):
+    """Of messages from rmw_publish to rmw_take, split by what Fast DDS does."""
+
+    count: Count
+    sending: Statistics
+    transport: Statistics
+    waiting: Statistics
+
+
 class MeasuredEdge(Document):
     source: str = Field(alias="from")
     target: str = Field(alias="to")
     count: Count
     delay: Statistics = Statistics()
+    way: Way | None = None
 
 
 class ObservedThread(Document):

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import babeltrace
-from recording import PROGRAMS, Run, needs_privileges
+from recording import PROGRAMS, TAKT, Run, needs_privileges
+from takt import pipeline
+
+PIPELINE = Path(__file__).resolve().parents[2] / "models" / "pipeline.json"
 
 
 @needs_privileges
@@ -44,6 +47,18 @@ def test_messages_are_sent_and_received_between_publication_and_take(tmp_path: P
     for message, begin in published.items():
         written, received = ways["dds:write"][message], ways["dds:receive"][message]
         assert begin <= written <= received <= taken[message]
+
+
+@needs_privileges
+def test_the_way_of_messages_is_measured(tmp_path: Path) -> None:
+    """Of a system of two processes."""
+    system = [*TAKT, "run", str(PIPELINE), "--duration", "3"]
+    run = Run.of(tmp_path / "trace", system, backend="ebpf")
+    (edge,) = pipeline.measure([str(run.trace)], PIPELINE.read_text(), "pipeline")["edges"]
+    way = edge["way"]
+    assert 0 < way["count"] <= edge["count"]
+    assert all(way[part]["min"] >= 0 for part in ("sending", "transport", "waiting"))
+    assert way["transport"]["min"] > 0
 
 
 def _of(event: babeltrace.Event, gid: list[int]) -> bool:

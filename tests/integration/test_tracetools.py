@@ -71,8 +71,7 @@ def calls() -> list[Call]:
     kinds = ["char *" if isinstance(value, str) else "int64_t" for value in EXECUTOR.values()]
     result.append(("takt_trace_executor_init", list(zip(kinds, EXECUTOR.values(), strict=True))))
     result.append(("takt_trace_callback_release", [("void *", 0xCA11), *RELEASE]))
-    for what in ("kept", "chosen"):
-        result.append((f"takt_trace_message_{what}", [("void *", 0x3E55)]))
+    result += [(f"takt_trace_message_{what}", [("void *", 0x3E55)]) for what in ("kept", "chosen")]
     return result
 
 

@@ -99,6 +99,15 @@ def test_the_callback_table_has_execution_times_responses_and_bounds() -> None:
     assert "sensing reservation: 2 ms every 10 ms" in words
 
 
+def test_the_ways_of_messages_are_told_if_they_were_recorded() -> None:
+    assert "Ways of messages" not in page().words
+    times = {"min": 1000, "mean": 2000.0, "p50": 2000, "p99": 3000, "max": 3000}
+    way = {"count": 40, "sending": times, "transport": {**times, "p50": 35000}, "waiting": times}
+    words = page(MODEL, BOUNDS, changed(MEASUREMENT, "edges", 0, "way", value=way)).words
+    assert "Ways of messages" in words
+    assert "40 2 µs 3 µs 35 µs 3 µs 2 µs 3 µs" in words
+
+
 def test_a_violated_assumption_is_named_at_the_top() -> None:
     measured = changed(MEASUREMENT, "chains", 0, "max", value=65_000_000)
     measured = changed(measured, "edges", 0, "delay", "max", value=3_000_000)

@@ -135,6 +135,15 @@ void Interpreter::Implementation::consume(const Event& event, const events::Batc
     case rclcpp_intra_publish:
       publish_in_process(event, process);
       break;
+    case dds_write:
+    case dds_receive: {
+      const DdsMessage message{{value[0], value[1]}, as_signed(value[2])};
+      tell([&](Observer& observer) {
+        event.type == dds_write ? observer.on_dds_write(message, event.time)
+                                : observer.on_dds_receive(message, process, event.time);
+      });
+      break;
+    }
     case rmw_take:
       if (value[3] != 0) {
         take(takes_.rmw_take(event.thread, event.time, process, value[0], as_signed(value[2]),

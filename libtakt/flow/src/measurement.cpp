@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "instance_window.hpp"
+#include "message_ways.hpp"
 #include "takt/execution/curves.hpp"
 #include "takt/execution/distribution.hpp"
 #include "takt/execution/provenance.hpp"
@@ -87,6 +88,11 @@ struct ChainState {
 struct EdgeState {
   std::uint64_t count = 0;
   Distribution delay;
+  /// Of the messages whose way was recorded: in the sender, between the processes, and in the
+  /// receiver until it took them.
+  Distribution sending;
+  Distribution transport;
+  Distribution waiting;
 };
 
 struct Shown {
@@ -108,8 +114,10 @@ class Measurement::Implementation {
   std::string to_json(const events::Source& source, const execution::Pass& pass);
 
   const execution::Interpreter* interpreter_ = nullptr;
+  MessageWays ways_;
 
  private:
+  void add_way(EdgeState& edge, const CallbackInstance& instance, const Publication& publication);
   void follow(InstanceId end);
   void follow(InstanceRecord& end, std::size_t chain);
   bool completes_join(CallbackState& state, const std::string& topic,
@@ -202,6 +210,7 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
         publication->sent <= *instance.wait_end) {
       measured.delay.add(*instance.wait_end - publication->sent);
     }
+    add_way(measured, instance, *publication);
   }
   if (state.join && !completes_join(state, match->topic, sender)) {
     return;
@@ -244,6 +253,22 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
   if (timeline_.empty() || (instance.start < timeline_.front().start + timeline_length &&
                             timeline_.size() < max_timeline)) {
     timeline_.push_back({match->callback, record.activation, instance.start, instance.end});
+  }
+}
+
+void Measurement::Implementation::add_way(EdgeState& edge, const CallbackInstance& instance,
+                                          const Publication& publication) {
+  const execution::Objects& objects = interpreter_->objects();
+  const auto& subscription = objects[instance.callback].subscription;
+  if (!publication.publisher || !subscription || !instance.taken) {
+    return;
+  }
+  const auto way = ways_.find({objects[*publication.publisher].gid, publication.source_timestamp},
+                              objects[*subscription].process);
+  if (way) {
+    edge.sending.add(way->written - publication.sent);
+    edge.transport.add(way->received - way->written);
+    edge.waiting.add(*instance.taken - way->received);
   }
 }
 
@@ -345,6 +370,12 @@ Json Measurement::Implementation::edges_json() const {
                     {"to", model_[edge.to].id},
                     {"count", edges_[i].count},
                     {"delay", statistics(edges_[i].delay, Duration(0), false)}});
+    if (edges_[i].transport.count() != 0) {
+      list.back()["way"] = {{"count", edges_[i].transport.count()},
+                            {"sending", statistics(edges_[i].sending, Duration(0), false)},
+                            {"transport", statistics(edges_[i].transport, Duration(0), false)},
+                            {"waiting", statistics(edges_[i].waiting, Duration(0), false)}};
+    }
   }
   return list;
 }
@@ -401,6 +432,15 @@ Measurement::~Measurement() = default;
 
 void Measurement::watch(const execution::Interpreter& interpreter) {
   implementation_->interpreter_ = &interpreter;
+}
+
+void Measurement::on_dds_write(const execution::DdsMessage& message, Instant time) {
+  implementation_->ways_.write(message, time);
+}
+
+void Measurement::on_dds_receive(const execution::DdsMessage& message,
+                                 execution::ProcessIndex process, Instant time) {
+  implementation_->ways_.receive(message, process, time);
 }
 
 void Measurement::on_instance(const CallbackInstance& instance) { implementation_->add(instance); }

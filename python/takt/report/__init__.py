@@ -47,6 +47,7 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         "figures": charts,
         "chains": [graph.chain_parts(model, chain) for chain in model.chains],
     }
+    ways = list(page.way_rows(model, measurement))
     plotly, script = get_plotlyjs(), _asset("report.js")
     documents = [document for document in (model, bounds, measurement) if document is not None]
     sections = [
@@ -54,6 +55,7 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         ("graph", "Graph", True),
         ("latencies", "Latencies", bool(distributions)),
         ("callbacks", "Callbacks", True),
+        ("ways", "Ways", bool(ways)),
         ("timeline", "Timeline", "timeline" in charts),
         ("assumptions", "Assumptions", True),
         ("origin", "Origin", True),
@@ -74,6 +76,7 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         distributions=distributions,
         callback_figure="callbacks" if "callbacks" in charts else None,
         callback_groups=list(page.callback_groups(model, bounds, measurement)),
+        ways=ways,
         timeline_figure="timeline" if "timeline" in charts else None,
         assumptions=list(page.assumption_rows(findings, measurement)),
         origin=list(page.origin(documents)),

@@ -193,6 +193,20 @@ def callback_groups(
         }
 
 
+def way_rows(model: Model, measurement: Measurement | None) -> Iterator[View]:
+    """The ways of messages that Fast DDS's moments split."""
+    names = {callback.id: label(callback) for callback in model.callbacks}
+    for edge in measurement.edges if measurement else ():
+        if edge.way is not None:
+            parts = (edge.way.sending, edge.way.transport, edge.way.waiting)
+            yield {
+                "source": names.get(edge.source, edge.source),
+                "target": names.get(edge.target, edge.target),
+                "count": grouped(edge.way.count),
+                "parts": [(duration(part.p50), duration(part.max)) for part in parts],
+            }
+
+
 def assumption_rows(findings: list[Finding], measurement: Measurement | None) -> Iterator[View]:
     """Each assumption, and how it fared."""
     checked = assumptions.checked(measurement) if measurement else set()

@@ -73,6 +73,30 @@ class TrivialChain : public testing::Test {
   }
 };
 
+TEST_F(TrivialChain, FastDdsSplitsTheWayOfMessages) {
+  for (const std::uint64_t stamp : {1u, 2u}) {
+    scenario.now = static_cast<std::int64_t>(stamp) * 5000;
+    scenario.run(source, timer, 100, std::pair(a, static_cast<std::int64_t>(stamp)));
+    const std::uint64_t part[] = {1, a.rmw_handle};  // of the writer's GID
+    scenario.now += 10;
+    scenario.add(source, EventType::dds_write, {part[0], part[1], stamp});
+    scenario.now += 5;
+    scenario.add(source, EventType::dds_write, {part[0], part[1], stamp});  // once more
+    scenario.add(sink, EventType::dds_receive, {part[0], part[1], stamp});  // by another process
+    scenario.now += 15;
+    scenario.add(middle, EventType::dds_receive, {part[0], part[1], stamp});
+    scenario.now += 300;
+    scenario.handle(middle, on_a, static_cast<std::int64_t>(stamp), 200);
+  }
+  const json edges = measure(scenario, parse(trivial))["edges"];
+  EXPECT_EQ(edges[0]["count"], 2);
+  EXPECT_EQ(edges[0]["way"]["count"], 2);
+  EXPECT_EQ(edges[0]["way"]["sending"]["max"], 10'000);
+  EXPECT_EQ(edges[0]["way"]["transport"]["max"], 20'000);
+  EXPECT_EQ(edges[0]["way"]["waiting"]["max"], 300'000);
+  EXPECT_FALSE(edges[1].contains("way"));
+}
+
 TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fact 19
   flow(10'020, 1);
   flow(15'000, 2);  // proves that the timer was due at 10 000, 15 000, …

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -74,6 +75,14 @@ struct Release {
   std::int64_t completed = 0;
 };
 
+/// A message as Fast DDS knows it: its writer and its source timestamp (message-flow 1.5a).
+struct DdsMessage {
+  Gid writer{};
+  std::int64_t source_timestamp = 0;
+
+  auto operator<=>(const DdsMessage&) const = default;
+};
+
 /// Is told what happened, as soon as it is complete: instances in the order of their ends,
 /// publications in the order in which they were sent.
 class Observer {
@@ -84,6 +93,10 @@ class Observer {
   virtual void on_release(const Release&) {}
   /// A message was received: by the callback that follows, or by none (a wait-set, rclpy).
   virtual void on_take(SubscriptionIndex, Instant /*time*/, PublicationId) {}
+  /// Fast DDS hands a message to its transports, and has it at the other end: told of the traffic
+  /// of ROS 2's topics and of all else.
+  virtual void on_dds_write(const DdsMessage&, Instant) {}
+  virtual void on_dds_receive(const DdsMessage&, ProcessIndex, Instant) {}
   /// The source of an instance or take that came to light later, as clocks of two hosts differ.
   virtual void on_late_source(InstanceId, PublicationId) {}
   /// The system is up: no object has been made for a second. Told at most once. What happened until

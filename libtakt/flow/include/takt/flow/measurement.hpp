@@ -17,7 +17,9 @@ namespace takt::flow {
 /// longest delay of the model's edge (but not after the message was taken); of one whose message is
 /// not in the trace the start. Response time is completion minus activation; a chain's latency is
 /// completion of its last minus activation of its first instance, linked by the messages that
-/// triggered each. Start-up is left out (Observer::on_steady_state).
+/// triggered each. Where Fast DDS's moments were recorded, the way of an edge's messages is split
+/// by them: from rmw_publish to dds:write, to dds:receive, to rmw_take. Start-up is left out
+/// (Observer::on_steady_state).
 class Measurement final : public execution::Observer {
  public:
   explicit Measurement(const model::Model& model);
@@ -27,6 +29,9 @@ class Measurement final : public execution::Observer {
   void watch(const execution::Interpreter& interpreter);
 
   void on_instance(const execution::CallbackInstance& instance) override;
+  void on_dds_write(const execution::DdsMessage& message, Instant time) override;
+  void on_dds_receive(const execution::DdsMessage& message, execution::ProcessIndex process,
+                      Instant time) override;
   void on_late_source(execution::InstanceId instance, execution::PublicationId source) override;
   void on_steady_state(Instant time) override;
 

@@ -1,0 +1,44 @@
+#include "message_ways.hpp"
+
+#include <algorithm>
+
+namespace takt::flow {
+
+void MessageWays::write(const execution::DdsMessage& message, Instant time) {
+  if (!messages_.try_emplace(message, Moments{time, {}}).second) {
+    return;  // to one more transport
+  }
+  order_.push_back(message);
+  if (order_.size() > capacity) {
+    messages_.erase(order_.front());
+    order_.pop_front();
+  }
+}
+
+void MessageWays::receive(const execution::DdsMessage& message, execution::ProcessIndex by,
+                          Instant time) {
+  constexpr std::size_t processes = 1024;
+  const auto found = messages_.find(message);
+  if (found == messages_.end() || found->second.received.size() >= processes) {
+    return;
+  }
+  auto& received = found->second.received;
+  if (std::none_of(received.begin(), received.end(),
+                   [by](const auto& moment) { return moment.first == by; })) {
+    received.emplace_back(by, time);
+  }
+}
+
+std::optional<MessageWays::Way> MessageWays::find(const execution::DdsMessage& message,
+                                                  execution::ProcessIndex to) const {
+  if (const auto found = messages_.find(message); found != messages_.end()) {
+    for (const auto& [process, time] : found->second.received) {
+      if (process == to) {
+        return Way{found->second.written, time};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace takt::flow
