@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <semaphore>
+#include <thread>
+
+#include "ros.hpp"
+#include "takt/executor/events_executor.hpp"
+#include "takt/executor/waitable.hpp"
+#include "takt/scheduling/events.hpp"
+
+// What executors do for an instance is counted in questions to the policy: each wake-up of a thread
+// asks at least once, so that a thread that wakes for nothing, or polls, is found here.
+
+namespace takt::executor {
+namespace {
+
+using scheduling::CallbackIndex;
+
+constexpr int instances = 500;
+
+class CountingPolicy final : public scheduling::SharablePolicy {
+ public:
+  explicit CountingPolicy(std::atomic<int>& decisions) : decisions_(decisions) {}
+
+  using Policy::release;
+  void release(CallbackIndex callback, Instant activation, Instant origin) override {
+    policy_.release(callback, activation, origin);
+  }
+  std::optional<CallbackIndex> next() override {
+    ++decisions_;
+    return policy_.next();
+  }
+  void hold(CallbackIndex callback) override { policy_.hold(callback); }
+  void resume(CallbackIndex callback) override { policy_.resume(callback); }
+
+ private:
+  scheduling::FifoPolicy policy_{1, instances};
+  std::atomic<int>& decisions_;
+};
+
+class DispatchCount : public RosTest {
+ protected:
+  void make(std::size_t threads) {
+    const ScheduledExecutable scheduled{.executable = waitable_.get(),
+                                        .callback = CallbackIndex(0)};
+    executor_ = must(EventsExecutor::create(
+        {&scheduled, 1}, std::make_unique<CountingPolicy>(decisions_), 1, {.threads = threads}));
+  }
+
+  /// Releases one instance after the other, each when the one before has run.
+  void release_one_by_one() {
+    for (int i = 0; i < instances; ++i) {
+      waitable_->trigger();
+      ran_.acquire();
+    }
+  }
+
+  std::atomic<int> decisions_ = 0;
+  std::binary_semaphore ran_{0};
+  std::unique_ptr<Waitable> waitable_ =
+      must(Waitable::create(context_, "w", [this] { ran_.release(); }));
+  std::unique_ptr<EventsExecutor> executor_;
+};
+
+TEST_F(DispatchCount, OneDecisionForEachInstanceThatWaits) {
+  int left = instances;
+  waitable_ = must(Waitable::create(context_, "w", [&] {
+    if (--left == 0) executor_->cancel();
+  }));
+  make(1);
+  for (int i = 0; i < instances; ++i) waitable_->trigger();
+  must(executor_->spin());
+  EXPECT_EQ(decisions_, instances);
+}
+
+TEST_F(DispatchCount, OneWakeUpForWhatComesToAThreadThatSleeps) {
+  make(1);
+  std::jthread spinning([this] { must(executor_->spin()); });
+  release_one_by_one();
+  executor_->cancel();
+  spinning.join();
+  // One that finds the instance, one that finds nothing and lets the thread sleep.
+  EXPECT_LE(decisions_, 2 * instances + 1);
+}
+
+TEST_F(DispatchCount, NoMoreThreadsWakeThanInstancesCome) {
+  constexpr int threads = 4;
+  make(threads);
+  std::jthread spinning([this] { must(executor_->spin()); });
+  release_one_by_one();
+  executor_->cancel();
+  spinning.join();
+  // Besides, one for a thread that sleeps on, as there is nothing for it.
+  EXPECT_LE(decisions_, 3 * instances + threads);
+}
+
+}  // namespace
+}  // namespace takt::executor
