@@ -231,9 +231,16 @@ Terms MultiThreadedExecutor::explain(std::span<const CallbackIndex> chain, Durat
   return terms;
 }
 
-Terms TableDrivenExecutor::explain(std::span<const CallbackIndex> chain, Duration /*response*/) {
-  if (chain.size() > 1) return explain_each(chain);
+Terms TableDrivenExecutor::explain(std::span<const CallbackIndex> chain, Duration response) {
   Terms terms(round_.system);
+  if (chain.size() > 1) {
+    if (sum_of_callbacks(chain).response == response) return explain_each(chain);
+    for (const CallbackIndex callback : chain) {
+      terms.add_cost(Kind::execution, callback, round_.system[callback].cost, 0, 1);
+    }
+    terms.add(Kind::supply, response - terms.total());
+    return terms;
+  }
   const Member& self = members_[round_.system[chain.front()].rank];
   const LongestResponse found = longest_response(self).value();
   terms.add_cost(Kind::execution, self.callback, self.task->cost, 0, 1);

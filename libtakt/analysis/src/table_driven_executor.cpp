@@ -108,4 +108,49 @@ LocalBound TableDrivenExecutor::bound(CallbackIndex callback) {
   return {.response = found->response, .by = "table_driven"};
 }
 
+Duration TableDrivenExecutor::way(std::span<const CallbackIndex> chain, Duration at) const {
+  const Duration cycle = executor_.table->cycle;
+  for (const CallbackIndex callback : chain) {
+    const Duration place = at % cycle;
+    const std::vector<OpenSlot>& slots = slots_[round_.system[callback].rank];
+    const auto next = std::ranges::upper_bound(slots, place, {}, &OpenSlot::end);
+    const Duration start = next == slots.end() ? slots.front().start + cycle : next->start;
+    at += std::max(Duration{0}, start - place) + longest(callback);
+  }
+  return at;
+}
+
+std::optional<Duration> TableDrivenExecutor::longest_way(
+    std::span<const CallbackIndex> chain) const {
+  const Member& head = members_[round_.system[chain.front()].rank];
+  if (head.activations->unbounded() || head.activations->distance(2) < executor_.table->cycle) {
+    return std::nullopt;
+  }
+  for (const CallbackIndex callback : chain) {
+    const Task& task = round_.system[callback];
+    if (slots_[task.rank].empty()) return std::nullopt;
+    if (callback != chain.front() && task.incoming.size() != 1) return std::nullopt;
+  }
+  // It is longest if some callback just misses a slot, with all before it without a wait.
+  const Duration cycle = executor_.table->cycle;
+  Duration longest_way{0};
+  Duration before{0};
+  for (const CallbackIndex callback : chain) {
+    for (const OpenSlot& slot : slots_[round_.system[callback].rank]) {
+      const Duration at = ((slot.end - before) % cycle + cycle) % cycle;
+      longest_way = std::max(longest_way, way(chain, at) - at);
+    }
+    before += longest(callback);
+  }
+  return longest_way;
+}
+
+LocalBound TableDrivenExecutor::bound(std::span<const CallbackIndex> chain) {
+  const LocalBound sum = sum_of_callbacks(chain);
+  if (sum.response == curves::unbounded_time) return sum;
+  const auto way = longest_way(chain);
+  if (!way || *way >= sum.response) return sum;
+  return {.response = *way, .by = "table_driven"};
+}
+
 }  // namespace takt::analysis

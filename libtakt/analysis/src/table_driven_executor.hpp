@@ -18,6 +18,14 @@ namespace takt::analysis {
 /// ET(1) after the one before: at least ceil(l / ET(1)) of them. So the start of the n-th instance
 /// that waits follows from counting slots, and is latest if it begins to wait as a slot ends.
 ///
+/// A chain through the executor whose head is activated at most once in any cycle, and whose other
+/// callbacks are activated by it alone, goes from slot to slot: let G_i(t) be the latest start of
+/// its i-th callback if the head is activated at t and each starts at once in an open slot, or as
+/// the next one opens, after its longest predecessor. G_i is monotone, and G_i(t + cycle) =
+/// G_i(t) + cycle. No instance starts later, even if it has to wait for the one before: that has
+/// started by G_i(t') at the latest, t' <= t - cycle, so at G_i(t') + cycle <= G_i(t) the slot is
+/// open to the next.
+///
 /// On a reservation, or in slots of the thread's own, there is no bound: there may be no supply
 /// whenever a slot is open.
 class TableDrivenExecutor final : public ExecutorAnalysis {
@@ -25,9 +33,7 @@ class TableDrivenExecutor final : public ExecutorAnalysis {
   TableDrivenExecutor(const Round& round, ExecutorIndex executor);
 
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
-  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override {
-    return sum_of_callbacks(chain);
-  }
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, Duration response) override;
   [[nodiscard]] Wide least_response(CallbackIndex callback, const FluidPoint& point) override;
   [[nodiscard]] Line long_run_demand(CallbackIndex callback,
@@ -49,6 +55,10 @@ class TableDrivenExecutor final : public ExecutorAnalysis {
   /// From when instances of the member wait, the latest start of the one that `earlier` precede.
   [[nodiscard]] Duration latest_start(const Member& member, std::int64_t earlier) const;
   [[nodiscard]] std::int64_t starts_per_cycle(const Member& member) const;
+  /// The longest way through the slots of a chain; none if it may be longer than that.
+  [[nodiscard]] std::optional<Duration> longest_way(std::span<const CallbackIndex> chain) const;
+  /// The latest completion of the chain that begins to wait at `at`, within [0, cycle).
+  [[nodiscard]] Duration way(std::span<const CallbackIndex> chain, Duration at) const;
   struct LongestResponse {
     Duration response = epsilon;
     /// How many go before the instance, and when after the first of them it is activated.
