@@ -72,14 +72,14 @@ void Engine::take_in(const Event& event) {
   const auto subject = static_cast<std::size_t>(event.subject);
   switch (event.kind) {
     case EventKind::completion:
-      complete(subject);
+      end_work(subject);
       break;
     case EventKind::processors:
       if (event.subject != processors_plan_) break;
       done_.clear();
       processors_->advance(now_, done_);
       processors_changed_ = true;
-      for (const std::size_t thread : done_) complete(thread);
+      for (const std::size_t thread : done_) end_work(thread);
       break;
     case EventKind::message: {
       const std::size_t index = subject & ((std::size_t{1} << message_bits) - 1);
@@ -115,6 +115,7 @@ void Engine::begin_activation(CallbackIndex callback) {
     --waiting_;
     ++result_.callbacks[callback.value()].skipped;
   }
+  release(activated.executor);
   scratch_.assign(station.places, not_on_chain);
   activate(callback, {.when = now_, .origin = now_}, scratch_);
 }
@@ -208,7 +209,10 @@ void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> 
     InstanceQueue& kept = state(link.to).registers[static_cast<std::size_t>(slot)];
     if (kept.size() > 0) kept.drop_front();
     kept.push_back(activation, places);
-  } else if (link.join_input) {
+    return;
+  }
+  release(state(link.to).executor);
+  if (link.join_input) {
     join(link, activation, places);
   } else {
     activate(link.to, activation, places);
@@ -239,6 +243,33 @@ void Engine::join(const Link& link, const Activation& activation, std::span<cons
     if (each.size() == 0) --join.complete;
   }
   activate(link.to, activation, scratch_);
+}
+
+/// A timer's expiry or a message reaches the executor: its thread does nothing else for a while,
+/// but an instance that runs is only over when what has come meanwhile is taken in.
+void Engine::release(ExecutorIndex index) {
+  ExecutorState& executor = executors_[index.value()];
+  if (executor.release_overhead == Duration{0}) return;
+  ThreadState& thread = threads_[executor.first_thread];
+  if (thread.running || thread.releasing) {
+    thread.releases += executor.release_overhead;
+    return;
+  }
+  thread.releasing = true;
+  executor.idle_threads.clear();
+  work(executor.first_thread, executor.release_overhead);
+}
+
+void Engine::end_work(std::size_t index) {
+  ThreadState& thread = threads_[index];
+  if (thread.releases > Duration{0}) {
+    work(index, std::exchange(thread.releases, Duration{0}));
+  } else if (std::exchange(thread.releasing, false)) {
+    executors_[thread.executor.value()].idle_threads.push_back(index);
+    must_decide(thread.executor);
+  } else {
+    complete(index);
+  }
 }
 
 void Engine::complete(std::size_t index) {
@@ -373,14 +404,18 @@ void Engine::start(std::size_t index, CallbackIndex callback) {
     schedule_activation(callback);
   }
   ++result_.events;
-  Duration work = started.execution_times.next();
-  if (executor.overhead) work += executor.overhead->next();
+  Duration time = started.execution_times.next();
+  if (executor.overhead) time += executor.overhead->next();
   if (options_.publication == Publication::at_start) publish(thread);
+  work(index, time);
+}
+
+void Engine::work(std::size_t index, Duration time) {
   if (processors_) {
-    processors_->start(index, now_, work);
+    processors_->start(index, now_, time);
     processors_changed_ = true;
   } else {
-    events_.push({thread.supply->finish(now_, work), EventKind::completion, index});
+    events_.push({threads_[index].supply->finish(now_, time), EventKind::completion, index});
   }
 }
 

@@ -83,6 +83,10 @@ class Engine {
     /// Polled callbacks with pending instances and none in the policy's hands.
     std::vector<Local> unsampled;
     std::optional<ExecutionTimes> overhead;
+    /// What each timer's expiry and each message takes from its thread; 0 with several threads.
+    Duration release_overhead{};
+    /// Index into threads_ of its first.
+    std::size_t first_thread = 0;
     bool must_decide = false;
     /// Of the policy's starts, the one that a wake-up event has been made for.
     std::optional<Instant> wake_up;
@@ -97,6 +101,10 @@ class Engine {
     std::vector<Instant> places;
     Instant start{};
     bool running = false;
+    /// It takes releases in, and is not idle although it runs no instance.
+    bool releasing = false;
+    /// What releases still take from it, before it is idle again.
+    Duration releases{};
   };
 
   /// A message on its way.
@@ -123,6 +131,8 @@ class Engine {
   void publish(const ThreadState& thread);
   void arrive(std::size_t link, Instant origin, std::span<const Instant> places);
   void join(const Link& link, const Activation& activation, std::span<const Instant> places);
+  void release(ExecutorIndex index);
+  void end_work(std::size_t thread);
   void complete(std::size_t thread);
   void put_out(std::size_t chain, Instant input);
 
@@ -130,6 +140,7 @@ class Engine {
   [[nodiscard]] std::optional<Local> next(ExecutorIndex index);
   void sample(ExecutorState& executor);
   void start(std::size_t thread, CallbackIndex callback);
+  void work(std::size_t thread, Duration time);
   void sample_inputs(ThreadState& thread);
   void follow_processors();
 

@@ -120,6 +120,9 @@ Result<void> Engine::make_executor(ExecutorIndex index, std::vector<CallbackInde
     executor.shared = dynamic_cast<scheduling::SharablePolicy*>(executor.policy.get());
     make_groups(executor);
   }
+  executor.first_thread = threads_.size();
+  // What was recorded happened with the releases that it had.
+  if (!waits && !options_.recorded) executor.release_overhead = described.release_overhead;
   make_threads(index, threads);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "takt/model/validate.hpp"
@@ -16,6 +17,13 @@ using model::ExecutorKind;
 using model::Model;
 
 namespace {
+
+bool has_releaser(ExecutorKind kind) {
+  constexpr std::array kinds = {ExecutorKind::events, ExecutorKind::fixed_priority,
+                                ExecutorKind::chain_priority, ExecutorKind::edf,
+                                ExecutorKind::graph_aware};
+  return std::ranges::count(kinds, kind) > 0;
+}
 
 class Generator {
  public:
@@ -57,6 +65,7 @@ class Generator {
     if (one_in(6)) executor.supply = slot_supply();
     if (one_in(5)) executor.overhead = costs(2);
     if (kind == ExecutorKind::multi_threaded) executor.threads = draw(1, 3);
+    if (has_releaser(kind) && one_in(3)) executor.release_overhead = Duration(draw(1, 2));
   }
 
   /// One to three slots with gaps between that are at most half of the cycle in all.
