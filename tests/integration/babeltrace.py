@@ -20,6 +20,8 @@ class Event:
     program: str
     """Empty and 0 for events of the kernel."""
     fields: dict[str, Any]
+    processor: int | None
+    """Of events that say where they happened."""
 
 
 def events(trace: Path, *, lossy: bool = False) -> list[Event]:
@@ -69,7 +71,8 @@ def _event(line: str) -> Event:
         context.update(structures.pop(0))
     fields = structures[0] if structures else {}
     process, thread = context.get("vpid", 0), context.get("vtid", 0)
-    return Event(int(clock), name, process, thread, context.get("procname", ""), fields)
+    program = context.get("procname", "")
+    return Event(int(clock), name, process, thread, program, fields, context.get("cpu_id"))
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],=]|[^\s{}\[\],="]+')
