@@ -18,10 +18,14 @@ import pytest
 import rclpy
 from rcl_interfaces.srv import GetParameterTypes
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import ClockType, ROSClock
 from rclpy.executors import ExternalShutdownException
+from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
+from rclpy.time import Time
+from rclpy.waitable import NumberOfEntities, Waitable
 from std_msgs.msg import Int64
 
 from takt.executors import (
@@ -31,6 +35,7 @@ from takt.executors import (
     FixedPriorityExecutor,
     GraphAwareExecutor,
     PlannedExecutor,
+    entry,
 )
 
 EVERY = [
@@ -369,6 +374,158 @@ def test_guard_conditions(node: Node) -> None:
         guard.trigger()
         until(executor, lambda: len(seen) == expected)  # noqa: B023
     executor.shutdown()
+
+
+def test_waitables(node: Node) -> None:
+    seen: list[int] = []
+
+    class Signal(Waitable):  # type: ignore[misc]
+        """Ready whenever its guard condition was triggered."""
+
+        def __init__(self) -> None:
+            super().__init__(MutuallyExclusiveCallbackGroup())
+            self.guard = GuardCondition(callback=None, callback_group=None)
+
+        def get_num_entities(self) -> NumberOfEntities:
+            return NumberOfEntities(0, 1, 0, 0, 0)
+
+        def add_to_wait_set(self, wait_set: Any) -> None:
+            wait_set.add_guard_condition(self.guard.handle)
+
+        def is_ready(self, wait_set: Any) -> bool:
+            return self.guard.handle.pointer in wait_set.get_ready_entities("guard_condition")
+
+        def take_data(self) -> int:
+            return len(seen)
+
+        async def execute(self, taken_data: int) -> None:
+            seen.append(taken_data)
+
+    signal = Signal()
+    node.add_waitable(signal)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    for expected in (1, 2, 3):
+        signal.guard.trigger()
+        until(executor, lambda: len(seen) == expected)  # noqa: B023
+    assert seen == [0, 1, 2]
+    executor.shutdown()
+    node.remove_waitable(signal)
+    signal.guard.destroy()
+
+
+def test_spin_once_until_future_complete_ends_with_either(node: Node) -> None:
+    executor = EventsExecutor()
+    executor.add_node(node)
+    ran: list[int] = []
+    timer = node.create_timer(0.001, lambda: ran.append(1))
+    pending: Future = Future()
+    executor.spin_once_until_future_complete(pending, LONG)
+    assert len(ran) == 1
+    node.destroy_timer(timer)
+    done: Future = Future()
+    done.set_result(1)
+    executor.spin_once_until_future_complete(done, LONG)
+    threading.Timer(0.02, pending.set_result, (2,)).start()
+    while not pending.done():
+        executor.spin_once_until_future_complete(pending, LONG)
+    assert pending.result() == 2
+    before = time.monotonic()
+    executor.spin_once_until_future_complete(Future(), 0.02)
+    assert time.monotonic() - before >= 0.02
+    executor.shutdown()
+
+
+def test_it_wakes_for_tasks_of_other_threads_and_ends_with_its_context(node: Node) -> None:
+    with EventsExecutor() as executor:
+        executor.add_node(node)
+        future: Future = Future()
+        threading.Timer(0.02, lambda: executor.create_task(future.set_result, 7)).start()
+        executor.spin_until_future_complete(future, LONG)
+        assert future.result() == 7
+    spun = threading.Thread(target=executor.spin)
+    spun.start()
+    spun.join(LONG)
+    assert not spun.is_alive()
+
+
+def test_timers_follow_a_simulated_clock(node: Node) -> None:
+    clock = ROSClock()
+    clock._set_ros_time_is_active(True)
+    clock.set_ros_time_override(Time(seconds=100, clock_type=ClockType.ROS_TIME))
+    seen: list[float] = []
+    node.create_timer(1.0, lambda: seen.append(clock.now().nanoseconds / 1e9), clock=clock)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    executor.spin_once(0.05)
+    assert seen == []
+    for now, expected in ((100.5, 0), (101.0, 1), (101.5, 1), (102.25, 2), (110.0, 3)):
+        clock.set_ros_time_override(Time(seconds=now, clock_type=ClockType.ROS_TIME))
+        until(executor, lambda: len(seen) >= expected)  # noqa: B023
+        executor.spin_once(0)
+    assert seen == [101.0, 102.25, 110.0]
+    executor.shutdown()
+
+
+def test_timers_tell_when_they_were_due_if_asked(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Info:
+        """As rclpy's TimerInfo, which Jazzy does not have."""
+
+        def __init__(
+            self, *, expected_call_time: int, actual_call_time: int, clock_type: Any
+        ) -> None:
+            self.expected = expected_call_time
+            self.actual = actual_call_time
+
+    monkeypatch.setattr(entry, "TimerInfo", Info)
+    seen: list[Info] = []
+
+    def tick(info: Any) -> None:
+        seen.append(info)
+        time.sleep(0.015)
+
+    tick.__annotations__["info"] = Info
+    node.create_timer(0.01, tick)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: len(seen) >= 5)
+    due = [info.expected for info in seen]
+    assert all(later - earlier == 10_000_000 for earlier, later in itertools.pairwise(due))
+    assert all(info.actual >= info.expected for info in seen)
+    executor.shutdown()
+
+
+def test_a_node_moves_to_another_executor(node: Node) -> None:
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", 10)
+    node.create_subscription(Int64, "~/x", lambda message: seen.append(message.data), 10)
+    matched(node, publisher)
+    first, second = EventsExecutor(), FixedPriorityExecutor()
+    first.add_node(node)
+    first.spin_once(0)
+    first.remove_node(node)
+    second.add_node(node)
+    second.spin_once(0)
+    # The first one lets go of its entities only now: they go on telling the second one.
+    first.spin_once(0)
+    first.shutdown()
+    publisher.publish(Int64(data=7))
+    until(second, lambda: seen == [7])
+    second.shutdown()
+
+
+def test_table_driven_plans_are_refused(node: Node, tmp_path: Path) -> None:
+    table = {"cycle": 2, "slots": [{"start": 0, "end": 1, "callback": "a"}]}
+    callbacks = [{"id": "a", "node": "/n", "kind": "timer", "period": 2}]
+    planned = {"id": "e", "kind": "table_driven", "rule": "table", "table": table}
+    plan = {"format": "takt/plan", "version": 1, "executors": [planned | {"callbacks": callbacks}]}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    with pytest.raises(ValueError, match="table"):
+        PlannedExecutor(path)
 
 
 def test_threads_run_side_by_side_and_groups_do_not(node: Node) -> None:

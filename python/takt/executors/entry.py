@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import weakref
 from collections import deque
 from typing import Any, Protocol
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import await_or_execute
+
+try:
+    from rclpy.timer import TimerInfo  # From Kilted on.
+except ImportError:
+    TimerInfo = None
 
 # After rclpy, whose libraries it shares.
 import takt_executors
@@ -17,8 +24,8 @@ from takt.executors.kinds import Entity, Json
 class Runner(Protocol):
     """What entries ask of the executor that runs them."""
 
-    def run_entry(self, entry: Entry, older: int) -> None:
-        """One instance of an entity, for the message that `older` others precede."""
+    def run_entry(self, entry: Entry, which: int) -> None:
+        """One instance of an entity: see Entry.take()."""
 
     def take_from(self, entry: Entry) -> Any:
         """What is to be called for what the entity has received; None: nothing."""
@@ -62,10 +69,10 @@ class Entry:
         entry = Entry(entity, kind, address, handle)
         weak_executor, weak_entry = weakref.ref(executor), weakref.ref(entry)
 
-        def run(older: int) -> None:
+        def run(which: int) -> None:
             running, this = weak_executor(), weak_entry()
             if running is not None and this is not None:
-                running.run_entry(this, older)
+                running.run_entry(this, which)
 
         make = {
             "timer": takt_executors.Timer,
@@ -82,19 +89,39 @@ class Entry:
         """It is not scheduled any more."""
         self._handle.__exit__(None, None, None)
 
-    def take(self, executor: Runner, older: int) -> Any:
-        """What is to be called for the next instance; None: nothing."""
+    def take(self, executor: Runner, which: int) -> Any:
+        """What is to be called for an instance; None: nothing.
+
+        `which`: when a timer was due, in ns of its clock; else how many messages precede the one
+        that is meant.
+        """
         if self.kind == "timer":
             # An expiry may have come before the timer was cancelled.
             if self.entity.is_canceled():
                 return None
             # It has been moved on when it was released.
-            return lambda: await_or_execute(self.entity.callback)
-        if self.kind == "subscription" and (older or self._newer):
-            while len(self._newer) <= older:
+            return timer_call(self.entity, which)
+        if self.kind == "subscription" and (which or self._newer):
+            while len(self._newer) <= which:
                 self._newer.append(executor.take_from(self))
             return self._newer.pop()
         return executor.take_from(self)
+
+
+def timer_call(timer: Any, due: int) -> Any:
+    """The call of a timer's callback, which may ask for rclpy's TimerInfo where that exists."""
+    callback = timer.callback
+    if TimerInfo is not None:
+        for name, parameter in inspect.signature(callback).parameters.items():
+            if parameter.annotation in (TimerInfo, "TimerInfo"):
+                info = TimerInfo(
+                    expected_call_time=due,
+                    actual_call_time=timer.clock.now().nanoseconds,
+                    clock_type=timer.clock.clock_type,
+                )
+                callback = functools.partial(callback, **{name: info})
+                break
+    return lambda: await_or_execute(callback)
 
 
 def entities(node: Any) -> list[tuple[str, list[Entity]]]:

@@ -59,7 +59,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._changed_settings = True
         self._entries: dict[Entity, Entry] = {}
         self._entries_lock = threading.RLock()
-        self._deferred: deque[Entry] = deque()
+        self._deferred: deque[tuple[Entry, int]] = deque()
         self._ran = False
         myself = weakref.ref(self)
 
@@ -142,21 +142,21 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._refresh()
         self._run_tasks()
         for _ in range(len(self._deferred)):
-            self.run_entry(self._deferred.popleft(), 0)
+            self.run_entry(*self._deferred.popleft())
 
-    def run_entry(self, entry: Entry, older: int) -> None:
+    def run_entry(self, entry: Entry, which: int) -> None:
         """One instance of an entity, up to its end or its first `await` of what is not there."""
         if self._is_shutdown or not self._context.ok():
             return
         group = entry.entity.callback_group
         if not group.beginning_execution(entry.entity):
             # A coroutine of its group is not at its end yet.
-            self._deferred.append(entry)
+            self._deferred.append((entry, which))
             return
         self._ran = True
         suspended = False
         try:
-            call = entry.take(self, older)
+            call = entry.take(self, which)
             if call is not None:
                 coroutine = call()
                 try:

@@ -30,12 +30,6 @@ struct ClockOfTimer : ::rclcpp::TimerBase {
   }
 };
 
-/// The multiple of `unit` that is nearest.
-Duration nearest_multiple(Duration duration, Duration unit) {
-  const Duration half = duration < Duration{0} ? -unit / 2 : unit / 2;
-  return (duration + half) / unit * unit;
-}
-
 }  // namespace
 
 TimerAdapter::TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer)
@@ -77,8 +71,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
       // rcl skips the expiries that have passed as well. Simulated time may leap over any number.
       expiry.missed = static_cast<std::size_t>((late - epsilon) / period_);
     }
-    const std::lock_guard lock(mutex_);
-    anchor_ = {.monotonic = expiry.when, .own = Duration(info.expected_call_time)};
+    expiries_.set(expiry.when, Duration(info.expected_call_time), period_);
     return expiry;
   } catch (const std::exception& thrown) {
     return error("cannot call a timer: {}", thrown.what());
@@ -118,18 +111,10 @@ Result<void> TimerAdapter::run(std::size_t /*worker*/) {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute,
                         static_cast<const void*>(timer->get_timer_handle().get()));
   const auto info = std::make_shared<rcl_timer_call_info_t>();
-  info->expected_call_time = expected_call_time(*executor::current_origin()).count();
+  info->expected_call_time = expiries_.own(*executor::current_origin()).count();
   info->actual_call_time = clock_->now().nanoseconds();
   timer->execute_callback(info);
   return {};
-}
-
-/// By the timer's own clock. Readings of two clocks differ a little, expiries are whole periods
-/// apart.
-Duration TimerAdapter::expected_call_time(Instant expiry) const {
-  const std::lock_guard lock(mutex_);
-  if (is_continuous()) return anchor_.own;
-  return anchor_.own + nearest_multiple(expiry - anchor_.monotonic, period_);
 }
 
 }  // namespace takt::rclcpp

@@ -9,6 +9,7 @@
 #include <rclcpp/timer.hpp>
 
 #include "takt/executor/executable.hpp"
+#include "takt/executor/expiry_times.hpp"
 
 namespace takt::rclcpp {
 
@@ -27,13 +28,6 @@ class TimerAdapter final : public executor::TimerExecutable {
   [[nodiscard]] const void* source() const override { return source_; }
 
  private:
-  /// A point of time on CLOCK_MONOTONIC and on the timer's own clock.
-  struct Anchor {
-    Instant monotonic;
-    Duration own{};
-  };
-
-  [[nodiscard]] Duration expected_call_time(Instant expiry) const;
   [[nodiscard]] bool is_simulated() const;
   [[nodiscard]] bool is_continuous() const { return period_ == Duration{0}; }
 
@@ -45,10 +39,9 @@ class TimerAdapter final : public executor::TimerExecutable {
   std::shared_ptr<::rclcpp::JumpHandler> jumps_;
   /// A timer without a period expires anew when it runs.
   std::atomic<bool> waits_ = false;
+  executor::ExpiryTimes expiries_;
   /// Guards what follows.
-  mutable std::mutex mutex_;
-  /// The last expiry.
-  Anchor anchor_;
+  std::mutex mutex_;
   std::function<void()> changed_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/executor/origin.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/thread_clock.hpp"
 
@@ -9,9 +10,9 @@ namespace takt::python {
 
 using executor::check;
 
-void Callback::operator()(std::size_t older) const {
+void Callback::operator()(std::int64_t argument) const {
   const nanobind::gil_scoped_acquire acquired;
-  function_(older);
+  function_(argument);
 }
 
 Result<executor::MessageExecutable::Admitted> MessageEntity::admit(
@@ -29,7 +30,7 @@ void MessageEntity::choose(scheduling::Queueing queueing, std::size_t worker) {
 }
 
 Result<void> MessageEntity::run(std::size_t worker) {
-  callback_(older_[worker]);
+  callback_(static_cast<std::int64_t>(older_[worker]));
   return {};
 }
 
@@ -143,6 +144,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
   if (late > expiry.period && expiry.period > Duration{0} && clock_->type == RCL_STEADY_TIME) {
     expiry.missed = static_cast<std::size_t>((late - epsilon) / expiry.period);
   }
+  expiries_.set(expiry.when, Duration(info.expected_call_time), expiry.period);
   return expiry;
 }
 
@@ -176,7 +178,7 @@ Result<void> Timer::watch_clock(bool watch) {
 }
 
 Result<void> Timer::run(std::size_t /*worker*/) {
-  callback_(0);
+  callback_(expiries_.own(*executor::current_origin()).count());
   return {};
 }
 

@@ -9,23 +9,26 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <vector>
 
 #include "takt/executor/executable.hpp"
+#include "takt/executor/expiry_times.hpp"
 
 /// Entities of rclpy as the core's executables: they know rcl's handles, whose owner is Python, and
 /// a Python function that takes and runs.
 namespace takt::python {
 
-/// Runs one instance of an entity: function(older), where older is the number of messages that wait
-/// before the one that is meant.
+/// Runs one instance of an entity. A message's: function(older), where older is the number of
+/// messages that wait before the one that is meant. A timer's: function(due), when it was due in
+/// nanoseconds of its clock.
 class Callback {
  public:
   explicit Callback(nanobind::callable function) : function_(std::move(function)) {}
-  void operator()(std::size_t older) const;
+  void operator()(std::int64_t argument) const;
 
  private:
   nanobind::callable function_;
@@ -133,6 +136,7 @@ class Timer final : public executor::TimerExecutable {
   rcl_timer_t* handle_;
   rcl_clock_t* clock_ = nullptr;
   Callback callback_;
+  executor::ExpiryTimes expiries_;
   std::function<void()> changed_;
 };
 
