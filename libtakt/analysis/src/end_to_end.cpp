@@ -205,12 +205,9 @@ class EndToEnd {
   void check_flow(std::span<const CallbackIndex> chain) {
     for (std::size_t n = 0; n < chain.size(); ++n) {
       const model::Callback& callback = model_[chain[n]];
-      const Duration response = solution_.response(chain[n]);
-      if (callback.queue_depth && response != unbounded_time &&
-          !model::samples_messages(callback) &&
-          solution_.curves().activations(chain[n]).count(response) > *callback.queue_depth) {
+      if (may_lose(chain[n])) {
         fail(fmt::format("the queue of \"{}\" may lose messages; a depth of {} would keep them",
-                         callback.id, solution_.curves().activations(chain[n]).count(response)));
+                         callback.id, most_waiting(chain[n])));
       }
       if (n + 1 == chain.size()) continue;
       const auto edge = edge_between(chain[n], chain[n + 1]);
@@ -224,6 +221,16 @@ class EndToEnd {
                          model_[chain[n - 1]].id, callback.id, model_[chain[n + 1]].id));
       }
     }
+  }
+
+  [[nodiscard]] std::int64_t most_waiting(CallbackIndex callback) const {
+    return solution_.curves().activations(callback).count(solution_.response(callback));
+  }
+
+  [[nodiscard]] bool may_lose(CallbackIndex callback) const {
+    const auto& depth = model_[callback].queue_depth;
+    return depth && solution_.response(callback) != unbounded_time &&
+           !model::samples_messages(model_[callback]) && most_waiting(callback) > *depth;
   }
 
   /// Where only the newest message counts, at samplers and newest-value joins, one that does not
@@ -282,29 +289,33 @@ class EndToEnd {
   }
 
   /// At an AND join messages wait for their partner, however old they are: that has a limit where
-  /// both come of one activation of a common source.
+  /// both come of one activation of a common source, all of whose messages along the one way have a
+  /// partner along the other.
   Duration wait_for_partner(std::size_t own, std::span<const std::size_t> input) {
     if (input.size() != 1) return unbounded_time;
-    const std::vector<CallbackIndex> ancestors = path_from_source(own);
+    const std::vector<std::size_t> own_way = way_from_source(own);
     Duration path{0};
-    for (std::optional<std::size_t> e = input.front(); e; e = single_cause(*e)) {
-      const TriggerEdge& edge = system_.edges[*e];
-      if (may_overtake(edge.from)) return unbounded_time;
+    for (const std::size_t e : way_from_source(input.front())) {
+      const TriggerEdge& edge = system_.edges[e];
       path = saturating_add(path, saturating_add(edge.delay, solution_.response(edge.from)));
-      if (std::ranges::find(ancestors, edge.from) != ancestors.end()) return path;
+      const auto meeting = std::ranges::find(
+          own_way, edge.from, [&](std::size_t other) { return system_.edges[other].from; });
+      if (meeting == own_way.end()) continue;
+      return system_.edges[*meeting].triggers == edge.triggers ? path : unbounded_time;
     }
     return unbounded_time;
   }
 
-  /// The senders behind an edge, as long as every activation has one message and every message one
-  /// cause.
-  std::vector<CallbackIndex> path_from_source(std::size_t edge) const {
-    std::vector<CallbackIndex> senders;
+  /// The edges behind one, as long as every activation has one message and every message one cause,
+  /// in order and without loss.
+  [[nodiscard]] std::vector<std::size_t> way_from_source(std::size_t edge) const {
+    std::vector<std::size_t> way;
     for (std::optional<std::size_t> e = edge; e; e = single_cause(*e)) {
-      if (may_overtake(system_.edges[*e].from)) break;
-      senders.push_back(system_.edges[*e].from);
+      const CallbackIndex sender = system_.edges[*e].from;
+      if (may_overtake(sender) || may_lose(sender)) break;
+      way.push_back(*e);
     }
-    return senders;
+    return way;
   }
 
   /// The edge whose every message makes the sender of this one publish, if nothing else does.

@@ -114,6 +114,37 @@ TEST(EndToEnd, PairedMessagesOfOneSourceMeetAgain) {
   EXPECT_EQ(bounds.chains[1].data_age, Duration{5 + 30 + (5 + 1) + 2});
 }
 
+/// Not all messages of the source go both ways: those that wait for a partner become ever more.
+TEST(EndToEnd, PairedMessagesOfOneSourceNeedAPartnerEach) {
+  ModelBuilder builder;
+  const auto often = builder.event_source(Duration{1}, model::every(Duration{25}));
+  const auto seldom = builder.event_source(Duration{1}, model::every(Duration{100}));
+  const auto source = builder.subscription(builder.executor(), Duration{1});
+  const auto slow = builder.subscription(builder.executor(), Duration{1});
+  const auto fusion = builder.subscription(builder.executor(), Duration{1});
+  builder.edge(often, source);
+  builder.edge(seldom, source);
+  builder.edge(source, fusion);
+  builder.edge(source, slow);
+  builder.edge(slow, fusion);
+  builder.chain({source, fusion});
+  builder.join(fusion, model::JoinKind::and_, {source, slow});
+  EXPECT_TRUE(chain_of(builder.model()).data_age);
+  auto& filtered = builder.model().edges[3].triggered_by.emplace();
+  filtered.push_back(seldom);
+  EXPECT_EQ(chain_of(builder.model()).data_age, std::nullopt);
+  EXPECT_EQ(chain_of(builder.model()).data_age_reason,
+            "at \"c4\", a message of \"c2\" may wait without limit for other inputs");
+  // Where the same messages go both ways, they meet again.
+  builder.model().edges[2].triggered_by = filtered;
+  EXPECT_TRUE(chain_of(builder.model()).data_age);
+  // Unless some are lost.
+  builder.model().callbacks[slow.value()].execution_time = {Duration{40}};
+  builder.model().callbacks[slow.value()].queue_depth = 1;
+  builder.model().edges[0].delay = builder.model().edges[1].delay = Duration{300};
+  EXPECT_EQ(analyze(builder.model()).chains[0].data_age, std::nullopt);
+}
+
 TEST(EndToEnd, AQueueThatLosesMessagesIsNamed) {
   ModelBuilder builder;
   const auto source = builder.event_source(Duration{1}, model::bursts(3, Duration{500}));
