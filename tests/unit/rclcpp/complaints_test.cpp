@@ -97,6 +97,31 @@ TEST_F(ComplaintsTest, AnOverloadingTimerDoesNotStarveMessages) {
   EXPECT_TRUE(has_run);
 }
 
+TEST_F(ComplaintsTest, AnOverloadingTimerDoesNotStarveServicesAndClients) {
+  rclcpp::EventsExecutor executor(options());
+  int timers = 0;
+  bool has_answer = false;
+  const auto service = node_->create_service<Exchange>(
+      unique("service"), [](const std::shared_ptr<Exchange::Request>& /*request*/,
+                            const std::shared_ptr<Exchange::Response>& /*response*/) {});
+  const auto client = node_->create_client<Exchange>(unique("service"));
+  ASSERT_TRUE(client->wait_for_service(20s));
+  const auto timer = node_->create_wall_timer(1ms, [&] {
+    std::this_thread::sleep_for(2ms);
+    if (++timers == 5) {
+      client->async_send_request(std::make_shared<Exchange::Request>(),
+                                 [&](const ::rclcpp::Client<Exchange>::SharedFuture&) {
+                                   has_answer = true;
+                                   executor.cancel();
+                                 });
+    }
+    if (timers == 5000) executor.cancel();
+  });
+  executor.add_node(node_);
+  executor.spin();
+  EXPECT_TRUE(has_answer);
+}
+
 TEST_F(ComplaintsTest, AnOverloadOfMessagesDoesNotStarveTimers) {
   rclcpp::EventsExecutor executor(options());
   std::shared_ptr<Signal> greedy = add_signal(*node_, [&](int) { greedy->trigger(); });
