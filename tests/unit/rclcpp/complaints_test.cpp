@@ -110,7 +110,7 @@ TEST_F(ComplaintsTest, AnOverloadingTimerDoesNotStarveServicesAndClients) {
     std::this_thread::sleep_for(2ms);
     if (++timers == 5) {
       client->async_send_request(std::make_shared<Exchange::Request>(),
-                                 [&](const ::rclcpp::Client<Exchange>::SharedFuture&) {
+                                 [&](::rclcpp::Client<Exchange>::SharedFuture) {
                                    has_answer = true;
                                    executor.cancel();
                                  });
