@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "model_builder.hpp"
+#include "system.hpp"
 #include "takt/analysis/analyze.hpp"
 
 /// Facts of component-cps 3.7 and 4.7: events executors with fixed priorities, the overhead of
@@ -208,6 +209,32 @@ ModelBuilder many_to_many(std::array<int, 3> roots, std::array<int, 2> subscribe
     }
   }
   return builder;
+}
+
+std::vector<std::int64_t> sizes_of_trees(const model::Model& model) {
+  std::vector<std::int64_t> sizes;
+  const System system(model);
+  for (const Tree& tree : system.executors[0].trees) {
+    std::int64_t& size = sizes.emplace_back(0);
+    for (const auto& [callback, copies] : tree.members) size += copies;
+  }
+  return sizes;
+}
+
+TEST(CpsFact, A38_UnfoldingCopiesACallbackForEachPath) {
+  EXPECT_EQ(sizes_of_trees(many_to_many({1, 1, 1}, {1, 1}).model()),
+            (std::vector<std::int64_t>{3, 3, 3}));
+  ModelBuilder diamond;
+  const auto e = diamond.executor(model::DedicatedSupply{}, ExecutorKind::graph_aware);
+  const auto root = diamond.timer(e, milliseconds{1}, model::every(milliseconds{10}));
+  const auto left = diamond.subscription(e, milliseconds{1});
+  const auto right = diamond.subscription(e, milliseconds{1});
+  const auto end = diamond.subscription(e, milliseconds{1});
+  diamond.edge(root, left);
+  diamond.edge(root, right);
+  diamond.edge(left, end);
+  diamond.edge(right, end);
+  EXPECT_EQ(sizes_of_trees(diamond.model()), (std::vector<std::int64_t>{5}));
 }
 
 /// The bound of a tree is that of its longest chain; the printed ones count the whole tree, so ours

@@ -77,7 +77,7 @@ void expect_near(const std::vector<double>& values, double first, double second,
   EXPECT_NEAR(values[1], second, share * second);
 }
 
-TEST(DacTable2, IsTheDefaultExecutorsWithPolledTimersAndLastMessages) {  // B-23
+TEST(DacTable2, B23_IsTheDefaultExecutorsWithPolledTimersAndLastMessages) {
   const Study s = study(dac_table_1(single_threaded, dac_overhead), {}, dac_duration);
   expect_near(s.mean, 1.478, 4.108, 0.05);
   expect_near(s.max, 1.879, 4.913, 0.05);

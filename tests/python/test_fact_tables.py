@@ -1,0 +1,58 @@
+"""The tables that name a test for every fact of a specification name tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| (?P<facts>[^|]*) \| `(?P<file>[^`]+)` \| (?P<tests>[^|]*) \|$")
+#: ros-llama, edf-executor, component-cps: what docs/analysis.md says is about the analysis.
+CONCERNED = {
+    *(f"F-{n}" for n in (4, 5, 6, 7, 8, 10, 11, 16, 17, 19, 20, 21, 22, 23, 24)),
+    *(f"F-{n}" for n in (34, 35, 36, 38, 39, 40)),
+    *(f"B-{n}" for n in range(7, 27) if n not in (19, 25)),
+    *(f"A-{n}" for n in (30, 31, 32, 33, 34, 38, 41)),
+    "P-20",
+}
+
+
+def rows() -> list[tuple[set[str], Path, list[str]]]:
+    text = (ROOT / "docs/analysis.md").read_text(encoding="utf-8")
+    section = text.split("## Facts and tests")[1].split("\n## ")[0]
+    found = [ROW.match(line) for line in section.splitlines()]
+    return [
+        (facts_of(row["facts"]), ROOT / "tests" / row["file"], row["tests"].split(", "))
+        for row in found
+        if row
+    ]
+
+
+def facts_of(text: str) -> set[str]:
+    facts: set[str] = set()
+    for part in text.split(", "):
+        first, *last = part.split(" to ")
+        letter, number = first.split("-")
+        end = last[0].split("-")[1] if last else number
+        facts |= {f"{letter}-{n}" for n in range(int(number), int(end) + 1)}
+    return facts
+
+
+def test_every_test_named_exists() -> None:
+    assert rows()
+    for _, file, tests in rows():
+        source = file.read_text(encoding="utf-8")
+        for test in tests:
+            declared = rf"TEST(_F|_P)?\(\w+, {test}_|def test_{test}_"
+            assert re.search(declared, source), f"{file.name} has no test {test}"
+
+
+def test_a_row_has_a_test_for_each_of_its_facts() -> None:
+    for facts, file, tests in rows():
+        numbers = {int(fact.split("-")[1]) for fact in facts}
+        assert {int(test[1:]) for test in tests} == numbers, file.name
+
+
+def test_no_fact_about_the_analysis_is_without_test() -> None:
+    tested: set[str] = set().union(*(facts for facts, _, _ in rows()))
+    assert tested == CONCERNED
