@@ -1,5 +1,7 @@
 #include "libraries.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -82,7 +84,11 @@ std::map<pid_t, fs::path> processes_with(std::string_view name) {
 }
 
 std::string tracetools_version(pid_t process) {
-  for (const auto& prefix : split(environment_of(process, "AMENT_PREFIX_PATH"))) {
+  auto prefixes = environment_of(process, "AMENT_PREFIX_PATH");
+  if (prefixes.empty()) {  // it has ended already; most likely it was started from here
+    prefixes = environment_of(getpid(), "AMENT_PREFIX_PATH");
+  }
+  for (const auto& prefix : split(prefixes)) {
     std::ifstream package(fs::path(prefix) / "share/tracetools/package.xml");
     for (std::string line; std::getline(package, line);) {
       const auto begin = line.find("<version>");

@@ -18,7 +18,8 @@ namespace takt::capture::ebpf {
 /// The processes that use such a library, with its path.
 [[nodiscard]] std::map<pid_t, std::filesystem::path> processes_with(std::string_view name);
 
-/// Version of the tracetools that a process was started with; empty: not known.
+/// Version of the tracetools that a process was started with, or would be if it were started here;
+/// empty: not known.
 [[nodiscard]] std::string tracetools_version(pid_t process);
 
 /// Bytes of the gids in the events of a tracetools library: those before 8.4 have more.
