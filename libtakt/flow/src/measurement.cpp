@@ -1,6 +1,7 @@
 #include "takt/flow/measurement.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -202,6 +203,7 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
   Duration delay{};
   if (const auto edge = sender ? state.edge_from.find(*sender) : state.edge_from.end();
       edge != state.edge_from.end()) {
+    assert(publication != nullptr);
     delay = model_.edges[edge->second].delay;
     EdgeState& measured = edges_[edge->second];
     ++measured.count;

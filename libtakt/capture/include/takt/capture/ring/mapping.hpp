@@ -49,7 +49,7 @@ class Mapping {
 template <typename Value>
 requires std::is_trivially_copyable_v<Value> &&(sizeof(Value) % sizeof(std::uint64_t) == 0)
     [[nodiscard]] Value copy_shared(const void* shared) {
-  std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words;
+  std::array<std::uint64_t, sizeof(Value) / sizeof(std::uint64_t)> words{};
   const auto* source = static_cast<const std::uint64_t*>(shared);
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = __atomic_load_n(source + i, __ATOMIC_RELAXED);
