@@ -104,7 +104,7 @@ class Dispatcher {
   [[nodiscard]] Result<void> admit_messages(const Entry& entry, const Arrival& arrival,
                                             Instance instance);
   void release_new(const Entry& entry, Instance instance);
-  void release(CallbackIndex callback, const Instance& instance);
+  void release(CallbackIndex index, const Instance& instance);
   [[nodiscard]] std::optional<CallbackIndex> next_callback();
   void sample();
   void hold_excluded(CallbackIndex callback);

@@ -40,11 +40,13 @@ class ReplayTest : public testing::Test {
                   {"e", kind, "polled", "other"});
   }
 
-  /// The executor, which has completed so many instances, learns of one of the callback.
-  void release(char callback, std::uint64_t completed) {
-    const auto now = static_cast<std::uint64_t>(scenario_.now) * 1000;
-    scenario_.add(program_, EventType::callback_release, {timer(callback), now, now, completed});
-    ++scenario_.now;
+  /// The executor, which has completed so many instances, learns of one of each callback.
+  void release(const std::string& callbacks, std::uint64_t completed = 0) {
+    for (const char callback : callbacks) {
+      const auto now = static_cast<std::uint64_t>(scenario_.now) * 1000;
+      scenario_.add(program_, EventType::callback_release, {timer(callback), now, now, completed});
+      ++scenario_.now;
+    }
   }
 
   void start(char callback) {
@@ -80,6 +82,13 @@ class ReplayTest : public testing::Test {
     return document["executors"][0];
   }
 
+  static void expect_agreement(const json& compared, int decisions) {
+    EXPECT_EQ(compared["decisions"], decisions);
+    EXPECT_EQ(compared["agreeing"], decisions);
+    EXPECT_TRUE(compared["first_difference"].is_null());
+    EXPECT_TRUE(compared["not_compared"].is_null());
+  }
+
   test::Scenario scenario_;
   test::Program program_ = scenario_.program(1);
   std::uint64_t node_ = scenario_.node(program_, "n");
@@ -95,72 +104,64 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, ThePolicysOrderAgrees) {
   announce("fixed_priority");
-  for (const char callback : {'a', 'b', 'c'}) release(callback, 0);
+  release("abc");
   run("cba");
   const json compared = replayed();
   EXPECT_EQ(compared["id"], "e");
   EXPECT_EQ(compared["kind"], "fixed_priority");
-  EXPECT_EQ(compared["decisions"], 3);
-  EXPECT_EQ(compared["agreeing"], 3);
-  EXPECT_TRUE(compared["first_difference"].is_null());
-  EXPECT_TRUE(compared["not_compared"].is_null());
+  expect_agreement(compared, 3);
 }
 
 TEST_F(ReplayTest, AnotherOrderIsShownFromItsFirstDecision) {
   announce("fixed_priority");
-  for (const char callback : {'a', 'b', 'c'}) release(callback, 0);
+  release("abc");
   const std::int64_t second = scenario_.now + 12;
   run("cab");
   const json compared = replayed();
   EXPECT_EQ(compared["agreeing"], 1);
-  EXPECT_EQ(compared["first_difference"],
-            (json{{"decision", 1}, {"time", second * 1000}, {"recorded", "a"}, {"simulated", "b"}}));
+  EXPECT_EQ(
+      compared["first_difference"],
+      (json{{"decision", 1}, {"time", second * 1000}, {"recorded", "a"}, {"simulated", "b"}}));
 }
 
 TEST_F(ReplayTest, WhatComesWhileACallbackRunsIsKnownToTheNextDecision) {
   announce("fixed_priority");
-  release('a', 0);
-  release('b', 0);
+  release("ab");
   start('b');
-  release('c', 0);
+  release("c");
   end('b');
   // The executor completed b before it learnt of the second one.
-  release('b', 1);
+  release("b", 1);
   run("cba");
-  const json compared = replayed();
-  EXPECT_EQ(compared["decisions"], 4);
-  EXPECT_EQ(compared["agreeing"], 4);
+  expect_agreement(replayed(), 4);
 }
 
 TEST_F(ReplayTest, TheExecutorIsTheOneThatAnnouncedItself) {
   announce("events");
-  for (const char callback : {'a', 'b', 'c'}) release(callback, 0);
+  release("abc");
   run("abc");
   const json compared = replayed();
   EXPECT_EQ(compared["kind"], "events");
-  EXPECT_EQ(compared["agreeing"], 3);
+  expect_agreement(compared, 3);
 }
 
 TEST_F(ReplayTest, InstancesWithoutReleaseAreCountedAndLeftOut) {
   announce("fixed_priority");
   run("a");
-  release('b', 1);
-  release('c', 1);
+  release("bc", 1);
   run("cb");
   const json compared = replayed();
   EXPECT_EQ(compared["without_release"], 1);
-  EXPECT_EQ(compared["decisions"], 2);
-  EXPECT_EQ(compared["agreeing"], 2);
+  expect_agreement(compared, 2);
 }
 
 TEST_F(ReplayTest, ATimerThatWasStoppedWhenItWasReadyIsWithdrawn) {
   announce("single_threaded");
-  for (const char callback : {'a', 'b', 'c'}) release(callback, 0);
+  release("abc");
   run("ab");
   const json compared = replayed();
   EXPECT_EQ(compared["withdrawn"], 1);
-  EXPECT_EQ(compared["decisions"], 2);
-  EXPECT_EQ(compared["agreeing"], 2);
+  expect_agreement(compared, 2);
 }
 
 TEST_F(ReplayTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
@@ -174,20 +175,19 @@ TEST_F(ReplayTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
         {{start, start + std::chrono::microseconds(100)}, model::CallbackIndex(i)});
   }
   scenario_.now = 3000;
-  for (const char callback : {'a', 'b'}) release(callback, 0);
+  release("ab");
   scenario_.now = 3102;
   run("a");
   scenario_.now = 3150;
   run("b");
   const json compared = replayed();
   EXPECT_EQ(compared["at_end_of_slot"], 1);
-  EXPECT_EQ(compared["decisions"], 2);
-  EXPECT_EQ(compared["agreeing"], 2);
+  expect_agreement(compared, 2);
 }
 
 TEST_F(ReplayTest, SeveralThreadsAreNotCompared) {
   announce("multi_threaded", 2);
-  release('a', 0);
+  release("a");
   run("a");
   const json compared = replayed();
   EXPECT_EQ(compared["decisions"], 0);
