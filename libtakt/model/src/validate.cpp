@@ -24,8 +24,8 @@ using curves::most_values;
 /// Each check returns the first fault it finds, or an empty string: "path: what is wrong; remedy".
 std::string check_time(Duration time, Duration least, const std::string& path) {
   if (time < least) {
-    return fmt::format("{}: {} ns must not be {}", path, time.count(),
-                       least == Duration{0} ? "negative" : "less than 1 ns");
+    return fmt::format("{}: must {}, is {} ns", path,
+                       least == Duration{0} ? "not be negative" : "be at least 1 ns", time.count());
   }
   if (time > longest_time) {
     return fmt::format("{}: {} ns is longer than the longest time, {} ns (11.5 days)", path,

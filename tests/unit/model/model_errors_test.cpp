@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [1]}, "activation": {"kind": "periodic", "period": 9}})",
                 "callbacks[2].id: \"c0\" is taken by another of the callbacks; ids are unique"},
         Mistake{"/callbacks/0/execution_time/curve/0", "-1",
-                "callbacks[0].execution_time.curve[0]: -1 ns must not be negative"},
+                "callbacks[0].execution_time.curve[0]: must not be negative, is -1 ns"},
         Mistake{"/callbacks/0/execution_time/curve/0", "1.5",
                 "callbacks[0].execution_time.curve[0]: must be an integer number of nanoseconds, "
                 "is 1.5"},
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "callbacks[0].execution_time: missing; give {\"curve\": [ET(1), ET(2), …]}, the "
                 "longest execution times"},
         Mistake{"/callbacks/0/activation/period", "0",
-                "callbacks[0].activation.period: 0 ns must not be less than 1 ns"},
+                "callbacks[0].activation.period: must be at least 1 ns, is 0 ns"},
         Mistake{"/callbacks/0/activation", "null",
                 "callbacks[0].activation: missing; timer \"c0\" is activated by no message, so say "
                 "how often it is activated"},
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "callbacks[1].activation: missing; no edge leads to subscription \"c1\", so say "
                 "how often it is activated or add the edge"},
         Mistake{"/edges/0/to", "\"c9\"", "edges[0].to: there is no callback \"c9\""},
-        Mistake{"/edges/0/delay", "-3", "edges[0].delay: -3 ns must not be negative"},
+        Mistake{"/edges/0/delay", "-3", "edges[0].delay: must not be negative, is -3 ns"},
         Mistake{"/edges/0/triggered_by", "[\"c1\"]",
                 "edges[0].triggered_by[0]: \"c1\" is not a predecessor of \"c0\"; no edge leads "
                 "from it"},
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "chains[0].callbacks[1]: no edge leads from \"c1\" to \"c0\"; a chain follows "
                 "edges"},
         Mistake{"/chains/0/callbacks", "[]", "chains[0].callbacks: needs at least one callback"},
-        Mistake{"/chains/0/goal", "0", "chains[0].goal: 0 ns must not be less than 1 ns"},
+        Mistake{"/chains/0/goal", "0", "chains[0].goal: must be at least 1 ns, is 0 ns"},
         Mistake{"/executors/0/supply", R"({"kind":"reservation","budget":6,"period":5})",
                 "executors[0].supply.budget: 6 ns is more than the deadline of 5 ns; a reservation "
                 "needs budget <= deadline <= period"},
