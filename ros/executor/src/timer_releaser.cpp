@@ -74,7 +74,7 @@ Result<std::optional<Duration>> TimerReleaser::release_due() {
   std::optional<Duration> next;
   for (const Watched& watched : timers_) {
     while (true) {
-      const Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
+      Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
       if (!left) return left;
       if (!*left) break;
       if (**left > Duration{0}) {

@@ -22,6 +22,7 @@ constexpr std::int64_t forever = -1;
 
 std::vector<Category> categories(const std::vector<WaitSetEntity*>& entities) {
   std::vector<Category> result;
+  result.reserve(entities.size());
   for (const WaitSetEntity* entity : entities) result.push_back(entity->category());
   return result;
 }
@@ -29,7 +30,7 @@ std::vector<Category> categories(const std::vector<WaitSetEntity*>& entities) {
 }  // namespace
 
 Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
-    std::shared_ptr<Context> context, std::vector<WaitSetEntity*> entities,
+    const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
     scheduling::TimerHandling timers) {
   auto interrupt = GuardCondition::create(context);
   if (!interrupt) return tl::unexpected(interrupt.error());
@@ -74,7 +75,7 @@ Result<void> WaitSetExecutor::allocate_wait_set(Context& context) {
 }
 
 Result<void> WaitSetExecutor::spin() {
-  const Result<void> result = run_until_cancelled();
+  Result<void> result = run_until_cancelled();
   cancelled_ = false;
   return result;
 }
@@ -83,13 +84,13 @@ Result<void> WaitSetExecutor::run_until_cancelled() {
   while (!cancelled_) {
     Result<std::optional<CallbackIndex>> next = get_next_ready();
     if (next && !*next) {
-      if (const Result<void> waited = wait_for_work(); !waited) return waited;
+      if (Result<void> waited = wait_for_work(); !waited) return waited;
       if (cancelled_) break;
       next = get_next_ready();
     }
     if (!next) return tl::unexpected(next.error());
     if (*next) {
-      if (const Result<void> executed = entities_[(*next)->value()]->execute(); !executed) {
+      if (Result<void> executed = entities_[(*next)->value()]->execute(); !executed) {
         return executed;
       }
       ++completed_;

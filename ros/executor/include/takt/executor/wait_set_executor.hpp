@@ -23,7 +23,7 @@ class WaitSetExecutor final : public Executor {
  public:
   /// `entities` in the order of registration; they must outlive the executor.
   [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
-      std::shared_ptr<Context> context, std::vector<WaitSetEntity*> entities,
+      const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
       scheduling::TimerHandling timers);
 
   ~WaitSetExecutor() override;
