@@ -7,7 +7,8 @@ recording itself is complete. Each function here holds one of these against a me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -235,3 +236,13 @@ def label(callback: Callback) -> str:
     """How people call a callback: its node, and its topic where it has one. Printable."""
     node = callback.node or callback.name or callback.id
     return printable(f"{node} ({callback.topic})" if callback.topic else node)
+
+
+def labels(callbacks: Iterable[Callback]) -> dict[str, str]:
+    """What people call each of them, by id; those of one name with their ids."""
+    names = {callback.id: label(callback) for callback in callbacks}
+    shared = Counter(names.values())
+    return {
+        id_: name if shared[name] == 1 else f"{name} [{printable(id_)}]"
+        for id_, name in names.items()
+    }

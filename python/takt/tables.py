@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.table import Table
 
-from takt.assumptions import label
+from takt.assumptions import labels
 from takt.documents import Bounds, Executor, Explanation, Model, Term
 from takt.formatting import NONE, duration, grouped, printable
 from takt.verdict import Status, Verdict
@@ -119,13 +119,14 @@ def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
     table.add_column("ET(1)", justify="right", no_wrap=True)
     table.add_column("Bound", justify="right", no_wrap=True)
     table.add_column("By")
+    names = labels(model.callbacks)
     for callback in model.callbacks:
         if callback.executor != executor.id:
             continue
         bound = bound_of.get(callback.id)
         curve = callback.execution_time.curve
         table.add_row(
-            cell(label(callback)),
+            cell(names[callback.id]),
             duration(curve[0] if curve else None),
             duration(bound.bound if bound else None),
             cell((bound and (bound.by or bound.reason)) or NONE),

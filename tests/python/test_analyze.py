@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from robot import FIXTURES, changed, raw, run_takt
+from takt.assumptions import label, labels
+from takt.documents import Model
 
 MODEL = FIXTURES / "model.json"
 
@@ -80,7 +82,7 @@ def test_an_explanation_for_people_names_the_longest_part() -> None:
 def test_an_unknown_chain_is_named_with_those_that_there_are() -> None:
     done = run_takt("analyze", MODEL, "--explain", "go")
     assert done.returncode == 2
-    assert 'there is no chain "go"; the model has stop, see' in done.stderr
+    assert 'there is no chain "go"; the model has "stop", "see"' in done.stderr
 
 
 def test_reaction_time_and_data_age_stand_beside_the_bound() -> None:
@@ -158,3 +160,14 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     done = run_takt("analyze", "-", stdin=json.dumps(hostile))
     assert "\u001b" not in done.stdout
     assert "[red]" in done.stdout
+
+
+def test_callbacks_of_one_name_are_told_apart_by_their_ids() -> None:
+    model = Model.model_validate(raw("model"))
+    first, second, *others = model.callbacks
+    twin = first.model_copy(update={"id": second.id})
+    names = labels([first, twin, *others])
+    assert names[first.id] == f"{label(first)} [{first.id}]"
+    assert names[second.id] == f"{label(first)} [{second.id}]"
+    for other in others:
+        assert names[other.id] == label(other)

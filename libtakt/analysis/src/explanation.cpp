@@ -1,5 +1,7 @@
 #include "takt/analysis/explanation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -111,7 +113,9 @@ Result<Explanation> explain(const model::Model& model, std::string_view chain,
   const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
   if (found == model.chains.end()) {
     std::string ids;
-    for (const model::Chain& each : model.chains) ids += (ids.empty() ? "" : ", ") + each.id;
+    for (const model::Chain& each : model.chains) {
+      ids += fmt::format("{}\"{}\"", ids.empty() ? "" : ", ", each.id);
+    }
     return error("there is no chain \"{}\"; the model has {}", chain, ids.empty() ? "none" : ids);
   }
   const System system(model);

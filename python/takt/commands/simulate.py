@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from takt import console, documents, files, gantt, perfetto, pipeline
-from takt.assumptions import label
+from takt.assumptions import labels
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
 from takt.errors import UserError
@@ -192,7 +192,7 @@ def _print(model: Model, simulation: Simulation) -> None:
 
 
 def _callbacks(model: Model, simulation: Simulation) -> Table:
-    names = {callback.id: label(callback) for callback in model.callbacks}
+    names = labels(model.callbacks)
     lost = any(callback.skipped or callback.discarded for callback in simulation.callbacks)
     columns = ("Instances", "Min", "p50", "p99", "Max") + (("Skipped", "Lost") if lost else ())
     table = _table("Callback", *columns)

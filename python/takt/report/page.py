@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takt import assumptions
-from takt.assumptions import Finding, Standing, Subject, label
+from takt.assumptions import Finding, Standing, Subject, labels
 from takt.documents import (
     Bounds,
     Callback,
@@ -158,6 +158,7 @@ def callback_groups(
     """The callback table, one group of rows for each executor."""
     bound_of = {bound.id: bound for bound in bounds.callbacks}
     measured_of = {entry.id: entry for entry in measurement.callbacks} if measurement else {}
+    names = labels(model.callbacks)
     for i, executor in enumerate(model.executors):
         rows = []
         for callback in model.callbacks:
@@ -171,7 +172,7 @@ def callback_groups(
             exceeded = limit is not None and response is not None and response > limit
             rows.append(
                 {
-                    "name": label(callback),
+                    "name": names[callback.id],
                     "kind": callback.kind,
                     "rate": rate(callback.activation) or NONE,
                     "count": grouped(measured.count),
@@ -195,7 +196,7 @@ def callback_groups(
 
 def way_rows(model: Model, measurement: Measurement | None) -> Iterator[View]:
     """The ways of messages that Fast DDS's moments split."""
-    names = {callback.id: label(callback) for callback in model.callbacks}
+    names = labels(model.callbacks)
     for edge in measurement.edges if measurement else ():
         if edge.way is not None:
             parts = (edge.way.sending, edge.way.transport, edge.way.waiting)
@@ -250,7 +251,7 @@ def _callbacks_above_bound(
 ) -> Iterator[str]:
     if measurement is None:
         return
-    names = {callback.id: label(callback) for callback in model.callbacks}
+    names = labels(model.callbacks)
     bound_of = {bound.id: bound.bound for bound in bounds.callbacks}
     for measured in measurement.callbacks:
         longest, bound = measured.response_time.max, bound_of.get(measured.id)

@@ -146,7 +146,7 @@ TEST(Explanation, SaysWhatItCannotExplain) {
   const auto e = builder.executor();
   builder.chain({builder.timer(e, Duration{20}, model::every(Duration{10}))});
   EXPECT_EQ(explain(builder.model(), "pilot").error().message,
-            "there is no chain \"pilot\"; the model has chain0");
+            "there is no chain \"pilot\"; the model has \"chain0\"");
   EXPECT_EQ(explain(builder.model(), "chain0").error().message,
             "chain \"chain0\" has no bound to explain: callback \"c0\" has no bound: executor "
             "\"e0\" needs 2.00 of a processor, its supply gives 1.00");
