@@ -33,21 +33,26 @@ SHORT = ((1, 100), (1, 1000), (256, 100))
 
 
 def run(full: bool = False) -> Rows:
-    seconds, rounds = (60.0, 5) if full else (2.0, 2)
+    seconds, rounds = (10.0, 3) if full else (2.0, 2)
+    combinations = list(TABLE_A1 if full else SHORT)
     rows: Rows = []
-    for size, rate in TABLE_A1 if full else SHORT:
-        delays: dict[str, list[int]] = {backend: [] for backend in ("", *BACKENDS)}
-        refused: dict[str, str] = {}
-        for _ in range(rounds):
-            for backend, found in delays.items():
-                if backend not in refused:
-                    try:
-                        found += _talk(backend, size << 10, rate, seconds)
-                    except subprocess.CalledProcessError as error:
-                        refused[backend] = str(error.stderr).strip().splitlines()[-1]
-        rows += _rows(f"{size} KiB, {rate} Hz", TABLE_A1[size, rate], delays)
-        for backend, reason in refused.items():
-            console.say(f"{backend} is left out: {reason}")
+    with console.progress("Exchanging messages") as progress:
+        for done, (size, rate) in enumerate(combinations):
+            what = f"{size} KiB, {rate} Hz"
+            delays: dict[str, list[int]] = {backend: [] for backend in ("", *BACKENDS)}
+            refused: dict[str, str] = {}
+            for number in range(rounds):
+                if progress:
+                    progress(done * rounds + number, len(combinations) * rounds)
+                for backend, found in delays.items():
+                    if backend not in refused:
+                        try:
+                            found += _talk(backend, size << 10, rate, seconds)
+                        except subprocess.CalledProcessError as error:
+                            refused[backend] = str(error.stderr).strip().splitlines()[-1]
+            rows += _rows(what, TABLE_A1[size, rate], delays)
+            for backend, reason in refused.items():
+                console.say(f"{what}: {backend or 'untraced'} is left out: {reason}")
     return rows
 
 
@@ -75,6 +80,8 @@ def _talk(backend: str, size: int, rate: float, seconds: float) -> list[int]:
 def _rows(what: str, published: tuple[float, float], delays: dict[str, list[int]]) -> Rows:
     off, on = published
     untraced = delays.pop("")
+    if not untraced:
+        return []
     rows = [Row(f"{what}: mean, untraced", off, statistics.fmean(untraced) / 1e6, "ms")]
     for backend, traced in delays.items():
         if not traced:
