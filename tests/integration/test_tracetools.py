@@ -152,10 +152,12 @@ def test_executor_says_what_it_was_told(run: Run) -> None:
         assert named == [{"message": 0x3E55}]
 
 
-def test_only_the_chosen_events(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["lttng", "ring", EBPF])
+def test_only_the_chosen_events(tmp_path: Path, backend: str) -> None:
     run = Run.of(
         tmp_path / "trace",
         [sys.executable, str(PROGRAMS / "emit.py")],
+        backend=backend,
         text=json.dumps(calls()),
         options=["--event", "ros2:rcl_*_init", "--event", "ros2:rcl_init"],
     )
