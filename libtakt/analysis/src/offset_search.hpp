@@ -29,10 +29,10 @@ template <typename Complete, typename NextOffset>
 [[nodiscard]] Duration longest_response(Duration length, Complete complete,
                                         NextOffset next_offset) {
   struct Part {
-    Duration first;
+    Duration first{};
     Completion at_first;
-    Duration last;
-    Duration finish_at_last;
+    Duration last{};
+    Duration finish_at_last{};
   };
   const Duration last_offset = length - epsilon;
   const Completion at_zero = complete(Duration{0}, epsilon);

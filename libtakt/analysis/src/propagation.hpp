@@ -52,7 +52,7 @@ class Curves {
   Family make_family() const;
 
   void sum_activations(CallbackIndex callback, Family& family, bool busy);
-  void build_join(std::size_t join, Family& family, bool busy);
+  void build_join(std::size_t index, Family& family, bool busy);
   void add_join(DerivedCurve& curve, const JoinCurve& join, const Source& source, Duration shift);
   /// What the sender of the edge is activated by and passes on along it, shifted.
   void pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,

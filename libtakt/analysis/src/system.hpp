@@ -187,9 +187,9 @@ struct System {
   void add_components();
   void add_urgencies(const model::Model& model);
   void inherit_urgencies(ExecutorIndex executor);
-  void add_trees(ExecutorIndex executor);
+  void add_trees(ExecutorIndex index);
   [[nodiscard]] bool is_root(CallbackIndex callback) const;
-  void add_deadline_chains(const model::Model& model, ExecutorIndex executor);
+  void add_deadline_chains(const model::Model& model, ExecutorIndex index);
   void add_groups(const model::Model& model);
 
   std::vector<std::size_t> edge_of_model_;
