@@ -41,10 +41,10 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// pp(c), Def. 5: the most polling points in the response time of an instance.
   [[nodiscard]] std::int64_t polling_points(const Member& member) const;
 
-  /// Theorem 2 for a chain that ends with member `last`, with `polling_points` in all. `start` is a
-  /// lower bound of the latest start of that instance; it becomes that start, or what is just
-  /// beyond the limit if it is beyond.
-  [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t polling_points, Duration limit,
+  /// Theorem 2 for a chain that ends with member `last`, with `points` polling points in all.
+  /// `start` is a lower bound of the latest start of that instance; it becomes that start, or what
+  /// is just beyond the limit if it is beyond.
+  [[nodiscard]] Duration round_robin(std::size_t last, std::int64_t points, Duration limit,
                                      Duration& start);
 
   /// What Theorem 2 cannot be below for a single callback, whatever the bounds of all become from
@@ -65,24 +65,24 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// was activated during a response time before it and during its own) less, of each other one,
   /// the share at its own or at the victim's rate (one instance for each polling point), whichever
   /// is lower. See docs/analysis.md for what this test decides.
-  [[nodiscard]] Duration least_round_robin(std::size_t member);
+  [[nodiscard]] Duration least_round_robin(std::size_t index);
 
   /// The same for all bounds that grow together: see FluidPoint.
-  [[nodiscard]] Wide least_round_robin(std::size_t member, const FluidPoint& point) const;
+  [[nodiscard]] Wide least_round_robin(std::size_t index, const FluidPoint& point) const;
 
-  [[nodiscard]] Terms explain_round_robin(std::size_t last, std::int64_t polling_points);
+  [[nodiscard]] Terms explain_round_robin(std::size_t last, std::int64_t points);
   /// Lemma 4: the most instances of member `other` that run before the victim, member `last`.
   [[nodiscard]] std::int64_t most_instances(std::size_t other, std::size_t last,
-                                            std::int64_t polling_points) const;
+                                            std::int64_t points) const;
 
   /// Theorem 3 for a single callback, and for longer chains that end with member `last`.
-  [[nodiscard]] Duration busy_window(std::size_t member, std::int64_t polling_points);
-  [[nodiscard]] Duration busy_window_of_chain(std::size_t last, std::int64_t polling_points);
-  [[nodiscard]] BusyWindow window_of(std::size_t member, std::int64_t polling_points) const;
+  [[nodiscard]] Duration busy_window(std::size_t index, std::int64_t points);
+  [[nodiscard]] Duration busy_window_of_chain(std::size_t last, std::int64_t points);
+  [[nodiscard]] BusyWindow window_of(std::size_t index, std::int64_t points) const;
 
   /// S-3.6: non-preemptive fixed priority among the privileged callbacks.
-  [[nodiscard]] Duration privileged(std::size_t member) const;
-  [[nodiscard]] LevelWindow privileged_window(std::size_t member) const;
+  [[nodiscard]] Duration privileged(std::size_t index) const;
+  [[nodiscard]] LevelWindow privileged_window(std::size_t index) const;
 
   /// A callback that may run more often the later the victim starts.
   struct Pending {

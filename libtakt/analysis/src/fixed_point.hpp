@@ -77,7 +77,7 @@ class FixedPoint {
   void solve(const Component& component);
   /// Brings an executor's bounds into agreement with the curves that enter it. True if a curve that
   /// leaves it has changed.
-  bool settle(ExecutorIndex executor);
+  bool settle(ExecutorIndex index);
   /// The analysis of its executor leaves a callback without bound: finds out why.
   void leave_unbounded(CallbackIndex callback);
   /// To where the component's bounds must get by their long-run rates.

@@ -1,7 +1,6 @@
 #include "fluid.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "executor_analysis.hpp"
@@ -43,7 +42,8 @@ class Upstream {
   Flow::Start start(CallbackIndex callback, bool busy, LineOf line) {
     Flow::Start start;
     enter(callback, 1, busy ? busy_paths_ : paths_, start, line);
-    for (const std::size_t e : edges_ | std::views::reverse) {
+    for (std::size_t i = edges_.size(); i-- > 0;) {
+      const std::size_t e = edges_[i];
       const std::int64_t busy_paths = std::exchange(busy_paths_[e], 0);
       std::int64_t paths = std::exchange(paths_[e], 0);
       const TriggerEdge& edge = system_.edges[e];

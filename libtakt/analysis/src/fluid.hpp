@@ -20,7 +20,7 @@ inline constexpr int time_bits = 16;
 struct Flow {
   struct Passed {
     CallbackIndex through;
-    Wide share;
+    Wide share = 0;
   };
   struct Start {
     /// In units of 2^-40 ns.

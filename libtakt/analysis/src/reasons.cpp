@@ -11,8 +11,6 @@
 
 namespace takt::analysis {
 
-using curves::unbounded_time;
-
 namespace {
 
 /// The sender whose missing bound leaves the callback's activations without bound.

@@ -11,7 +11,7 @@ namespace takt::analysis {
 ///
 /// Messages without delay from callbacks of the executor itself can only be those of this instance:
 /// at most one along each of its edges. unbounded_time if there is no limit below the horizon.
-[[nodiscard]] Duration release_overhead(const Round& round, ExecutorIndex executor,
+[[nodiscard]] Duration release_overhead(const Round& round, ExecutorIndex index,
                                         CallbackIndex callback);
 
 }  // namespace takt::analysis

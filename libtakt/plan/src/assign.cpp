@@ -9,9 +9,6 @@ namespace takt::plan {
 
 namespace {
 
-using scheduling::PolicyDescription;
-using Local = scheduling::CallbackIndex;
-
 bool is_at(const Entity& entity, const Address& address) {
   if (entity.node != address.node || entity.kind != address.kind) return false;
   if (entity.kind == model::CallbackKind::timer) return entity.period == address.period;

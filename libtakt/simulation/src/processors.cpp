@@ -14,12 +14,12 @@ constexpr Duration time_slice = std::chrono::milliseconds{3};
 
 Processors::Processors(std::size_t cores, std::vector<ThreadParameters> threads)
     : cores_(cores), taken_(cores) {
-  for (ThreadParameters& parameters : threads) {
-    Thread thread{.parameters = std::move(parameters), .server = {}};
+  for (const ThreadParameters& parameters : threads) {
+    Thread thread{.parameters = parameters, .server = {}};
     if (thread.parameters.policy == ThreadPolicy::deadline) {
       thread.server.emplace(thread.parameters.reservation);
     }
-    threads_.push_back(std::move(thread));
+    threads_.push_back(thread);
   }
 }
 

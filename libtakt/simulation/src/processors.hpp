@@ -32,7 +32,7 @@ class Processors {
   Processors(std::size_t cores, std::vector<ThreadParameters> threads);
 
   /// The thread, which has no work, gets some. Follow with reschedule().
-  void start(std::size_t thread, Instant now, Duration work);
+  void start(std::size_t index, Instant now, Duration work);
 
   /// Lets time pass up to `now`, at most next_change(); adds the threads whose work is done to
   /// `done`. Follow with reschedule().
