@@ -21,6 +21,7 @@ using model::ExecutorKind;
 std::vector<std::vector<Local>> local_chains(const model::Model& model, const System& system,
                                              ExecutorIndex executor) {
   std::vector<const model::Chain*> order;
+  order.reserve(model.chains.size());
   for (const model::Chain& chain : model.chains) order.push_back(&chain);
   std::ranges::stable_sort(order, {}, [](const model::Chain* chain) {
     return chain->rank.value_or(std::numeric_limits<std::int64_t>::max());
@@ -60,6 +61,7 @@ void System::add_urgencies(const model::Model& model) {
       }
     } else {
       std::vector<Duration> periods;
+      periods.reserve(callbacks.size());
       for (const CallbackIndex c : callbacks) periods.push_back(urgencies.periods[c.value()]);
       priorities = scheduling::rate_monotonic(periods);
     }
@@ -141,11 +143,11 @@ void System::add_deadline_chains(const model::Model& model, ExecutorIndex index)
     for (const CallbackIndex callback : chain) ++uses[callback];
   }
   for (const auto& chain : chains) {
-    for (std::size_t n = 0; n < chain.size(); ++n) {
+    for (const CallbackIndex callback : chain) {
       const bool heads_all = std::ranges::all_of(chains, [&](const auto& other) {
-        return std::ranges::find(other, chain[n]) == other.end() || other.front() == chain[n];
+        return std::ranges::find(other, callback) == other.end() || other.front() == callback;
       });
-      if (uses[chain[n]] > 1 && !heads_all) return;
+      if (uses[callback] > 1 && !heads_all) return;
     }
   }
   for (const auto& chain : chains) {

@@ -63,9 +63,9 @@ std::string_view to_string(CallbackKind kind) { return name_of(kind); }
 std::string_view to_string(JoinKind kind) { return name_of(kind); }
 
 template <typename Kind>
-std::optional<Kind> from_string(std::string_view text) {
-  for (const auto& [value, name] : names_of(Kind{})) {
-    if (name == text) return value;
+std::optional<Kind> from_string(std::string_view name) {
+  for (const auto& [value, known] : names_of(Kind{})) {
+    if (known == name) return value;
   }
   return std::nullopt;
 }
