@@ -11,36 +11,44 @@ constexpr std::size_t expected = 256;
 
 }  // namespace
 
-Arrivals::Arrivals(std::size_t workers) {
+Arrivals::Arrivals(std::size_t workers) : wakes_(workers) {
   came_.reserve(expected);
   taken_.reserve(expected);
   idle_.reserve(workers);
 }
 
 void Arrivals::note(const Arrival& arrival) {
-  const std::lock_guard lock(mutex_);
-  came_.push_back(arrival);
-  is_unseen_.store(true, std::memory_order_release);
-  wake_last();
+  std::condition_variable* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    came_.push_back(arrival);
+    is_unseen_.store(true, std::memory_order_release);
+    woken = wake_last();
+  }
+  if (woken != nullptr) woken->notify_one();
 }
 
 void Arrivals::wake_one() {
-  const std::lock_guard lock(mutex_);
-  wake_last();
+  std::condition_variable* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    woken = wake_last();
+  }
+  if (woken != nullptr) woken->notify_one();
 }
 
-void Arrivals::wake_last() {
-  if (is_waking_ || idle_.empty()) return;
+std::condition_variable* Arrivals::wake_last() {
+  if (is_waking_ || idle_.empty()) return nullptr;
   Worker& worker = *idle_.back();
   idle_.pop_back();
   is_waking_ = true;
   is_unseen_.store(true, std::memory_order_release);
-  wake(worker);
+  return &wake(worker);
 }
 
-void Arrivals::wake(Worker& worker) {
+std::condition_variable& Arrivals::wake(Worker& worker) {
   worker.is_idle = false;
-  worker.wake.notify_one();
+  return wakes_[worker.number];
 }
 
 std::vector<Arrival>& Arrivals::take() {
@@ -69,11 +77,12 @@ bool Arrivals::become_idle(Worker& worker) {
 void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until) {
   std::unique_lock lock(mutex_);
   const auto woken = [&] { return !worker.is_idle; };
+  std::condition_variable& wake = wakes_[worker.number];
   if (!until) {
-    worker.wake.wait(lock, woken);
-  } else if (!worker.wake.wait_until(lock, *until, woken)) {
+    wake.wait(lock, woken);
+  } else if (!wake.wait_until(lock, *until, woken)) {
     // Nobody has found it among the idle ones, unless it is being given a job at this moment.
-    if (std::erase(idle_, &worker) == 0) worker.wake.wait(lock, woken);
+    if (std::erase(idle_, &worker) == 0) wake.wait(lock, woken);
     worker.is_idle = false;
   }
 }
@@ -87,22 +96,26 @@ Worker* Arrivals::take_idle() {
 }
 
 void Arrivals::hand_back(Worker& worker) {
-  const std::lock_guard lock(mutex_);
-  if (!worker.has_job) {
-    if (came_.empty() && !cancelled_) {
-      idle_.push_back(&worker);
-      return;
+  std::condition_variable* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!worker.has_job) {
+      if (came_.empty() && !cancelled_) {
+        idle_.push_back(&worker);
+        return;
+      }
+      is_waking_ = true;
+      is_unseen_.store(true, std::memory_order_release);
     }
-    is_waking_ = true;
-    is_unseen_.store(true, std::memory_order_release);
+    woken = &wake(worker);
   }
-  wake(worker);
+  woken->notify_one();
 }
 
 void Arrivals::cancel() {
   const std::lock_guard lock(mutex_);
   cancelled_ = true;
-  for (Worker* worker : idle_) wake(*worker);
+  for (Worker* worker : idle_) wake(*worker).notify_one();
   idle_.clear();
 }
 

@@ -30,7 +30,7 @@ class Arrivals {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// With memory for so many workers.
+  /// Workers are numbered from 0.
   explicit Arrivals(std::size_t workers);
 
   /// Something has come: an idle worker will look at it, if no other one is about to.
@@ -60,10 +60,13 @@ class Arrivals {
   [[nodiscard]] bool is_cancelled() const { return cancelled_; }
 
  private:
-  void wake(Worker& worker);
-  void wake_last();
+  /// With the lock held: the worker is not idle any more, and must be notified.
+  [[nodiscard]] std::condition_variable& wake(Worker& worker);
+  [[nodiscard]] std::condition_variable* wake_last();
 
   std::mutex mutex_;
+  /// By number of the worker. Notified without the lock, which a woken worker needs at once.
+  std::vector<std::condition_variable> wakes_;
   /// Guarded by it.
   std::vector<Arrival> came_;
   std::vector<Worker*> idle_;

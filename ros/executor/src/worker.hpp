@@ -1,6 +1,5 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,7 +38,6 @@ struct Worker {
   Job job{};
   bool has_job = false;
   bool is_idle = false;
-  std::condition_variable wake{};
 
   [[nodiscard]] Result<void> run_job() const {
     return job.timer != nullptr ? job.timer->run(number) : job.messages->run(number);

@@ -55,12 +55,10 @@ class Adapters::Listing {
 
   template <typename T>
   CallbackIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable,
-                    std::string topic = {}) {
+                    const std::string& topic = {}) {
     const CallbackIndex index(roster_.callbacks.size());
-    roster_.callbacks.push_back({.entity = entity,
-                                 .category = executable.category(),
-                                 .node = node_,
-                                 .topic = std::move(topic)});
+    roster_.callbacks.push_back(
+        {.entity = entity, .category = executable.category(), .node = node_, .topic = topic});
     roster_.executables.push_back({.executable = &executable, .callback = index});
     return index;
   }

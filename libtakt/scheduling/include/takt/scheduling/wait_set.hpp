@@ -26,7 +26,7 @@ class WaitSetPolicy final : public SharablePolicy {
 
   [[nodiscard]] Admission admission(CallbackIndex callback) const override;
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  void release(CallbackIndex index, Instant activation, Instant origin) override;
   [[nodiscard]] std::optional<CallbackIndex> next() override;
   void hold(CallbackIndex callback) override { ready_.hold(callback); }
   void resume(CallbackIndex callback) override { ready_.resume(callback); }
