@@ -181,7 +181,7 @@ Wide TableDrivenExecutor::least_response(CallbackIndex callback, const FluidPoin
   const Member& member = members_[round_.system[callback].rank];
   if (slots_[member.task->rank].empty() || !most_instances(member)) return 0;
   return std::max(
-      Wide{0}, (point.demand(callback, 0) / whole_processor) - point.time(executor_.table->cycle));
+      Wide{0}, (point.demand(callback, 0) / whole_processor) - point.time(table_->cycle));
 }
 
 Line TableDrivenExecutor::long_run_demand(CallbackIndex callback,
@@ -189,7 +189,7 @@ Line TableDrivenExecutor::long_run_demand(CallbackIndex callback,
   const Member& member = members_[round_.system[callback].rank];
   if (slots_[member.task->rank].empty()) return {};
   return demand_line(activations,
-                     {.cost = executor_.table->cycle, .instances = starts_per_cycle(member)});
+                     {.cost = table_->cycle, .instances = starts_per_cycle(member)});
 }
 
 }  // namespace takt::analysis

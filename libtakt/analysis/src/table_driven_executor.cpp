@@ -18,7 +18,7 @@ std::int64_t divide_up(Duration time, Duration by) { return (time + by - epsilon
 }  // namespace
 
 TableDrivenExecutor::TableDrivenExecutor(const Round& round, ExecutorIndex executor)
-    : ExecutorAnalysis(round, executor) {
+    : ExecutorAnalysis(round, executor), table_(executor_.table ? &*executor_.table : nullptr) {
   for (const CallbackIndex callback : executor_.callbacks) {
     slots_.push_back(open_slots(callback));
   }
@@ -27,8 +27,8 @@ TableDrivenExecutor::TableDrivenExecutor(const Round& round, ExecutorIndex execu
 std::vector<TableDrivenExecutor::OpenSlot> TableDrivenExecutor::open_slots(
     CallbackIndex callback) const {
   std::vector<OpenSlot> open;
-  if (!executor_.table || executor_.supply.blackout() > Duration{0}) return open;
-  const auto& [cycle, entries] = *executor_.table;
+  if (table_ == nullptr || executor_.supply.blackout() > Duration{0}) return open;
+  const auto& [cycle, entries] = *table_;
   const Duration each = std::max(epsilon, longest(callback));
   for (std::size_t s = 0; s < entries.size(); ++s) {
     if (entries[s].callback != callback) continue;
@@ -46,7 +46,7 @@ std::vector<TableDrivenExecutor::OpenSlot> TableDrivenExecutor::open_slots(
 
 Duration TableDrivenExecutor::latest_start(const Member& member, std::int64_t earlier) const {
   const std::vector<OpenSlot>& slots = slots_[member.task->rank];
-  const Duration cycle = executor_.table->cycle;
+  const Duration cycle = table_->cycle;
   const Duration each = longest(member.callback);
   const std::int64_t per_cycle = starts_per_cycle(member);
   Duration latest{0};
@@ -70,7 +70,7 @@ std::int64_t TableDrivenExecutor::starts_per_cycle(const Member& member) const {
 
 std::optional<std::int64_t> TableDrivenExecutor::most_instances(const Member& member) const {
   const std::int64_t starts = starts_per_cycle(member);
-  const Duration cycle = executor_.table->cycle;
+  const Duration cycle = table_->cycle;
   if (!outpaces(*member.activations, starts, cycle)) return curves::unbounded_count;
   const auto& terms = member.activations->terms();
   if (terms.size() != 1 || terms[0].multiplicity != 1 || terms[0].source->curve == nullptr) {
@@ -109,7 +109,7 @@ LocalBound TableDrivenExecutor::bound(CallbackIndex callback) {
 }
 
 Duration TableDrivenExecutor::way(std::span<const CallbackIndex> chain, Duration at) const {
-  const Duration cycle = executor_.table->cycle;
+  const Duration cycle = table_->cycle;
   for (const CallbackIndex callback : chain) {
     const Duration place = at % cycle;
     const std::vector<OpenSlot>& slots = slots_[round_.system[callback].rank];
@@ -123,7 +123,7 @@ Duration TableDrivenExecutor::way(std::span<const CallbackIndex> chain, Duration
 std::optional<Duration> TableDrivenExecutor::longest_way(
     std::span<const CallbackIndex> chain) const {
   const Member& head = members_[round_.system[chain.front()].rank];
-  if (head.activations->unbounded() || head.activations->distance(2) < executor_.table->cycle) {
+  if (head.activations->unbounded() || head.activations->distance(2) < table_->cycle) {
     return std::nullopt;
   }
   for (const CallbackIndex callback : chain) {
@@ -132,7 +132,7 @@ std::optional<Duration> TableDrivenExecutor::longest_way(
     if (callback != chain.front() && task.incoming.size() != 1) return std::nullopt;
   }
   // It is longest if some callback just misses a slot, with all before it without a wait.
-  const Duration cycle = executor_.table->cycle;
+  const Duration cycle = table_->cycle;
   Duration longest_way{0};
   Duration before{0};
   for (const CallbackIndex callback : chain) {

@@ -72,6 +72,8 @@ class TableDrivenExecutor final : public ExecutorAnalysis {
   /// exactly as often; none: they come more often, or it is not known.
   [[nodiscard]] std::optional<std::int64_t> most_instances(const Member& member) const;
 
+  /// None: the model has none for it.
+  const model::SlotTable* table_;
   /// By rank.
   std::vector<std::vector<OpenSlot>> slots_;
 };
