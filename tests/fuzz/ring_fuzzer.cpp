@@ -175,7 +175,7 @@ void act(Memory& memory, std::unique_ptr<Reader>& reader, Choices& choices) {
     case 1:
       return write_text(memory, choices, [&](const Writer& writer, auto... fields) {
         if (ring.log_size % 8 == 0 && ring.log_size <= log_capacity) {  // as the library left it
-          constexpr char name[16] = "fuzz";
+          constexpr ThreadName name{'f', 'u', 'z', 'z'};
           log(ring, writer, name, choices.next<std::uint8_t>() % 2, fields...);
         }
       });

@@ -83,7 +83,7 @@ void open_ring() {
 ObjectEntry::ObjectEntry() {
   introductions.lock();
   has_log_ = process_ring != &unread_ring;
-  pthread_getname_np(pthread_self(), name_, sizeof name_);
+  pthread_getname_np(pthread_self(), name_.data(), name_.size());
 }
 
 ObjectEntry::~ObjectEntry() { introductions.unlock(); }
@@ -98,7 +98,7 @@ void introduce_thread() {
   this_thread.writer = {static_cast<std::uint32_t>(gettid()), static_cast<std::uint8_t>(entry)};
   if (entry < ring::thread_count) {
     auto& introduction = process_ring->thread_table[entry];
-    pthread_getname_np(pthread_self(), introduction.name, sizeof introduction.name);
+    pthread_getname_np(pthread_self(), introduction.name.data(), introduction.name.size());
     introduction.id = this_thread.writer.thread;
   }
   this_thread.ring_generation = ring_generation;

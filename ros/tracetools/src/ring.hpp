@@ -73,7 +73,7 @@ class ObjectEntry {
 
  private:
   bool has_log_;
-  char name_[16] = {};  // of this thread
+  capture::ring::ThreadName name_{};  // of this thread
 };
 
 /// Puts an event into the ring if a recorder wants it.

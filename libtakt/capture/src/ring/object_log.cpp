@@ -27,7 +27,7 @@ std::optional<Event> ObjectLog::next() {
       continue;
     }
     Event event{head.time, head.thread, {}, head.event, payload_};
-    std::memcpy(event.thread_name.data(), head.name, event.thread_name.size() - 1);
+    std::memcpy(event.thread_name.data(), head.name.data(), event.thread_name.size() - 1);
     return event;
   }
   return std::nullopt;

@@ -142,7 +142,7 @@ std::uint32_t Reader::thread_id(std::size_t entry) const { return ring_->thread_
 
 std::array<char, 16> Reader::thread_name(std::size_t entry) const {
   std::array<char, 16> name{};
-  std::memcpy(name.data(), ring_->thread_table[entry].name, name.size() - 1);
+  std::memcpy(name.data(), ring_->thread_table[entry].name.data(), name.size() - 1);
   return name;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +28,17 @@ inline constexpr std::size_t slot_size = 64;
 inline constexpr std::uint64_t slot_count = 32768;
 inline constexpr std::size_t thread_count = 255;
 
+using ThreadName = std::array<char, 16>;  // NUL-terminated
+
 /// What a thread says of itself once, and what it lost.
 struct Thread {
   std::atomic<std::uint64_t> dropped;  // events that found the ring full
   std::atomic<std::uint32_t> id;       // 0: not in use, or shared by the threads that are too many
-  char name[16];                       // NUL-terminated
+  ThreadName name;
 };
 
+// What different sides write lies in cache lines of its own.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -56,7 +61,8 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> log_size;  // bytes of complete entries in the object log
   std::atomic<std::uint64_t> log_dropped;           // entries that it had no room for
 
-  alignas(64) Thread thread_table[thread_count + 1];  // the last is for threads that are too many
+  // The last entry is for threads that are too many.
+  alignas(64) std::array<Thread, thread_count + 1> thread_table;
 };
 
 /// What a record says of its event.
@@ -83,7 +89,7 @@ struct LogEntry {
   std::uint16_t size;  // bytes of payload
   std::uint8_t event;
   std::uint8_t unused;
-  char name[16];  // the thread's
+  ThreadName name;
 };
 
 static_assert(sizeof(Record) == 24);

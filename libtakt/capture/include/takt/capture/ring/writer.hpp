@@ -100,7 +100,7 @@ class Appender : public Putter<Appender> {
 };
 
 inline std::uint64_t now() {
-  timespec time;
+  timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(time.tv_nsec);
@@ -171,9 +171,9 @@ void write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&
 }
 
 /// Appends an event to the object log, or counts it as dropped. `recording`: as in LogEntry;
-/// `name`: the thread's, NUL-terminated. One thread at a time may do this.
+/// `name`: the thread's. One thread at a time may do this.
 template <typename... Fields>
-void log(Header& ring, const Writer& writer, const char (&name)[16], std::uint64_t recording,
+void log(Header& ring, const Writer& writer, const ThreadName& name, std::uint64_t recording,
          std::uint8_t event, const Fields&... fields) {
   const std::size_t size = (std::size_t{0} + ... + size_of(fields));
   const std::uint64_t position = ring.log_size.load(std::memory_order_relaxed);
@@ -181,8 +181,7 @@ void log(Header& ring, const Writer& writer, const char (&name)[16], std::uint64
     ring.log_dropped.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  LogEntry head{now(), recording, writer.thread, static_cast<std::uint16_t>(size), event, 0, {}};
-  std::memcpy(head.name, name, sizeof head.name);
+  LogEntry head{now(), recording, writer.thread, static_cast<std::uint16_t>(size), event, 0, name};
   Appender appender(reinterpret_cast<std::byte*>(&ring) + log_offset + position);
   appender.put_bytes(&head, sizeof head);
   (appender.put(fields), ...);
