@@ -163,7 +163,7 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
 
 
 def test_callbacks_of_one_name_are_told_apart_by_their_ids() -> None:
-    model = Model.model_validate(raw("model"))
+    model = Model.model_validate_json(json.dumps(raw("model")))
     first, second, *others = model.callbacks
     twin = first.model_copy(update={"id": second.id})
     names = labels([first, twin, *others])
