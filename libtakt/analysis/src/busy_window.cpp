@@ -82,24 +82,19 @@ Duration BusyWindow::next_offset(Duration offset) const {
 
 Duration BusyWindow::longest_response(Duration length) {
   if (length == unbounded_time) return length;
-  std::vector<const DerivedCurve*> curves{self_.activations};
-  for (const Interferer& other : others_) {
-    if (other.activations != self_.activations) curves.push_back(other.activations);
-  }
-  return longest_response(ActivationSteps(std::move(curves), length));
+  OffsetSweep sweep(supply_);
+  sweep.begin(blocking_, self_, length);
+  for (const Interferer& other : others_) sweep.add(other);
+  const Duration swept = sweep.longest_response(unbounded_time);
+  return sweep.failed() ? search_longest_response(length) : swept;
 }
 
-Duration BusyWindow::longest_response(const ActivationSteps& steps) {
-  if (steps.steps()) {
-    const auto swept = OffsetSweep(supply_, blocking_, self_, others_, steps).longest_response();
-    if (swept) return *swept;
-  }
-  // Too many steps, or a window that outlasts them: without a list of all offsets.
-  return std::max(epsilon,
-                  analysis::longest_response(
-                      steps.length(),
-                      [this](Duration offset, Duration start) { return complete(offset, start); },
-                      [this](Duration offset) { return next_offset(offset); }));
+Duration BusyWindow::search_longest_response(Duration length) {
+  return std::max(
+      epsilon,
+      analysis::longest_response(
+          length, [this](Duration offset, Duration start) { return complete(offset, start); },
+          [this](Duration offset) { return next_offset(offset); }));
 }
 
 }  // namespace takt::analysis

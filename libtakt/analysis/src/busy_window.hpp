@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "activation_steps.hpp"
 #include "derived_curve.hpp"
 #include "offset_search.hpp"
 #include "system.hpp"
@@ -65,8 +64,9 @@ class BusyWindow {
 
   /// The longest time from activation to completion in a window of that length.
   [[nodiscard]] Duration longest_response(Duration length);
-  /// The same for a window of the length of the given steps, which cover all curves.
-  [[nodiscard]] Duration longest_response(const ActivationSteps& steps);
+  /// The same without visiting all offsets: for windows with too many of them, or that outlast
+  /// their length.
+  [[nodiscard]] Duration search_longest_response(Duration length);
 
  private:
   [[nodiscard]] Duration next_offset(Duration offset) const;

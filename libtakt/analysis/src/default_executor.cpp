@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "least_solution.hpp"
 #include "long_run.hpp"
 #include "utilisation.hpp"
 
@@ -14,18 +13,41 @@ using curves::unbounded_time;
 
 namespace {
 
-/// Between two looks at what the bounds of the round-robin analysis tend to, which cost as much as
-/// some rounds of it.
-constexpr int rounds_per_long_run = 8;
+/// Between two looks at what a bound of the round-robin analysis tends to, which cost as much as
+/// some steps of it.
+constexpr int steps_per_long_run = 24;
 
 }  // namespace
 
 DefaultExecutor::DefaultExecutor(const Round& round, ExecutorIndex executor)
-    : ExecutorAnalysis(round, executor), memory_(members_.size()) {}
+    : ExecutorAnalysis(round, executor), memory_(members_.size()), sweep_(executor_.supply) {
+  if (round.options.method == Method::busy_window) return;
+  const std::size_t each = members_.size() - 1;
+  others_.reserve(members_.size() * each);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    add_others(i, others_);
+    memory_[i].round_robin = round_robin(i, std::span(others_).last(each));
+  }
+}
 
 void DefaultExecutor::begin_round() {
   ExecutorAnalysis::begin_round();
-  for (Memory& memory : memory_) memory.polling_points.reset();
+  swept_.reset();
+  for (Memory& memory : memory_) {
+    memory.busy_window = epsilon;
+    memory.longest = false;
+  }
+  Duration once{0};
+  for (const Member& member : members_) {
+    if (!member.activations->empty()) once = saturating_add(once, member.task->cost(1));
+  }
+  all_once_ = executor_.supply.time_for(once);
+}
+
+/// An instance may find all others pending, and both theorems admit each at least once.
+Duration DefaultExecutor::least_bound(CallbackIndex callback) const {
+  const Task& task = round_.system[callback];
+  return task.polled && all_once_ <= horizon() ? std::max(epsilon, all_once_) : epsilon;
 }
 
 std::int64_t DefaultExecutor::polling_points(const Member& member) const {
@@ -41,23 +63,54 @@ LocalBound DefaultExecutor::bound(CallbackIndex callback) {
         .response = privileged(index),
         .by = executor_.kind == model::ExecutorKind::event_source ? "event_source" : "privileged"};
   }
-  const std::int64_t points = polling_points(member);
-  LocalBound best;
-  if (round_.options.method != Method::round_robin) {
-    best = {.response = busy_window(index, points), .by = "busy_window"};
-  }
-  if (round_.options.method != Method::busy_window) {
-    const Duration limit = std::min(best.response, horizon());
-    Memory& memory = memory_[index];
-    Duration bound = round_robin(index, points, limit, memory.start);
-    // As long as nothing else bounds it, it may grow for ever, or slowly to where it ends.
-    if (best.response == unbounded_time && bound != unbounded_time && bound > response(member) &&
-        ++memory.grown % rounds_per_long_run == 0) {
-      bound = std::max(bound, least_round_robin(index));
+  return polled(index);
+}
+
+LocalBound DefaultExecutor::polled(std::size_t index) {
+  const Member& member = members_[index];
+  const bool by_points = round_.options.method != Method::busy_window;
+  const bool by_windows =
+      round_.options.method != Method::round_robin && busy_window_length() != unbounded_time;
+  if (by_points) memory_[index].round_robin->renew_others();
+  if (!by_points && !by_windows) return {};
+  // The bound stands on both sides of both theorems. It rises to the lesser of what they say, and
+  // neither is followed further than the other one admits.
+  Duration bound = response(member);
+  while (bound <= horizon()) {
+    Duration longest = unbounded_time;
+    if (by_windows) {
+      longest = busy_window(index, member.activations->count(bound), bound + epsilon);
+      if (longest <= bound) return {.response = bound, .by = "busy_window"};
     }
-    if (bound < best.response) best = {.response = bound, .by = "round_robin"};
+    const Duration risen = by_points ? rise(index, bound, longest) : longest;
+    if (risen < longest) return {.response = risen, .by = "round_robin"};
+    bound = longest;
   }
-  return best;
+  return {};
+}
+
+Duration DefaultExecutor::rise(std::size_t index, Duration present, Duration limit) {
+  Memory& memory = memory_[index];
+  RoundRobin& search = *memory.round_robin;
+  const DerivedCurve& activations = *members_[index].activations;
+  Duration bound = present;
+  auto points = activations.plateau(bound);
+  while (bound <= std::min(limit, horizon()) && search.start() <= horizon()) {
+    if (bound > points.until) points = activations.plateau(bound);
+    search.renew(bound, points.count);
+    const bool moved = search.advance();
+    if (const Duration next = search.response(); next > bound) {
+      bound = next;
+      // As long as nothing else bounds it, it may grow for ever, or slowly to where it ends.
+      if (limit == unbounded_time &&
+          (++memory.grown % steps_per_long_run == 0 || bound > horizon())) {
+        bound = std::max(bound, least_round_robin(index, bound));
+      }
+    } else if (!moved) {
+      return bound;
+    }
+  }
+  return unbounded_time;
 }
 
 LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
@@ -73,76 +126,42 @@ LocalBound DefaultExecutor::bound(std::span<const CallbackIndex> chain) {
     best = {.response = busy_window_of_chain(last, points), .by = "busy_window"};
   }
   if (round_.options.method != Method::busy_window) {
-    Duration start = epsilon;
-    const Duration bound = round_robin(last, points, std::min(best.response, horizon()), start);
+    std::vector<RoundRobin::Other> others;
+    add_others(last, others);
+    RoundRobin search = round_robin(last, others);
+    search.renew_others();
+    search.renew(response(members_[last]), points);
+    const Duration bound = search.longest_response(std::min(best.response, horizon()));
     if (bound < best.response) best = {.response = bound, .by = "round_robin"};
   }
   return best;
 }
 
-std::int64_t DefaultExecutor::most_instances(std::size_t other, std::size_t last,
-                                             std::int64_t points) const {
+std::int64_t DefaultExecutor::extra_instances(std::size_t other, std::size_t last) const {
   // A polled callback runs once for each polling point, and once more if it precedes the victim in
   // its last processing window.
   if (!members_[other].task->polled) return curves::unbounded_count;
-  return saturating_add(points, other < last ? 1 : 0);
+  return other < last ? 1 : 0;
 }
 
-Duration DefaultExecutor::round_robin(std::size_t last, std::int64_t points, Duration limit,
-                                      Duration& start) {
-  if (start > limit) return unbounded_time;
-  const Member& self = members_[last];
-  // Lemma 3 and Def. 4: pending in a window of length x, at most ε before the response ends, are
-  // all of these but the instance itself.
-  const Duration own_reach = response(self) - epsilon;
-  const auto earlier = [&](Duration x) {
-    return std::max<std::int64_t>(0, self.activations->count(saturating_add(x, own_reach)) - 1);
-  };
-  // Def. 3. Lemma 4: a polled callback runs once for each polling point, and once more if it
-  // precedes the victim in its last processing window. Most do so from the start.
-  Duration constant = epsilon;
-  Duration at_start = self.task->cost(earlier(start));
-  pending_.clear();
-  for (std::size_t j = 0; j < members_.size(); ++j) {
-    if (j == last) continue;
-    const Member& other = members_[j];
-    const std::int64_t most = most_instances(j, last, points);
-    const Duration reach = response(other) - epsilon;
-    const std::int64_t pending =
-        response(other) == unbounded_time
-            ? most
-            : other.activations->count_up_to(most, saturating_add(start, reach));
-    const Duration cost = other.task->cost(pending);
-    if (pending == most) {
-      constant = saturating_add(constant, cost);
-    } else {
-      at_start = saturating_add(at_start, cost);
-      pending_.push_back({&other.task->cost, other.activations, reach, most});
-    }
-  }
-  const auto demand = [&](Duration x) {
-    Duration sum = saturating_add(constant, self.task->cost(earlier(x)));
-    for (const auto& [cost, activations, reach, most] : pending_) {
-      sum = saturating_add(sum, (*cost)(activations->count_up_to(most, saturating_add(x, reach))));
-    }
-    return sum;
-  };
-  Duration found = executor_.supply.time_for(saturating_add(constant, at_start));
-  found = found <= start ? start : least_solution(executor_.supply, found, limit, demand);
-  if (found == unbounded_time) {
-    start = saturating_add(limit, epsilon);
-    return found;
-  }
-  start = found;
-  const std::int64_t n = earlier(start);
-  const Duration last_cost = self.task->cost(n + 1) - self.task->cost(n);  // Lemma 17
-  return std::max(epsilon,
-                  executor_.supply.time_for(executor_.supply.supply(start) - epsilon + last_cost));
-}
-
-Duration DefaultExecutor::least_round_robin(std::size_t index) {
+RoundRobin DefaultExecutor::round_robin(std::size_t index,
+                                        std::span<RoundRobin::Other> others) const {
   const Member& self = members_[index];
-  const Duration present = response(self);
+  return {executor_.supply, self.task->cost, *self.activations, others};
+}
+
+void DefaultExecutor::add_others(std::size_t index, std::vector<RoundRobin::Other>& others) const {
+  for (std::size_t j = 0; j < members_.size(); ++j) {
+    if (j == index) continue;
+    others.push_back({.cost = &members_[j].task->cost,
+                      .response = &round_.response[members_[j].callback.value()],
+                      .activated = GrowingCount(*members_[j].activations),
+                      .extra = extra_instances(j, index)});
+  }
+}
+
+Duration DefaultExecutor::least_round_robin(std::size_t index, Duration present) {
+  const Member& self = members_[index];
   const Duration last = executor_.supply.time_for(self.task->cost(1));
   if (last == unbounded_time) return last;
   const Line own = demand_line(*self.activations, self.task->cost);
@@ -182,27 +201,52 @@ std::optional<Utilisation> DefaultExecutor::divergence(CallbackIndex callback) c
 
 /// Def. 8: polled callbacks run no more often than they were activated before the victim and there
 /// are polling points after, and once more if they precede it.
+Interferer DefaultExecutor::limited_interferer(std::size_t other, std::size_t last,
+                                               std::int64_t points) const {
+  Interferer interferer = busy_interferer(members_[other]);
+  if (members_[other].task->polled) {
+    interferer.limit = {.reach = Duration{0},
+                        .extra = saturating_add(points, extra_instances(other, last))};
+  }
+  return interferer;
+}
+
 BusyWindow DefaultExecutor::window_of(std::size_t index, std::int64_t points) const {
   std::vector<Interferer> others;
   others.reserve(members_.size());
   for (std::size_t j = 0; j < members_.size(); ++j) {
-    if (j == index) continue;
-    others.push_back(busy_interferer(members_[j]));
-    if (!members_[j].task->polled) continue;
-    others.back().limit = {.reach = Duration{0}, .extra = saturating_add(points, j < index)};
+    if (j != index) others.push_back(limited_interferer(j, index, points));
   }
   return {executor_.supply, horizon(), Duration{0}, busy_interferer(members_[index]),
           std::move(others)};
 }
 
-Duration DefaultExecutor::busy_window(std::size_t index, std::int64_t points) {
+Duration DefaultExecutor::busy_window(std::size_t index, std::int64_t points, Duration enough) {
   Memory& memory = memory_[index];
-  if (memory.polling_points == points) return memory.busy_window;
+  if (memory.polling_points != points) memory.longest = false;
   memory.polling_points = points;
-  memory.busy_window = busy_window_length() == unbounded_time
-                           ? unbounded_time
-                           : window_of(index, points).longest_response(busy_steps());
+  if (memory.longest || memory.busy_window >= enough) return memory.busy_window;
+  if (swept_ == index && sweep_.at_first_offset()) {
+    sweep_.admit(points - swept_points_);
+  } else if (swept_ != index || swept_points_ != points) {
+    begin_sweep(index, points);
+  }
+  swept_points_ = points;
+  memory.busy_window = sweep_.longest_response(enough);
+  if (sweep_.failed()) {
+    swept_.reset();
+    memory.busy_window = window_of(index, points).search_longest_response(busy_window_length());
+  }
+  memory.longest = sweep_.failed() || memory.busy_window < enough;
   return memory.busy_window;
+}
+
+void DefaultExecutor::begin_sweep(std::size_t index, std::int64_t points) {
+  swept_ = index;
+  sweep_.begin(Duration{0}, busy_interferer(members_[index]), busy_window_length());
+  for (std::size_t j = 0; j < members_.size(); ++j) {
+    if (j != index) sweep_.add(limited_interferer(j, index, points));
+  }
 }
 
 Duration DefaultExecutor::busy_window_of_chain(std::size_t last, std::int64_t points) {

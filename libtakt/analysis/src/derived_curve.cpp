@@ -12,44 +12,63 @@ using curves::saturating_multiply;
 using curves::unbounded_count;
 using curves::unbounded_time;
 
+void DerivedCurve::Terms::add(const Term& term) {
+  if (size_ < few) {
+    few_[size_++] = term;
+    return;
+  }
+  if (size_ == few) many_.assign(few_.begin(), few_.end());
+  many_.push_back(term);
+  ++size_;
+}
+
+void DerivedCurve::Terms::shrink(std::size_t size) {
+  if (size_ > few && size <= few) {
+    std::copy_n(many_.begin(), size, few_.begin());
+  } else if (size > few) {
+    many_.resize(size);
+  }
+  size_ = size;
+}
+
 void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
   if (other.empty()) return;
   if (other.unbounded_ || shift == unbounded_time) {
     unbounded_ = true;
     return;
   }
-  for (const Term& term : other.terms_) {
+  for (const Term& term : other.terms()) {
     const Duration total = saturating_add(term.shift, shift);
     if (total == unbounded_time) unbounded_ = true;
-    terms_.push_back({term.source, total, term.multiplicity});
+    terms_.add({term.source, total, term.multiplicity});
   }
 }
 
 void DerivedCurve::finish() {
   if (unbounded_) terms_.clear();
   if (terms_.size() > 1) merge_terms();
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     if (term.source->join != nullptr) revision_ += term.source->join->revision;
   }
 }
 
 void DerivedCurve::merge_terms() {
-  std::ranges::sort(terms_, {}, [](const Term& term) {
+  std::ranges::sort(terms_.all(), {}, [](const Term& term) {
     return std::tuple(reinterpret_cast<std::uintptr_t>(term.source), term.shift);
   });
   // Later terms of a source have the greater shift: to simplify, all take the greatest.
   const auto merge = [this](auto same) {
+    const std::span<Term> terms = terms_.all();
     std::size_t last = 0;
-    for (std::size_t i = 1; i < terms_.size(); ++i) {
-      if (same(terms_[last], terms_[i])) {
-        terms_[last].shift = terms_[i].shift;
-        terms_[last].multiplicity =
-            saturating_add(terms_[last].multiplicity, terms_[i].multiplicity);
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+      if (same(terms[last], terms[i])) {
+        terms[last].shift = terms[i].shift;
+        terms[last].multiplicity = saturating_add(terms[last].multiplicity, terms[i].multiplicity);
       } else {
-        terms_[++last] = terms_[i];
+        terms[++last] = terms[i];
       }
     }
-    terms_.resize(last + 1);
+    terms_.shrink(last + 1);
   };
   merge([](const Term& a, const Term& b) { return a.source == b.source && a.shift == b.shift; });
   if (terms_.size() > most_terms) {
@@ -61,7 +80,7 @@ std::int64_t DerivedCurve::sum(Duration window) const {
   if (window <= Duration{0}) return 0;
   if (unbounded_) return unbounded_count;
   std::int64_t total = 0;
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     const Duration reach = saturating_add(window, term.shift);
     const std::int64_t activations = term.source->curve != nullptr
                                          ? term.source->curve->count(reach)
@@ -71,16 +90,18 @@ std::int64_t DerivedCurve::sum(Duration window) const {
   return total;
 }
 
-Duration DerivedCurve::next_step(Duration window) const {
-  if (window < Duration{1}) return empty() || unbounded_ ? unbounded_time : Duration{1};
-  Duration next = unbounded_time;
-  for (const Term& term : terms_) {
+Plateau DerivedCurve::plateau(Duration window) const {
+  if (window <= Duration{0}) return {};
+  if (unbounded_) return {unbounded_count, unbounded_time};
+  Plateau sum{0, unbounded_time};
+  for (const Term& term : terms()) {
     const Duration reach = saturating_add(window, term.shift);
-    const Duration step = term.source->curve != nullptr ? term.source->curve->next_step(reach)
-                                                        : term.source->join->next_step(reach);
-    if (step != unbounded_time) next = std::min(next, step - term.shift);
+    const auto level = term.source->curve != nullptr ? term.source->curve->plateau(reach)
+                                                     : term.source->join->plateau(reach);
+    sum.count = saturating_add(sum.count, saturating_multiply(level.count, term.multiplicity));
+    if (level.until != unbounded_time) sum.until = std::min(sum.until, level.until - term.shift);
   }
-  return next;
+  return sum;
 }
 
 Duration DerivedCurve::distance(std::int64_t n) const {
@@ -112,10 +133,12 @@ std::int64_t JoinCurve::count(Duration window) const {
   return least;
 }
 
-Duration JoinCurve::next_step(Duration window) const {
-  Duration next = unbounded_time;
-  for (const DerivedCurve& operand : operands) next = std::min(next, operand.next_step(window));
-  return next;
+Plateau JoinCurve::plateau(Duration window) const {
+  Plateau level{count(window), unbounded_time};
+  for (const DerivedCurve& operand : operands) {
+    level.until = std::min(level.until, operand.plateau(window).until);
+  }
+  return level;
 }
 
 }  // namespace takt::analysis

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "takt/curves/activation_curve.hpp"
@@ -12,6 +14,8 @@
 namespace takt::analysis {
 
 struct JoinCurve;
+
+using Plateau = curves::ActivationCurve::Plateau;
 
 /// Where activations come from: a curve of the model, or a join of derived curves. Exactly one of
 /// the two is set.
@@ -28,9 +32,9 @@ struct Source {
 class DerivedCurve {
  public:
   struct Term {
-    const Source* source;
-    Duration shift;
-    std::int64_t multiplicity;
+    const Source* source = nullptr;
+    Duration shift{};
+    std::int64_t multiplicity = 0;
     bool operator==(const Term&) const = default;
   };
 
@@ -39,7 +43,7 @@ class DerivedCurve {
     unbounded_ = false;
     revision_ = 0;
   }
-  void add(const Source& source) { terms_.push_back({&source, Duration{0}, 1}); }
+  void add(const Source& source) { terms_.add({&source, Duration{0}, 1}); }
   /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
   void add(const DerivedCurve& other, Duration shift);
   /// Merges equal terms; call once all are added. A curve of more than `most_terms` is replaced by
@@ -49,8 +53,8 @@ class DerivedCurve {
   /// Whether nothing limits the activations.
   [[nodiscard]] bool unbounded() const { return unbounded_; }
   /// Whether there are no activations at all.
-  [[nodiscard]] bool empty() const { return terms_.empty() && !unbounded_; }
-  [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
+  [[nodiscard]] bool empty() const { return terms_.size() == 0 && !unbounded_; }
+  [[nodiscard]] std::span<const Term> terms() const { return terms_.all(); }
   /// Equal, and not changed through the joins that it refers to since the other was finished.
   [[nodiscard]] bool operator==(const DerivedCurve&) const = default;
 
@@ -61,21 +65,47 @@ class DerivedCurve {
                      curves::saturating_add(window, terms_.front().shift))
                : sum(window);
   }
-  /// min(η(window), most), most >= 0; quicker than count() where it is `most`.
-  [[nodiscard]] std::int64_t count_up_to(std::int64_t most, Duration window) const {
-    const bool reached = simple() && window > Duration{0} &&
-                         terms_.front().source->curve->distance(most) <
-                             curves::saturating_add(window, terms_.front().shift);
-    return reached ? most : std::min(count(window), most);
+  /// Where η is certainly level, see ActivationCurve::plateau().
+  [[nodiscard]] Plateau plateau(Duration window) const;
+  /// If it is a single curve of the model, shifted: that curve; else null.
+  [[nodiscard]] const curves::ActivationCurve* single() const {
+    return simple() ? terms_.front().source->curve : nullptr;
   }
   /// The least window longer than `window` at which η may step up.
-  [[nodiscard]] Duration next_step(Duration window) const;
+  [[nodiscard]] Duration next_step(Duration window) const {
+    return curves::saturating_add(plateau(window).until, epsilon);
+  }
   /// δ: the shortest span that contains n activations, n >= 1.
   [[nodiscard]] Duration distance(std::int64_t n) const;
 
   static constexpr std::size_t most_terms = 1024;
 
  private:
+  /// Most curves have one term or two: these are kept in place.
+  class Terms {
+   public:
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] std::span<Term> all() {
+      return {size_ > few ? many_.data() : few_.data(), size_};
+    }
+    [[nodiscard]] std::span<const Term> all() const {
+      return {size_ > few ? many_.data() : few_.data(), size_};
+    }
+    [[nodiscard]] const Term& front() const { return all().front(); }
+    void clear() { size_ = 0; }
+    void add(const Term& term);
+    void shrink(std::size_t size);
+    [[nodiscard]] bool operator==(const Terms& other) const {
+      return std::ranges::equal(all(), other.all());
+    }
+
+   private:
+    static constexpr std::size_t few = 2;
+    std::size_t size_ = 0;
+    std::array<Term, few> few_{};
+    std::vector<Term> many_;
+  };
+
   /// A single curve of the model, shifted.
   [[nodiscard]] bool simple() const {
     return terms_.size() == 1 && terms_.front().multiplicity == 1 &&
@@ -84,7 +114,7 @@ class DerivedCurve {
   [[nodiscard]] std::int64_t sum(Duration window) const;
   void merge_terms();
 
-  std::vector<Term> terms_;
+  Terms terms_;
   bool unbounded_ = false;
   /// Sum of the revisions of the joins among the sources.
   std::uint64_t revision_ = 0;
@@ -114,7 +144,7 @@ struct JoinCurve {
   std::uint64_t revision = 0;
 
   [[nodiscard]] std::int64_t count(Duration window) const;
-  [[nodiscard]] Duration next_step(Duration window) const;
+  [[nodiscard]] Plateau plateau(Duration window) const;
 };
 
 }  // namespace takt::analysis

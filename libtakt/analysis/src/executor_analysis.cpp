@@ -16,6 +16,7 @@ using curves::unbounded_time;
 
 ExecutorAnalysis::ExecutorAnalysis(const Round& round, ExecutorIndex executor)
     : round_(round), executor_(round.system.executors[executor.value()]) {
+  members_.reserve(executor_.callbacks.size());
   for (const CallbackIndex callback : executor_.callbacks) {
     members_.push_back({.callback = callback,
                         .task = &round.system[callback],
@@ -24,10 +25,7 @@ ExecutorAnalysis::ExecutorAnalysis(const Round& round, ExecutorIndex executor)
   }
 }
 
-void ExecutorAnalysis::begin_round() {
-  busy_window_length_.reset();
-  busy_steps_.reset();
-}
+void ExecutorAnalysis::begin_round() { busy_window_length_.reset(); }
 
 Duration ExecutorAnalysis::busy_window_length() {
   if (busy_window_length_) return *busy_window_length_;
@@ -35,6 +33,7 @@ Duration ExecutorAnalysis::busy_window_length() {
     busy_window_length_ = unbounded_time;
   } else {
     std::vector<Interferer> others;
+    others.reserve(members_.size());
     for (std::size_t j = 1; j < members_.size(); ++j) {
       others.push_back(busy_interferer(members_[j]));
     }
@@ -48,15 +47,6 @@ Duration ExecutorAnalysis::busy_window_length() {
 Duration ExecutorAnalysis::blocking(const Member& other, const Member& victim) const {
   const bool has_run = executor_.supply.blackout() == Duration{0} && victim.task->given;
   return std::max(Duration{0}, other.task->cost(1) - (has_run ? epsilon : Duration{0}));
-}
-
-const ActivationSteps& ExecutorAnalysis::busy_steps() {
-  if (!busy_steps_) {
-    std::vector<const DerivedCurve*> curves;
-    for (const Member& member : members_) curves.push_back(member.busy_activations);
-    busy_steps_.emplace(std::move(curves), busy_window_length());
-  }
-  return *busy_steps_;
 }
 
 LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {

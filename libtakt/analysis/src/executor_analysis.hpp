@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "activation_steps.hpp"
 #include "busy_window.hpp"
 #include "fluid.hpp"
 #include "propagation.hpp"
@@ -45,6 +44,10 @@ class ExecutorAnalysis {
 
   /// Curves that enter the executor have changed.
   virtual void begin_round();
+
+  /// What the callback's bound cannot be below under the current curves, whatever bounds become:
+  /// where the search for it may begin.
+  [[nodiscard]] virtual Duration least_bound(CallbackIndex) const { return epsilon; }
 
   /// The bound of the callback under the current curves and bounds.
   [[nodiscard]] virtual LocalBound bound(CallbackIndex callback) = 0;
@@ -105,9 +108,6 @@ class ExecutorAnalysis {
   /// No instance waits or runs for longer than this without a quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
 
-  /// The steps of all members' busy-window curves up to that length, which is bounded.
-  [[nodiscard]] const ActivationSteps& busy_steps();
-
   /// The sum of the bounds of its callbacks, each activated when the one before completes at the
   /// latest.
   [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
@@ -141,7 +141,6 @@ class ExecutorAnalysis {
 
  private:
   std::optional<Duration> busy_window_length_;
-  std::optional<ActivationSteps> busy_steps_;
 };
 
 /// The analysis for executors of that kind; none if its supply is not known.

@@ -115,17 +115,23 @@ Terms DefaultExecutor::explain(std::span<const CallbackIndex> chain, Duration re
 Terms DefaultExecutor::explain_round_robin(std::size_t last, std::int64_t points) {
   Terms terms(round_.system);
   const Member& self = members_[last];
-  Duration start = epsilon;
-  const Duration response = round_robin(last, points, horizon(), start);
+  std::vector<RoundRobin::Other> others;
+  add_others(last, others);
+  RoundRobin search = round_robin(last, others);
+  search.renew_others();
+  search.renew(response(self), points);
+  const Duration longest = search.longest_response(horizon());
+  const Duration start = search.start();
   const std::int64_t earlier = std::max<std::int64_t>(0, pending(self, start) - 1);
   terms.add_cost(Kind::execution, self.callback, self.task->cost, earlier, earlier + 1);
   terms.add_cost(Kind::earlier, self.callback, self.task->cost, 0, earlier);
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == last) continue;
     terms.add_cost(Kind::interference, members_[j].callback, members_[j].task->cost, 0,
-                   std::min(pending(members_[j], start), most_instances(j, last, points)));
+                   std::min(pending(members_[j], start),
+                            curves::saturating_add(points, extra_instances(j, last))));
   }
-  terms.add(Kind::supply, response - terms.total());
+  terms.add(Kind::supply, longest - terms.total());
   return terms;
 }
 
@@ -136,7 +142,7 @@ Terms QueueExecutor::explain(std::span<const CallbackIndex> chain, Duration resp
   if (chain.size() == 1) {
     BusyWindow window = executor_window(last);
     const Duration length = busy_window_length();
-    if (length != unbounded_time && window.longest_response(busy_steps()) == response) {
+    if (length != unbounded_time && window.longest_response(busy_window_length()) == response) {
       return explain_longest(window, std::nullopt, length, response);
     }
     auto [level, blocker] = level_window(last).value();

@@ -1,6 +1,7 @@
 #include "fixed_point.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "growth.hpp"
 #include "takt/curves/saturating.hpp"
@@ -99,44 +100,61 @@ void FixedPoint::solve(const Component& component) {
 }
 
 bool FixedPoint::settle(ExecutorIndex index) {
-  ExecutorAnalysis* executor = executors_[index.value()].get();
+  const LocalExecutor& executor = system_.executors[index.value()];
+  ExecutorAnalysis* analysis = executors_[index.value()].get();
   bool leaving_changed = curves_.propagate(index, response_);
-  if (executor == nullptr) return leaving_changed;
-  executor->begin_round();
-  for (;;) {
-    bool changed = false;
-    for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
-      Duration& response = response_[callback.value()];
-      if (response == unbounded_time) continue;
-      const LocalBound bound = executor->bound(callback);
-      by_[callback.value()] = bound.by;
-      // Simplified curves need not be monotone in the bounds they come from; what is not below its
-      // own consequences is a bound all the same.
-      const Duration next = bound.response > options_.horizon ? unbounded_time : bound.response;
-      if (next <= response) continue;
-      if (next == unbounded_time) leave_unbounded(callback);
-      response = next;
-      changed = true;
-    }
-    if (!changed) return leaving_changed;
-    const Component& component = system_.components[system_.executors[index.value()].component];
-    if (++rounds_ % (rounds_per_look_ahead * component.executors.size()) == 0) {
-      skip_rounds(component);
-    }
-    leaving_changed = curves_.propagate(index, response_) || leaving_changed;
+  if (analysis == nullptr) return leaving_changed;
+  analysis->begin_round();
+  bool grown = false;
+  for (const CallbackIndex callback : executor.callbacks) {
+    grown = raise(callback, analysis->least_bound(callback)) || grown;
   }
+  const Component& component = system_.components[executor.component];
+  const std::size_t rounds_between = rounds_per_look_ahead * component.executors.size();
+  do {
+    // Curves of its busy windows follow from its own bounds as well.
+    if (std::exchange(grown, false) && executor.delayed) {
+      leaving_changed = curves_.propagate(index, response_) || leaving_changed;
+      analysis->begin_round();
+    }
+    // Bounds are passed on to the curves that follow from them as soon as they are found: without
+    // a cycle, curves are final when they are first used.
+    for (const PropagationStep& step : executor.propagation) {
+      leaving_changed = curves_.follow(step, response_) || leaving_changed;
+      if (step.kind != PropagationStep::Kind::activations) continue;
+      const CallbackIndex callback{step.index};
+      if (response_[callback.value()] == unbounded_time) continue;
+      const LocalBound bound = analysis->bound(callback);
+      by_[callback.value()] = bound.by;
+      grown = raise(callback, bound.response) || grown;
+    }
+    if (grown && ++rounds_ % rounds_between == 0) skip_rounds(component);
+  } while (grown);
+  return leaving_changed;
+}
+
+bool FixedPoint::raise(CallbackIndex callback, Duration bound) {
+  // Simplified curves need not be monotone in the bounds they come from; what is not below its own
+  // consequences is a bound all the same.
+  Duration& response = response_[callback.value()];
+  const Duration next = bound > options_.horizon ? unbounded_time : bound;
+  if (next <= response) return false;
+  if (next == unbounded_time) leave_unbounded(callback);
+  response = next;
+  return true;
 }
 
 void FixedPoint::leave_unbounded(CallbackIndex callback) {
   const ExecutorIndex index = system_[callback].executor;
   const LocalExecutor& executor = system_.executors[index.value()];
-  divergence_[callback.value()] = executors_[index.value()]->divergence(callback);
-  if (overload_[index.value()] || divergence_[callback.value()]) return;
+  if (overload_[index.value()]) return;
   const Utilisation use = utilisation(executor.callbacks, executor.supply, system_, curves_);
   if (use.overloaded && executor.threads == 1) {
     overload_[index.value()] = use;
     return;
   }
+  divergence_[callback.value()] = executors_[index.value()]->divergence(callback);
+  if (divergence_[callback.value()]) return;
   // Slots do not depend on bounds.
   if (executor.kind == model::ExecutorKind::table_driven) return;
   if (std::ranges::any_of(executor.callbacks,

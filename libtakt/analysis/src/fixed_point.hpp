@@ -78,6 +78,8 @@ class FixedPoint {
   /// Brings an executor's bounds into agreement with the curves that enter it. True if a curve that
   /// leaves it has changed.
   bool settle(ExecutorIndex index);
+  /// The callback's bound is not below this. True if that is news.
+  bool raise(CallbackIndex callback, Duration bound);
   /// The analysis of its executor leaves a callback without bound: finds out why.
   void leave_unbounded(CallbackIndex callback);
   /// To where the component's bounds must get by their long-run rates.

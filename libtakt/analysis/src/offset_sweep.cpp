@@ -6,128 +6,115 @@
 
 namespace takt::analysis {
 
+using curves::saturating_add;
 using curves::unbounded_time;
 
-OffsetSweep::OffsetSweep(const curves::SupplyBound& supply, Duration blocking,
-                         const Interferer& self, std::span<const Interferer> others,
-                         const ActivationSteps& steps)
-    : supply_(supply),
-      self_(self),
-      steps_(*steps.steps()),
-      length_(steps.length()),
-      self_curve_(steps.index_of(self.activations)),
-      demands_(steps.curves()),
-      limit_steps_(steps_),
-      total_(epsilon + blocking) {
-  std::size_t curve = 0;
-  for (const Interferer& other : others) {
-    curve = steps.index_of(other.activations, curve);
-    demands_[curve].cost = other.cost;
-    if (!other.limit) continue;
-    demands_[curve].limit = &*other.limit;
-    // Before the first step within reach, there is none but the extra instances.
-    demands_[curve].most = other.limit->extra;
+void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration length) {
+  self_ = self;
+  length_ = length;
+  others_.clear();
+  offset_ = Duration{0};
+  start_ = epsilon;
+  demand_ = epsilon + blocking;
+  own_demand_ = Duration{0};
+  own_until_ = Duration{-1};
+  met_ = Duration{-1};
+  longest_ = epsilon;
+  offsets_ = 0;
+  failed_ = false;
+}
+
+void OffsetSweep::add(const Interferer& other) {
+  const GrowingCount count(*other.activations);
+  others_.push_back({.cost = other.cost, .activated = count, .within_reach = count});
+  if (!other.limit) return;
+  others_.back().reach = other.limit->reach;
+  others_.back().extra = other.limit->extra;
+  others_.back().most = other.limit->extra;
+}
+
+void OffsetSweep::admit(std::int64_t more) {
+  for (Other& other : others_) {
+    if (other.most == curves::unbounded_count) continue;
+    other.extra = saturating_add(other.extra, more);
+    other.most = saturating_add(other.most, more);
+    if (other.offset_until != unbounded_time) count(other);
   }
-  align_reaches();
-  grow_own(1);
 }
 
-/// Most often all limits have the same reach, and grow in the order of the steps. If not, steps
-/// that are moved to where their limit grows take their place.
-void OffsetSweep::align_reaches() {
-  const Interferer::Limit* first = nullptr;
-  bool alike = true;
-  for (const Demand& demand : demands_) {
-    if (demand.limit == nullptr) continue;
-    if (first == nullptr) first = demand.limit;
-    alike = alike && demand.limit->reach == first->reach;
-  }
-  if (first == nullptr) limit_steps_ = {};
-  if (alike) {
-    reach_ = first == nullptr ? Duration{0} : first->reach;
-    return;
-  }
-  for (const Step& step : steps_) {
-    const Interferer::Limit* limit = demands_[step.curve].limit;
-    if (limit == nullptr) continue;
-    aligned_.push_back({.at = step.at - limit->reach, .count = step.count, .curve = step.curve});
-  }
-  std::ranges::stable_sort(aligned_, {}, &Step::at);
-  limit_steps_ = aligned_;
+/// Activated up to and including the offset; the last one is the instance in question.
+void OffsetSweep::count_own() {
+  const auto own = self_.activations->plateau(offset_ + epsilon);
+  own_until_ = own.until == unbounded_time ? own.until : own.until - epsilon;
+  const std::int64_t earlier = std::max<std::int64_t>(0, own.count - 1);
+  const Duration cost = (*self_.cost)(earlier);
+  demand_ += cost - own_demand_;
+  own_demand_ = cost;
+  last_cost_ = (*self_.cost)(earlier + 1) - cost;  // Lemma 17
 }
 
-/// `instances` of the victim are activated up to and including the offset, the last one is the
-/// instance in question.
-void OffsetSweep::grow_own(std::int64_t instances) {
-  const Duration cost = (*self_.cost)(instances - 1);
-  total_ += cost - own_cost_;
-  own_cost_ = cost;
-  last_cost_ = (*self_.cost)(instances)-cost;  // Lemma 17
-}
-
-void OffsetSweep::grow_limit(Demand& demand, std::int64_t activations) {
-  const bool limiting = demand.most < demand.activated;
-  demand.most = curves::saturating_add(activations, demand.limit->extra);
-  if (limiting) update(demand);
-}
-
-void OffsetSweep::activate(Demand& demand, std::int64_t activations) {
-  const bool limited = demand.most <= demand.activated;
-  demand.activated = activations;
-  if (!limited) update(demand);
-}
-
-void OffsetSweep::update(Demand& demand) {
-  const Duration total = (*demand.cost)(std::min(demand.activated, demand.most));
-  total_ += total - demand.total;
-  demand.total = total;
-}
-
-Duration OffsetSweep::next_own() {
-  while (next_own_ < steps_.size() && steps_[next_own_].curve != self_curve_) ++next_own_;
-  return next_own_ < steps_.size() ? steps_[next_own_].at - epsilon : unbounded_time;
-}
-
-Duration OffsetSweep::next_limit() {
-  const auto limited = [this](const Step& step) { return demands_[step.curve].limit != nullptr; };
-  while (next_limit_ < limit_steps_.size() && !limited(limit_steps_[next_limit_])) ++next_limit_;
-  return next_limit_ < limit_steps_.size() ? limit_steps_[next_limit_].at - reach_ : unbounded_time;
-}
-
-bool OffsetSweep::advance_start() {
-  for (;;) {
-    const Duration supplied = supply_.time_for(total_);
-    if (supplied > length_) return false;
-    start_ = std::max(start_, supplied);
-    const Duration before = total_;
-    for (; next_step_ < steps_.size() && steps_[next_step_].at <= start_; ++next_step_) {
-      Demand& demand = demands_[steps_[next_step_].curve];
-      if (demand.cost != nullptr) activate(demand, steps_[next_step_].count);
+void OffsetSweep::count(Other& other) {
+  const auto limited = [&] {
+    if (other.activated.count() < other.most && start_ > other.activated.until()) {
+      other.activated.count(start_);
     }
-    if (total_ == before) return true;
+    return other.activated.count() >= other.most;
+  };
+  if (limited() && offset_ + other.reach > other.within_reach.until()) {
+    other.within_reach.count(offset_ + other.reach);
+    other.most = saturating_add(other.within_reach.count(), other.extra);
+  }
+  Duration demand{};
+  if (limited()) {
+    other.start_until = unbounded_time;
+    other.offset_until = other.within_reach.until();
+    if (other.offset_until != unbounded_time) other.offset_until -= other.reach;
+    demand = (*other.cost)(other.most);
+  } else {
+    other.start_until = other.activated.until();
+    other.offset_until = unbounded_time;
+    demand = (*other.cost)(other.activated.count());
+  }
+  demand_ += demand - other.demand;
+  other.demand = demand;
+}
+
+/// Brings the start to where the demand at the current offset is supplied.
+void OffsetSweep::advance_start() {
+  for (Duration before{-1}; demand_ != before;) {
+    const Duration supplied = supply_->time_for(demand_);
+    failed_ = supplied > length_;
+    if (failed_) return;
+    start_ = std::max(start_, supplied);
+    before = demand_;
+    for (Other& other : others_) {
+      if (start_ > other.start_until) count(other);
+    }
   }
 }
 
-std::optional<Duration> OffsetSweep::longest_response() {
-  Duration longest = epsilon;
-  Duration needed{-1};
+Duration OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
-  for (Duration offset{0}; offset < length_ - longest;) {
-    for (; next_own() <= offset; ++next_own_) grow_own(steps_[next_own_].count);
-    for (; next_limit() <= offset; ++next_limit_) {
-      const Step& step = limit_steps_[next_limit_];
-      grow_limit(demands_[step.curve], step.count);
+  while (longest_ < enough && offset_ < length_ - longest_) {
+    if (offset_ > own_until_) count_own();
+    for (Other& other : others_) {
+      if (offset_ > other.offset_until) count(other);
     }
     // What completes when it did at an earlier offset, responds sooner.
-    if (total_ + last_cost_ != needed) {
-      if (!advance_start()) return std::nullopt;
-      needed = total_ + last_cost_;
+    if (demand_ + last_cost_ != met_) {
+      advance_start();
+      failed_ = failed_ || ++offsets_ > most_offsets;
+      if (failed_) break;
+      met_ = demand_ + last_cost_;
       // The start is the least that supplies all of the demand (Lemma 12).
-      longest = std::max(longest, supply_.time_for(needed - epsilon) - offset);
+      longest_ = std::max(longest_, supply_->time_for(met_ - epsilon) - offset_);
+      if (longest_ >= enough) break;
     }
-    offset = std::min(next_own(), next_limit());
+    Duration level_until = own_until_;
+    for (const Other& other : others_) level_until = std::min(level_until, other.offset_until);
+    offset_ = saturating_add(level_until, epsilon);
   }
-  return longest;
+  return longest_;
 }
 
 }  // namespace takt::analysis

@@ -71,6 +71,7 @@ Curves::Curves(const System& system)
   for (std::size_t c = 0; c < given_.size(); ++c) {
     if (!system.tasks[c].given) continue;
     for (Source& source : given_[c].source) source.curve = &*system.tasks[c].given;
+    renew(CallbackIndex{c});
   }
   for (Family* family : {&ordinary_, &busy_}) {
     for (std::size_t j = 0; j < family->joins.size(); ++j) {
@@ -89,6 +90,11 @@ Curves::Curves(const System& system)
 void Curves::renew(CallbackIndex callback) {
   Given& given = given_[callback.value()];
   given.current = 1 - given.current;
+  for (Family* family : {&ordinary_, &busy_}) {
+    DerivedCurve& activations = family->activations[callback.value()];
+    activations.clear();
+    activations.add(given.source[given.current]);
+  }
 }
 
 void Curves::restart(const Component& component) {
@@ -103,46 +109,58 @@ void Curves::restart(const Component& component) {
 
 bool Curves::propagate(ExecutorIndex executor, const std::vector<Duration>& response) {
   bool changed = false;
-  for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
-    switch (kind) {
-      case PropagationStep::Kind::activations:
-        sum_activations(CallbackIndex{index}, ordinary_, false);
-        sum_activations(CallbackIndex{index}, busy_, true);
-        break;
-      case PropagationStep::Kind::join:
-        build_join(index, ordinary_, false);
-        build_join(index, busy_, true);
-        break;
-      case PropagationStep::Kind::edge: {
-        const TriggerEdge& edge = system_.edges[index];
-        // Def. 1: Δ + R - ε + δ. A message is sent at most R - ε after the activation began to
-        // wait, that is, while the instance still runs.
-        const Duration jitter = response[edge.from.value()] == curves::unbounded_time
-                                    ? curves::unbounded_time
-                                    : response[edge.from.value()] - epsilon;
-        std::swap(scratch_, ordinary_.edges[index]);
-        pass_on(edge, ordinary_, false, curves::saturating_add(jitter, edge.delay),
-                ordinary_.edges[index]);
-        if (system_[edge.to].executor != executor) {
-          changed = changed || !(scratch_ == ordinary_.edges[index]);
-        }
-        // Lemma 18: within a busy window, activations from the same executor carry no jitter.
-        if (edge.local) pass_on(edge, busy_, true, Duration{0}, busy_.edges[index]);
-        break;
-      }
-    }
+  for (const PropagationStep& step : system_.executors[executor.value()].propagation) {
+    changed = follow(step, response) || changed;
+    follow_busy(step);
   }
   return changed;
 }
 
+bool Curves::follow(const PropagationStep& step, const std::vector<Duration>& response) {
+  switch (step.kind) {
+    case PropagationStep::Kind::activations:
+      sum_activations(CallbackIndex{step.index}, ordinary_, false);
+      return false;
+    case PropagationStep::Kind::join:
+      build_join(step.index, ordinary_, false);
+      return false;
+    case PropagationStep::Kind::edge:
+      break;
+  }
+  const TriggerEdge& edge = system_.edges[step.index];
+  // Def. 1: Δ + R - ε + δ. A message is sent at most R - ε after the activation began to wait, that
+  // is, while the instance still runs.
+  const Duration jitter = response[edge.from.value()] == curves::unbounded_time
+                              ? curves::unbounded_time
+                              : response[edge.from.value()] - epsilon;
+  DerivedCurve& curve = ordinary_.edges[step.index];
+  std::swap(scratch_, curve);
+  pass_on(edge, ordinary_, false, curves::saturating_add(jitter, edge.delay), curve);
+  return system_[edge.from].executor != system_[edge.to].executor && !(scratch_ == curve);
+}
+
+void Curves::follow_busy(const PropagationStep& step) {
+  switch (step.kind) {
+    case PropagationStep::Kind::activations:
+      sum_activations(CallbackIndex{step.index}, busy_, true);
+      break;
+    case PropagationStep::Kind::join:
+      build_join(step.index, busy_, true);
+      break;
+    case PropagationStep::Kind::edge: {
+      // Lemma 18: within a busy window, activations from the same executor carry no jitter.
+      const TriggerEdge& edge = system_.edges[step.index];
+      if (edge.local) pass_on(edge, busy_, true, Duration{0}, busy_.edges[step.index]);
+      break;
+    }
+  }
+}
+
 void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) {
   const Task& task = system_[callback];
+  if (task.given) return;
   DerivedCurve& sum = family.activations[callback.value()];
   sum.clear();
-  if (task.given) {
-    sum.add(given(callback));
-    return;
-  }
   if (task.join) {
     add_join(sum, family.joins[*task.join], family.join_sources[*task.join], Duration{0});
   }

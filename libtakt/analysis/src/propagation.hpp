@@ -39,6 +39,8 @@ class Curves {
   /// the edges that enter it and from the bounds of its callbacks. True if a curve of an edge that
   /// leaves it has changed.
   bool propagate(ExecutorIndex executor, const std::vector<Duration>& response);
+  /// A step of this for η alone.
+  bool follow(const PropagationStep& step, const std::vector<Duration>& response);
 
  private:
   struct Family {
@@ -51,6 +53,8 @@ class Curves {
   };
   Family make_family() const;
 
+  /// A step of propagate() for η^b, which is after the same one for η.
+  void follow_busy(const PropagationStep& step);
   void sum_activations(CallbackIndex callback, Family& family, bool busy);
   void build_join(std::size_t index, Family& family, bool busy);
   void add_join(DerivedCurve& curve, const JoinCurve& join, const Source& source, Duration shift);
@@ -61,11 +65,6 @@ class Curves {
   [[nodiscard]] const DerivedCurve& edge_curve(std::size_t edge, const Family& family,
                                                bool busy) const {
     return busy && system_.edges[edge].local ? family.edges[edge] : ordinary_.edges[edge];
-  }
-
-  [[nodiscard]] const Source& given(CallbackIndex callback) const {
-    const Given& given = given_[callback.value()];
-    return given.source[given.current];
   }
 
   /// A curve given by the model. A curve is told apart by its source's address: of two sources one

@@ -228,7 +228,7 @@ LocalBound QueueExecutor::bound(CallbackIndex callback) {
   }
   Duration response = of_chain;
   if (busy_window_length() != unbounded_time) {
-    response = std::min(response, executor_window(victim).longest_response(busy_steps()));
+    response = std::min(response, executor_window(victim).longest_response(busy_window_length()));
   }
   if (auto level = level_window(victim)) {
     response = std::min(response, level->window.longest_response(level->window.length()));

@@ -207,6 +207,7 @@ std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
 void System::add_edges(const model::Model& model) {
   const auto trigger_order = model::trigger_order(model);
   edge_of_model_.resize(model.edges.size());
+  edges.reserve(trigger_order.edges.size());
   for (const std::size_t e : trigger_order.edges) {
     const model::Edge& edge = model.edges[e];
     edge_of_model_[e] = edges.size();
@@ -218,6 +219,9 @@ void System::add_edges(const model::Model& model) {
                               edge.delay == Duration{0},
                      .triggers = std::nullopt,
                      .partial_join = std::nullopt});
+    LocalExecutor& sender = executors[(*this)[edge.from].executor.value()];
+    const bool within = (*this)[edge.from].executor == (*this)[edge.to].executor;
+    sender.delayed = sender.delayed || (within && !edges.back().local);
   }
 }
 
@@ -263,23 +267,28 @@ void System::add_triggers(const model::Model& model) {
 void System::add_propagation() {
   using Kind = PropagationStep::Kind;
   std::vector<bool> joined(joins.size(), false);
-  std::vector<bool> summed(tasks.size(), false);
+  // Of each callback, edges into it that have no step yet.
+  std::vector<std::size_t> missing;
+  missing.reserve(tasks.size());
+  std::vector<std::set<ExecutorIndex>> successors(executors.size());
   const auto steps = [&](CallbackIndex callback) -> auto& {
     return executors[(*this)[callback].executor.value()].propagation;
   };
-  const auto need_join = [&](CallbackIndex callback) {
+  const auto add_join = [&](CallbackIndex callback) {
     const auto join = (*this)[callback].join;
     if (!join || joined[*join]) return;
     joined[*join] = true;
     steps(callback).push_back({Kind::join, *join});
   };
-  const auto need_activations = [&](CallbackIndex callback) {
-    if (summed[callback.value()]) return;
-    summed[callback.value()] = true;
-    need_join(callback);
+  // As early as can be, so that bounds are known before they are passed on.
+  const auto add_activations = [&](CallbackIndex callback) {
+    add_join(callback);
     steps(callback).push_back({Kind::activations, callback.value()});
   };
-  std::vector<std::set<ExecutorIndex>> successors(executors.size());
+  for (std::size_t c = 0; c < tasks.size(); ++c) {
+    missing.push_back(tasks[c].incoming.size());
+    if (missing[c] == 0) add_activations(CallbackIndex{c});
+  }
   // Edges are in trigger order: those that an edge needs come before it, and so do all edges into
   // its sender if it needs the sum of them.
   for (std::size_t e = 0; e < edges.size(); ++e) {
@@ -289,17 +298,15 @@ void System::add_propagation() {
       if (join && std::ranges::any_of(*edge.triggers, [&](std::size_t in) {
             return std::ranges::binary_search(joins[*join].edges, in);
           })) {
-        need_join(edge.from);
+        add_join(edge.from);
       }
-    } else {
-      need_activations(edge.from);
     }
     steps(edge.from).push_back({Kind::edge, e});
+    if (--missing[edge.to.value()] == 0) add_activations(edge.to);
     const ExecutorIndex from = (*this)[edge.from].executor;
     const ExecutorIndex to = (*this)[edge.to].executor;
     if (from != to) successors[from.value()].insert(to);
   }
-  for (std::size_t c = 0; c < tasks.size(); ++c) need_activations(CallbackIndex{c});
   for (std::size_t e = 0; e < executors.size(); ++e) {
     executors[e].successors.assign(successors[e].begin(), successors[e].end());
   }

@@ -67,7 +67,8 @@ struct Task {
   /// The join of some of the incoming edges; index into System::joins.
   std::optional<std::size_t> join;
   Urgency urgency;
-  /// Callbacks of an executor with equal numbers exclude each other; none: reentrant.
+  /// Callbacks of an executor of several threads with equal numbers exclude each other; none:
+  /// reentrant.
   std::optional<std::size_t> group;
 };
 
@@ -138,6 +139,8 @@ struct LocalExecutor {
   /// How to get from the curves of the edges that enter to those of the edges that leave, each step
   /// after those that it needs.
   std::vector<PropagationStep> propagation;
+  /// Some message takes time within it: then it comes like one from elsewhere.
+  bool delayed = false;
   /// Executors with callbacks that these edges activate, without itself.
   std::vector<ExecutorIndex> successors;
   /// Index into System::components.

@@ -11,12 +11,8 @@ namespace takt::analysis {
 void System::add_trees(ExecutorIndex index) {
   LocalExecutor& executor = executors[index.value()];
   executor.trees.clear();
+  if (executor.delayed) return;
   const auto here = [&](CallbackIndex callback) { return (*this)[callback].executor == index; };
-  if (std::ranges::any_of(edges, [&](const TriggerEdge& edge) {
-        return here(edge.from) && here(edge.to) && !edge.local;
-      })) {
-    return;
-  }
   for (const CallbackIndex root : executor.callbacks) {
     if (!is_root(root)) continue;
     // How often each edge is used for one activation of the root; in trigger order, each edge comes

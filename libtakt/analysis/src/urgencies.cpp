@@ -39,9 +39,16 @@ std::vector<std::vector<Local>> local_chains(const model::Model& model, const Sy
 }  // namespace
 
 void System::add_urgencies(const model::Model& model) {
+  const auto by_urgency = [](const LocalExecutor& executor) {
+    return executor.kind == ExecutorKind::fixed_priority ||
+           executor.kind == ExecutorKind::chain_priority || executor.kind == ExecutorKind::edf ||
+           executor.kind == ExecutorKind::graph_aware;
+  };
+  if (std::ranges::none_of(executors, by_urgency)) return;
   const model::Urgencies urgencies(model);
   for (std::size_t e = 0; e < executors.size(); ++e) {
     LocalExecutor& executor = executors[e];
+    if (!by_urgency(executor)) continue;
     const auto& callbacks = executor.callbacks;
     const bool any_priority = std::ranges::any_of(
         callbacks, [&](CallbackIndex c) { return urgencies.priorities[c.value()].has_value(); });
@@ -164,10 +171,13 @@ void System::add_deadline_chains(const model::Model& model, ExecutorIndex index)
 
 void System::add_groups(const model::Model& model) {
   std::size_t next = 0;
-  for (const std::vector<CallbackIndex>& callbacks : model::callbacks_by_executor(model)) {
-    const model::CallbackGroups groups = model::callback_groups(model, callbacks);
+  for (const LocalExecutor& executor : executors) {
+    if (executor.threads == 1) continue;
+    const model::CallbackGroups groups = model::callback_groups(model, executor.callbacks);
     for (const std::vector<std::size_t>& members : groups.exclusive) {
-      for (const std::size_t member : members) tasks[callbacks[member].value()].group = next;
+      for (const std::size_t member : members) {
+        tasks[executor.callbacks[member].value()].group = next;
+      }
       ++next;
     }
   }

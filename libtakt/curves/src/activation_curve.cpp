@@ -55,24 +55,22 @@ Duration ActivationCurve::span_of_gaps(std::int64_t gaps) const {
   return gaps_[static_cast<std::size_t>(gaps)];
 }
 
-std::int64_t ActivationCurve::count_by_distance(Duration window) const {
-  if (window == unbounded_time) return unbounded_count;
-  // Remove whole repetitions until the window lies within the table, which grows up to its longest.
-  std::int64_t repeated = 0;
+ActivationCurve::Plateau ActivationCurve::plateau_by_distance(Duration window) const {
+  if (window == unbounded_time) return {unbounded_count, unbounded_time};
   while (gaps_.back() < window && gaps_.size() <= longest_) {
     (void)span_of_gaps(static_cast<std::int64_t>(gaps_.size()));
   }
+  // Remove whole repetitions until the window lies within the table, which is as long as it gets.
+  std::int64_t repeated = 0;
+  Duration removed{0};
   if (gaps_.back() < window) {
     repeated = (window - gaps_.back() - epsilon) / rate_.span + 1;
-    window -= repeated * rate_.span;
+    removed = repeated * rate_.span;
   }
-  const auto first_too_long = std::lower_bound(gaps_.begin(), gaps_.end(), window);
+  const auto first_too_long = std::lower_bound(gaps_.begin(), gaps_.end(), window - removed);
   const std::int64_t within = first_too_long - gaps_.begin();
-  return saturating_add(saturating_multiply(rate_.events, repeated), within);
-}
-
-Duration ActivationCurve::next_step(Duration window) const {
-  return saturating_add(distance(saturating_add(count(window), 1)), epsilon);
+  return {saturating_add(saturating_multiply(rate_.events, repeated), within),
+          saturating_add(*first_too_long, removed)};
 }
 
 std::optional<SplitViolation> find_super_additivity_violation(std::span<const Duration> values) {

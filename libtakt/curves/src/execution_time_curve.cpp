@@ -17,10 +17,11 @@ bool cheaper(const ExecutionTimeCurve::Slope& a, const ExecutionTimeCurve::Slope
 
 ExecutionTimeCurve::ExecutionTimeCurve(std::span<const Duration> values) : given_(values.size()) {
   assert(!values.empty() && values.size() <= most_values && values.back() <= longest_time);
+  slope_ = {.cost = values[0], .instances = 1};
+  if (given_ == 1) return;
   table_.reserve(given_ + 1);
   table_.emplace_back(0);
   table_.insert(table_.end(), values.begin(), values.end());
-  slope_ = {.cost = values[0], .instances = 1};
   for (std::size_t n = 2; n <= given_; ++n) {
     const Slope slope{.cost = table_[n], .instances = static_cast<std::int64_t>(n)};
     if (cheaper(slope, slope_)) slope_ = slope;

@@ -43,7 +43,6 @@ SupplyBound SupplyBound::slots(std::span<const Slot> slots, Duration cycle) {
 
 /// The wait of the last step below `demand`, 0 < demand <= budget_.
 Duration SupplyBound::wait_for(Duration demand) const {
-  if (waits_.empty()) return blackout_;
   return std::prev(std::ranges::lower_bound(waits_, demand, {}, &Wait::demand))->wait;
 }
 
@@ -66,14 +65,6 @@ Duration SupplyBound::supply(Duration window) const {
   if (served <= Duration{0}) return Duration{0};
   const std::int64_t periods = served / period_;
   return periods * budget_ + std::min(budget_, served - periods * period_);
-}
-
-Duration SupplyBound::time_for(Duration demand) const {
-  if (demand <= Duration{0}) return Duration{0};
-  if (budget_ == period_) return saturating_add(blackout_, demand);
-  const std::int64_t full = (demand - epsilon) / budget_;
-  return saturating_add(saturating_multiply(period_, full),
-                        saturating_add(wait_for(demand - full * budget_), demand - full * budget_));
 }
 
 }  // namespace takt::curves

@@ -1,7 +1,8 @@
 #include "takt/model/order.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <compare>
+#include <cstdint>
 
 namespace takt::model {
 
@@ -36,16 +37,22 @@ bool is_message_driven(const Callback& callback) {
 }
 
 std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model) {
-  std::vector<std::vector<CallbackIndex>> order(model.executors.size());
-  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
-    order[model.callbacks[i].executor.value()].emplace_back(i);
-  }
-  const auto rank = [&](CallbackIndex index) {
-    const Callback& callback = model[index];
-    return std::tuple(category(callback.kind), callback.registration, index);
+  struct Place {
+    int category;
+    std::int64_t registration;
+    CallbackIndex callback;
+    auto operator<=>(const Place&) const = default;
   };
-  for (auto& callbacks : order) {
-    std::ranges::sort(callbacks, {}, rank);
+  std::vector<Place> places;
+  places.reserve(model.callbacks.size());
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    const Callback& callback = model.callbacks[i];
+    places.push_back({category(callback.kind), callback.registration, CallbackIndex{i}});
+  }
+  std::ranges::sort(places);
+  std::vector<std::vector<CallbackIndex>> order(model.executors.size());
+  for (const Place& place : places) {
+    order[model[place.callback].executor.value()].push_back(place.callback);
   }
   return order;
 }

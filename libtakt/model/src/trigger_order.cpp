@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,62 +20,57 @@ namespace {
 class EdgeDependencies {
  public:
   explicit EdgeDependencies(const Model& model)
-      : model_(model), successors_(model.edges.size() + model.callbacks.size()) {
-    std::map<std::pair<CallbackIndex, CallbackIndex>, std::vector<std::size_t>> between;
+      : model_(model), first_(model.edges.size() + model.callbacks.size() + 1) {
+    std::vector<Arc> arcs;
+    arcs.reserve(2 * model.edges.size());
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
-      const Edge& edge = model.edges[e];
-      if (!is_message_driven(model[edge.to])) continue;
-      between[{edge.from, edge.to}].push_back(e);
-      successors_[e].push_back(node(edge.to));
+      if (!activates(e)) continue;
+      arcs.push_back({e, node(model.edges[e].to)});
     }
-    std::map<CallbackIndex, const Join*> joins;
-    for (const Join& join : model.joins) joins[join.callback] = &join;
-
+    for (const Join& join : model.joins) joins_[join.callback] = &join;
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
       const Edge& edge = model.edges[e];
       if (!is_message_driven(model[edge.from])) continue;
       if (!edge.triggered_by) {
-        successors_[node(edge.from).value].push_back(Node{e});
+        arcs.push_back({node(edge.from), e});
         continue;
       }
-      std::vector<CallbackIndex> triggers = *edge.triggered_by;
-      // The activations of a join depend on all of its inputs.
-      if (const auto join = joins.find(edge.from); join != joins.end()) {
-        const auto& inputs = join->second->inputs;
-        const bool by_join = std::ranges::any_of(
-            triggers, [&](CallbackIndex t) { return std::ranges::count(inputs, t) > 0; });
-        if (by_join) triggers.insert(triggers.end(), inputs.begin(), inputs.end());
-      }
-      for (const CallbackIndex trigger : triggers) {
-        const auto incoming = between.find({trigger, edge.from});
-        if (incoming == between.end()) continue;
-        for (const std::size_t i : incoming->second) successors_[i].push_back(Node{e});
+      for (const CallbackIndex trigger : triggers_of(edge)) {
+        for (const std::size_t i : edges_between(trigger, edge.from)) arcs.push_back({i, e});
       }
     }
+    // By the node that they leave.
+    for (const Arc& arc : arcs) ++first_[arc.from + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    successors_.resize(arcs.size());
+    std::vector<std::size_t> next = first_;
+    for (const Arc& arc : arcs) successors_[next[arc.from]++] = arc.to;
   }
 
   /// Depth-first search: an edge is finished after all that it leads to.
   [[nodiscard]] TriggerOrder order() const {
     enum class State : char { unseen, open, done };
-    std::vector<State> state(successors_.size(), State::unseen);
+    const std::size_t nodes = first_.size() - 1;
+    std::vector<State> state(nodes, State::unseen);
     struct Visit {
       std::size_t node;
       std::size_t next;
     };
+    std::vector<Visit> path;
     TriggerOrder order;
-    for (std::size_t start = 0; start < successors_.size(); ++start) {
+    for (std::size_t start = 0; start < nodes; ++start) {
       if (state[start] != State::unseen) continue;
-      std::vector<Visit> path{{start, 0}};
+      path.push_back({start, first_[start]});
       state[start] = State::open;
       while (!path.empty()) {
         auto& [current, next] = path.back();
-        if (next == successors_[current].size()) {
+        if (next == first_[current + 1]) {
           state[current] = State::done;
           if (activates(current)) order.edges.push_back(current);
           path.pop_back();
           continue;
         }
-        const std::size_t successor = successors_[current][next++].value;
+        const std::size_t successor = successors_[next++];
         if (state[successor] == State::open) {
           std::vector<std::size_t> cycle;
           auto from = std::ranges::find(path, successor, &Visit::node);
@@ -83,7 +80,7 @@ class EdgeDependencies {
         }
         if (state[successor] == State::unseen) {
           state[successor] = State::open;
-          path.push_back({successor, 0});
+          path.push_back({successor, first_[successor]});
         }
       }
     }
@@ -92,11 +89,37 @@ class EdgeDependencies {
   }
 
  private:
-  struct Node {
-    std::size_t value;
+  struct Arc {
+    std::size_t from;
+    std::size_t to;
   };
-  [[nodiscard]] Node node(CallbackIndex callback) const {
-    return {model_.edges.size() + callback.value()};
+  [[nodiscard]] std::size_t node(CallbackIndex callback) const {
+    return model_.edges.size() + callback.value();
+  }
+  /// The activations of a join depend on all of its inputs.
+  [[nodiscard]] std::vector<CallbackIndex> triggers_of(const Edge& edge) const {
+    std::vector<CallbackIndex> triggers = *edge.triggered_by;
+    if (const auto join = joins_.find(edge.from); join != joins_.end()) {
+      const auto& inputs = join->second->inputs;
+      const bool by_join = std::ranges::any_of(
+          triggers, [&](CallbackIndex t) { return std::ranges::count(inputs, t) > 0; });
+      if (by_join) triggers.insert(triggers.end(), inputs.begin(), inputs.end());
+    }
+    return triggers;
+  }
+
+  /// Sorted when first asked for: few models have trigger sets.
+  [[nodiscard]] std::span<const std::size_t> edges_between(CallbackIndex from, CallbackIndex to) {
+    const auto ends = [this](std::size_t e) {
+      return std::pair(model_.edges[e].from, model_.edges[e].to);
+    };
+    if (by_ends_.empty()) {
+      for (std::size_t e = 0; e < model_.edges.size(); ++e) {
+        if (activates(e)) by_ends_.push_back(e);
+      }
+      std::ranges::stable_sort(by_ends_, {}, ends);
+    }
+    return std::ranges::equal_range(by_ends_, std::pair(from, to), {}, ends);
   }
 
   [[nodiscard]] bool activates(std::size_t node) const {
@@ -119,7 +142,11 @@ class EdgeDependencies {
   }
 
   const Model& model_;
-  std::vector<std::vector<Node>> successors_;
+  std::map<CallbackIndex, const Join*> joins_;
+  std::vector<std::size_t> by_ends_;
+  /// Of node n from first_[n] to first_[n + 1].
+  std::vector<std::size_t> successors_;
+  std::vector<std::size_t> first_;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <list>
+#include <span>
+#include <vector>
 
 #include "takt/testbed/random.hpp"
 
@@ -33,6 +35,14 @@ struct Callbacks {
   }
 };
 
+OffsetSweep sweep_of(const SupplyBound& supply, Duration blocking, const Interferer& self,
+                     std::span<const Interferer> others, Duration length) {
+  OffsetSweep sweep(supply);
+  sweep.begin(blocking, self, length);
+  for (const Interferer& other : others) sweep.add(other);
+  return sweep;
+}
+
 TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
   int swept = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -56,11 +66,23 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     for (Duration offset{0}; offset < length; offset += epsilon) {
       longest = std::max(longest, window.complete(offset, epsilon).finish - offset);
     }
-    std::vector<const DerivedCurve*> curves{self.activations};
-    for (const Interferer& other : others) curves.push_back(other.activations);
-    const ActivationSteps steps(curves, length);
-    EXPECT_EQ(OffsetSweep(supply, blocking, self, others, steps).longest_response(), longest)
-        << seed;
+    OffsetSweep sweep = sweep_of(supply, blocking, self, others, length);
+    EXPECT_EQ(sweep.longest_response(curves::unbounded_time), longest) << seed;
+    EXPECT_FALSE(sweep.failed()) << seed;
+
+    // With one less of each at first, and interrupted wherever a longer response is found.
+    for (Interferer& other : others) {
+      if (other.limit) --other.limit->extra;
+    }
+    OffsetSweep interrupted = sweep_of(supply, blocking, self, others, length);
+    Duration found = interrupted.longest_response(epsilon + epsilon);
+    ASSERT_TRUE(interrupted.at_first_offset());
+    interrupted.admit(1);
+    for (bool longer = true; longer;) {
+      longer = found < interrupted.longest_response(found + epsilon);
+      found = interrupted.longest_response(Duration{0});
+    }
+    EXPECT_EQ(found, longest) << seed;
     ++swept;
   }
   EXPECT_GT(swept, 200);

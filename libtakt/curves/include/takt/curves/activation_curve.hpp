@@ -46,9 +46,25 @@ class ActivationCurve {
     return span == unbounded_time ? span : std::max(Duration{0}, span - rate_.jitter);
   }
 
+  /// Where η is level: it is `count` in every window from the given one to `until`, which is
+  /// unbounded_time when that lies beyond what fits.
+  struct Plateau {
+    std::int64_t count = 0;
+    Duration until{};
+  };
+  [[nodiscard]] Plateau plateau(Duration window) const {
+    if (window <= Duration{0}) return {};
+    if (!gaps_.empty()) return plateau_by_distance(window);
+    const std::int64_t events = count_periodic(window);
+    const Duration until = saturating_multiply(rate_.span, events);
+    return {events, until == unbounded_time ? until : until - rate_.jitter};
+  }
+
   /// The least window longer than `window` at which η steps up; unbounded_time when it lies beyond
   /// what fits.
-  [[nodiscard]] Duration next_step(Duration window) const;
+  [[nodiscard]] Duration next_step(Duration window) const {
+    return saturating_add(plateau(window).until, epsilon);
+  }
 
   /// η(Δ) is never below (Δ + jitter)·events/span for Δ > 0, and η(Δ)/Δ tends to events/span.
   struct Rate {
@@ -68,7 +84,10 @@ class ActivationCurve {
     const Duration reach = saturating_add(window, rate_.jitter);
     return reach == unbounded_time ? unbounded_count : (reach - epsilon) / rate_.span + 1;
   }
-  [[nodiscard]] std::int64_t count_by_distance(Duration window) const;
+  [[nodiscard]] std::int64_t count_by_distance(Duration window) const {
+    return plateau_by_distance(window).count;
+  }
+  [[nodiscard]] Plateau plateau_by_distance(Duration window) const;
   [[nodiscard]] Duration span_of_gaps(std::int64_t gaps) const;
 
   Rate rate_;

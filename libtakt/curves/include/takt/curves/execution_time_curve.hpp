@@ -53,8 +53,8 @@ class ExecutionTimeCurve {
 
   std::size_t given_;
   Slope slope_;
-  std::size_t longest_;  // from here on the curve repeats with period slope_.instances
-  mutable std::vector<Duration> table_;
+  std::size_t longest_ = 1;  // from here on the curve repeats with period slope_.instances
+  mutable std::vector<Duration> table_;  // of more than one value
 };
 
 /// The first pair (m, n) with ET(m) + ET(n) < ET(m + n), if any. values[n - 1] = ET(n). O(N²).

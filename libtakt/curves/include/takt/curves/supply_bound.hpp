@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::curves {
@@ -41,7 +43,14 @@ class SupplyBound {
 
   /// The least window with sbf(window) >= demand; 0 for demands <= 0, unbounded_time when it does
   /// not fit. O(1).
-  [[nodiscard]] Duration time_for(Duration demand) const;
+  [[nodiscard]] Duration time_for(Duration demand) const {
+    if (demand <= Duration{0}) return Duration{0};
+    if (budget_ == period_) return saturating_add(blackout_, demand);
+    const std::int64_t full = (demand - epsilon) / budget_;
+    const Duration rest = demand - full * budget_;
+    const Duration wait = waits_.empty() ? blackout_ : wait_for(rest);
+    return saturating_add(saturating_multiply(period_, full), saturating_add(wait, rest));
+  }
 
   /// The longest time without supply; the long-run share of the processor is budget() / period().
   /// Of slots: their sum in every cycle.
