@@ -33,9 +33,7 @@ class RclSubject final : public Subject {
   }
 
   void publish() override { must(publisher_.publish(Packet())); }
-  void spin() override {
-    must(executor_->spin());
-  }
+  void spin() override { must(executor_->spin()); }
   void cancel() override { executor_->cancel(); }
 
  private:

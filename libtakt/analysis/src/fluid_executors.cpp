@@ -180,16 +180,15 @@ Line MultiThreadedExecutor::long_run_demand(CallbackIndex callback,
 Wide TableDrivenExecutor::least_response(CallbackIndex callback, const FluidPoint& point) {
   const Member& member = members_[round_.system[callback].rank];
   if (slots_[member.task->rank].empty() || !most_instances(member)) return 0;
-  return std::max(
-      Wide{0}, (point.demand(callback, 0) / whole_processor) - point.time(table_->cycle));
+  return std::max(Wide{0},
+                  (point.demand(callback, 0) / whole_processor) - point.time(table_->cycle));
 }
 
 Line TableDrivenExecutor::long_run_demand(CallbackIndex callback,
                                           const DerivedCurve& activations) const {
   const Member& member = members_[round_.system[callback].rank];
   if (slots_[member.task->rank].empty()) return {};
-  return demand_line(activations,
-                     {.cost = table_->cycle, .instances = starts_per_cycle(member)});
+  return demand_line(activations, {.cost = table_->cycle, .instances = starts_per_cycle(member)});
 }
 
 }  // namespace takt::analysis
