@@ -162,7 +162,8 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
     return;
   }
   // It may have grown to the horizon in a few rounds.
-  skip_rounds(system_.components[executor.component]);
+  const Component& component = system_.components[executor.component];
+  if (!component.proved_one_by_one) skip_rounds(component);
   if (endless(callback) == nullptr) undecided_[callback.value()] = true;
 }
 

@@ -318,10 +318,14 @@ void System::add_components() {
     for (const ExecutorIndex executor : components[c].executors) {
       executors[executor.value()].component = c;
     }
+    components[c].proved_one_by_one = components[c].executors.size() == 1 &&
+                                      executors[components[c].executors.front().value()].kind ==
+                                          model::ExecutorKind::single_threaded;
   }
   for (std::size_t e = 0; e < edges.size(); ++e) {
     const std::size_t from = component_of(edges[e].from);
     if (from != component_of(edges[e].to)) components[from].leaving.push_back(e);
+    if (edges[e].triggers) components[from].proved_one_by_one = false;
   }
 }
 

@@ -151,6 +151,9 @@ struct LocalExecutor {
 /// together. Most often a single executor.
 struct Component {
   std::vector<ExecutorIndex> executors;
+  /// One default executor of which no trigger set couples the callbacks: that they have no bounds
+  /// is proved of one callback after the other (docs/analysis.md, "Round-robin, one callback").
+  bool proved_one_by_one = false;
   /// Edges to other components; indices into System::edges.
   std::vector<std::size_t> leaving;
 };
