@@ -104,7 +104,7 @@ Duration DefaultExecutor::rise(std::size_t index, Duration present, Duration lim
       // As long as nothing else bounds it, it may grow for ever, or slowly to where it ends.
       if (limit == unbounded_time &&
           (++memory.grown % steps_per_long_run == 0 || bound > horizon())) {
-        bound = std::max(bound, least_round_robin(index, bound));
+        bound = std::max(bound, least_round_robin(index, std::min(bound, curves::longest_time)));
       }
     } else if (!moved) {
       return bound;
