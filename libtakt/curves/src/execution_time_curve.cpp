@@ -64,4 +64,15 @@ std::optional<SplitViolation> find_sub_additivity_violation(std::span<const Dura
   return std::nullopt;
 }
 
+std::vector<Duration> scaled(std::span<const Duration> curve, int percent) {
+  std::vector<Duration> result;
+  result.reserve(curve.size());
+  for (const Duration time : curve) {
+    const Duration rest = (time % 100 * percent + Duration{99}) / 100;
+    result.push_back(
+        std::min(saturating_add(saturating_multiply(time / 100, percent), rest), longest_time));
+  }
+  return result;
+}
+
 }  // namespace takt::curves

@@ -65,4 +65,8 @@ struct SplitViolation {
 [[nodiscard]] std::optional<SplitViolation> find_sub_additivity_violation(
     std::span<const Duration> values);
 
+/// A cost curve ET(1), ET(2), … in percent of itself, at most longest_time. Rounded up: rounding
+/// down could make it super-additive by 1 ns.
+[[nodiscard]] std::vector<Duration> scaled(std::span<const Duration> curve, int percent);
+
 }  // namespace takt::curves

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace takt {
+
+/// A queue open at both ends that keeps its elements' memory: what is pushed is swapped with what
+/// was there before. It grows when it is full.
+template <typename T>
+class Ring {
+ public:
+  /// With memory for at least so many elements.
+  explicit Ring(std::size_t capacity) : elements_(std::bit_ceil(capacity)) {}
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// The oldest element. Not of an empty ring.
+  [[nodiscard]] const T& front() const { return elements_[first_]; }
+
+  /// An element that owns memory leaves with that of an older one.
+  void push_back(T& element) requires(!std::is_trivially_copyable_v<T>) {
+    if (size_ == elements_.size()) grow();
+    exchange(element, elements_[index(size_++)]);
+  }
+
+  void push_back(const T& element) requires(std::is_trivially_copyable_v<T>) {
+    if (size_ == elements_.size()) grow();
+    elements_[index(size_++)] = element;
+  }
+
+  /// Swaps the oldest or the newest element with `element`. Not of an empty ring.
+  void pop_front(T& element) {
+    exchange(elements_[first_], element);
+    first_ = index(1);
+    --size_;
+  }
+  void pop_back(T& element) { exchange(elements_[index(--size_)], element); }
+
+ private:
+  /// What owns no memory need not go back.
+  static void exchange(T& from, T& to) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      to = from;
+    } else {
+      std::swap(from, to);
+    }
+  }
+
+  /// The number of elements in memory is a power of two.
+  [[nodiscard]] std::size_t index(std::size_t n) const {
+    return (first_ + n) & (elements_.size() - 1);
+  }
+
+  void grow() {
+    std::vector<T> larger(2 * elements_.size());
+    for (std::size_t n = 0; n < size_; ++n) std::swap(larger[n], elements_[index(n)]);
+    elements_ = std::move(larger);
+    first_ = 0;
+  }
+
+  std::vector<T> elements_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace takt

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "takt/time/time.hpp"
+
+namespace takt::statistics {
+
+/// Statistics of a stream of durations in bounded memory. Count, extremes and mean are exact. So
+/// are quantiles of up to `max_kept` values; those of more are counted in buckets and right to 0.4
+/// % of the recorded value. record() is O(1), amortised.
+class Distribution {
+ public:
+  /// How many values are kept as they are; all of them while there are not more.
+  static constexpr std::size_t max_kept = 16384;
+
+  void record(Duration value);
+
+  /// Adds `offset` to every value recorded so far, for values that are relative to something that
+  /// becomes known later.
+  void shift(Duration offset) { offset_ += offset; }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// Of at least one value, like all that follow.
+  [[nodiscard]] Duration min() const { return min_ + offset_; }
+  [[nodiscard]] Duration max() const { return max_ + offset_; }
+  /// Nanoseconds.
+  [[nodiscard]] double mean() const;
+  /// The standard deviation of the values as a population, in nanoseconds.
+  [[nodiscard]] double standard_deviation() const;
+  /// The least value that at least the share q of all values does not exceed; 0 <= q <= 1. The
+  /// least value of all for q = 0.
+  [[nodiscard]] Duration quantile(double q) const;
+
+  /// At most `limit` (> 0) of the values, taken at regular distances in the stream, in the order in
+  /// which they came.
+  [[nodiscard]] std::vector<Duration> samples(std::size_t limit) const;
+
+ private:
+  /// Values below 2^precision have a bucket each, and so have the 2^precision steps between one
+  /// power of two and the next.
+  static constexpr int precision = 8;
+  static constexpr std::size_t steps = std::size_t{1} << precision;
+  /// Counts by magnitude. An octave is made when the first value falls into it.
+  using Buckets = std::vector<std::vector<std::uint64_t>>;
+
+  void count_in_bucket(Duration value);
+  [[nodiscard]] Duration quantile_of_buckets(std::uint64_t rank) const;
+
+  std::uint64_t count_ = 0;
+  Duration offset_{};
+  Duration min_ = Duration::max();
+  Duration max_ = Duration::min();
+  /// Sums over the differences from the first value, which keeps them small.
+  Duration first_{};
+  double sum_ = 0;
+  double sum_of_squares_ = 0;
+  /// Every stride_-th value; the stride is a power of two.
+  std::vector<Duration> kept_;
+  std::uint64_t stride_ = 1;
+  /// All values, once kept_ does not hold them all.
+  Buckets positive_;
+  Buckets negative_;
+};
+
+}  // namespace takt::statistics
