@@ -1,89 +1,73 @@
 #include "takt/model/names.hpp"
 
-#include <array>
-#include <string>
-#include <utility>
+#include "takt/base/names.hpp"
 
 namespace takt::model {
 
 namespace {
 
-template <typename Kind, std::size_t N>
-using Names = std::array<std::pair<Kind, std::string_view>, N>;
+constexpr Names executor_kinds{std::to_array<Name<ExecutorKind>>({
+#define TAKT_EXECUTOR_KIND(kind, traits, rules) {ExecutorKind::kind, #kind},
+#include "takt/base/executor_kinds.def"
+#undef TAKT_EXECUTOR_KIND
+})};
 
-constexpr Names<ExecutorKind, 9> executor_kinds{{
-    {ExecutorKind::single_threaded, "single_threaded"},
-    {ExecutorKind::multi_threaded, "multi_threaded"},
-    {ExecutorKind::events, "events"},
-    {ExecutorKind::fixed_priority, "fixed_priority"},
-    {ExecutorKind::edf, "edf"},
-    {ExecutorKind::chain_priority, "chain_priority"},
-    {ExecutorKind::graph_aware, "graph_aware"},
-    {ExecutorKind::table_driven, "table_driven"},
-    {ExecutorKind::event_source, "event_source"},
-}};
-
-constexpr Names<TimerHandling, 2> timer_handlings{{
+constexpr Names timer_handlings{std::to_array<Name<TimerHandling>>({
     {TimerHandling::polled, "polled"},
     {TimerHandling::privileged, "privileged"},
-}};
+})};
 
-constexpr Names<CallbackKind, 6> callback_kinds{{
+constexpr Names callback_kinds{std::to_array<Name<CallbackKind>>({
     {CallbackKind::timer, "timer"},
     {CallbackKind::subscription, "subscription"},
     {CallbackKind::service, "service"},
     {CallbackKind::client, "client"},
     {CallbackKind::waitable, "waitable"},
     {CallbackKind::event_source, "event_source"},
-}};
+})};
 
-constexpr Names<JoinKind, 2> join_kinds{{
+constexpr Names join_kinds{std::to_array<Name<JoinKind>>({
     {JoinKind::and_, "and"},
     {JoinKind::newest, "newest"},
-}};
+})};
 
 constexpr const auto& names_of(ExecutorKind) { return executor_kinds; }
 constexpr const auto& names_of(TimerHandling) { return timer_handlings; }
 constexpr const auto& names_of(CallbackKind) { return callback_kinds; }
 constexpr const auto& names_of(JoinKind) { return join_kinds; }
 
-template <typename Kind>
-std::string_view name_of(Kind kind) {
-  for (const auto& [value, name] : names_of(kind)) {
-    if (value == kind) return name;
-  }
-  return "";
-}
-
 }  // namespace
 
-std::string_view to_string(ExecutorKind kind) { return name_of(kind); }
-std::string_view to_string(TimerHandling timers) { return name_of(timers); }
-std::string_view to_string(CallbackKind kind) { return name_of(kind); }
-std::string_view to_string(JoinKind kind) { return name_of(kind); }
+std::string_view to_string(ExecutorKind kind) { return executor_kinds.of(kind); }
+std::string_view to_string(TimerHandling timers) { return timer_handlings.of(timers); }
+std::string_view to_string(CallbackKind kind) { return callback_kinds.of(kind); }
+std::string_view to_string(JoinKind kind) { return join_kinds.of(kind); }
 
 template <typename Kind>
 std::optional<Kind> from_string(std::string_view name) {
-  for (const auto& [value, known] : names_of(Kind{})) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
+  return names_of(Kind{}).find(name);
+}
+
+template <typename Kind>
+std::vector<std::string_view> list_names() {
+  std::vector<std::string_view> list;
+  for (const auto& [value, name] : names_of(Kind{}).all) list.push_back(name);
+  return list;
 }
 
 template <typename Kind>
 std::string all_names() {
-  std::string list;
-  for (const auto& [value, name] : names_of(Kind{})) {
-    if (!list.empty()) list += ", ";
-    list += name;
-  }
-  return list;
+  return names_of(Kind{}).list();
 }
 
 template std::optional<ExecutorKind> from_string<ExecutorKind>(std::string_view);
 template std::optional<TimerHandling> from_string<TimerHandling>(std::string_view);
 template std::optional<CallbackKind> from_string<CallbackKind>(std::string_view);
 template std::optional<JoinKind> from_string<JoinKind>(std::string_view);
+template std::vector<std::string_view> list_names<ExecutorKind>();
+template std::vector<std::string_view> list_names<TimerHandling>();
+template std::vector<std::string_view> list_names<CallbackKind>();
+template std::vector<std::string_view> list_names<JoinKind>();
 template std::string all_names<ExecutorKind>();
 template std::string all_names<TimerHandling>();
 template std::string all_names<CallbackKind>();

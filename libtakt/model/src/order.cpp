@@ -32,10 +32,6 @@ bool samples_messages(const Callback& callback) {
   return callback.kind == CallbackKind::timer || callback.kind == CallbackKind::event_source;
 }
 
-bool is_message_driven(const Callback& callback) {
-  return !callback.activation && !samples_messages(callback);
-}
-
 std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model) {
   struct Place {
     int category;

@@ -30,7 +30,7 @@ class EdgeDependencies {
     for (const Join& join : model.joins) joins_[join.callback] = &join;
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
       const Edge& edge = model.edges[e];
-      if (!is_message_driven(model[edge.from])) continue;
+      if (samples_messages(model[edge.from])) continue;
       if (!edge.triggered_by) {
         arcs.push_back({node(edge.from), e});
         continue;
@@ -123,7 +123,7 @@ class EdgeDependencies {
   }
 
   [[nodiscard]] bool activates(std::size_t node) const {
-    return node < model_.edges.size() && is_message_driven(model_[model_.edges[node].to]);
+    return node < model_.edges.size() && !samples_messages(model_[model_.edges[node].to]);
   }
 
   [[nodiscard]] std::string describe(const std::vector<std::size_t>& cycle) const {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ranges.hpp"
 #include "takt/curves/activation_curve.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/saturating.hpp"
@@ -18,42 +19,14 @@ namespace takt::model {
 
 namespace {
 
-using curves::longest_time;
-using curves::most_values;
-
 /// Each check returns the first fault it finds, or an empty string: "path: what is wrong; remedy".
-std::string check_time(Duration time, Duration least, const std::string& path) {
-  if (time < least) {
-    return fmt::format("{}: must {}, is {} ns", path,
-                       least == Duration{0} ? "not be negative" : "be at least 1 ns", time.count());
-  }
-  if (time > longest_time) {
-    return fmt::format("{}: {} ns is longer than the longest time, {} ns (11.5 days)", path,
-                       time.count(), longest_time.count());
-  }
-  return {};
-}
-
-std::string check_length(std::size_t size, std::size_t least, const std::string& path) {
-  if (size < least) {
-    return fmt::format("{}: needs at least {} value{}", path, least, least == 1 ? "" : "s");
-  }
-  if (size > most_values) {
-    return fmt::format(
-        "{}: has {} values, at most {} are used; drop the last ones, the curve is "
-        "continued from the rest",
-        path, size, most_values);
-  }
-  return {};
-}
-
+/// Ranges of single values and lengths of lists have been checked before (ranges.hpp).
 std::string check_monotone(std::span<const Duration> values, const std::string& path) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string element = fmt::format("{}[{}]", path, i);
-    if (auto fault = check_time(values[i], Duration{0}, element); !fault.empty()) return fault;
     if (i > 0 && values[i] < values[i - 1]) {
-      return fmt::format("{}: {} ns is less than the {} ns before it; the values are cumulative",
-                         element, values[i].count(), values[i - 1].count());
+      return fmt::format(
+          "{}[{}]: {} ns is less than the {} ns before it; the values are cumulative", path, i,
+          values[i].count(), values[i - 1].count());
     }
   }
   return {};
@@ -74,11 +47,7 @@ std::string check_cost_curve(std::span<const Duration> values, const std::string
 }
 
 std::string check_min_distance(std::span<const Duration> values, const std::string& path) {
-  if (auto fault = check_length(values.size(), 2, path); !fault.empty()) return fault;
   if (auto fault = check_monotone(values, path); !fault.empty()) return fault;
-  if (values.front() != Duration{0}) {
-    return fmt::format("{}[0]: must be 0, the span of a single activation", path);
-  }
   if (values.back() == Duration{0}) {
     return fmt::format("{}[{}]: must be above 0, else activations are not limited at all", path,
                        values.size() - 1);
@@ -94,33 +63,15 @@ std::string check_min_distance(std::span<const Duration> values, const std::stri
   return {};
 }
 
-std::string check_activation(const Activation& activation, const std::string& path) {
-  if (const auto* periodic = std::get_if<PeriodicActivation>(&activation)) {
-    auto fault = check_time(periodic->period, Duration{1}, path + ".period");
-    return fault.empty() ? check_time(periodic->jitter, Duration{0}, path + ".jitter") : fault;
-  }
-  if (const auto* sporadic = std::get_if<SporadicActivation>(&activation)) {
-    auto fault = check_time(sporadic->min_separation, Duration{1}, path + ".min_separation");
-    return fault.empty() ? check_time(sporadic->jitter, Duration{0}, path + ".jitter") : fault;
-  }
-  return check_min_distance(std::get<MinDistanceActivation>(activation).values, path + ".values");
-}
-
 /// `slots` of anything that has a Slot at `slot_of`.
 template <typename Slots, typename SlotOf>
 std::string check_slots(Duration cycle, const Slots& slots, SlotOf slot_of,
                         const std::string& path) {
-  if (auto fault = check_time(cycle, Duration{1}, path + ".cycle"); !fault.empty()) return fault;
-  if (slots.empty()) return path + ".slots: needs at least 1 slot";
-  if (slots.size() > most_values) {
-    return fmt::format("{}.slots: has {} slots, at most {} are possible", path, slots.size(),
-                       most_values);
-  }
   Slot previous;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Slot slot = slot_of(slots[i]);
     const std::string element = fmt::format("{}.slots[{}]", path, i);
-    if (slot.start < Duration{0} || slot.end <= slot.start || slot.end > cycle) {
+    if (slot.end <= slot.start || slot.end > cycle) {
       return fmt::format("{}: [{}, {}) ns is no part of the cycle [0, {}) ns", element,
                          slot.start.count(), slot.end.count(), cycle.count());
     }
@@ -143,12 +94,6 @@ std::string check_supply(const Supply& supply, const std::string& path) {
   }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return {};
-  if (auto fault = check_time(reservation->period, Duration{1}, path + ".period"); !fault.empty()) {
-    return fault;
-  }
-  if (auto fault = check_time(reservation->budget, Duration{1}, path + ".budget"); !fault.empty()) {
-    return fault;
-  }
   if (reservation->deadline > reservation->period) {
     return fmt::format(
         "{}.deadline: {} ns is longer than the period of {} ns; a reservation needs "
@@ -166,16 +111,21 @@ std::string check_supply(const Supply& supply, const std::string& path) {
 
 class Validator {
  public:
-  explicit Validator(const Model& model) : model_(model) {}
+  explicit Validator(const Model& model) : model_(model) {
+    for (const Edge& edge : model.edges) {
+      connected_.insert({edge.from, edge.to});
+      has_input_.insert(edge.to);
+    }
+  }
 
   std::string first_fault() {
+    if (auto fault = first_out_of_range(model_); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.executors, "executors"); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.callbacks, "callbacks"); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.chains, "chains"); !fault.empty()) return fault;
     if (auto fault = check_each(model_.executors, &Validator::check_executor); !fault.empty()) {
       return fault;
     }
-    if (auto fault = check_each(model_.edges, &Validator::check_edge); !fault.empty()) return fault;
     if (auto fault = check_each(model_.callbacks, &Validator::check_callback); !fault.empty()) {
       return fault;
     }
@@ -221,16 +171,12 @@ class Validator {
   std::string check_executor(const Executor& executor, std::size_t i) {
     const std::string path = fmt::format("executors[{}]", i);
     if (auto fault = check_supply(executor.supply, path + ".supply"); !fault.empty()) return fault;
-    if (executor.overhead.size() > most_values) {
-      return check_length(executor.overhead.size(), 0, path + ".overhead");
-    }
     if (auto fault = check_cost_curve(executor.overhead, path + ".overhead"); !fault.empty()) {
       return fault;
     }
     if (auto fault = check_release_overhead(executor, path); !fault.empty()) return fault;
     if (auto fault = check_table(executor, i, path); !fault.empty()) return fault;
-    if (executor.threads < 1) return path + ".threads: must be at least 1";
-    if (executor.threads > 1 && executor.kind != ExecutorKind::multi_threaded) {
+    if (executor.threads > 1 && !has(executor.kind, ExecutorTrait::several_threads)) {
       return fmt::format("{}.threads: a {} executor has one thread; use kind multi_threaded", path,
                          to_string(executor.kind));
     }
@@ -239,23 +185,15 @@ class Validator {
 
   std::string check_release_overhead(const Executor& executor, const std::string& path) {
     if (executor.release_overhead == Duration{0}) return {};
-    switch (executor.kind) {
-      case ExecutorKind::events:
-      case ExecutorKind::fixed_priority:
-      case ExecutorKind::edf:
-      case ExecutorKind::chain_priority:
-      case ExecutorKind::graph_aware:
-        return check_time(executor.release_overhead, Duration{0}, path + ".release_overhead");
-      default:
-        return fmt::format(
-            "{}.release_overhead: a {} executor has no thread that releases; leave it out", path,
-            to_string(executor.kind));
-    }
+    if (has(executor.kind, ExecutorTrait::release_thread)) return {};
+    return fmt::format(
+        "{}.release_overhead: a {} executor has no thread that releases; leave it out", path,
+        to_string(executor.kind));
   }
 
   std::string check_table(const Executor& executor, std::size_t index, const std::string& path) {
     if (!executor.table) return {};
-    if (executor.kind != ExecutorKind::table_driven) {
+    if (!has(executor.kind, ExecutorTrait::table)) {
       return fmt::format("{}.table: a {} executor goes by no table; use kind table_driven", path,
                          to_string(executor.kind));
     }
@@ -271,30 +209,16 @@ class Validator {
         path + ".table");
   }
 
-  std::string check_edge(const Edge& edge, std::size_t i) {
-    const std::string path = fmt::format("edges[{}]", i);
-    if (auto fault = check_time(edge.delay, Duration{0}, path + ".delay"); !fault.empty()) {
-      return fault;
-    }
-    if (edge.message_size < 0) return path + ".message_size: must not be negative";
-    connected_.insert({edge.from, edge.to});
-    has_input_.insert(edge.to);
-    return {};
-  }
-
   std::string check_callback(const Callback& callback, std::size_t i) {
     const std::string path = fmt::format("callbacks[{}]", i);
     const std::string curve = path + ".execution_time.curve";
-    if (auto fault = check_length(callback.execution_time.size(), 1, curve); !fault.empty()) {
-      return fault;
-    }
     if (auto fault = check_cost_curve(callback.execution_time, curve); !fault.empty()) return fault;
     if (callback.activation) {
-      if (auto fault = check_activation(*callback.activation, path + ".activation");
-          !fault.empty()) {
-        return fault;
+      if (const auto* spans = std::get_if<MinDistanceActivation>(&*callback.activation)) {
+        auto fault = check_min_distance(spans->values, path + ".activation.values");
+        if (!fault.empty()) return fault;
       }
-    } else if (!is_message_driven(callback)) {
+    } else if (samples_messages(callback)) {
       return fmt::format(
           "{}.activation: missing; {} \"{}\" is activated by no message, so say how "
           "often it is activated",
@@ -305,15 +229,6 @@ class Validator {
           "is activated or add the edge",
           path, to_string(callback.kind), callback.id);
     }
-    if (callback.deadline) {
-      if (auto fault = check_time(*callback.deadline, Duration{1}, path + ".deadline");
-          !fault.empty()) {
-        return fault;
-      }
-    }
-    if (callback.queue_depth && *callback.queue_depth < 1) {
-      return path + ".queue_depth: must be at least 1";
-    }
     return check_event_source(callback, path);
   }
 
@@ -321,7 +236,7 @@ class Validator {
   std::string check_event_source(const Callback& callback, const std::string& path) {
     const bool source = callback.kind == CallbackKind::event_source;
     const Executor& executor = model_[callback.executor];
-    if (source != (executor.kind == ExecutorKind::event_source)) {
+    if (source != has(executor.kind, ExecutorTrait::outside_ros)) {
       return fmt::format(
           "{}.executor: {} \"{}\" cannot be on {} executor \"{}\"; an event source "
           "is alone on an executor of kind event_source",
@@ -363,7 +278,6 @@ class Validator {
           "them",
           path, to_string(model_[join.callback].kind), id);
     }
-    if (join.inputs.empty()) return path + ".inputs: needs at least one input";
     std::set<CallbackIndex> inputs;
     for (std::size_t n = 0; n < join.inputs.size(); ++n) {
       const std::string& input = model_[join.inputs[n]].id;
@@ -382,7 +296,6 @@ class Validator {
 
   std::string check_chain(const Chain& chain, std::size_t i) {
     const std::string path = fmt::format("chains[{}]", i);
-    if (chain.callbacks.empty()) return path + ".callbacks: needs at least one callback";
     for (std::size_t n = 1; n < chain.callbacks.size(); ++n) {
       if (connected_.contains({chain.callbacks[n - 1], chain.callbacks[n]})) continue;
       return fmt::format(
@@ -390,7 +303,7 @@ class Validator {
           "edges",
           path, n, model_[chain.callbacks[n - 1]].id, model_[chain.callbacks[n]].id);
     }
-    return chain.goal ? check_time(*chain.goal, Duration{1}, path + ".goal") : std::string{};
+    return {};
   }
 
   const Model& model_;

@@ -23,8 +23,10 @@ struct ParsedModel {
 
 /// The document of a model; parse() of it yields the same model. Each executor, callback, edge,
 /// join and chain stands on a line of its own, so that documents can be compared by eye and by
-/// line. Unknown fields of the nested objects `supply`, `execution_time` and `activation` are kept
-/// under "supply/name" and so on in UnknownFields and return to their place here.
+/// line. Unknown fields return to their places.
 [[nodiscard]] std::string to_json(const Model& model);
+
+/// The JSON Schema of `takt/model` version 1 documents.
+[[nodiscard]] std::string schema();
 
 }  // namespace takt::model

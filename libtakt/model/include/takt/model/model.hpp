@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/base/index.hpp"
+#include "takt/model/executor_kinds.hpp"
 #include "takt/time/time.hpp"
 
 /// The timing model, the one document in which recording, bounding, simulating and running meet.
@@ -17,21 +18,10 @@ namespace takt::model {
 using ExecutorIndex = Index<struct ExecutorTag>;
 using CallbackIndex = Index<struct CallbackTag>;
 
-/// Fields of a document that this version does not know, name to JSON text. They are kept when the
-/// document is written again.
+/// Fields of a document that this version does not know, and their JSON texts. They are kept when
+/// the document is written again. Their names are JSON pointers (RFC 6901) from the object that
+/// keeps them, without the first slash: "colour", or "supply/slots/0/colour" of an object within.
 using UnknownFields = std::map<std::string, std::string>;
-
-enum class ExecutorKind {
-  single_threaded,
-  multi_threaded,
-  events,
-  fixed_priority,
-  edf,
-  chain_priority,
-  graph_aware,
-  table_driven,
-  event_source,
-};
 
 enum class TimerHandling { polled, privileged };
 
@@ -137,7 +127,9 @@ struct Callback {
   std::int64_t registration = 0;
   /// ET(1), ET(2), …: longest cumulative execution time of that many consecutive instances.
   std::vector<Duration> execution_time;
-  /// None: derived from the incoming edges.
+  /// Activations of the callback's own, from outside the model: a timer's expiries, messages of a
+  /// publisher or requests of a client that are not in the model. They come in addition to those
+  /// that the incoming edges cause. None: there are none but those.
   std::optional<Activation> activation;
   std::optional<std::int64_t> priority;
   std::optional<Duration> deadline;

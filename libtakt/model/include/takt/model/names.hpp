@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "takt/model/model.hpp"
 
@@ -16,6 +18,10 @@ namespace takt::model {
 /// The kind of that name; none if there is no such kind.
 template <typename Kind>
 [[nodiscard]] std::optional<Kind> from_string(std::string_view name);
+
+/// All names of a kind.
+template <typename Kind>
+[[nodiscard]] std::vector<std::string_view> list_names();
 
 /// All names of a kind, for messages: "single_threaded, multi_threaded, …".
 template <typename Kind>

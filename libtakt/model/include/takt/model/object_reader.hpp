@@ -124,18 +124,17 @@ class ObjectReader {
     return {};
   }
 
-  /// Keeps the members that nobody asked for; `prefix` marks those of nested objects.
+  /// Keeps the members that nobody asked for, by their names after `prefix` (see UnknownFields).
   void keep_unknown(UnknownFields& unknown, std::string_view prefix = "") {
     if (!value_.is_object()) return;
     for (const auto& [name, member] : value_.items()) {
       if (std::ranges::count(known_, name) > 0) continue;
       findings_.warnings.push_back(
           fmt::format("{}: unknown field, kept but not used", path_of(name)));
-      unknown[std::string(prefix) + name] = member.dump();
+      unknown[std::string(prefix) + escaped(name)] = member.dump();
     }
   }
 
- private:
   std::int64_t read_integer(const nlohmann::json& value, const std::string& path,
                             std::string_view expected) {
     if (value.is_number_unsigned() &&
@@ -151,6 +150,22 @@ class ObjectReader {
 
   Duration read_time(const nlohmann::json& value, const std::string& path) {
     return Duration{read_integer(value, path, "an integer number of nanoseconds")};
+  }
+
+ private:
+  /// As a token of a JSON pointer.
+  static std::string escaped(std::string_view name) {
+    std::string token;
+    for (const char c : name) {
+      if (c == '~') {
+        token += "~0";
+      } else if (c == '/') {
+        token += "~1";
+      } else {
+        token += c;
+      }
+    }
+    return token;
   }
 
   void fail_type(std::string_view name, std::string_view expected) {

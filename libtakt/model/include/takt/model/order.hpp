@@ -6,13 +6,10 @@
 
 namespace takt::model {
 
-/// Whether messages to the callback trigger nothing but wait until its own clock or device
-/// activates it: an edge into such a callback carries data that is sampled.
+/// Whether messages to the callback activate nothing but wait until its own clock or device
+/// activates it: an edge into such a callback carries data that is sampled. Every message to any
+/// other callback activates it, or completes a set of its join.
 [[nodiscard]] bool samples_messages(const Callback& callback);
-
-/// Whether the callback's activations follow from its incoming edges: it is activated by messages
-/// and no activation of its own is given.
-[[nodiscard]] bool is_message_driven(const Callback& callback);
 
 /// The callbacks of every executor, most urgent first, in the order of the default executor
 /// (ros-llama S-1.2): event sources, timers, subscriptions, services, clients, other waitables;

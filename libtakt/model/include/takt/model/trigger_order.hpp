@@ -11,8 +11,8 @@ namespace takt::model {
 /// The edge-dependency graph (ros-llama S-1.7): edge (h, i) leads to edge (i, j) if an activation
 /// of i along (h, i) may make it publish to j.
 struct TriggerOrder {
-  /// Indices into Model::edges of the edges to message-driven callbacks (is_message_driven()), each
-  /// after all edges that lead to it. Incomplete if there is a cycle.
+  /// Indices into Model::edges of the edges that activate their receivers (see samples_messages()),
+  /// each after all edges that lead to it. Incomplete if there is a cycle.
   std::vector<std::size_t> edges;
   /// A cycle as "a → b → a"; empty if there is none. On a cycle one activation causes activations
   /// without end, and Def. 1 has no meaning. A cycle of callbacks alone is harmless when trigger

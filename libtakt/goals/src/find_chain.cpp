@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "takt/goals/goals.hpp"
+#include "takt/goals/who.hpp"
+#include "takt/model/topics.hpp"
+
+namespace takt::goals {
+
+namespace {
+
+using model::CallbackIndex;
+using model::Edge;
+using model::Model;
+
+using Path = std::vector<CallbackIndex>;
+
+/// More ways than these are not told apart; no chain that people mean comes near.
+constexpr std::size_t most_ways = 64;
+constexpr std::size_t most_steps = 200'000;
+
+/// The ways from some callbacks to others that pass no callback twice.
+class Search {
+ public:
+  Search(const Model& model, const Path& targets, const std::vector<Path>& via)
+      : model_(model),
+        via_(via),
+        outgoing_(model.callbacks.size()),
+        is_target_(model.callbacks.size()),
+        leads_there_(model.callbacks.size()) {
+    std::vector<std::vector<CallbackIndex>> incoming(model.callbacks.size());
+    for (const Edge& edge : model.edges) {
+      outgoing_[edge.from.value()].push_back(&edge);
+      incoming[edge.to.value()].push_back(edge.from);
+    }
+    Path frontier = targets;
+    for (const CallbackIndex target : targets) is_target_[target.value()] = true;
+    while (!frontier.empty()) {
+      const CallbackIndex reached = frontier.back();
+      frontier.pop_back();
+      if (leads_there_[reached.value()]) continue;
+      leads_there_[reached.value()] = true;
+      const auto& before = incoming[reached.value()];
+      frontier.insert(frontier.end(), before.begin(), before.end());
+    }
+  }
+
+  void begin_at(CallbackIndex source) {
+    path_ = {source};
+    extend();
+  }
+
+  /// All ways found that do not merely leave out callbacks of another.
+  [[nodiscard]] std::vector<Path> longest_ways() const {
+    std::vector<Path> longest;
+    for (const Path& path : found_) {
+      const bool is_shortcut = std::ranges::any_of(found_, [&](const Path& other) {
+        return other.size() > path.size() && leaves_out(path, other);
+      });
+      if (!is_shortcut) longest.push_back(path);
+    }
+    return longest;
+  }
+
+  /// Whether the search was cut short.
+  [[nodiscard]] bool gave_up() const { return found_.size() > most_ways || steps_ > most_steps; }
+
+ private:
+  /// Whether all of `path` is on `other`, in the same order.
+  static bool leaves_out(const Path& path, const Path& other) {
+    auto at = other.begin();
+    return std::ranges::all_of(path, [&](CallbackIndex callback) {
+      at = std::find(at, other.end(), callback);
+      return at != other.end();
+    });
+  }
+
+  /// Messages go on along an edge only if what came before triggers it.
+  [[nodiscard]] bool goes_on(const Edge& edge) const {
+    if (!leads_there_[edge.to.value()] || std::ranges::count(path_, edge.to) > 0) return false;
+    return path_.size() < 2 || !edge.triggered_by ||
+           std::ranges::count(*edge.triggered_by, path_[path_.size() - 2]) > 0;
+  }
+
+  [[nodiscard]] bool passes_via() const {
+    auto at = path_.begin();
+    return std::ranges::all_of(via_, [&](const Path& named) {
+      at = std::find_first_of(at, path_.end(), named.begin(), named.end());
+      return at != path_.end();
+    });
+  }
+
+  void extend() {
+    if (++steps_; gave_up()) return;
+    if (is_target_[path_.back().value()] && passes_via()) found_.insert(path_);
+    for (const Edge* edge : outgoing_[path_.back().value()]) {
+      if (!goes_on(*edge)) continue;
+      path_.push_back(edge->to);
+      extend();
+      path_.pop_back();
+    }
+  }
+
+  const Model& model_;
+  const std::vector<Path>& via_;
+  std::vector<std::vector<const Edge*>> outgoing_;
+  std::vector<bool> is_target_;
+  std::vector<bool> leads_there_;
+  Path path_;
+  std::set<Path> found_;
+  std::size_t steps_ = 0;
+};
+
+Result<Path> named(const Model& model, std::string_view field, const std::string& name,
+                   Place place) {
+  Path callbacks = who(model, name, place);
+  if (!callbacks.empty()) return callbacks;
+  std::vector<std::string> proposed = near_misses(model, name);
+  if (!proposed.empty()) {
+    for (std::string& other : proposed) other = fmt::format("\"{}\"", other);
+    return error("{}: no topic, node or callback is called \"{}\"; did you mean {}?", field, name,
+                 fmt::join(proposed, " or "));
+  }
+  return error(
+      "{}: no topic, node or callback is called \"{}\", and nothing like it; takt info TRACE lists "
+      "them (a topic that no recorded node receives is not known: name the node that publishes it)",
+      field, name);
+}
+
+std::string in_words(const Model& model, const Path& path) {
+  std::vector<std::string> steps;
+  for (const CallbackIndex callback : path) {
+    const model::Callback& step = model[callback];
+    steps.push_back(step.node.empty() ? step.id : step.node);
+  }
+  return fmt::format("{}", fmt::join(steps, " -> "));
+}
+
+/// Callbacks where all that begins at `sources` ends, for a message.
+std::string farthest(const Model& model, const Path& sources) {
+  std::set<CallbackIndex> reached;
+  Path frontier = sources;
+  std::set<std::string> ends;
+  while (!frontier.empty()) {
+    const CallbackIndex callback = frontier.back();
+    frontier.pop_back();
+    if (!reached.insert(callback).second) continue;
+    bool is_end = true;
+    for (const Edge& edge : model.edges) {
+      if (edge.from != callback) continue;
+      is_end = false;
+      frontier.push_back(edge.to);
+    }
+    if (is_end) ends.insert(in_words(model, {callback}));
+  }
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> shown(ends.begin(), ends.end());
+  if (shown.size() > most_named) {
+    shown.resize(most_named);
+    shown.emplace_back("…");
+  }
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+}  // namespace
+
+Result<Path> find_chain(const Model& model, const Goal& goal) {
+  const auto sources = named(model, "from", goal.from, Place::first);
+  if (!sources) return tl::unexpected(sources.error());
+  const auto targets = named(model, "to", goal.to, Place::last);
+  if (!targets) return tl::unexpected(targets.error());
+  std::vector<Path> via;
+  for (std::size_t i = 0; i < goal.via.size(); ++i) {
+    auto between = named(model, fmt::format("via[{}]", i), goal.via[i], Place::between);
+    if (!between) return tl::unexpected(between.error());
+    via.push_back(std::move(*between));
+  }
+  Search search(model, *targets, via);
+  for (const CallbackIndex source : *sources) search.begin_at(source);
+  if (search.gave_up()) {
+    return error("very many ways lead from \"{}\" to \"{}\"; name callbacks between under \"via\"",
+                 goal.from, goal.to);
+  }
+  std::vector<Path> ways = search.longest_ways();
+  if (ways.size() == 1) return std::move(ways.front());
+  if (ways.empty()) {
+    const std::string passing = goal.via.empty() ? "" : " by way of what \"via\" names";
+    return error("nothing leads from \"{}\" to \"{}\"{}; from there messages come to {}", goal.from,
+                 goal.to, passing, farthest(model, *sources));
+  }
+  return error(
+      "{} ways lead from \"{}\" to \"{}\", among them {} and {}; name a node that only one of them "
+      "passes under \"via\"",
+      ways.size(), goal.from, goal.to, in_words(model, ways[0]), in_words(model, ways[1]));
+}
+
+}  // namespace takt::goals

@@ -1,0 +1,40 @@
+#include <set>
+
+#include "known_names.hpp"
+#include "takt/base/near_names.hpp"
+#include "takt/goals/who.hpp"
+#include "takt/model/topics.hpp"
+
+namespace takt::goals {
+
+namespace {
+
+using model::CallbackIndex;
+using model::Model;
+
+/// All that a goal may name: nodes, topics, pairs of them, and callbacks that are called otherwise.
+std::vector<std::string> known_names(const Model& model) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    const model::Callback& callback = model.callbacks[i];
+    std::set<std::string> topics = received(model, CallbackIndex{i});
+    topics.merge(published(model, CallbackIndex{i}));
+    for (const std::string& topic : topics) {
+      names.push_back("/" + topic);
+      if (!callback.node.empty()) names.push_back(model::node_name(callback) + ":/" + topic);
+    }
+    if (!callback.node.empty()) names.push_back(model::node_name(callback));
+  }
+  for (const model::Callback& callback : model.callbacks) {
+    names.push_back(callback.name.empty() ? callback.id : callback.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> near_misses(const Model& model, std::string_view name) {
+  return near_names(known_names(model), name);
+}
+
+}  // namespace takt::goals

@@ -1,0 +1,90 @@
+#include "takt/goals/who.hpp"
+
+#include <algorithm>
+
+#include "known_names.hpp"
+#include "takt/model/topics.hpp"
+
+namespace takt::goals {
+
+namespace {
+
+using model::CallbackIndex;
+using model::Model;
+
+/// The callbacks for which `matches` is true.
+template <typename Matches>
+std::vector<CallbackIndex> select(const Model& model, Matches matches) {
+  std::vector<CallbackIndex> selected;
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    if (matches(CallbackIndex{i})) selected.emplace_back(i);
+  }
+  return selected;
+}
+
+/// Those of `candidates` at the side of the topic that the place asks for, else those at the other.
+std::vector<CallbackIndex> beside(const Model& model, const std::vector<CallbackIndex>& candidates,
+                                  const std::string& topic, Place place) {
+  std::vector<CallbackIndex> receivers;
+  std::vector<CallbackIndex> publishers;
+  for (const CallbackIndex callback : candidates) {
+    if (received(model, callback).contains(topic)) receivers.push_back(callback);
+    if (published(model, callback).contains(topic)) publishers.push_back(callback);
+  }
+  if (place == Place::between) {
+    receivers.insert(receivers.end(), publishers.begin(), publishers.end());
+    return receivers;
+  }
+  auto& wanted = place == Place::first ? receivers : publishers;
+  auto& others = place == Place::first ? publishers : receivers;
+  return wanted.empty() ? others : wanted;
+}
+
+std::vector<CallbackIndex> callbacks_of_node(const Model& model, std::string_view node) {
+  return select(model, [&](CallbackIndex callback) {
+    return !model[callback].node.empty() && bare(model[callback].node) == node;
+  });
+}
+
+}  // namespace
+
+std::set<std::string> received(const Model& model, CallbackIndex callback) {
+  std::set<std::string> topics;
+  if (model[callback].topic) topics.emplace(bare(*model[callback].topic));
+  for (const model::Edge& edge : model.edges) {
+    if (edge.to == callback && edge.topic) topics.emplace(bare(*edge.topic));
+  }
+  return topics;
+}
+
+std::set<std::string> published(const Model& model, CallbackIndex callback) {
+  std::set<std::string> topics;
+  for (const model::Edge& edge : model.edges) {
+    if (edge.from != callback) continue;
+    const auto& topic = edge.topic ? edge.topic : model[edge.to].topic;
+    if (topic) topics.emplace(bare(*topic));
+  }
+  return topics;
+}
+
+std::vector<CallbackIndex> who(const Model& model, std::string_view name, Place place) {
+  const std::string sought(bare(name));
+  std::vector<CallbackIndex> found = select(model, [&](CallbackIndex callback) {
+    return bare(model[callback].id) == sought || bare(model[callback].name) == sought;
+  });
+  const auto add = [&](const std::vector<CallbackIndex>& more) {
+    found.insert(found.end(), more.begin(), more.end());
+  };
+  add(callbacks_of_node(model, sought));
+  add(beside(model, select(model, [](CallbackIndex) { return true; }), sought, place));
+  // A node's name has no colon.
+  if (const std::size_t colon = sought.find(':'); colon != std::string::npos) {
+    const auto node = callbacks_of_node(model, std::string_view(sought).substr(0, colon));
+    add(beside(model, node, std::string(bare(std::string_view(sought).substr(colon + 1))), place));
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+}  // namespace takt::goals

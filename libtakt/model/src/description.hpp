@@ -1,0 +1,356 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "takt/model/inference.hpp"
+#include "takt/model/model.hpp"
+#include "takt/model/names.hpp"
+
+/// The fields of a `takt/model` document, each described once: its name, its range, its default
+/// (the value that its structure has from the start) and what it means. The reader (parse.cpp), the
+/// writer (write.cpp), the check of ranges (ranges.cpp) and the JSON Schema (schema.cpp) all follow
+/// from these descriptions; Python's types are generated from the schema.
+///
+/// describe(fields, object) calls, in the order of the document:
+///
+///   fields.type(name, text)                  once; the name of the type in the schema and in
+///   Python fields.field(name, member, about)        for each field fields.field_or(name, member,
+///   otherwise, about)   whose default is another field's value fields.one_of(variant, names) an
+///   object whose field "kind" says which alternative
+namespace takt::model {
+
+/// What is known of a field besides its name and type.
+struct About {
+  std::string_view text;
+  /// What a document without it is told; empty: it may be left out, or null.
+  std::string_view missing = {};
+  /// The least value of an integer or a time. Times are nanoseconds.
+  std::optional<std::int64_t> least = {};
+  /// The largest value of an integer.
+  std::optional<std::int64_t> most = {};
+  /// The shortest list, and how messages call so many elements: "1 value".
+  std::size_t shortest = 0;
+  std::string_view needs = {};
+  /// A list that begins with 0, and what that is.
+  std::string_view first_is_zero = {};
+  /// A list whose elements are all different.
+  bool unique = false;
+};
+
+template <typename T, typename Structure>
+concept Is = std::same_as<std::remove_const_t<T>, Structure>;
+
+template <typename Fields, Is<DedicatedSupply> T>
+void describe(Fields& fields, T&) {
+  fields.type("DedicatedSupply", "The whole of a processor.");
+}
+
+template <typename Fields, Is<ReservationSupply> T>
+void describe(Fields& fields, T& supply) {
+  fields.type("ReservationSupply",
+              "A budget of processor time in every period, as SCHED_DEADLINE gives it; budget <= "
+              "deadline <= period.");
+  fields.field("budget", supply.budget,
+               {.text = "Time supplied in every period.",
+                .missing = "the time supplied in every period",
+                .least = 1});
+  fields.field("period", supply.period,
+               {.text = "How often the budget is supplied.",
+                .missing = "how often the budget is supplied",
+                .least = 1});
+  fields.field_or("deadline", supply.deadline, supply.period,
+                  {.text = "Time from the start of a period within which its budget is supplied; "
+                           "null: the period.",
+                   .least = 1});
+}
+
+template <typename Fields, typename T>
+void describe_slot(Fields& fields, T& slot) {
+  fields.field("start", slot.start,
+               {.text = "Beginning of the slot within the cycle.",
+                .missing = "when the slot begins within the cycle",
+                .least = 0});
+  fields.field("end", slot.end,
+               {.text = "End of the slot within the cycle; not part of the slot.",
+                .missing = "when the slot ends within the cycle",
+                .least = 1});
+}
+
+template <typename Fields, Is<Slot> T>
+void describe(Fields& fields, T& slot) {
+  fields.type("Slot", "[start, end) within the cycle.");
+  describe_slot(fields, slot);
+}
+
+constexpr std::string_view missing_slots = "the slots [{\"start\": …, \"end\": …}, …]";
+
+template <typename Fields, Is<SlotSupply> T>
+void describe(Fields& fields, T& supply) {
+  fields.type("SlotSupply",
+              "The whole of a processor within slots that repeat every cycle; in order, none "
+              "overlapping.");
+  fields.field(
+      "cycle", supply.cycle,
+      {.text = "How often the slots repeat.", .missing = "how often the slots repeat", .least = 1});
+  fields.field("slots", supply.slots,
+               {.text = "The slots.", .missing = missing_slots, .shortest = 1, .needs = "1 slot"});
+}
+
+constexpr std::string_view dedicated = "dedicated";
+
+template <typename Fields, Is<Supply> T>
+void describe(Fields& fields, T& supply) {
+  fields.type("Supply", "The processor time of each of an executor's threads.");
+  fields.one_of(supply, std::array<std::string_view, 3>{dedicated, "reservation", "slots"});
+}
+
+template <typename Fields, Is<SlotTable::Entry> T>
+void describe(Fields& fields, T& entry) {
+  fields.type("TableSlot", "[start, end) within the cycle, for one callback.");
+  describe_slot(fields, entry.slot);
+  fields.field("callback", entry.callback,
+               {.text = "The callback whose instances start in the slot.",
+                .missing = "whose instances start in the slot"});
+}
+
+template <typename Fields, Is<SlotTable> T>
+void describe(Fields& fields, T& table) {
+  fields.type("Table", "When instances of which callback may start.");
+  fields.field(
+      "cycle", table.cycle,
+      {.text = "How often the slots repeat.", .missing = "how often the slots repeat", .least = 1});
+  fields.field("slots", table.entries,
+               {.text = "The slots.", .missing = missing_slots, .shortest = 1, .needs = "1 slot"});
+}
+
+template <typename Fields, Is<Executor> T>
+void describe(Fields& fields, T& executor) {
+  fields.type("Executor", "A thread, or several, that runs callbacks.");
+  fields.field("id", executor.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field_or("name", executor.name, executor.id, {.text = "What people call it."});
+  fields.field("kind", executor.kind, {.text = "How it chooses what runs next."});
+  fields.field("timers", executor.timers,
+               {.text = "privileged: timers bypass the ready set, as in ROS 2 before Eloquent."});
+  fields.field("threads", executor.threads,
+               {.text = "Threads of a multi_threaded executor.", .least = 1});
+  fields.field("cpu", executor.cpu,
+               {.text = "The processor that its threads are bound to; null: one of its own."});
+  fields.field("supply", executor.supply, {.text = "Processor time of each of its threads."});
+  fields.field(
+      "overhead", executor.overhead,
+      {.text = "OT(1), OT(2), …: overhead of that many consecutive instances.", .least = 0});
+  fields.field("release_overhead", executor.release_overhead,
+               {.text = "Longest time that the release of a timer or a message takes from the "
+                        "executor's thread, if it has a thread that releases.",
+                .least = 0});
+  fields.field("table", executor.table,
+               {.text = "When instances of which callback may start, on table_driven executors."});
+  fields.field("process", executor.process,
+               {.text = "Executors of the same process run as threads of one process; null: a "
+                        "process of its own."});
+}
+
+template <typename Fields, Is<PeriodicActivation> T>
+void describe(Fields& fields, T& activation) {
+  fields.type("PeriodicActivation",
+              "At most ceil((Δ + jitter) / period) activations in a window of length Δ.");
+  fields.field("period", activation.period,
+               {.text = "Time from one activation to the next.",
+                .missing = "the time from one activation to the next",
+                .least = 1});
+  fields.field("jitter", activation.jitter,
+               {.text = "Longest delay of an activation.", .least = 0});
+}
+
+template <typename Fields, Is<SporadicActivation> T>
+void describe(Fields& fields, T& activation) {
+  fields.type("SporadicActivation",
+              "Like periodic, but nothing is known of the longest time between activations.");
+  fields.field("min_separation", activation.min_separation,
+               {.text = "Least time from one activation to the next.",
+                .missing = "the least time between two",
+                .least = 1});
+  fields.field("jitter", activation.jitter,
+               {.text = "Longest delay of an activation.", .least = 0});
+}
+
+template <typename Fields, Is<MinDistanceActivation> T>
+void describe(Fields& fields, T& activation) {
+  fields.type("MinDistanceActivation", "Activations of which the shortest spans are known.");
+  fields.field("values", activation.values,
+               {.text = "Element n - 1: the shortest span of n consecutive activations. The first "
+                        "is 0, the last above 0; monotone and super-additive.",
+                .missing = "the least spans of 1, 2, … activations",
+                .least = 0,
+                .shortest = 2,
+                .needs = "2 values",
+                .first_is_zero = "the span of a single activation"});
+}
+
+template <typename Fields, Is<Activation> T>
+void describe(Fields& fields, T& activation) {
+  fields.type("Activation", "How often a callback is activated.");
+  fields.one_of(activation,
+                std::array<std::string_view, 3>{"periodic", "sporadic", "min_distance"});
+}
+
+/// The object around a callback's execution-time curve.
+template <typename Curve>
+struct ExecutionTime {
+  Curve& curve;
+};
+
+template <typename Fields, typename Curve>
+void describe(Fields& fields, const ExecutionTime<Curve>& time) {
+  fields.type("ExecutionTime", "How long instances of a callback run.");
+  fields.field("curve", time.curve,
+               {.text = "ET(1), ET(2), …: longest execution time of that many consecutive "
+                        "instances. Cumulative: monotone and sub-additive; longer stretches follow "
+                        "by sub-additivity.",
+                .missing = "the longest execution times ET(1), ET(2), …",
+                .least = 0,
+                .shortest = 1,
+                .needs = "1 value"});
+}
+
+template <typename Fields, Is<Callback> T>
+void describe(Fields& fields, T& callback) {
+  static const std::string kinds = all_names<CallbackKind>();
+  ExecutionTime execution_time{callback.execution_time};
+  fields.type("Callback", "A callback of a node.");
+  fields.field("id", callback.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field_or("name", callback.name, callback.id, {.text = "What people call it."});
+  fields.field("node", callback.node, {.text = "The name of its node."});
+  fields.field("executor", callback.executor,
+               {.text = "The executor that runs it.", .missing = "name an executor by its id"});
+  fields.field("kind", callback.kind, {.text = "What activates it.", .missing = kinds});
+  fields.field("topic", callback.topic,
+               {.text = "Topic of a subscription, name of a service or client."});
+  fields.field("registration", callback.registration,
+               {.text = "Order of registration within the executor; equal ones count in the order "
+                        "of the document."});
+  fields.field("execution_time", execution_time,
+               {.text = "How long its instances run.",
+                .missing = "give {\"curve\": [ET(1), ET(2), …]}, the longest execution times"});
+  fields.field("activation", callback.activation,
+               {.text = "Activations of its own, in addition to those that its edges cause. Timers "
+                        "and event sources need one; null: messages alone activate it."});
+  fields.field("priority", callback.priority,
+               {.text = "Larger is more urgent, on fixed_priority executors."});
+  fields.field("deadline", callback.deadline,
+               {.text = "Relative to its activation, on edf executors.", .least = 1});
+  fields.field(
+      "queue_depth", callback.queue_depth,
+      {.text = "Messages that wait at most (QoS keep-last depth); null: unbounded.", .least = 1});
+  fields.field("callback_group", callback.callback_group,
+               {.text = "Callbacks of one group exclude each other on several threads; "
+                        "\"reentrant\" ones exclude nothing; null: the group of the node."});
+}
+
+template <typename Fields, Is<Edge> T>
+void describe(Fields& fields, T& edge) {
+  fields.type("Edge", "Messages from one callback to another.");
+  fields.field("from", edge.from,
+               {.text = "The callback that publishes.", .missing = "name a callback by its id"});
+  fields.field("to", edge.to,
+               {.text = "The callback that receives.", .missing = "name a callback by its id"});
+  fields.field("topic", edge.topic, {.text = "The topic of the messages; null: the receiver's."});
+  fields.field("delay", edge.delay,
+               {.text = "Longest time from publication to activation.", .least = 0});
+  fields.field(
+      "triggered_by", edge.triggered_by,
+      {.text = "Predecessors of `from` whose messages make it publish here; null: whatever "
+               "activates it."});
+  fields.field("message_size", edge.message_size,
+               {.text = "Payload of a message in bytes, for takt run.", .least = 0});
+  std::optional<std::int64_t> percent = confidence(edge);
+  fields.field(
+      "confidence", percent,
+      {.text = "Percent; of an inferred edge to a timer, which reads what the sender keeps; "
+               "null: declared or observed.",
+       .least = 1,
+       .most = 100});
+  if constexpr (!std::is_const_v<T>) set_confidence(edge, percent);
+}
+
+/// The fields of a join that was inferred.
+template <typename Fields, typename T>
+void describe_inference(Fields& fields, T& join) {
+  const std::optional<JoinInference> known = inference(join);
+  std::optional<std::int64_t> percent;
+  if (known) percent = known->confidence;
+  JoinInference inferred = known.value_or(JoinInference{});
+  fields.field(
+      "confidence", percent,
+      {.text = "Percent; of a join inferred from which runs published. Bounds hold whether "
+               "it is one or not; null: declared.",
+       .least = 1,
+       .most = 100});
+  fields.field("completed_by", inferred.completed_by,
+               {.text = "Of an inferred join, the inputs whose messages were seen to complete a "
+                        "set; empty: any may.",
+                .unique = true});
+  fields.field(
+      "keeping_time", inferred.keeping_time,
+      {.text = "Of an inferred join, the longest run by a message of another input.", .least = 0});
+  if constexpr (!std::is_const_v<T>) {
+    inferred.confidence = percent.value_or(0);
+    set_inference(join, percent ? std::optional(inferred) : std::nullopt);
+  }
+}
+
+template <typename Fields, Is<Join> T>
+void describe(Fields& fields, T& join) {
+  fields.type("Join", "A callback that its inputs activate together instead of any one of them.");
+  fields.field("callback", join.callback,
+               {.text = "The callback that joins.", .missing = "name a callback by its id"});
+  fields.field(
+      "kind", join.kind,
+      {.text = "and: activated when every input has a message waiting, takes the oldest of "
+               "each. newest: keeps the newest message of each input, activated when all "
+               "are new."});
+  fields.field("inputs", join.inputs,
+               {.text = "Predecessors of the callback.",
+                .missing = "the callbacks whose messages are joined",
+                .shortest = 1,
+                .needs = "one input",
+                .unique = true});
+  describe_inference(fields, join);
+}
+
+template <typename Fields, Is<Chain> T>
+void describe(Fields& fields, T& chain) {
+  fields.type("Chain", "A path of callbacks along edges whose latency matters.");
+  fields.field("id", chain.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("callbacks", chain.callbacks,
+               {.text = "Its callbacks in order.",
+                .missing = "the ids of its callbacks in order",
+                .shortest = 1,
+                .needs = "one callback"});
+  fields.field("goal", chain.goal, {.text = "Latency that it should have at most.", .least = 1});
+  fields.field("rank", chain.rank, {.text = "1 is degraded last."});
+}
+
+template <typename Fields, Is<Model> T>
+void describe(Fields& fields, T& model) {
+  constexpr std::string_view list = "use [] if there are none";
+  fields.type("Model",
+              "The timing model: callbacks, executors, the edges between callbacks, how often each "
+              "is activated, how long each runs, and which chains matter. Times are integers in "
+              "nanoseconds. Unknown fields are kept and warned about.");
+  fields.header("takt/model", 1, "a timing model begins with \"format\": \"takt/model\"");
+  fields.field("name", model.name, {.text = "What people call it."});
+  fields.provenance("provenance", model.provenance, {.text = "Where the model came from."});
+  fields.field("executors", model.executors, {.text = "Its executors.", .missing = list});
+  fields.field("callbacks", model.callbacks, {.text = "Its callbacks.", .missing = list});
+  fields.field("edges", model.edges, {.text = "Its edges."});
+  fields.field("joins", model.joins, {.text = "Its joins."});
+  fields.field("chains", model.chains, {.text = "Its chains."});
+}
+
+}  // namespace takt::model
