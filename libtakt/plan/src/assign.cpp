@@ -2,8 +2,8 @@
 #include <map>
 #include <tuple>
 
-#include "category.hpp"
 #include "takt/plan/plan.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::plan {
 
@@ -39,7 +39,7 @@ Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entiti
     }
     result.unplanned.push_back(i);
     result.callbacks.emplace_back(result.policy.callbacks.size());
-    result.policy.callbacks.push_back({.category = category(entity.kind)});
+    result.policy.callbacks.push_back({.category = policy::category(entity.kind)});
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) result.missing.push_back(planned.callbacks[i].id);

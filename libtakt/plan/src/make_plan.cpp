@@ -6,8 +6,8 @@
 
 #include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
-#include "takt/model/urgency.hpp"
 #include "takt/plan/plan.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::plan {
 
@@ -46,7 +46,6 @@ std::vector<std::string> topics_of(const model::Model& model, CallbackIndex inde
 
 /// Addresses of callbacks in the order of the model's document and registrations.
 std::vector<Address> addresses(const model::Model& model) {
-  const model::Urgencies urgencies(model);
   std::vector<Address> result(model.callbacks.size());
   std::map<std::tuple<std::string, CallbackKind, std::vector<std::string>, std::optional<Duration>>,
            std::size_t>
@@ -58,7 +57,8 @@ std::vector<Address> addresses(const model::Model& model) {
       address.node = model::node_name(callback);
       address.kind = callback.kind;
       address.topics = topics_of(model, index);
-      if (callback.kind == CallbackKind::timer) address.period = urgencies.periods[index.value()];
+      if (callback.kind == CallbackKind::timer)
+        address.period = policy::period_of(*callback.activation);
       address.ordinal = alike[{address.node, address.kind, address.topics, address.period}]++;
     }
   }
@@ -76,25 +76,25 @@ Result<void> check_supply(const model::Executor& executor) {
 }
 
 Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorKind> kind,
-                       const PolicyOptions& options) {
+                       const policy::Options& options) {
   Plan plan{.name = model.name, .provenance = "{}", .executors = {}};
   const std::vector<Address> where = addresses(model);
-  const auto callbacks = model::callbacks_by_executor(model);
+  policy::Describer describer(model, options);
   for (std::size_t i = 0; i < model.executors.size(); ++i) {
     const model::Executor& executor = model.executors[i];
-    if (executor.kind == model::ExecutorKind::event_source) continue;
+    if (has(executor.kind, model::ExecutorTrait::outside_ros)) continue;
     if (Result<void> given = check_supply(executor); !given) return tl::unexpected(given.error());
     PlannedExecutor& planned = plan.executors.emplace_back();
     planned.id = executor.id;
     planned.kind = kind.value_or(executor.kind);
     planned.cpu = executor.cpu;
     planned.supply = executor.supply;
-    auto described = describe_policy(model, model::ExecutorIndex(i), planned.kind, options);
+    auto described = describer.describe(model::ExecutorIndex(i), planned.kind);
     if (!described) return tl::unexpected(described.error());
     planned.policy = std::move(described->policy);
-    planned.threads = planned.policy.is_sharable() ? executor.threads : 1;
+    planned.threads = described->threads;
     std::ranges::move(described->warnings, std::back_inserter(plan.warnings));
-    for (const CallbackIndex callback : callbacks[i]) {
+    for (const CallbackIndex callback : described->callbacks) {
       planned.callbacks.push_back({.id = model[callback].id,
                                    .address = where[callback.value()],
                                    .group = model[callback].callback_group.value_or("")});

@@ -3,13 +3,12 @@
 #include <fstream>
 #include <unordered_map>
 
-#include "category.hpp"
-#include "names.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/object_reader.hpp"
 #include "takt/model/parse_document.hpp"
 #include "takt/plan/plan.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::plan {
 
@@ -19,7 +18,7 @@ using model::Findings;
 using model::ObjectReader;
 using nlohmann::json;
 using scheduling::PolicyDescription;
-using Local = scheduling::CallbackIndex;
+using Local = scheduling::LocalIndex;
 
 constexpr std::int64_t most_threads = 1024;
 
@@ -72,10 +71,6 @@ class PlanReader {
     if (executor.threads < 1 || executor.threads > most_threads) {
       findings_.fail("{}: must be between 1 and {}", object.path_of("threads"), most_threads);
     }
-    if (executor.threads > 1 && !executor.policy.is_sharable()) {
-      findings_.fail("{}: {} decides for one thread", object.path_of("threads"),
-                     object.text("rule"));
-    }
     executor.cpu = object.integer("cpu");
     executor.supply = read_supply(object);
     executor.policy.timers =
@@ -95,19 +90,19 @@ class PlanReader {
     } else if (executor.policy.rule == scheduling::Rule::table) {
       findings_.fail("{}: missing; the slots that the rule goes by", object.path_of("table"));
     }
+    if (findings_.fault.empty() && executor.threads > 1 &&
+        !scheduling::make_policy(executor.policy, 0)->is_sharable()) {
+      findings_.fail("{}: {} decides for one thread", object.path_of("threads"),
+                     to_string(executor.policy.rule));
+    }
     return executor;
   }
 
   scheduling::Rule read_rule(ObjectReader& object) {
     const std::string name = object.required_text("rule", "what decides");
-    const auto known = std::ranges::find(rule_names, name,
-                                         [](const auto& pair) { return std::string(pair.first); });
-    if (known != rule_names.end()) return known->second;
-    std::string all;
-    for (const auto& [rule, meaning] : rule_names) {
-      all += (all.empty() ? "" : ", ") + std::string(rule);
-    }
-    findings_.fail("{}: \"{}\" is none of {}", object.path_of("rule"), name, all);
+    if (const auto rule = scheduling::rule_from_string(name)) return *rule;
+    findings_.fail("{}: \"{}\" is none of {}", object.path_of("rule"), name,
+                   scheduling::rule_names());
     return scheduling::Rule::first_released;
   }
 
@@ -143,7 +138,7 @@ class PlanReader {
     if (ordinal < 0) findings_.fail("{}: must not be negative", object.path_of("ordinal"));
     address.ordinal = static_cast<std::size_t>(ordinal);
     planned.group = object.text("callback_group");
-    PolicyDescription::Callback callback{.category = category(address.kind)};
+    PolicyDescription::Callback callback{.category = policy::category(address.kind)};
     callback.priority = object.integer("priority").value_or(callback.priority);
     if (const auto deadline = object.time("deadline")) {
       callback.deadline = positive(object, "deadline", *deadline);

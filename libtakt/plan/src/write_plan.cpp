@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
-#include "names.hpp"
 #include "takt/model/names.hpp"
 #include "takt/plan/plan.hpp"
 
@@ -12,11 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using scheduling::PolicyDescription;
-
-std::string_view to_string(scheduling::Rule rule) {
-  return std::ranges::find(rule_names, rule, &std::pair<std::string_view, scheduling::Rule>::second)
-      ->first;
-}
 
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {
@@ -50,7 +44,7 @@ Json write(const PlannedCallback& planned, const PolicyDescription::Callback& ca
 
 Json write(const PlannedExecutor& planned) {
   const PolicyDescription& policy = planned.policy;
-  const auto id = [&](scheduling::CallbackIndex callback) {
+  const auto id = [&](scheduling::LocalIndex callback) {
     return planned.callbacks[callback.value()].id;
   };
   Json callbacks = Json::array();
@@ -73,7 +67,7 @@ Json write(const PlannedExecutor& planned) {
     Json& chains = json["chains"] = Json::array();
     for (const auto& chain : policy.chains) {
       Json ids = Json::array();
-      for (const scheduling::CallbackIndex callback : chain.callbacks) ids.push_back(id(callback));
+      for (const scheduling::LocalIndex callback : chain.callbacks) ids.push_back(id(callback));
       chains.push_back({{"callbacks", std::move(ids)},
                         {"deadline", chain.relative_deadline.count()},
                         {"period", chain.period ? Json(chain.period->count()) : Json()}});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "factories.hpp"
+
 namespace takt::scheduling {
 
 ChainEdfPolicy::ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> chains,
@@ -22,11 +24,11 @@ ChainEdfPolicy::ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> cha
   }
 }
 
-Queueing ChainEdfPolicy::queueing(CallbackIndex callback) const {
+Queueing ChainEdfPolicy::queueing(LocalIndex callback) const {
   return members_[callback.value()].timer ? Queueing::newest_only : Queueing::oldest_first;
 }
 
-void ChainEdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+void ChainEdfPolicy::release(LocalIndex callback, Instant /*activation*/, Instant origin) {
   const Member& member = members_[callback.value()];
   if (member.timer && !waiting_.empty(callback)) {
     waiting_.front(callback) = origin;
@@ -41,9 +43,9 @@ void ChainEdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Ins
   update(callback);
 }
 
-std::optional<CallbackIndex> ChainEdfPolicy::next() {
+std::optional<LocalIndex> ChainEdfPolicy::next() {
   if (ready_.empty()) return std::nullopt;
-  const CallbackIndex callback = ready_.top();
+  const LocalIndex callback = ready_.top();
   const Member& member = members_[callback.value()];
   const Instant origin = waiting_.front(callback);
   waiting_.pop_front(callback);
@@ -59,7 +61,7 @@ std::optional<CallbackIndex> ChainEdfPolicy::next() {
   return callback;
 }
 
-void ChainEdfPolicy::completed(CallbackIndex callback) {
+void ChainEdfPolicy::completed(LocalIndex callback) {
   const Member& member = members_[callback.value()];
   for (const std::size_t chain : member.chains) {
     Progress& progress = chains_[chain];
@@ -90,7 +92,7 @@ bool ChainEdfPolicy::is_abandoned(const Progress& progress) const {
 }
 
 /// Puts the callback among the ready ones if it may run, with its present key.
-void ChainEdfPolicy::update(CallbackIndex callback) {
+void ChainEdfPolicy::update(LocalIndex callback) {
   const Member& member = members_[callback.value()];
   ready_.remove(callback);
   if (waiting_.empty(callback)) return;
@@ -105,6 +107,36 @@ void ChainEdfPolicy::update(CallbackIndex callback) {
     key = key ? std::min(*key, candidate) : candidate;
   }
   if (key) ready_.insert(callback, *key);
+}
+
+namespace {
+
+std::unique_ptr<Policy> make_chain_policy(const PolicyDescription& description, DeadlineRule rule,
+                                          std::size_t capacity) {
+  std::vector<ChainEdfPolicy::Chain> chains = description.chains;
+  std::vector<bool> is_in_chain(description.callbacks.size());
+  for (const ChainEdfPolicy::Chain& chain : chains) {
+    for (const LocalIndex callback : chain.callbacks) is_in_chain[callback.value()] = true;
+  }
+  for (std::size_t i = 0; i < is_in_chain.size(); ++i) {
+    if (is_in_chain[i]) continue;
+    chains.push_back({.callbacks = {LocalIndex(i)},
+                      .relative_deadline = description.callbacks[i].deadline,
+                      .period = {}});
+  }
+  return std::make_unique<ChainEdfPolicy>(description.callbacks.size(), chains, rule, capacity);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_chain_deadline(const PolicyDescription& description,
+                                            std::size_t capacity) {
+  return make_chain_policy(description, DeadlineRule::per_instance, capacity);
+}
+
+std::unique_ptr<Policy> make_frozen_chain_deadline(const PolicyDescription& description,
+                                                   std::size_t capacity) {
+  return make_chain_policy(description, DeadlineRule::frozen_at_completion, capacity);
 }
 
 }  // namespace takt::scheduling

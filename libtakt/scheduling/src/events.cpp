@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "factories.hpp"
+
 namespace takt::scheduling {
 
-void FifoPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant /*origin*/) {
+void FifoPolicy::release(LocalIndex callback, Instant /*activation*/, Instant /*origin*/) {
   queue_.push(callback, released_++);
 }
 
@@ -20,8 +22,7 @@ FixedPriorityPolicy::FixedPriorityPolicy(std::span<const std::int64_t> prioritie
   }
 }
 
-void FixedPriorityPolicy::release(CallbackIndex callback, Instant /*activation*/,
-                                  Instant /*origin*/) {
+void FixedPriorityPolicy::release(LocalIndex callback, Instant /*activation*/, Instant /*origin*/) {
   queue_.push(callback, {ranks_[callback.value()], released_++});
 }
 
@@ -29,7 +30,7 @@ EdfPolicy::EdfPolicy(std::span<const Duration> relative_deadlines, std::size_t c
     : relative_deadlines_(relative_deadlines.begin(), relative_deadlines.end()),
       queue_(relative_deadlines.size(), capacity) {}
 
-void EdfPolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+void EdfPolicy::release(LocalIndex callback, Instant /*activation*/, Instant origin) {
   queue_.push(callback, {origin + relative_deadlines_[callback.value()], released_++});
 }
 
@@ -39,17 +40,32 @@ std::vector<std::int64_t> rate_monotonic(std::span<const Duration> periods) {
   return priorities;
 }
 
-std::vector<std::int64_t> chain_priorities(std::span<const std::vector<CallbackIndex>> chains,
+std::vector<std::int64_t> chain_priorities(std::span<const std::vector<LocalIndex>> chains,
                                            std::size_t callbacks) {
   std::vector<std::int64_t> priorities(callbacks, 0);
   std::int64_t priority = 0;
   for (std::size_t i = chains.size(); i-- > 0;) {
-    for (const CallbackIndex callback : chains[i]) {
+    for (const LocalIndex callback : chains[i]) {
       // What a more important chain gives is larger and comes later: it prevails.
       priorities[callback.value()] = ++priority;
     }
   }
   return priorities;
+}
+
+std::unique_ptr<Policy> make_first_released(const PolicyDescription& description,
+                                            std::size_t capacity) {
+  return std::make_unique<FifoPolicy>(description.callbacks.size(), capacity);
+}
+
+std::unique_ptr<Policy> make_priority(const PolicyDescription& description, std::size_t capacity) {
+  return std::make_unique<FixedPriorityPolicy>(
+      of_callbacks(description, &PolicyDescription::Callback::priority), capacity);
+}
+
+std::unique_ptr<Policy> make_deadline(const PolicyDescription& description, std::size_t capacity) {
+  return std::make_unique<EdfPolicy>(
+      of_callbacks(description, &PolicyDescription::Callback::deadline), capacity);
 }
 
 }  // namespace takt::scheduling

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "factories.hpp"
+
 namespace takt::scheduling {
 
 GraphAwarePolicy::GraphAwarePolicy(std::vector<std::optional<Urgency>> roots, bool by_deadline,
@@ -30,11 +32,11 @@ GraphAwarePolicy GraphAwarePolicy::edf(std::span<const std::optional<Duration>> 
   return {std::move(roots), true, capacity};
 }
 
-Queueing GraphAwarePolicy::queueing(CallbackIndex callback) const {
+Queueing GraphAwarePolicy::queueing(LocalIndex callback) const {
   return roots_[callback.value()] ? Queueing::oldest_first : Queueing::newest_first;
 }
 
-void GraphAwarePolicy::release(CallbackIndex callback, Instant /*activation*/, Instant origin) {
+void GraphAwarePolicy::release(LocalIndex callback, Instant /*activation*/, Instant origin) {
   if (const std::optional<Urgency> root = roots_[callback.value()]) {
     const Urgency urgency = by_deadline_ ? origin.time_since_epoch().count() + *root : *root;
     root_queue_.push(callback, {urgency, released_++});
@@ -43,7 +45,7 @@ void GraphAwarePolicy::release(CallbackIndex callback, Instant /*activation*/, I
   }
 }
 
-std::optional<CallbackIndex> GraphAwarePolicy::next() {
+std::optional<LocalIndex> GraphAwarePolicy::next() {
   const std::optional<Key> root = root_queue_.top();
   // Ties go to the child: trees that have begun are finished first.
   if (child_stack_.empty() || (root && root->urgency < child_stack_.back().urgency)) {
@@ -54,6 +56,33 @@ std::optional<CallbackIndex> GraphAwarePolicy::next() {
   child_stack_.pop_back();
   latest_ = child.urgency;
   return child.callback;
+}
+
+namespace {
+
+/// None: a child.
+template <typename Value>
+std::vector<std::optional<Value>> of_roots(const PolicyDescription& description,
+                                           Value PolicyDescription::Callback::*member) {
+  std::vector<std::optional<Value>> values;
+  for (const PolicyDescription::Callback& callback : description.callbacks) {
+    values.push_back(callback.is_root ? std::optional(callback.*member) : std::nullopt);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_root_priority(const PolicyDescription& description,
+                                           std::size_t capacity) {
+  return std::unique_ptr<Policy>(new GraphAwarePolicy(GraphAwarePolicy::fixed_priority(
+      of_roots(description, &PolicyDescription::Callback::priority), capacity)));
+}
+
+std::unique_ptr<Policy> make_root_deadline(const PolicyDescription& description,
+                                           std::size_t capacity) {
+  return std::unique_ptr<Policy>(new GraphAwarePolicy(GraphAwarePolicy::edf(
+      of_roots(description, &PolicyDescription::Callback::deadline), capacity)));
 }
 
 }  // namespace takt::scheduling

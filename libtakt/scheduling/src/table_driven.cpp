@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "factories.hpp"
+
 namespace takt::scheduling {
 
 TableDrivenPolicy::TableDrivenPolicy(std::size_t callbacks, std::span<const Slot> slots,
@@ -17,8 +19,7 @@ TableDrivenPolicy::TableDrivenPolicy(std::size_t callbacks, std::span<const Slot
   advance(round_);
 }
 
-void TableDrivenPolicy::release(CallbackIndex callback, Instant /*activation*/,
-                                Instant /*origin*/) {
+void TableDrivenPolicy::release(LocalIndex callback, Instant /*activation*/, Instant /*origin*/) {
   ++released_[callback.value()];
 }
 
@@ -29,7 +30,7 @@ void TableDrivenPolicy::advance(Instant now) {
   begun_ = static_cast<std::size_t>(later - slots_.begin());
 }
 
-std::optional<CallbackIndex> TableDrivenPolicy::next() {
+std::optional<LocalIndex> TableDrivenPolicy::next() {
   if (begun_ == 0) return std::nullopt;
   const Slot& slot = slots_[begun_ - 1];
   std::size_t& released = released_[slot.callback.value()];
@@ -41,6 +42,11 @@ std::optional<CallbackIndex> TableDrivenPolicy::next() {
 std::optional<Instant> TableDrivenPolicy::next_start() const {
   return begun_ < slots_.size() ? round_ + slots_[begun_].start
                                 : round_ + cycle_ + slots_.front().start;
+}
+
+std::unique_ptr<Policy> make_table(const PolicyDescription& description, std::size_t /*capacity*/) {
+  return std::make_unique<TableDrivenPolicy>(description.callbacks.size(), description.slots,
+                                             description.cycle);
 }
 
 }  // namespace takt::scheduling

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "factories.hpp"
+
 namespace takt::scheduling {
 
 WaitSetPolicy::WaitSetPolicy(std::span<const Category> callbacks, TimerHandling timers)
@@ -20,22 +22,28 @@ WaitSetPolicy::WaitSetPolicy(std::span<const Category> callbacks, TimerHandling 
   }
 }
 
-Admission WaitSetPolicy::admission(CallbackIndex callback) const {
+Admission WaitSetPolicy::admission(LocalIndex callback) const {
   return callbacks_[callback.value()].privileged ? Admission::at_once : Admission::at_polling_point;
 }
 
-void WaitSetPolicy::release(CallbackIndex index, Instant /*activation*/, Instant /*origin*/) {
+void WaitSetPolicy::release(LocalIndex index, Instant /*activation*/, Instant /*origin*/) {
   Callback& callback = callbacks_[index.value()];
   assert((callback.privileged || callback.released == 0) &&
          "the ready set holds one instance of a polled callback at most");
   if (callback.released++ == 0) ready_.insert(index, callback.rank);
 }
 
-std::optional<CallbackIndex> WaitSetPolicy::next() {
+std::optional<LocalIndex> WaitSetPolicy::next() {
   if (ready_.empty()) return std::nullopt;
-  const CallbackIndex index = ready_.top();
+  const LocalIndex index = ready_.top();
   if (--callbacks_[index.value()].released == 0) ready_.remove(index);
   return index;
+}
+
+std::unique_ptr<Policy> make_ready_set(const PolicyDescription& description,
+                                       std::size_t /*capacity*/) {
+  return std::make_unique<WaitSetPolicy>(
+      of_callbacks(description, &PolicyDescription::Callback::category), description.timers);
 }
 
 }  // namespace takt::scheduling

@@ -9,7 +9,7 @@
 
 #include "takt/base/error.hpp"
 #include "takt/model/model.hpp"
-#include "takt/plan/describe_policy.hpp"
+#include "takt/policy/options.hpp"
 #include "takt/scheduling/description.hpp"
 
 /// Executor plans: what each executor of a running system decides by, in terms of the entities that
@@ -60,7 +60,7 @@ struct Plan {
 /// no executors.
 [[nodiscard]] Result<Plan> make_plan(const model::Model& model,
                                      std::optional<model::ExecutorKind> kind,
-                                     const PolicyOptions& options);
+                                     const policy::Options& options);
 
 /// Whether Linux can give the executor its supply. Error: slots, which no scheduler of it serves.
 [[nodiscard]] Result<void> check_supply(const model::Executor& executor);
@@ -89,7 +89,7 @@ struct Entity {
 /// What a plan means for the entities that a program really has.
 struct Assignment {
   /// By entity: the callback of `policy`. Entities of the same planned callback share one.
-  std::vector<scheduling::CallbackIndex> callbacks;
+  std::vector<scheduling::LocalIndex> callbacks;
   scheduling::PolicyDescription policy;
   /// Ids of callbacks of the plan that no entity is, which thus never run.
   std::vector<std::string> missing;

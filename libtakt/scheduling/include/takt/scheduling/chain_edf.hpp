@@ -7,20 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "takt/scheduling/deadline_rule.hpp"
 #include "takt/scheduling/holdable_heap.hpp"
 #include "takt/scheduling/waiting_lists.hpp"
 
 namespace takt::scheduling {
-
-/// Which deadline an instance of a chain has (edf-executor 3.2).
-enum class DeadlineRule {
-  /// Its own origin plus the chain's relative deadline.
-  per_instance,
-  /// The one fixed when the chain's previous instance completed: what was then the timer's next
-  /// expiry plus the relative deadline, also if that expiry is skipped later. It spreads skipped
-  /// instances over all chains of an overloaded executor.
-  frozen_at_completion,
-};
 
 /// The deadline-based executor of Al Arafat et al., DAC 2022 (edf-executor 3): all callbacks of a
 /// chain instance share one absolute deadline, and a chain has one instance in progress at most.
@@ -28,12 +19,12 @@ enum class DeadlineRule {
 ///
 /// If a timer at a chain's head expires again before its instance has started, the newer instance
 /// takes the older one's place (1.3).
-class ChainEdfPolicy final : public SharablePolicy {
+class ChainEdfPolicy final : public Policy {
  public:
   struct Chain {
     /// Those on this executor, one after the other. Chains may share their first callback, no
     /// other.
-    std::vector<CallbackIndex> callbacks;
+    std::vector<LocalIndex> callbacks;
     Duration relative_deadline{};
     /// Of the timer at the chain's head. None: another callback heads it, and every one of its
     /// activations is an instance, with its own deadline by either rule.
@@ -44,13 +35,13 @@ class ChainEdfPolicy final : public SharablePolicy {
   ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> chains, DeadlineRule rule,
                  std::size_t capacity);
 
-  [[nodiscard]] Queueing queueing(CallbackIndex callback) const override;
+  [[nodiscard]] Queueing queueing(LocalIndex callback) const override;
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override;
-  void completed(CallbackIndex callback) override;
-  void hold(CallbackIndex callback) override { ready_.hold(callback); }
-  void resume(CallbackIndex callback) override { ready_.resume(callback); }
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override;
+  void completed(LocalIndex callback) override;
+  void hold(LocalIndex callback) override { ready_.hold(callback); }
+  void resume(LocalIndex callback) override { ready_.resume(callback); }
 
  private:
   /// What orders the ready callbacks.
@@ -82,7 +73,7 @@ class ChainEdfPolicy final : public SharablePolicy {
 
   [[nodiscard]] Instant deadline_at_head(const Progress& progress, Instant origin) const;
   [[nodiscard]] bool is_abandoned(const Progress& progress) const;
-  void update(CallbackIndex callback);
+  void update(LocalIndex callback);
 
   DeadlineRule rule_;
   std::vector<Progress> chains_;

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/scheduling/chain_edf.hpp"
@@ -13,25 +16,23 @@
 
 namespace takt::scheduling {
 
-/// What decides which callback runs next.
+/// What decides which callback runs next; takt/base/executor_kinds.def lists the rules.
 enum class Rule {
-  /// The ready set of the default executor.
-  ready_set,
-  /// First released, first run.
-  first_released,
-  /// Fixed priorities of callbacks.
-  priority,
-  /// Relative deadlines of callbacks.
-  deadline,
-  /// Deadlines of chain instances, by either DeadlineRule.
-  chain_deadline,
-  frozen_chain_deadline,
-  /// Graph-aware, roots ordered by priorities or by deadlines.
-  root_priority,
-  root_deadline,
-  /// A table of slots.
-  table,
+#define TAKT_EXECUTOR_KIND(kind, traits, rules) rules
+#define TAKT_DECISION_RULE(rule) rule,
+#include "takt/base/executor_kinds.def"
+#undef TAKT_DECISION_RULE
+#undef TAKT_EXECUTOR_KIND
 };
+
+/// The rule's name in documents.
+[[nodiscard]] std::string_view to_string(Rule rule);
+
+/// The rule of that name; none if there is no such rule.
+[[nodiscard]] std::optional<Rule> rule_from_string(std::string_view name);
+
+/// The names of all rules, for messages: "ready_set, first_released, …".
+[[nodiscard]] std::string rule_names();
 
 /// A policy with its parameters as plain values: what a plan says, and what a timing model implies.
 struct PolicyDescription {
@@ -58,9 +59,6 @@ struct PolicyDescription {
   /// Of table.
   Duration cycle{};
   std::vector<TableDrivenPolicy::Slot> slots{};
-
-  /// Whether several threads may share the policy (SharablePolicy).
-  [[nodiscard]] bool is_sharable() const;
 };
 
 /// Makes the policy. `capacity`: how many instances may wait at once before memory is allocated.

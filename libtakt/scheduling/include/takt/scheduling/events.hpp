@@ -14,15 +14,15 @@
 namespace takt::scheduling {
 
 /// The events executor as it comes: first released, first run.
-class FifoPolicy final : public SharablePolicy {
+class FifoPolicy final : public Policy {
  public:
   FifoPolicy(std::size_t callbacks, std::size_t capacity) : queue_(callbacks, capacity) {}
 
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
-  void hold(CallbackIndex callback) override { queue_.hold(callback); }
-  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
+  void hold(LocalIndex callback) override { queue_.hold(callback); }
+  void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
   ReadyQueue<std::uint64_t> queue_;
@@ -31,16 +31,16 @@ class FifoPolicy final : public SharablePolicy {
 
 /// Fixed priority per callback, non-preemptive. With rate_monotonic() it is the rate-monotonic
 /// executor, with chain_priorities() the chain-priority executor (PiCAS).
-class FixedPriorityPolicy final : public SharablePolicy {
+class FixedPriorityPolicy final : public Policy {
  public:
   /// A larger priority is more urgent, as with the kernel's SCHED_FIFO.
   FixedPriorityPolicy(std::span<const std::int64_t> priorities, std::size_t capacity);
 
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
-  void hold(CallbackIndex callback) override { queue_.hold(callback); }
-  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
+  void hold(LocalIndex callback) override { queue_.hold(callback); }
+  void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
   struct Key {
@@ -57,15 +57,15 @@ class FixedPriorityPolicy final : public SharablePolicy {
 
 /// Earliest deadline first: an instance's deadline is its origin plus the relative deadline of its
 /// callback. Deadlines order; a late instance still runs.
-class EdfPolicy final : public SharablePolicy {
+class EdfPolicy final : public Policy {
  public:
   EdfPolicy(std::span<const Duration> relative_deadlines, std::size_t capacity);
 
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override { return queue_.pop(); }
-  void hold(CallbackIndex callback) override { queue_.hold(callback); }
-  void resume(CallbackIndex callback) override { queue_.resume(callback); }
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
+  void hold(LocalIndex callback) override { queue_.hold(callback); }
+  void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
   struct Key {
@@ -89,6 +89,6 @@ class EdfPolicy final : public SharablePolicy {
 ///
 /// `chains`: the most important first; `callbacks`: how many callbacks there are.
 [[nodiscard]] std::vector<std::int64_t> chain_priorities(
-    std::span<const std::vector<CallbackIndex>> chains, std::size_t callbacks);
+    std::span<const std::vector<LocalIndex>> chains, std::size_t callbacks);
 
 }  // namespace takt::scheduling

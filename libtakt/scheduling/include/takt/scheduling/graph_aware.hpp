@@ -30,10 +30,11 @@ class GraphAwarePolicy final : public Policy {
   [[nodiscard]] static GraphAwarePolicy edf(
       std::span<const std::optional<Duration>> relative_deadlines, std::size_t capacity);
 
-  [[nodiscard]] Queueing queueing(CallbackIndex callback) const override;
+  [[nodiscard]] Queueing queueing(LocalIndex callback) const override;
+  [[nodiscard]] bool is_sharable() const override { return false; }
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override;
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override;
 
  private:
   /// The smaller, the more urgent: a deadline, or a priority's complement.
@@ -46,7 +47,7 @@ class GraphAwarePolicy final : public Policy {
   };
 
   struct Child {
-    CallbackIndex callback;
+    LocalIndex callback;
     Urgency urgency = 0;
   };
 

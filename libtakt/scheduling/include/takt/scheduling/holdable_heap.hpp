@@ -18,10 +18,10 @@ class HoldableHeap {
  public:
   explicit HoldableHeap(std::size_t callbacks) : entries_(callbacks) { heap_.reserve(callbacks); }
 
-  [[nodiscard]] bool contains(CallbackIndex callback) const { return entry(callback).contained; }
+  [[nodiscard]] bool contains(LocalIndex callback) const { return entry(callback).contained; }
 
   /// Adds a callback, or changes its key.
-  void insert(CallbackIndex callback, Key key) {
+  void insert(LocalIndex callback, Key key) {
     Entry& added = entry(callback);
     added.key = std::move(key);
     const bool was_contained = std::exchange(added.contained, true);
@@ -34,7 +34,7 @@ class HoldableHeap {
   }
 
   /// Nothing happens if it is not contained.
-  void remove(CallbackIndex callback) {
+  void remove(LocalIndex callback) {
     Entry& removed = entry(callback);
     if (!removed.contained) return;
     removed.contained = false;
@@ -45,18 +45,18 @@ class HoldableHeap {
   [[nodiscard]] bool empty() const { return heap_.empty(); }
 
   /// The smallest callback that is not held. Not if it is empty().
-  [[nodiscard]] CallbackIndex top() const { return heap_.front(); }
+  [[nodiscard]] LocalIndex top() const { return heap_.front(); }
 
-  [[nodiscard]] const Key& key(CallbackIndex callback) const { return entry(callback).key; }
+  [[nodiscard]] const Key& key(LocalIndex callback) const { return entry(callback).key; }
 
-  void hold(CallbackIndex callback) {
+  void hold(LocalIndex callback) {
     Entry& held = entry(callback);
     assert(!held.held);
     if (held.contained) take_out(held.place);
     held.held = true;
   }
 
-  void resume(CallbackIndex callback) {
+  void resume(LocalIndex callback) {
     Entry& resumed = entry(callback);
     assert(resumed.held);
     resumed.held = false;
@@ -71,25 +71,25 @@ class HoldableHeap {
     bool held = false;
   };
 
-  Entry& entry(CallbackIndex callback) { return entries_[callback.value()]; }
-  const Entry& entry(CallbackIndex callback) const { return entries_[callback.value()]; }
+  Entry& entry(LocalIndex callback) { return entries_[callback.value()]; }
+  const Entry& entry(LocalIndex callback) const { return entries_[callback.value()]; }
 
-  [[nodiscard]] bool precedes(CallbackIndex a, CallbackIndex b) const {
+  [[nodiscard]] bool precedes(LocalIndex a, LocalIndex b) const {
     return entry(a).key < entry(b).key;
   }
 
-  void put(std::size_t place, CallbackIndex callback) {
+  void put(std::size_t place, LocalIndex callback) {
     heap_[place] = callback;
     entry(callback).place = place;
   }
 
-  void add(CallbackIndex callback) {
+  void add(LocalIndex callback) {
     heap_.push_back(callback);
     rise(heap_.size() - 1);
   }
 
   void take_out(std::size_t place) {
-    const CallbackIndex last = heap_.back();
+    const LocalIndex last = heap_.back();
     heap_.pop_back();
     if (place == heap_.size()) return;
     put(place, last);
@@ -98,15 +98,15 @@ class HoldableHeap {
 
   /// Brings a callback to the place of its key.
   void move(std::size_t place) {
-    const CallbackIndex moving = heap_[place];
+    const LocalIndex moving = heap_[place];
     rise(place);
     sink(entry(moving).place);
   }
 
   void rise(std::size_t place) {
-    const CallbackIndex moving = heap_[place];
+    const LocalIndex moving = heap_[place];
     for (; place > 0; place = (place - 1) / 2) {
-      const CallbackIndex parent = heap_[(place - 1) / 2];
+      const LocalIndex parent = heap_[(place - 1) / 2];
       if (!precedes(moving, parent)) break;
       put(place, parent);
     }
@@ -114,7 +114,7 @@ class HoldableHeap {
   }
 
   void sink(std::size_t place) {
-    const CallbackIndex moving = heap_[place];
+    const LocalIndex moving = heap_[place];
     for (std::size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
       if (child + 1 < heap_.size() && precedes(heap_[child + 1], heap_[child])) ++child;
       if (!precedes(heap_[child], moving)) break;
@@ -125,7 +125,7 @@ class HoldableHeap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<CallbackIndex> heap_;
+  std::vector<LocalIndex> heap_;
 };
 
 }  // namespace takt::scheduling

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <optional>
 
 #include "takt/base/index.hpp"
@@ -9,8 +10,8 @@
 /// clock, so that the simulator and the real executors run the very same objects.
 namespace takt::scheduling {
 
-/// A callback's position among those of its executor, in the order of registration.
-using CallbackIndex = Index<struct ScheduledCallbackTag>;
+/// A callback, as its position among those of its executor.
+using LocalIndex = Index<struct LocalCallbackTag>;
 
 /// What an executor's callbacks are, in the order in which the default executor looks for them
 /// (ros-llama S-1.2).
@@ -50,45 +51,45 @@ class Policy {
   Policy& operator=(const Policy&) = delete;
   virtual ~Policy() = default;
 
-  [[nodiscard]] virtual Admission admission(CallbackIndex /*callback*/) const {
+  [[nodiscard]] virtual Admission admission(LocalIndex /*callback*/) const {
     return Admission::at_once;
   }
 
-  [[nodiscard]] virtual Queueing queueing(CallbackIndex /*callback*/) const {
+  [[nodiscard]] virtual Queueing queueing(LocalIndex /*callback*/) const {
     return Queueing::oldest_first;
   }
 
   /// One more instance of `callback` may run, activated at `activation` on behalf of something that
   /// began at `origin`, e.g. the release of the chain's timer. Deadlines count from the origin.
-  virtual void release(CallbackIndex callback, Instant activation, Instant origin) = 0;
+  virtual void release(LocalIndex callback, Instant activation, Instant origin) = 0;
 
   /// An instance that is its own origin.
-  void release(CallbackIndex callback, Instant activation) {
+  void release(LocalIndex callback, Instant activation) {
     release(callback, activation, activation);
   }
 
   /// Takes the next instance to run from the released ones.
-  [[nodiscard]] virtual std::optional<CallbackIndex> next() = 0;
+  [[nodiscard]] virtual std::optional<LocalIndex> next() = 0;
 
   /// Tells a policy that goes by the time (see next_start()) the time of the next decision, which
   /// never goes back.
   virtual void advance(Instant /*now*/) {}
 
-  /// When next() may find something though nothing is released before, by the time of the last
-  /// advance(). None: the policy does not go by the time.
+  /// When time alone may next make an instance eligible, seen from the last advance(). None: the
+  /// policy does not go by the time.
   [[nodiscard]] virtual std::optional<Instant> next_start() const { return std::nullopt; }
 
   /// The instance of `callback` that next() gave has run to its end.
-  virtual void completed(CallbackIndex /*callback*/) {}
-};
+  virtual void completed(LocalIndex /*callback*/) {}
 
-/// A policy that several threads of an executor can share (under a lock): callbacks that exclude
-/// one that is running, as those of a mutually exclusive callback group do, are held meanwhile.
-class SharablePolicy : public Policy {
- public:
-  /// Until resume(), next() passes over `callback`; it loses neither instances nor its place.
-  virtual void hold(CallbackIndex callback) = 0;
-  virtual void resume(CallbackIndex callback) = 0;
+  /// Whether several threads of an executor may share it, under a lock: then callbacks that exclude
+  /// one that is running, as those of a mutually exclusive callback group do, are held meanwhile.
+  [[nodiscard]] virtual bool is_sharable() const { return true; }
+
+  /// Until resume(), next() passes over `callback`; it loses neither instances nor its place. Only
+  /// policies that are sharable are held.
+  virtual void hold(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
+  virtual void resume(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
 };
 
 }  // namespace takt::scheduling

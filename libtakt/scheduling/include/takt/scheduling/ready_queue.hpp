@@ -19,7 +19,7 @@ class ReadyQueue {
   ReadyQueue(std::size_t callbacks, std::size_t capacity)
       : waiting_(callbacks, capacity), ready_(callbacks) {}
 
-  void push(CallbackIndex callback, Key key) {
+  void push(LocalIndex callback, Key key) {
     if (waiting_.empty(callback)) ready_.insert(callback, key);
     waiting_.push_back(callback, std::move(key));
   }
@@ -30,9 +30,9 @@ class ReadyQueue {
     return ready_.key(ready_.top());
   }
 
-  std::optional<CallbackIndex> pop() {
+  std::optional<LocalIndex> pop() {
     if (ready_.empty()) return std::nullopt;
-    const CallbackIndex callback = ready_.top();
+    const LocalIndex callback = ready_.top();
     waiting_.pop_front(callback);
     if (waiting_.empty(callback)) {
       ready_.remove(callback);
@@ -42,8 +42,8 @@ class ReadyQueue {
     return callback;
   }
 
-  void hold(CallbackIndex callback) { ready_.hold(callback); }
-  void resume(CallbackIndex callback) { ready_.resume(callback); }
+  void hold(LocalIndex callback) { ready_.hold(callback); }
+  void resume(LocalIndex callback) { ready_.resume(callback); }
 
  private:
   WaitingLists<Key> waiting_;

@@ -20,20 +20,21 @@ class TableDrivenPolicy final : public Policy {
   struct Slot {
     Duration start{};
     Duration end{};
-    CallbackIndex callback;
+    LocalIndex callback;
   };
 
   /// `slots`: in the order of their starts, none overlapping, all within [0, cycle).
   TableDrivenPolicy(std::size_t callbacks, std::span<const Slot> slots, Duration cycle);
 
+  [[nodiscard]] bool is_sharable() const override { return false; }
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override;
+  void release(LocalIndex callback, Instant activation, Instant origin) override;
 
   /// `now` counts from the beginning of a round.
   void advance(Instant now) override;
 
   /// By the time of the last advance().
-  [[nodiscard]] std::optional<CallbackIndex> next() override;
+  [[nodiscard]] std::optional<LocalIndex> next() override;
 
   /// The start of a slot after the time of the last advance().
   [[nodiscard]] std::optional<Instant> next_start() const override;

@@ -19,17 +19,17 @@ enum class TimerHandling { polled, privileged };
 /// holds one instance of each polled callback at most; privileged callbacks come before it.
 ///
 /// A multi-threaded executor refills it when it is empty but for callbacks that are held.
-class WaitSetPolicy final : public SharablePolicy {
+class WaitSetPolicy final : public Policy {
  public:
   /// `callbacks`: the executor's callbacks in the order of registration.
   WaitSetPolicy(std::span<const Category> callbacks, TimerHandling timers);
 
-  [[nodiscard]] Admission admission(CallbackIndex callback) const override;
+  [[nodiscard]] Admission admission(LocalIndex callback) const override;
   using Policy::release;
-  void release(CallbackIndex index, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<CallbackIndex> next() override;
-  void hold(CallbackIndex callback) override { ready_.hold(callback); }
-  void resume(CallbackIndex callback) override { ready_.resume(callback); }
+  void release(LocalIndex index, Instant activation, Instant origin) override;
+  [[nodiscard]] std::optional<LocalIndex> next() override;
+  void hold(LocalIndex callback) override { ready_.hold(callback); }
+  void resume(LocalIndex callback) override { ready_.resume(callback); }
 
  private:
   struct Callback {

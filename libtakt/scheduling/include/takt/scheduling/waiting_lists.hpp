@@ -19,23 +19,23 @@ class WaitingLists {
     nodes_.reserve(capacity);
   }
 
-  [[nodiscard]] bool empty(CallbackIndex callback) const {
+  [[nodiscard]] bool empty(LocalIndex callback) const {
     return lists_[callback.value()].first == none;
   }
 
-  [[nodiscard]] Item& front(CallbackIndex callback) {
+  [[nodiscard]] Item& front(LocalIndex callback) {
     assert(!empty(callback));
     return nodes_[lists_[callback.value()].first].item;
   }
 
-  void push_back(CallbackIndex callback, Item item) {
+  void push_back(LocalIndex callback, Item item) {
     const std::uint32_t node = new_node(std::move(item));
     List& list = lists_[callback.value()];
     (list.first == none ? list.first : nodes_[list.last].next) = node;
     list.last = node;
   }
 
-  void pop_front(CallbackIndex callback) {
+  void pop_front(LocalIndex callback) {
     assert(!empty(callback));
     std::uint32_t& first = lists_[callback.value()].first;
     const std::uint32_t node = first;

@@ -1,0 +1,16 @@
+#include "draft.hpp"
+
+namespace takt::policy {
+
+Result<void> describe_single_threaded(Draft& draft) {
+  scheduling::PolicyDescription& policy = draft.description.policy;
+  policy.rule = scheduling::Rule::ready_set;
+  policy.timers = draft.executor.timers == model::TimerHandling::privileged
+                      ? scheduling::TimerHandling::privileged
+                      : scheduling::TimerHandling::polled;
+  return {};
+}
+
+Result<void> describe_multi_threaded(Draft& draft) { return describe_single_threaded(draft); }
+
+}  // namespace takt::policy
