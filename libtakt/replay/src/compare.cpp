@@ -187,11 +187,11 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
   }
   Instances instances = with_release(record, result.without_release);
   if (instances.empty()) return result;
-  if (executor.kind == model::ExecutorKind::single_threaded) {
+  if (has(executor.kind, model::ExecutorTrait::wait_set)) {
     result.withdrawn = take_out_withdrawn(recorded, instances, record.releases);
   }
   Duration alignment{1};
-  if (executor.kind == model::ExecutorKind::table_driven && executor.table) {
+  if (has(executor.kind, model::ExecutorTrait::table) && executor.table) {
     alignment = executor.table->cycle;
     result.at_end_of_slot = move_into_slots(*executor.table, instances);
   }
@@ -223,7 +223,7 @@ Result<std::vector<Comparison>> compare(const model::Model& model,
     const ExecutorRecord& record = recording.executors()[i];
     const model::ExecutorIndex index(i);
     if (record.instances.empty()) continue;
-    if (model[index].kind == model::ExecutorKind::event_source) continue;
+    if (has(model[index].kind, model::ExecutorTrait::outside_ros)) continue;
     auto compared = compare(model, index, objects, record);
     if (!compared) return tl::unexpected(compared.error());
     result.push_back(std::move(*compared));

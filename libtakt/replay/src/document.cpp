@@ -22,12 +22,12 @@ Json difference(const model::Model& model, const Difference& difference) {
 
 }  // namespace
 
-std::string to_json(const model::Model& model, const events::Source& source,
-                    const execution::Interpreter& interpreter, const execution::Pass& pass,
+std::string to_json(const model::Model& model, const events::EventStream& source,
+                    const execution::Database& database, const execution::Pass& pass,
                     const Recording& recording, const std::vector<Comparison>& comparisons) {
   Json json{{"format", "takt/replay"}, {"version", 1}};
-  json["provenance"] = execution::provenance(source, interpreter, pass, std::nullopt);
-  json["losses"] = execution::losses(source.losses(), interpreter.anomalies());
+  json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
+  json["losses"] = execution::losses(source.losses(), database.anomalies());
   json["unknown_instances"] = recording.unknown_instances();
   json["executors"] = Json::array();
   for (const Comparison& comparison : comparisons) {

@@ -2,8 +2,8 @@
 
 namespace takt::replay {
 
-void Recording::on_release(const execution::Release& release) {
-  const auto match = matcher_.match(interpreter_->objects(), release.callback);
+void Recording::on_release(const execution::Database& database, const execution::Release& release) {
+  const auto match = matcher_.match(database.objects(), release.callback);
   if (!match) return;
   executors_[model_[match->callback].executor.value()].releases.push_back(
       {.callback = match->callback,
@@ -13,15 +13,16 @@ void Recording::on_release(const execution::Release& release) {
        .completed = release.completed});
 }
 
-void Recording::on_instance(const execution::CallbackInstance& instance) {
-  const auto match = matcher_.match(interpreter_->objects(), instance.callback);
+void Recording::on_instance(const execution::Database& database,
+                            const execution::CallbackInstance& instance) {
+  const auto match = matcher_.match(database.objects(), instance.callback);
   if (!match) {
     ++unknown_instances_;
     return;
   }
   using enum ExecutorRecord::Instance::Message;
   const bool is_subscription =
-      interpreter_->objects()[instance.callback].kind == execution::CallbackKind::subscription;
+      database.objects()[instance.callback].kind == execution::CallbackKind::subscription;
   executors_[model_[match->callback].executor.value()].instances.push_back(
       {.callback = match->callback,
        .start = instance.start,

@@ -107,7 +107,7 @@ Result<void> check_options(const model::Model& model, const Options& options) {
   if (options.cores && (*options.cores < 1 || *options.cores > most_cores)) {
     return error("cores: {} is not between 1 and {}", *options.cores, most_cores);
   }
-  if (options.executor == model::ExecutorKind::event_source) {
+  if (options.executor && has(*options.executor, model::ExecutorTrait::outside_ros)) {
     return error("executor: event_source is no kind to choose; it is what a source's thread is");
   }
   if (const Result<void> valid = check_callbacks(model, options); !valid) return valid;

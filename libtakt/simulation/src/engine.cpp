@@ -8,7 +8,6 @@
 
 namespace takt::simulation {
 
-using scheduling::Admission;
 using scheduling::Queueing;
 
 namespace {
@@ -110,11 +109,6 @@ void Engine::begin_activation(CallbackIndex callback) {
   CallbackState& activated = state(callback);
   // rcl's timers learn of further expiries only when they are called; others release each.
   if (activated.missed_periods != MissedPeriods::skipped) schedule_activation(callback);
-  if (activated.missed_periods == MissedPeriods::replacing && activated.pending.size() > 0) {
-    activated.pending.drop_front();
-    --waiting_;
-    ++result_.callbacks[callback.value()].skipped;
-  }
   release(activated.executor);
   scratch_.assign(station.places, not_on_chain);
   activate(callback, {.when = now_, .origin = now_}, scratch_);
@@ -126,11 +120,6 @@ void Engine::repeat_release(std::size_t index) {
   if (index + 1 < options_.recorded->size()) {
     events_.push({(*options_.recorded)[index + 1].when, EventKind::activation, index + 1});
   }
-  CallbackState& released = state(release.callback);
-  if (released.queueing == Queueing::newest_only && released.pending.size() > 0) {
-    released.pending.drop_front();
-    --waiting_;
-  }
   scratch_.assign(network_.stations[release.callback.value()].places, not_on_chain);
   activate(release.callback, {.when = release.activation, .origin = release.origin}, scratch_);
 }
@@ -141,21 +130,18 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   SimulatedCallback& result = result_.callbacks[callback.value()];
   ++result.activations;
   ++result_.events;
-  const std::optional<std::int64_t> depth = model_[callback].queue_depth;
-  const bool queued = !model::samples_messages(model_[callback]);
-  if (queued && depth && std::cmp_equal(activated.pending.size(), *depth)) {
-    activated.pending.drop_front();
-    --waiting_;
-    ++result.discarded;
-  }
-  activated.pending.push_back(activation, places);
-  ++waiting_;
   ExecutorState& executor = executors_[activated.executor.value()];
-  if (!activated.polled) {
-    const Instant origin = executor.own_origin ? activation.when : activation.origin;
-    executor.policy->release(activated.local, activation.when, origin);
-  } else if (!activated.sampled && !std::exchange(activated.listed, true)) {
-    executor.unsampled.push_back(activated.local);
+  const std::size_t waiting = activated.waiting.add(activation.via, places);
+  const auto displaced =
+      executor.dispatch.release(activated.local, activation.when, activation.origin, waiting);
+  ++waiting_;
+  if (displaced) {
+    activated.waiting.remove(*displaced);
+    --waiting_;
+    const bool is_newer_expiry =
+        activated.missed_periods == MissedPeriods::replacing ||
+        executor.dispatch.queueing(activated.local) == Queueing::newest_only;
+    ++(is_newer_expiry ? result.skipped : result.discarded);
   }
   if (!executor.idle_threads.empty()) must_decide(activated.executor);
 }
@@ -179,10 +165,12 @@ void Engine::publish(const ThreadState& thread) {
       delay = delays_[index].between(Duration{0}, delay);
     }
     const Instant arrival = std::max(now_ + delay, last_arrivals_[index]);
+    // One that was sent before and arrives now may not have been taken in yet.
+    const bool follows_another = link.delay > Duration{0} && last_arrivals_[index] == arrival;
     last_arrivals_[index] = arrival;
     scratch_.assign(places, not_on_chain);
     for (const auto& [from, to] : link.places) scratch_[to] = thread.places[from];
-    if (arrival == now_) {
+    if (arrival == now_ && !follows_another) {
       arrive(index, thread.activation.origin, scratch_);
       continue;
     }
@@ -275,7 +263,6 @@ void Engine::end_work(std::size_t index) {
 void Engine::complete(std::size_t index) {
   ThreadState& thread = threads_[index];
   ExecutorState& executor = executors_[thread.executor.value()];
-  CallbackState& completed = state(thread.callback);
   thread.running = false;
   ++result_.events;
   result_.callbacks[thread.callback.value()].response_time.record(now_ - thread.activation.when);
@@ -293,12 +280,7 @@ void Engine::complete(std::size_t index) {
   }
   executor.idle_threads.push_back(index);
   if (options_.publication == Publication::at_end) publish(thread);
-  executor.policy->completed(completed.local);
-  if (completed.group) {
-    Group& group = executor.groups[*completed.group];
-    group.busy = false;
-    for (const Local member : group.members) executor.shared->resume(member);
-  }
+  executor.dispatch.completed(thread.job);
   must_decide(thread.executor);
 }
 
@@ -322,83 +304,51 @@ void Engine::put_out(std::size_t chain, Instant input) {
 
 void Engine::decide(ExecutorIndex index) {
   ExecutorState& executor = executors_[index.value()];
-  if (executor.goes_by_time) {
-    executor.policy->advance(now_);
-    const std::optional<Instant> start = executor.policy->next_start();
+  if (executor.dispatch.goes_by_time()) {
+    executor.dispatch.advance(now_);
+    const std::optional<Instant> start = executor.dispatch.next_start();
     if (start && executor.wake_up != start) {
       executor.wake_up = start;
       events_.push({*start, EventKind::wake_up, index.value()});
     }
   }
   while (!executor.idle_threads.empty()) {
-    const std::optional<Local> chosen = next(index);
-    if (!chosen) return;
-    const CallbackIndex callback = executor.callbacks[chosen->value()];
-    CallbackState& state_of = state(callback);
-    if (state_of.pending.size() == 0) {
-      // Its message was lost to a full queue.
-      executor.policy->completed(*chosen);
-      continue;
-    }
     const std::size_t thread = executor.idle_threads.back();
+    if (!next(index, threads_[thread].job)) return;
     executor.idle_threads.pop_back();
-    if (state_of.group) {
-      Group& group = executor.groups[*state_of.group];
-      group.busy = true;
-      for (const Local member : group.members) executor.shared->hold(member);
-    }
-    start(thread, callback);
+    start(thread);
   }
 }
 
-std::optional<Engine::Local> Engine::next(ExecutorIndex index) {
-  ExecutorState& executor = executors_[index.value()];
-  scheduling::Policy& policy = *executor.policy;
-  const auto chosen = policy.next();
-  if (chosen || !executor.polls) return chosen;
-  if (result_.polling_points.size() < options_.timeline) {
+bool Engine::next(ExecutorIndex index, scheduling::Job& job) {
+  scheduling::Dispatch& dispatch = executors_[index.value()].dispatch;
+  const std::uint64_t before = dispatch.polling_points();
+  const bool chosen = dispatch.next(job);
+  const bool polled = dispatch.polling_points() > before;
+  if (polled && result_.polling_points.size() < options_.timeline) {
     result_.polling_points.push_back({index, now_});
   }
-  sample(executor);
-  return policy.next();
+  return chosen;
 }
 
-/// The polling point: one instance of each polled callback that has any. Those of a busy group are
-/// not looked at.
-void Engine::sample(ExecutorState& executor) {
-  const auto taken = std::ranges::remove_if(executor.unsampled, [&](Local local) {
-    CallbackState& sampled = state(executor.callbacks[local.value()]);
-    if (sampled.group && executor.groups[*sampled.group].busy) return false;
-    sampled.listed = false;
-    sampled.sampled = true;
-    const Activation& oldest = sampled.pending.front();
-    executor.policy->release(local, oldest.when, oldest.origin);
-    return true;
-  });
-  executor.unsampled.erase(taken.begin(), taken.end());
-}
-
-void Engine::start(std::size_t index, CallbackIndex callback) {
+/// Starts the thread's job.
+void Engine::start(std::size_t index) {
   ThreadState& thread = threads_[index];
+  const scheduling::Job& job = thread.job;
   ExecutorState& executor = executors_[thread.executor.value()];
+  const CallbackIndex callback = executor.callbacks[job.callback.value()];
   CallbackState& started = state(callback);
   const Station& station = network_.stations[callback.value()];
   thread.callback = callback;
   thread.start = now_;
   thread.running = true;
   thread.places.resize(station.places);
-  thread.activation = started.queueing == Queueing::newest_first
-                          ? started.pending.pop_back(thread.places)
-                          : started.pending.pop_front(thread.places);
+  thread.activation = {.when = job.instance.activation,
+                       .origin = job.instance.origin,
+                       .via = started.waiting.take(job.instance.payload, thread.places)};
   --waiting_;
   for (const std::size_t place : station.beginning) thread.places[place] = thread.activation.when;
   sample_inputs(thread);
-  if (started.polled) {
-    started.sampled = false;
-    if (started.pending.size() > 0 && !std::exchange(started.listed, true)) {
-      executor.unsampled.push_back(started.local);
-    }
-  }
   if (started.missed_periods == MissedPeriods::skipped) {
     result_.callbacks[callback.value()].skipped += started.releases->skip_until(now_);
     schedule_activation(callback);

@@ -1,18 +1,19 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "event_queue.hpp"
 #include "execution_times.hpp"
+#include "instance_pool.hpp"
 #include "instance_queue.hpp"
 #include "network.hpp"
 #include "processors.hpp"
 #include "releases.hpp"
 #include "supply.hpp"
-#include "takt/scheduling/policy.hpp"
+#include "takt/policy/describe.hpp"
+#include "takt/scheduling/dispatch.hpp"
 #include "takt/simulation/simulate.hpp"
 
 namespace takt::simulation {
@@ -31,7 +32,7 @@ class Engine {
   [[nodiscard]] Result<Simulation> run(const Progress& progress);
 
  private:
-  using Local = scheduling::CallbackIndex;
+  using Local = scheduling::LocalIndex;
 
   /// What waits at a join: per input, its messages in the order of arrival.
   struct JoinState {
@@ -41,47 +42,23 @@ class Engine {
 
   struct CallbackState {
     CallbackState(std::size_t places, ExecutionTimes times)
-        : pending(places), execution_times(std::move(times)) {}
+        : waiting(places), execution_times(std::move(times)) {}
 
     ExecutorIndex executor;
     Local local;
-    InstanceQueue pending;
+    InstancePool waiting;
     ExecutionTimes execution_times;
     std::optional<Releases> releases;
     MissedPeriods missed_periods = MissedPeriods::kept;
-    scheduling::Queueing queueing = scheduling::Queueing::oldest_first;
-    /// Admitted at polling points; if so, whether an instance is in the policy's hands, and
-    /// whether it is listed in ExecutorState::unsampled.
-    bool polled = false;
-    bool sampled = false;
-    bool listed = false;
-    /// Whose members exclude each other; index into ExecutorState::groups.
-    std::optional<std::size_t> group;
     std::optional<JoinState> join;
     /// For every sampled link of the station, what came last.
     std::vector<InstanceQueue> registers;
   };
 
-  /// Callbacks that exclude each other.
-  struct Group {
-    std::vector<Local> members;
-    bool busy = false;
-  };
-
   struct ExecutorState {
-    std::unique_ptr<scheduling::Policy> policy;
-    /// Deadlines count from an instance's own activation.
-    bool own_origin = false;
-    /// The policy, if it serves several threads.
-    scheduling::SharablePolicy* shared = nullptr;
-    bool goes_by_time = false;
+    scheduling::Dispatch dispatch;
     std::vector<CallbackIndex> callbacks;
-    std::vector<Group> groups;
     std::vector<std::size_t> idle_threads;
-    /// Whether any callback is admitted at polling points.
-    bool polls = false;
-    /// Polled callbacks with pending instances and none in the policy's hands.
-    std::vector<Local> unsampled;
     std::optional<ExecutionTimes> overhead;
     /// What each timer's expiry and each message takes from its thread; 0 with several threads.
     Duration release_overhead{};
@@ -97,6 +74,7 @@ class Engine {
     std::int64_t number = 0;
     std::optional<Supply> supply;
     CallbackIndex callback;
+    scheduling::Job job{};
     Activation activation{};
     std::vector<Instant> places;
     Instant start{};
@@ -115,9 +93,7 @@ class Engine {
   };
 
   void make_callbacks();
-  [[nodiscard]] Result<void> make_executor(ExecutorIndex index,
-                                           std::vector<CallbackIndex> callbacks);
-  void make_groups(ExecutorState& executor);
+  void make_executor(ExecutorIndex index, const policy::Description& description);
   void make_threads(ExecutorIndex index, std::int64_t count);
   void make_processors();
   void schedule_first_events();
@@ -137,9 +113,8 @@ class Engine {
   void put_out(std::size_t chain, Instant input);
 
   void decide(ExecutorIndex index);
-  [[nodiscard]] std::optional<Local> next(ExecutorIndex index);
-  void sample(ExecutorState& executor);
-  void start(std::size_t thread, CallbackIndex callback);
+  [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);
+  void start(std::size_t thread);
   void work(std::size_t thread, Duration time);
   void sample_inputs(ThreadState& thread);
   void follow_processors();

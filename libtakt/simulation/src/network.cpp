@@ -15,13 +15,6 @@ Network::Network(const model::Model& model) : stations(model.callbacks.size()) {
     if (sampled) to.sampled.push_back(links.size());
     links.push_back({edge.from, edge.to, edge.delay, edge.triggered_by, sampled, {}, {}});
   }
-  for (std::size_t i = 0; i < stations.size(); ++i) {
-    const model::Callback& callback = model.callbacks[i];
-    const bool has_input =
-        std::ranges::any_of(model.edges, [&](const auto& e) { return e.to == CallbackIndex(i); });
-    // The activation of a callback that messages activate says how often they do.
-    stations[i].source = model::samples_messages(callback) || !has_input;
-  }
   for (const model::Join& join : model.joins) {
     Station& station = stations[join.callback.value()];
     station.join = join.kind;

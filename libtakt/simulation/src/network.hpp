@@ -50,8 +50,6 @@ struct Station {
   std::vector<std::pair<std::size_t, std::size_t>> ending;
   std::optional<model::JoinKind> join;
   std::size_t join_inputs = 0;
-  /// Activated from outside, as its activation says, and not by messages.
-  bool source = false;
 };
 
 /// The callback graph of a model with its chains, compiled for the passage of messages.

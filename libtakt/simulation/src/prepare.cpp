@@ -4,14 +4,12 @@
 
 #include "check_options.hpp"
 #include "engine.hpp"
-#include "takt/model/callback_groups.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
-#include "takt/plan/describe_policy.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::simulation {
 
-using scheduling::Admission;
 using scheduling::Queueing;
 
 namespace {
@@ -28,11 +26,15 @@ Result<void> Engine::prepare() {
   reflected_.resize(model_.chains.size());
   make_callbacks();
   executors_.resize(model_.executors.size());
-  auto callbacks = model::callbacks_by_executor(model_);
+  policy::Describer describer(model_, options_);
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
-    if (const Result<void> made = make_executor(ExecutorIndex(i), std::move(callbacks[i])); !made) {
-      return made;
-    }
+    const ExecutorIndex executor(i);
+    const bool keeps_kind = has(model_[executor].kind, model::ExecutorTrait::outside_ros);
+    const auto description = describer.describe(
+        executor,
+        keeps_kind ? model_[executor].kind : options_.executor.value_or(model_[executor].kind));
+    if (!description) return tl::unexpected(description.error());
+    make_executor(executor, *description);
   }
   if (options_.cores) make_processors();
   last_arrivals_.resize(network_.links.size());
@@ -62,7 +64,7 @@ void Engine::make_callbacks() {
     if (const auto list = options_.release_times.find(callback.id);
         list != options_.release_times.end()) {
       made.releases.emplace(list->second);
-    } else if (station.source) {
+    } else if (callback.activation) {
       const auto offset = options_.offsets.find(callback.id);
       made.releases.emplace(
           *callback.activation, options_.releases,
@@ -76,66 +78,44 @@ void Engine::make_callbacks() {
   }
 }
 
-Result<void> Engine::make_executor(ExecutorIndex index, std::vector<CallbackIndex> callbacks) {
+void Engine::make_executor(ExecutorIndex index, const policy::Description& description) {
   const model::Executor& described = model_[index];
   ExecutorState& executor = executors_[index.value()];
-  const bool event_source = described.kind == model::ExecutorKind::event_source;
-  const model::ExecutorKind kind =
-      event_source ? described.kind : options_.executor.value_or(described.kind);
-  const auto policy = plan::describe_policy(model_, index, kind, options_);
-  if (!policy) return tl::unexpected(policy.error());
-  std::ranges::copy(policy->warnings, std::back_inserter(result_.warnings));
-  executor.policy = scheduling::make_policy(policy->policy, capacity);
-  executor.own_origin = policy->policy.own_origin;
-  executor.callbacks = std::move(callbacks);
-  executor.goes_by_time = executor.policy->next_start().has_value();
+  std::ranges::copy(description.warnings, std::back_inserter(result_.warnings));
+  executor.callbacks = description.callbacks;
+  executor.dispatch = scheduling::Dispatch(static_cast<std::size_t>(description.threads));
+  executor.dispatch.replace(scheduling::make_policy(description.policy, capacity),
+                            executor.callbacks.size(), description.policy.own_origin,
+                            description.groups);
   if (!described.overhead.empty()) {
     executor.overhead.emplace(
         described.overhead, options_.execution, options_.shortest,
         Random(options_.seed, Stream::execution, model_.callbacks.size() + index.value()));
   }
-  const bool waits =
-      kind == model::ExecutorKind::single_threaded || kind == model::ExecutorKind::multi_threaded;
+  const bool waits = description.policy.rule == scheduling::Rule::ready_set;
   for (std::size_t i = 0; i < executor.callbacks.size(); ++i) {
     const CallbackIndex callback = executor.callbacks[i];
     CallbackState& made = state(callback);
     made.local = Local(i);
-    made.queueing = executor.policy->queueing(made.local);
-    made.polled = executor.policy->admission(made.local) == Admission::at_polling_point;
-    executor.polls = executor.polls || made.polled;
+    if (model_[callback].queue_depth && !model::samples_messages(model_[callback])) {
+      executor.dispatch.limit_queue(made.local,
+                                    static_cast<std::size_t>(*model_[callback].queue_depth));
+    }
     if (model_[callback].kind != model::CallbackKind::timer || !made.releases) continue;
     made.missed_periods =
         options_.missed_periods.value_or(waits ? MissedPeriods::skipped : MissedPeriods::kept);
-    if (made.queueing == Queueing::newest_only) made.missed_periods = MissedPeriods::replacing;
+    const Queueing queueing = executor.dispatch.queueing(made.local);
+    if (queueing == Queueing::newest_only) made.missed_periods = MissedPeriods::replacing;
     const bool skips = made.missed_periods == MissedPeriods::skipped;
     if (skips && !made.releases->period()) made.missed_periods = MissedPeriods::kept;
-  }
-  const std::int64_t threads = kind == model::ExecutorKind::multi_threaded ? described.threads : 1;
-  if (threads < described.threads) {
-    result_.warnings.push_back(fmt::format(
-        "executor \"{}\": simulated with one thread instead of {}, as {} executors have",
-        described.id, described.threads, model::to_string(kind)));
-  }
-  if (threads > 1) {
-    executor.shared = dynamic_cast<scheduling::SharablePolicy*>(executor.policy.get());
-    make_groups(executor);
+    if (made.missed_periods == MissedPeriods::replacing) {
+      executor.dispatch.limit_queue(made.local, 1);
+    }
   }
   executor.first_thread = threads_.size();
   // What was recorded happened with the releases that it had.
   if (!waits && !options_.recorded) executor.release_overhead = described.release_overhead;
-  make_threads(index, threads);
-  return {};
-}
-
-void Engine::make_groups(ExecutorState& executor) {
-  const model::CallbackGroups groups = model::callback_groups(model_, executor.callbacks);
-  for (const std::vector<std::size_t>& members : groups.exclusive) {
-    Group& group = executor.groups.emplace_back();
-    for (const std::size_t member : members) {
-      state(executor.callbacks[member]).group = executor.groups.size() - 1;
-      group.members.emplace_back(member);
-    }
-  }
+  make_threads(index, description.threads);
 }
 
 void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
@@ -184,7 +164,7 @@ void Engine::schedule_first_events() {
     if (callbacks_[i].releases) schedule_activation(CallbackIndex(i));
   }
   for (std::size_t i = 0; i < executors_.size(); ++i) {
-    if (executors_[i].goes_by_time) events_.push({Instant{}, EventKind::wake_up, i});
+    if (executors_[i].dispatch.goes_by_time()) events_.push({Instant{}, EventKind::wake_up, i});
   }
 }
 

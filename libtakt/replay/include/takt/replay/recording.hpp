@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "takt/execution/instances.hpp"
-#include "takt/execution/interpreter.hpp"
+#include "takt/execution/observer.hpp"
 #include "takt/flow/matching.hpp"
 #include "takt/model/model.hpp"
 
@@ -37,11 +36,9 @@ class Recording final : public execution::Observer {
   explicit Recording(const model::Model& model)
       : model_(model), matcher_(model), executors_(model.executors.size()) {}
 
-  /// The interpreter that this observes, before the first event.
-  void watch(const execution::Interpreter& interpreter) { interpreter_ = &interpreter; }
-
-  void on_release(const execution::Release& release) override;
-  void on_instance(const execution::CallbackInstance& instance) override;
+  void on_release(const execution::Database& database, const execution::Release& release) override;
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
 
   /// By executor of the model.
   [[nodiscard]] const std::vector<ExecutorRecord>& executors() const { return executors_; }
@@ -50,7 +47,6 @@ class Recording final : public execution::Observer {
 
  private:
   const model::Model& model_;
-  const execution::Interpreter* interpreter_ = nullptr;
   flow::Matcher matcher_;
   std::vector<ExecutorRecord> executors_;
   std::int64_t unknown_instances_ = 0;

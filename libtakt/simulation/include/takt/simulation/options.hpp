@@ -9,15 +9,15 @@
 
 #include "takt/base/error.hpp"
 #include "takt/model/model.hpp"
-#include "takt/plan/describe_policy.hpp"
+#include "takt/policy/options.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::simulation {
 
-using plan::EdfDeadlines;
-using plan::RootOrder;
-using plan::SlotOptions;
-using plan::TableOptions;
+using policy::EdfDeadlines;
+using policy::RootOrder;
+using policy::SlotOptions;
+using policy::TableOptions;
 
 /// How long instances run, within the execution-time curve of their callback.
 enum class ExecutionModel {
@@ -79,7 +79,7 @@ struct RecordedRelease {
   Instant origin;
 };
 
-struct Options : plan::PolicyOptions {
+struct Options : policy::Options {
   Duration duration = std::chrono::seconds{10};
   std::uint64_t seed = 0;
   /// Instead of the kind of every executor but event sources.

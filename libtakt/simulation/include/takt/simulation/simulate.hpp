@@ -7,13 +7,15 @@
 
 #include "takt/base/error.hpp"
 #include "takt/model/model.hpp"
-#include "takt/simulation/distribution.hpp"
 #include "takt/simulation/options.hpp"
+#include "takt/statistics/distribution.hpp"
 
 /// A discrete-event simulation of a timing model in exact integers: executors, driven by the very
 /// policies that run in real executors, on threads that are scheduled as Linux schedules them. What
 /// it shows is one legal schedule, and so a lower bound of the worst case.
 namespace takt::simulation {
+
+using statistics::Distribution;
 
 struct SimulatedCallback {
   std::string id;
