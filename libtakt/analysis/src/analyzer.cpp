@@ -5,20 +5,38 @@
 #include <variant>
 
 #include "describe.hpp"
-#include "fixed_point.hpp"
-#include "system.hpp"
+#include "fixed_point/fixed_point.hpp"
+#include "readings.hpp"
+#include "system/system.hpp"
 
 namespace takt::analysis {
 
 struct Analyzer::State {
   State(model::Model given, const Options& options)
-      : model(std::move(given)), system(model), solution(system, options) {}
+      : model(std::move(given)), system(model), solution(system, options) {
+    if (!model::has_inferred_joins(model)) return;
+    separated = model::separate_inferred_joins(model);
+    other = std::make_unique<Analyzer>(separated.model, options);
+  }
 
   model::Model model;
   System system;
   FixedPoint solution;
+  /// The bounds under the reading that the model states.
   Bounds bounds;
   bool stale = true;
+  /// The other reading of the model's inferred joins, if it has any, and the larger bounds.
+  model::SeparatedModel separated;
+  std::unique_ptr<Analyzer> other;
+  Bounds larger;
+
+  /// Calls `change` with each callback of the other reading that stands for this one.
+  template <typename Change>
+  void change_other(CallbackIndex callback, Change change) {
+    for (std::size_t i = 0; other && i < separated.callback_of.size(); ++i) {
+      if (separated.callback_of[i] == callback) change(CallbackIndex{i});
+    }
+  }
 };
 
 Analyzer::Analyzer(model::Model model, const Options& options)
@@ -39,10 +57,13 @@ void Analyzer::set_budget(ExecutorIndex executor, Duration budget) {
   for (const ExecutorIndex concerned : state_->system.set_supply(state_->model, executor)) {
     state_->solution.changed(concerned);
   }
+  if (state_->other) state_->other->set_budget(executor, budget);
   state_->stale = true;
 }
 
 void Analyzer::set_execution_time(CallbackIndex callback, std::vector<Duration> curve) {
+  state_->change_other(callback,
+                       [&](CallbackIndex same) { state_->other->set_execution_time(same, curve); });
   model::Callback& changed = state_->model.callbacks[callback.value()];
   changed.execution_time = std::move(curve);
   state_->system.set_cost(state_->model, callback);
@@ -53,6 +74,7 @@ void Analyzer::set_execution_time(CallbackIndex callback, std::vector<Duration> 
 void Analyzer::set_activation(CallbackIndex callback, model::Activation activation) {
   model::Callback& changed = state_->model.callbacks[callback.value()];
   assert(changed.activation);
+  if (state_->other) state_->other->set_activation(callback, activation);
   changed.activation = std::move(activation);
   for (const ExecutorIndex executor : state_->system.set_activation(state_->model, callback)) {
     state_->solution.changed(executor);
@@ -64,8 +86,12 @@ void Analyzer::set_activation(CallbackIndex callback, model::Activation activati
 const Bounds& Analyzer::bounds() {
   if (std::exchange(state_->stale, false)) {
     solve(state_->model, state_->system, state_->solution, state_->bounds);
+    if (state_->other) {
+      state_->larger = state_->bounds;
+      take_larger(state_->larger, state_->separated, state_->other->bounds());
+    }
   }
-  return state_->bounds;
+  return state_->other ? state_->larger : state_->bounds;
 }
 
 std::size_t Analyzer::analysed_executors() const { return state_->solution.analysed().size(); }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <vector>
 
-#include "chains.hpp"
+#include "chains/chains.hpp"
 #include "reasons.hpp"
 #include "takt/curves/saturating.hpp"
 
@@ -19,7 +19,7 @@ CallbackBound callback_bound(const model::Model& model, CallbackIndex callback,
     result.reason = why_unbounded(model, system, solution, callback);
   } else {
     result.bound = solution.response(callback);
-    result.by = solution.by(callback);
+    result.by = solution.witness(callback).by;
   }
   return result;
 }

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <utility>
 
-#include "chains.hpp"
-#include "fixed_point.hpp"
-#include "system.hpp"
-#include "terms.hpp"
+#include "chains/chains.hpp"
+#include "executors/terms.hpp"
+#include "fixed_point/fixed_point.hpp"
+#include "readings.hpp"
+#include "system/system.hpp"
+#include "takt/base/names.hpp"
 
 namespace takt::analysis {
 
@@ -18,7 +18,7 @@ namespace {
 
 using Kind = Explanation::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 13> kinds{{
+constexpr Names kinds{std::to_array<Name<Kind>>({
     {Kind::execution, "execution"},
     {Kind::earlier, "earlier"},
     {Kind::interference, "interference"},
@@ -32,7 +32,7 @@ constexpr std::array<std::pair<Kind, std::string_view>, 13> kinds{{
     {Kind::limit, "limit"},
     {Kind::delay, "delay"},
     {Kind::sampling, "sampling"},
-}};
+})};
 
 using Json = nlohmann::ordered_json;
 
@@ -55,12 +55,10 @@ Json write(const Explanation::Segment& segment) {
 }
 
 void find_dominating(Explanation& explanation) {
-  Duration longest = Duration::min();
   for (std::size_t s = 0; s < explanation.segments.size(); ++s) {
     const auto& terms = explanation.segments[s].terms;
     for (std::size_t t = 0; t < terms.size(); ++t) {
-      if (terms[t].time <= longest) continue;
-      longest = terms[t].time;
+      if (terms[t].time <= explanation.dominating().time) continue;
       explanation.dominating_segment = s;
       explanation.dominating_term = t;
     }
@@ -80,7 +78,7 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
   terms.add(Kind::delay, bounded.delay);
   terms.add(Kind::sampling, bounded.sampling, stretch.callbacks.front());
   ExecutorAnalysis& analysis = *solution.executor(system[stretch.callbacks.front()].executor);
-  terms.append(analysis.explain(stretch.callbacks, *bounded.bound));
+  terms.append(analysis.explain(stretch.callbacks, bound_of(stretch, system, solution)));
   // A bound that an earlier round of the fixed point found is kept even if it could be less.
   terms.add(Kind::limit, segment.bound - terms.total());
   for (const Terms::Term& term : terms.list()) {
@@ -92,11 +90,44 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
   return segment;
 }
 
+/// Explains a chain's bound in a model whose joins all join.
+Result<Explanation> explain_as_given(const model::Model& model, const model::Chain& chain,
+                                     const Options& options) {
+  const System system(model);
+  FixedPoint solution(system, options);
+  solution.solve();
+  const ChainBound bounded = chain_bound(model, chain, system, solution);
+  if (!bounded.bound) {
+    return error("chain \"{}\" has no bound to explain: {}", chain.id, bounded.reason);
+  }
+  Explanation explanation;
+  explanation.chain = bounded.id;
+  explanation.bound = *bounded.bound;
+  const std::vector<Stretch> stretches = stretches_of(model, system, chain.callbacks, false);
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    explanation.segments.push_back(
+        explain(bounded.segments[s], stretches[s], model, system, solution));
+  }
+  find_dominating(explanation);
+  return explanation;
+}
+
+/// With the names of the model that was separated.
+Explanation original(Explanation explanation, const model::SeparatedModel& separated,
+                     std::string_view chain) {
+  explanation.chain = chain;
+  for (Explanation::Segment& segment : explanation.segments) {
+    for (std::string& id : segment.callbacks) id = original_id(separated, id);
+    for (Explanation::Term& term : segment.terms) {
+      term.callback = original_id(separated, term.callback);
+    }
+  }
+  return explanation;
+}
+
 }  // namespace
 
-std::string_view to_string(Kind kind) {
-  return std::ranges::find(kinds, kind, &std::pair<Kind, std::string_view>::first)->second;
-}
+std::string_view to_string(Kind kind) { return kinds.of(kind); }
 
 std::string Explanation::to_json() const {
   Json object{{"chain", chain},
@@ -118,22 +149,16 @@ Result<Explanation> explain(const model::Model& model, std::string_view chain,
     }
     return error("there is no chain \"{}\"; the model has {}", chain, ids.empty() ? "none" : ids);
   }
-  const System system(model);
-  FixedPoint solution(system, options);
-  solution.solve();
-  const ChainBound bounded = chain_bound(model, *found, system, solution);
-  if (!bounded.bound) {
-    return error("chain \"{}\" has no bound to explain: {}", chain, bounded.reason);
+  auto explanation = explain_as_given(model, *found, options);
+  if (!model::has_inferred_joins(model)) return explanation;
+  const auto separated = model::separate_inferred_joins(model);
+  for (std::size_t i = 0; i < separated.chain_of.size() && explanation; ++i) {
+    if (separated.chain_of[i] != static_cast<std::size_t>(found - model.chains.begin())) continue;
+    auto other = explain_as_given(separated.model, separated.model.chains[i], options);
+    if (!other) return other;
+    if (other->bound > explanation->bound)
+      explanation = original(*std::move(other), separated, chain);
   }
-  Explanation explanation;
-  explanation.chain = bounded.id;
-  explanation.bound = *bounded.bound;
-  const std::vector<Stretch> stretches = stretches_of(model, system, found->callbacks, false);
-  for (std::size_t s = 0; s < stretches.size(); ++s) {
-    explanation.segments.push_back(
-        explain(bounded.segments[s], stretches[s], model, system, solution));
-  }
-  find_dominating(explanation);
   return explanation;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "takt/curves/saturating.hpp"
@@ -20,6 +21,27 @@ std::string unbounded_sender(const model::Model& model, const System& system,
     if (solution.curves().edge(e).unbounded()) return model[system.edges[e].from].id;
   }
   return {};
+}
+
+/// The callback, or another one of its executor, is activated without bound.
+std::optional<std::string> why_activated_without_bound(const model::Model& model,
+                                                       const System& system,
+                                                       const FixedPoint& solution,
+                                                       CallbackIndex callback) {
+  const Curves& curves = solution.curves();
+  if (curves.activations(callback).unbounded()) {
+    return fmt::format("it is activated by \"{}\", which has no bound",
+                       unbounded_sender(model, system, solution, callback));
+  }
+  const ExecutorIndex executor = system[callback].executor;
+  for (const CallbackIndex other : system.executors[executor.value()].callbacks) {
+    if (!curves.activations(other).unbounded()) continue;
+    return fmt::format(
+        "nothing limits how often \"{}\" runs on its executor \"{}\": that is "
+        "activated by \"{}\", which has no bound",
+        model[other].id, model[executor].id, unbounded_sender(model, system, solution, other));
+  }
+  return std::nullopt;
 }
 
 /// The callback's bound grows with those of the group.
@@ -51,46 +73,25 @@ std::string why_unbounded(const model::Model& model, const System& system,
   const ExecutorIndex index = system[callback].executor;
   const LocalExecutor& executor = system.executors[index.value()];
   const std::string& id = model[index].id;
-  if (!executor.contention.empty()) return executor.contention;
-  if (executor.kind == model::ExecutorKind::table_driven) {
-    if (!executor.table) {
-      return fmt::format("executor \"{}\" goes by a table, and the model has none for it", id);
-    }
-    if (executor.supply.blackout() > Duration{0}) {
-      return fmt::format(
-          "executor \"{}\" goes by a table, and its reservation or slots may give it no time while "
-          "a slot of the table is open; give it a processor of its own",
-          id);
-    }
-    const auto& entries = executor.table->entries;
-    if (std::ranges::count(entries, callback, &model::SlotTable::Entry::callback) == 0) {
-      return fmt::format("the table of executor \"{}\" has no slot for it", id);
-    }
+  const auto tell = [&](const Reason& reason) {
+    return fmt::format(fmt::runtime(reason.text), fmt::arg("callback", model[callback].id),
+                       fmt::arg("executor", id),
+                       fmt::arg("other", reason.other ? model[*reason.other].id : std::string{}),
+                       fmt::arg("demand", fmt::format("{:.2f}", reason.utilisation.demand)),
+                       fmt::arg("supply", fmt::format("{:.2f}", reason.utilisation.supply)));
+  };
+  const ExecutorAnalysis* analysis = solution.executor(index);
+  if (analysis == nullptr) {
+    return executor.contention.empty() ? executor.undescribed : executor.contention;
   }
-  if (const auto outside = executor.activated_outside_chain) {
-    return fmt::format(
-        "\"{}\" is activated otherwise than by its chain, for which executor \"{}\" "
-        "may let it wait without limit",
-        model[*outside].id, id);
-  }
-  const Curves& curves = solution.curves();
-  // What was found first comes first: in a cycle, it left its senders without bound too.
+  if (const auto reason = analysis->inapplicable(callback)) return tell(*reason);
+  // The first cause comes first: in a cycle it left the callback's senders without bound too.
   if (const auto& use = solution.overload(index)) {
-    return fmt::format("executor \"{}\" needs {:.2f} of a processor, its supply gives {:.2f}", id,
-                       use->demand, use->supply);
+    return tell({.text = "executor \"{executor}\" needs {demand} of a processor, its supply gives "
+                         "{supply}",
+                 .utilisation = *use});
   }
-  if (const auto& need = solution.divergence(callback)) {
-    if (executor.kind == model::ExecutorKind::multi_threaded) {
-      return fmt::format(
-          "what may run before it on executor \"{}\", all of its group and a thread's part of all "
-          "others, needs {:.2f} of a thread",
-          id, need->demand);
-    }
-    return fmt::format(
-        "with what its processing windows admit, \"{}\" needs {:.2f} of a processor by the "
-        "round-robin analysis, executor \"{}\" gives {:.2f}",
-        model[callback].id, need->demand, id, need->supply);
-  }
+  if (const auto& reason = solution.divergence(callback)) return tell(*reason);
   if (const auto* group = solution.endless(callback)) return endless(model, *group, callback);
   if (solution.undecided(callback)) {
     return fmt::format(
@@ -98,25 +99,8 @@ std::string why_unbounded(const model::Model& model, const System& system,
         "none",
         std::chrono::duration_cast<std::chrono::milliseconds>(solution.horizon()).count());
   }
-  if (curves.activations(callback).unbounded()) {
-    return fmt::format("it is activated by \"{}\", which has no bound",
-                       unbounded_sender(model, system, solution, callback));
-  }
-  for (const CallbackIndex other : executor.callbacks) {
-    if (curves.activations(other).unbounded()) {
-      return fmt::format(
-          "nothing limits how often \"{}\" runs on its executor \"{}\": that is "
-          "activated by \"{}\", which has no bound",
-          model[other].id, id, unbounded_sender(model, system, solution, other));
-    }
-  }
-  if (executor.kind == model::ExecutorKind::table_driven) {
-    return fmt::format(
-        "its slots in the table of executor \"{}\" are too short, after the longest overruns of "
-        "other slots",
-        id);
-  }
-  return fmt::format("executor \"{}\" yields no bound", id);
+  return why_activated_without_bound(model, system, solution, callback)
+      .value_or(tell({"executor \"{executor}\" yields no bound"}));
 }
 
 }  // namespace takt::analysis

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "fixed_point.hpp"
-#include "system.hpp"
+#include "fixed_point/fixed_point.hpp"
+#include "system/system.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::analysis {

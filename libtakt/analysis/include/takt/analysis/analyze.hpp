@@ -36,7 +36,8 @@ struct Options {
 /// Compositional performance analysis (ros-llama S-3.1): bounds of callbacks determine how bunched
 /// the activations of their successors can be, and those the bounds; the least fixed point is found
 /// from below. A callback without bound leaves its successors without bound, but not the whole
-/// system.
+/// system. Where joins are inferred, each bound is the larger one of those with and without them
+/// (see model::separate_inferred_joins).
 [[nodiscard]] Bounds analyze(const model::Model& model, const Options& options = {});
 
 }  // namespace takt::analysis

@@ -11,10 +11,10 @@
 
 namespace takt::analysis {
 
-/// A model under analysis that changes: as one who looks for budgets asks, hundreds of times a
-/// second. After a change only those executors are analysed again whose own parameters have changed
-/// or that a changed activation curve enters; the bounds equal those that analyze() finds for the
-/// changed model.
+/// A model that changes under analysis, hundreds of times a second if someone searches for budgets.
+/// After a change only those executors are analysed again whose own parameters have changed or that
+/// a changed activation curve enters. The bounds equal those that analyze() finds for the changed
+/// model.
 ///
 /// The changed model must be valid again (see model::validate), as the given one.
 class Analyzer {
@@ -27,13 +27,13 @@ class Analyzer {
   /// The model with all changes.
   [[nodiscard]] const model::Model& model() const;
 
-  /// Of an executor on a reservation; 0 < budget <= its deadline.
+  /// The executor has a reservation; 0 < budget <= its deadline.
   void set_budget(model::ExecutorIndex executor, Duration budget);
   void set_execution_time(model::CallbackIndex callback, std::vector<Duration> curve);
-  /// Of a callback whose activation is given, not derived.
+  /// The callback has activations of its own.
   void set_activation(model::CallbackIndex callback, model::Activation activation);
 
-  /// Of the model with all changes; valid until the next call.
+  /// The bounds of the model with all changes; valid until the next call.
   [[nodiscard]] const Bounds& bounds();
   /// How many executors the last call of bounds() had to analyse.
   [[nodiscard]] std::size_t analysed_executors() const;

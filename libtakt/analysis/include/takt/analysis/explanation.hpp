@@ -11,8 +11,7 @@
 
 namespace takt::analysis {
 
-/// Why the bound of a chain is what it is: the terms of the equations that gave it, which add up to
-/// it exactly.
+/// The terms of the equations that gave the bound of a chain. They add up to it exactly.
 struct Explanation {
   enum class Kind {
     execution,     ///< the instance itself
@@ -25,7 +24,7 @@ struct Explanation {
     parallel,      ///< negative: what several threads do at the same time
     elapsed,       ///< negative: what is done already when the instance is activated
     rounding,      ///< of a busy window, which ends within the next ε after all is done
-    limit,         ///< what a bound of another kind takes off, or one found before adds
+    limit,         ///< difference to the equation: a cap, or a higher bound of an earlier round
     delay,         ///< of the message that leads to the segment
     sampling,      ///< waiting of data until a timer reads it
   };
@@ -33,7 +32,7 @@ struct Explanation {
     Kind kind = Kind::execution;
     /// Whose instances; empty for supply and the like.
     std::string callback;
-    /// How many; 0 if it is no matter of instances.
+    /// How many; 0 if the term does not count instances.
     std::int64_t instances = 0;
     Duration time{};
   };
@@ -64,8 +63,8 @@ struct Explanation {
 
 [[nodiscard]] std::string_view to_string(Explanation::Kind kind);
 
-/// Of a valid model's chain. An evaluation of the final fixed point: what an analysis does not need
-/// is not computed before. Errors: there is no such chain, or it has no bound.
+/// Explains the bound of a valid model's chain, by the witnesses of the bounds at the final fixed
+/// point. Errors: there is no such chain, or it has no bound.
 [[nodiscard]] Result<Explanation> explain(const model::Model& model, std::string_view chain,
                                           const Options& options = {});
 

@@ -35,10 +35,10 @@ struct Sensitivity {
   [[nodiscard]] std::string to_json() const;
 };
 
-/// Of a valid model. What must hold is that every chain with a goal meets it or, if there are no
-/// goals, that every callback has a bound. Bounds grow with execution times and shrink with budgets
-/// (ros-llama fact 23), so each answer is found by bisection, to the nanosecond: O(log horizon)
-/// analyses per callback and executor.
+/// The sensitivity of a valid model. Every chain with a goal must meet it or, if there are no
+/// goals, every callback must have a bound. Bounds grow with execution times and shrink with
+/// budgets (ros-llama fact 23), so each answer is found by bisection, to the nanosecond: O(log
+/// horizon) analyses per callback and executor.
 [[nodiscard]] Sensitivity sensitivity(const model::Model& model, const Options& options = {});
 
 }  // namespace takt::analysis

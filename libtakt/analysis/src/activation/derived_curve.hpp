@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "takt/curves/activation_curve.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+struct JoinCurve;
+
+using Plateau = curves::ActivationCurve::Plateau;
+
+/// Where activations come from: a curve of the model, or a join of derived curves. Exactly one of
+/// the two is set.
+struct ActivationSource {
+  const curves::ActivationCurve* curve = nullptr;
+  const JoinCurve* join = nullptr;
+  /// Counts the changes of the model's curve.
+  std::uint64_t revision = 0;
+};
+
+/// The activation curve of a callback as the analysis derives it. Propagation (ros-llama Def. 1, 2)
+/// only ever shifts curves and adds them up, so every derived curve is a sum of shifted sources,
+///   η(Δ) = Σ multiplicity · source(Δ + shift)   for Δ > 0,
+/// kept as a flat array in which equal terms are merged. That makes evaluation and step enumeration
+/// loops over a few numbers.
+class DerivedCurve {
+ public:
+  struct Term {
+    const ActivationSource* source = nullptr;
+    Duration shift{};
+    std::int64_t multiplicity = 0;
+    bool operator==(const Term&) const = default;
+  };
+
+  void clear() {
+    terms_.clear();
+    unbounded_ = false;
+    revision_ = 0;
+  }
+  void add(const ActivationSource& source) { terms_.add({&source, Duration{0}, 1}); }
+  /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
+  void add(const DerivedCurve& other, Duration shift);
+  /// Merges equal terms; call once all are added. A curve of more than `most_terms` is replaced by
+  /// a simpler one above it.
+  void finish();
+
+  /// Whether nothing limits the activations.
+  [[nodiscard]] bool unbounded() const { return unbounded_; }
+  /// Whether there are no activations at all.
+  [[nodiscard]] bool empty() const { return terms_.size() == 0 && !unbounded_; }
+  [[nodiscard]] std::span<const Term> terms() const { return terms_.all(); }
+  /// Whether both are equal, also in the sources that they refer to.
+  [[nodiscard]] bool operator==(const DerivedCurve&) const = default;
+
+  /// η(window); unbounded_count if there is no limit.
+  [[nodiscard]] std::int64_t count(Duration window) const {
+    return simple() && window > Duration{0}
+               ? terms_.front().source->curve->count(
+                     curves::saturating_add(window, terms_.front().shift))
+               : sum(window);
+  }
+  /// Where η is certainly level, see ActivationCurve::plateau().
+  [[nodiscard]] Plateau plateau(Duration window) const;
+  /// If it is a single curve of the model, shifted: that curve; else null.
+  [[nodiscard]] const curves::ActivationCurve* single() const {
+    return simple() ? terms_.front().source->curve : nullptr;
+  }
+  /// The least window longer than `window` at which η may step up.
+  [[nodiscard]] Duration next_step(Duration window) const {
+    return curves::saturating_add(plateau(window).until, epsilon);
+  }
+  /// δ: the shortest span that contains n activations, n >= 1.
+  [[nodiscard]] Duration distance(std::int64_t n) const;
+
+  static constexpr std::size_t most_terms = 1024;
+
+ private:
+  /// Most curves have one term or two: these are kept in place.
+  class Terms {
+   public:
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] std::span<Term> all() {
+      return {size_ > few ? many_.data() : few_.data(), size_};
+    }
+    [[nodiscard]] std::span<const Term> all() const {
+      return {size_ > few ? many_.data() : few_.data(), size_};
+    }
+    [[nodiscard]] const Term& front() const { return all().front(); }
+    void clear() { size_ = 0; }
+    void add(const Term& term);
+    void shrink(std::size_t size);
+    [[nodiscard]] bool operator==(const Terms& other) const {
+      return std::ranges::equal(all(), other.all());
+    }
+
+   private:
+    static constexpr std::size_t few = 2;
+    std::size_t size_ = 0;
+    std::array<Term, few> few_{};
+    std::vector<Term> many_;
+  };
+
+  /// A single curve of the model, shifted.
+  [[nodiscard]] bool simple() const {
+    return terms_.size() == 1 && terms_.front().multiplicity == 1 &&
+           terms_.front().source->curve != nullptr;
+  }
+  [[nodiscard]] std::int64_t sum(Duration window) const;
+  void merge_terms();
+
+  Terms terms_;
+  bool unbounded_ = false;
+  /// Sum of the revisions of the sources: curves and joins keep their addresses when they change.
+  std::uint64_t revision_ = 0;
+};
+
+/// The activations of a callback that joins messages of several inputs (one operand each).
+struct JoinCurve {
+  enum class Kind {
+    /// Activation n needs the n-th message of every input. Let i be the input that completes the
+    /// first activation of a window: its message falls into the window, and so do all its later
+    /// ones up to that of the last activation, since they are in order and no later than the
+    /// activations they belong to. So the window has no more activations than messages of i: η is
+    /// at most the largest operand.
+    all,
+    /// Between two activations every input has sent anew. So m activations take m messages of the
+    /// input that completes the first one, and m - 1 of every other: η is at most the largest
+    /// operand and at most one more than the least.
+    newest,
+    /// All operands are bounds of the same activations: η is at most the least.
+    least,
+  };
+  Kind kind = Kind::all;
+  std::vector<DerivedCurve> operands;
+  /// Joins on the longest path below this one, with itself.
+  int depth = 1;
+  /// Counts the changes of the operands.
+  std::uint64_t revision = 0;
+
+  [[nodiscard]] std::int64_t count(Duration window) const;
+  [[nodiscard]] Plateau plateau(Duration window) const;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "activation/derived_curve.hpp"
+#include "takt/curves/activation_curve.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// Counts the activations of a curve in windows that only grow, while the curve may grow as well.
+/// It counts again only when a window is longer than the last count holds for. The counts of a
+/// single, shifted curve of the model also hold for greater shifts.
+class GrowingCount {
+ public:
+  explicit GrowingCount(const DerivedCurve& curve) : curve_(&curve) { renew(); }
+
+  /// The curve may have grown.
+  void renew() {
+    const curves::ActivationCurve* single = curve_->single();
+    if (single == nullptr || single != single_) level_ = {0, Duration{-1}};
+    single_ = single;
+    shift_ = single == nullptr ? Duration{0} : curve_->terms().front().shift;
+  }
+
+  /// Counts for the window, which is longer than until().
+  void count(Duration window) {
+    if (single_ != nullptr && window > Duration{0}) {
+      level_ = single_->plateau(curves::saturating_add(window, shift_));
+    } else {
+      level_ = curve_->plateau(window);
+      level_.until += shift_;
+    }
+  }
+
+  [[nodiscard]] std::int64_t count() const { return level_.count; }
+  /// The longest window for which the count holds; unbounded_time if for all.
+  [[nodiscard]] Duration until() const {
+    return level_.until == curves::unbounded_time ? level_.until : level_.until - shift_;
+  }
+
+ private:
+  const DerivedCurve* curve_;
+  const curves::ActivationCurve* single_ = nullptr;
+  Duration shift_{};
+  Plateau level_{0, Duration{-1}};
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,248 @@
+#include "activation/propagation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+/// Joins below joins beyond this depth are bounded more simply: evaluation follows every path.
+constexpr int deepest_join = 6;
+
+/// Whether a <= b everywhere, seen from their terms alone.
+bool dominated(const DerivedCurve& a, const DerivedCurve& b) {
+  if (b.unbounded()) return true;
+  if (a.unbounded()) return false;
+  return std::ranges::all_of(a.terms(), [&](const DerivedCurve::Term& term) {
+    return std::ranges::any_of(b.terms(), [&](const DerivedCurve::Term& other) {
+      return other.source == term.source && other.shift >= term.shift &&
+             other.multiplicity >= term.multiplicity &&
+             std::ranges::count(a.terms(), term.source, &DerivedCurve::Term::source) == 1;
+    });
+  });
+}
+
+/// The operand that all others are dominated by, if there is one.
+const DerivedCurve* largest(const std::vector<DerivedCurve>& operands) {
+  for (const DerivedCurve& candidate : operands) {
+    if (std::ranges::all_of(
+            operands, [&](const DerivedCurve& other) { return dominated(other, candidate); })) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
+int join_depth(const std::vector<DerivedCurve>& operands) {
+  int deepest = 0;
+  for (const DerivedCurve& operand : operands) {
+    for (const auto& term : operand.terms()) {
+      if (term.source->join != nullptr) deepest = std::max(deepest, term.source->join->depth);
+    }
+  }
+  return deepest + 1;
+}
+
+void set_operands(JoinCurve& join, std::vector<DerivedCurve> operands) {
+  if (join.operands == operands) return;
+  join.operands = std::move(operands);
+  join.depth = join_depth(join.operands);
+  ++join.revision;
+}
+
+}  // namespace
+
+Curves::Family Curves::make_family() const {
+  Family family;
+  family.edges.resize(system_.edges.size());
+  family.activations.resize(system_.tasks.size());
+  family.joins.resize(system_.joins.size());
+  family.partial_joins.resize(system_.partial_joins);
+  return family;
+}
+
+Curves::Curves(const System& system)
+    : system_(system), own_(system.tasks.size()), ordinary_(make_family()), busy_(make_family()) {
+  for (std::size_t c = 0; c < own_.size(); ++c) {
+    if (!system.tasks[c].own) continue;
+    own_[c].source.curve = &*system.tasks[c].own;
+    renew(CallbackIndex{c});
+  }
+  for (Family* family : {&ordinary_, &busy_}) {
+    for (std::size_t j = 0; j < family->joins.size(); ++j) {
+      const bool all = system.joins[j].kind == model::JoinKind::and_;
+      family->joins[j].curve.kind = all ? JoinCurve::Kind::all : JoinCurve::Kind::newest;
+    }
+    for (Join& join : family->partial_joins) join.curve.kind = JoinCurve::Kind::least;
+    for (auto* joins : {&family->joins, &family->partial_joins}) {
+      for (Join& join : *joins) join.source.join = &join.curve;
+    }
+  }
+}
+
+void Curves::renew(CallbackIndex callback) {
+  auto& [source, curve] = own_[callback.value()];
+  ++source.revision;
+  curve.clear();
+  curve.add(source);
+  curve.finish();
+  if (!system_[callback].is_source()) return;
+  for (Family* family : {&ordinary_, &busy_}) family->activations[callback.value()] = curve;
+}
+
+void Curves::restart(const Component& component) {
+  if (component.executors.size() == 1) return;
+  for (const ExecutorIndex executor : component.executors) {
+    for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
+      for (Family* family : {&ordinary_, &busy_}) {
+        switch (kind) {
+          case PropagationStep::Kind::activations:
+            if (!system_.tasks[index].is_source()) family->activations[index].clear();
+            break;
+          case PropagationStep::Kind::join:
+            set_operands(family->joins[index].curve, {});
+            break;
+          case PropagationStep::Kind::edge:
+            family->edges[index].clear();
+            break;
+        }
+      }
+    }
+  }
+}
+
+bool Curves::propagate(ExecutorIndex executor, const std::vector<Duration>& response) {
+  bool changed = false;
+  for (const PropagationStep& step : system_.executors[executor.value()].propagation) {
+    changed = follow(step, response) || changed;
+    follow_busy(step);
+  }
+  return changed;
+}
+
+bool Curves::follow(const PropagationStep& step, const std::vector<Duration>& response) {
+  switch (step.kind) {
+    case PropagationStep::Kind::activations:
+      sum_activations(CallbackIndex{step.index}, ordinary_, false);
+      return false;
+    case PropagationStep::Kind::join:
+      build_join(step.index, ordinary_, false);
+      return false;
+    case PropagationStep::Kind::edge:
+      break;
+  }
+  const TriggerEdge& edge = system_.edges[step.index];
+  // Def. 1: Δ + R - ε + δ. A message is sent at most R - ε after the activation began to wait, that
+  // is, while the instance still runs.
+  const Duration jitter = response[edge.from.value()] == curves::unbounded_time
+                              ? curves::unbounded_time
+                              : response[edge.from.value()] - epsilon;
+  DerivedCurve& curve = ordinary_.edges[step.index];
+  std::swap(scratch_, curve);
+  pass_on(edge, ordinary_, false, curves::saturating_add(jitter, edge.delay), curve);
+  return system_[edge.from].executor != system_[edge.to].executor && !(scratch_ == curve);
+}
+
+void Curves::follow_busy(const PropagationStep& step) {
+  switch (step.kind) {
+    case PropagationStep::Kind::activations:
+      sum_activations(CallbackIndex{step.index}, busy_, true);
+      break;
+    case PropagationStep::Kind::join:
+      build_join(step.index, busy_, true);
+      break;
+    case PropagationStep::Kind::edge: {
+      // Lemma 18: within a busy window, activations from the same executor carry no jitter.
+      const TriggerEdge& edge = system_.edges[step.index];
+      if (edge.local) pass_on(edge, busy_, true, Duration{0}, busy_.edges[step.index]);
+      break;
+    }
+  }
+}
+
+void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) {
+  const Task& task = system_[callback];
+  if (task.is_source()) return;
+  DerivedCurve& sum = family.activations[callback.value()];
+  sum.clear();
+  sum.add(own(callback), Duration{0});
+  if (task.join) {
+    add_join(sum, family.joins[*task.join], Duration{0});
+  }
+  for (const std::size_t e : task.incoming) {
+    if (task.join && std::ranges::binary_search(system_.joins[*task.join].edges, e)) continue;
+    sum.add(edge_curve(e, family, busy), Duration{0});
+  }
+  sum.finish();
+}
+
+void Curves::build_join(std::size_t index, Family& family, bool busy) {
+  const JoinInputs& inputs = system_.joins[index];
+  std::vector<DerivedCurve> operands(inputs.inputs.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (const std::size_t e : inputs.inputs[i]) {
+      operands[i].add(edge_curve(e, family, busy), Duration{0});
+    }
+    operands[i].finish();
+  }
+  set_operands(family.joins[index].curve, std::move(operands));
+}
+
+void Curves::add_join(DerivedCurve& curve, const Join& by, Duration shift) {
+  const auto& [join, source] = by;
+  const DerivedCurve* only = join.kind == JoinCurve::Kind::least ? nullptr : largest(join.operands);
+  if (only != nullptr && (join.kind == JoinCurve::Kind::all || join.operands.size() == 1)) {
+    curve.add(*only, shift);
+  } else if (join.depth <= deepest_join) {
+    DerivedCurve reference;
+    reference.add(source);
+    curve.add(reference, shift);
+  } else {
+    // Simpler and above: the operand that bounds the others, or all together; any one of `least`.
+    if (join.kind == JoinCurve::Kind::least) only = &join.operands.front();
+    if (only != nullptr) return curve.add(*only, shift);
+    for (const DerivedCurve& operand : join.operands) curve.add(operand, shift);
+  }
+}
+
+void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
+                     DerivedCurve& curve) {
+  curve.clear();
+  const Task& sender = system_[edge.from];
+  if (!edge.triggers) {
+    curve.add(family.activations[edge.from.value()], shift);
+    curve.finish();
+    return;
+  }
+  const std::vector<std::size_t> none;
+  const auto& joined = sender.join ? system_.joins[*sender.join].edges : none;
+  bool by_join = false;
+  DerivedCurve inputs;
+  for (const std::size_t in : *edge.triggers) {
+    if (std::ranges::binary_search(joined, in)) {
+      by_join = true;
+      inputs.add(edge_curve(in, family, busy), Duration{0});
+    } else {
+      curve.add(edge_curve(in, family, busy), shift);
+    }
+  }
+  if (by_join && edge.partial_join) {
+    // Only activations that one of these inputs completes: no more than they send, and no more than
+    // the join has.
+    inputs.finish();
+    Join& partial = family.partial_joins[*edge.partial_join];
+    DerivedCurve whole;
+    add_join(whole, family.joins[*sender.join], Duration{0});
+    whole.finish();
+    set_operands(partial.curve, {std::move(inputs), std::move(whole)});
+    add_join(curve, partial, shift);
+  } else if (by_join) {
+    add_join(curve, family.joins[*sender.join], shift);
+  }
+  curve.finish();
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "activation/derived_curve.hpp"
+#include "system/system.hpp"
+
+namespace takt::analysis {
+
+/// The activation curves that follow from the current bounds.
+///
+/// Two families (ros-llama S-3.2, S-3.4): η holds in any window; η^b only in windows of the
+/// executor that begin at a quiet time, and spares the jitter of senders on the same executor.
+class Curves {
+ public:
+  explicit Curves(const System& system);
+  Curves(const Curves&) = delete;
+  Curves& operator=(const Curves&) = delete;
+
+  /// η_i (Def. 2) and η^b_i (Def. 7).
+  [[nodiscard]] const DerivedCurve& activations(CallbackIndex callback) const {
+    return ordinary_.activations[callback.value()];
+  }
+  [[nodiscard]] const DerivedCurve& busy_activations(CallbackIndex callback) const {
+    return busy_.activations[callback.value()];
+  }
+  /// η_{i,j} (Def. 1) of System::edges[edge].
+  [[nodiscard]] const DerivedCurve& edge(std::size_t edge) const { return ordinary_.edges[edge]; }
+
+  /// The callback's activations of its own. They come from outside the model, so both families
+  /// count them alike. Empty if there are none.
+  [[nodiscard]] const DerivedCurve& own(CallbackIndex callback) const {
+    return own_[callback.value()].curve;
+  }
+
+  /// The callback's activations of its own have changed, and so have all curves derived from them.
+  void renew(CallbackIndex callback);
+
+  /// Forgets what was derived for a component's callbacks and edges. Only components of several
+  /// executors need that: a single executor derives all of it anew before it uses any.
+  void restart(const Component& component);
+
+  /// Recomputes the curves of an executor's callbacks and of the edges that leave it, from the
+  /// edges that enter it and from the bounds of its callbacks. Returns whether a curve of an edge
+  /// that leaves it has changed.
+  bool propagate(ExecutorIndex executor, const std::vector<Duration>& response);
+  /// Takes one step of propagate() for η alone.
+  bool follow(const PropagationStep& step, const std::vector<Duration>& response);
+
+ private:
+  struct Join {
+    JoinCurve curve;
+    ActivationSource source{};
+  };
+  struct Family {
+    std::vector<DerivedCurve> edges;
+    std::vector<DerivedCurve> activations;
+    std::vector<Join> joins;
+    std::vector<Join> partial_joins;
+  };
+  Family make_family() const;
+
+  /// Takes one step of propagate() for η^b, after the same step for η.
+  void follow_busy(const PropagationStep& step);
+  void sum_activations(CallbackIndex callback, Family& family, bool busy);
+  void build_join(std::size_t index, Family& family, bool busy);
+  static void add_join(DerivedCurve& curve, const Join& join, Duration shift);
+  /// Sets `curve` to the activations of the edge's sender that make it publish there, shifted.
+  void pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
+               DerivedCurve& curve);
+  /// The curve of an edge within the family: an edge from elsewhere has only its ordinary one.
+  [[nodiscard]] const DerivedCurve& edge_curve(std::size_t edge, const Family& family,
+                                               bool busy) const {
+    return busy && system_.edges[edge].local ? family.edges[edge] : ordinary_.edges[edge];
+  }
+
+  /// Activations given by the model.
+  struct Own {
+    ActivationSource source;
+    DerivedCurve curve{};
+  };
+
+  const System& system_;
+  std::vector<Own> own_;
+  Family ordinary_;
+  Family busy_;
+  DerivedCurve scratch_;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,93 @@
+#include "busy_window/busy_window.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "busy_window/offset_sweep.hpp"
+#include "demand/least_solution.hpp"
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+
+BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
+                       std::vector<Interferer> others, Blocking blocking)
+    : supply_(supply),
+      horizon_(horizon),
+      self_(self),
+      others_(std::move(others)),
+      blocking_(blocking) {}
+
+Duration BusyWindow::length() const {
+  const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
+  if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
+  return least_solution(supply_, epsilon, horizon_, [this](Duration x) {
+    Duration sum = saturating_add(saturating_add(epsilon, blocking_.time),
+                                  (*self_.cost)(self_.activations->count(x)));
+    for (const Interferer& other : others_) {
+      sum = saturating_add(sum, (*other.cost)(other.activations->count(x)));
+    }
+    return sum;
+  });
+}
+
+std::int64_t BusyWindow::earlier(Duration offset) const {
+  return std::max<std::int64_t>(0, self_.activations->count(offset + epsilon) - 1);
+}
+
+std::int64_t Interferer::most(Duration offset) const {
+  if (!limit) return curves::unbounded_count;
+  return saturating_add(activations->count(offset + limit->reach), limit->extra);
+}
+
+Completion BusyWindow::complete(Duration offset, Duration start) {
+  most_.resize(others_.size());
+  for (std::size_t j = 0; j < others_.size(); ++j) most_[j] = others_[j].most(offset);
+  const std::int64_t earlier = this->earlier(offset);
+  const Duration own =
+      saturating_add(saturating_add(epsilon, blocking_.time), (*self_.cost)(earlier));
+  const Duration latest_start = least_solution(supply_, start, horizon_, [&](Duration x) {
+    Duration sum = own;
+    for (std::size_t j = 0; j < others_.size(); ++j) {
+      const std::int64_t activated = others_[j].activations->count(x);
+      sum = saturating_add(sum, (*others_[j].cost)(std::min(activated, most_[j])));
+    }
+    return sum;
+  });
+  if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};
+  const Duration last_cost = self_.cost->marginal(earlier + 1);
+  return {latest_start, supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost)};
+}
+
+/// Lemma 22: where the count of own instances or a limit changes.
+Duration BusyWindow::next_offset(Duration offset) const {
+  Duration next = self_.activations->next_step(offset) - epsilon;
+  for (const Interferer& other : others_) {
+    if (!other.limit) continue;
+    const Duration reach = other.limit->reach;
+    const Duration step = other.activations->next_step(offset + reach - epsilon);
+    if (step != unbounded_time) next = std::min(next, step - reach);
+  }
+  return next;
+}
+
+LongestResponse BusyWindow::longest_response(Duration length) {
+  if (length == unbounded_time) return {};
+  OffsetSweep sweep(supply_);
+  sweep.begin(blocking_.time, self_, length);
+  for (const Interferer& other : others_) sweep.add(other);
+  const LongestResponse swept = sweep.longest_response(unbounded_time);
+  return sweep.failed() ? search_longest_response(length) : swept;
+}
+
+LongestResponse BusyWindow::search_longest_response(Duration length) {
+  LongestResponse longest = analysis::longest_response(
+      length, [this](Duration offset, Duration start) { return complete(offset, start); },
+      [this](Duration offset) { return next_offset(offset); });
+  longest.response = std::max(epsilon, longest.response);
+  return longest;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "activation/derived_curve.hpp"
+#include "busy_window/offset_search.hpp"
+#include "system/system.hpp"
+#include "takt/curves/supply_bound.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// A callback that delays another one within a busy window of their executor.
+struct Interferer {
+  /// The victim, activated at some offset from the beginning of the window, is delayed by at most
+  /// activations(offset + reach) + extra instances.
+  struct Limit {
+    Duration reach{};
+    std::int64_t extra = 0;
+  };
+  CallbackIndex callback;
+  const Cost* cost = nullptr;
+  const DerivedCurve* activations = nullptr;
+  /// None: every instance that is activated before the victim starts delays it.
+  std::optional<Limit> limit{};
+
+  /// The most instances that delay a victim activated at `offset`; unbounded_count without limit.
+  [[nodiscard]] std::int64_t most(Duration offset) const;
+};
+
+/// The longest time that an instance, once started, delays a more urgent one.
+struct Blocking {
+  Duration time{};
+  std::optional<CallbackIndex> callback;
+
+  void take_longer(Duration other_time, CallbackIndex other) {
+    if (other_time > time) *this = {other_time, other};
+  }
+};
+
+/// The busy windows in which a callback of a non-preemptive, work-conserving executor responds.
+///
+/// A window begins at an instant before which nothing that counts was waiting, except for one
+/// instance that may still have `blocking` to run. The victim, activated at offset t, starts at the
+/// latest at the least S > 0 with
+///
+///   sbf(S) >= ε + blocking + Σ ET_j(min(η_j(S), limit_j(t))) + ET_i(η_i(t + ε) - 1)
+///
+/// and then completes as Lemma 17 says. Executors differ only in the limits of the others. Theorem
+/// 3 of ros-llama and S-3.6 have this form, and so have the classical analyses of non-preemptive
+/// scheduling by fixed priority, by deadline and in order of arrival.
+class BusyWindow {
+ public:
+  BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
+             std::vector<Interferer> others, Blocking blocking = {});
+
+  /// The longest such window (Lemma 21); unbounded_time if it is longer than the horizon.
+  [[nodiscard]] Duration length() const;
+
+  /// The latest completion of an instance activated at `offset`. `start` is a lower bound of its
+  /// start. The completion does not decrease with the offset.
+  [[nodiscard]] Completion complete(Duration offset, Duration start);
+
+  /// The longest time from activation to completion in a window of that length.
+  [[nodiscard]] LongestResponse longest_response(Duration length);
+  /// Finds the same without visiting all offsets: for windows with too many of them, and for those
+  /// in which a start lies beyond the given length.
+  [[nodiscard]] LongestResponse search_longest_response(Duration length);
+
+  /// How many instances of its own callback run before one activated at `offset`.
+  [[nodiscard]] std::int64_t earlier(Duration offset) const;
+
+  [[nodiscard]] const Interferer& self() const { return self_; }
+  [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
+  [[nodiscard]] const Blocking& blocking() const { return blocking_; }
+
+ private:
+  [[nodiscard]] Duration next_offset(Duration offset) const;
+
+  const curves::SupplyBound& supply_;
+  Duration horizon_;
+  Interferer self_;
+  std::vector<Interferer> others_;
+  Blocking blocking_;
+  std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
+};
+
+}  // namespace takt::analysis

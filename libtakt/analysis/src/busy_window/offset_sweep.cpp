@@ -1,0 +1,120 @@
+#include "busy_window/offset_sweep.hpp"
+
+#include <algorithm>
+
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+
+void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration length) {
+  self_ = self;
+  length_ = length;
+  others_.clear();
+  offset_ = Duration{0};
+  start_ = epsilon;
+  demand_ = epsilon + blocking;
+  own_demand_ = Duration{0};
+  own_until_ = Duration{-1};
+  met_ = Duration{-1};
+  longest_ = {.response = epsilon, .offset = Duration{0}, .start = epsilon};
+  offsets_ = 0;
+  failed_ = false;
+}
+
+void OffsetSweep::add(const Interferer& other) {
+  const GrowingCount count(*other.activations);
+  others_.push_back({.cost = other.cost, .activated = count, .within_reach = count});
+  if (!other.limit) return;
+  others_.back().reach = other.limit->reach;
+  others_.back().extra = other.limit->extra;
+  others_.back().most = other.limit->extra;
+}
+
+void OffsetSweep::admit(std::int64_t more) {
+  for (Other& other : others_) {
+    if (other.most == curves::unbounded_count) continue;
+    other.extra = saturating_add(other.extra, more);
+    other.most = saturating_add(other.most, more);
+    if (other.offset_until != unbounded_time) count(other);
+  }
+}
+
+/// Counts the own instances activated up to and including the offset. The last one is the victim.
+void OffsetSweep::count_own() {
+  const auto own = self_.activations->plateau(offset_ + epsilon);
+  own_until_ = own.until == unbounded_time ? own.until : own.until - epsilon;
+  const std::int64_t earlier = std::max<std::int64_t>(0, own.count - 1);
+  const Duration cost = (*self_.cost)(earlier);
+  demand_ += cost - own_demand_;
+  own_demand_ = cost;
+  last_cost_ = (*self_.cost)(earlier + 1) - cost;  // Lemma 17
+}
+
+void OffsetSweep::count(Other& other) {
+  const auto limited = [&] {
+    if (other.activated.count() < other.most && start_ > other.activated.until()) {
+      other.activated.count(start_);
+    }
+    return other.activated.count() >= other.most;
+  };
+  if (limited() && offset_ + other.reach > other.within_reach.until()) {
+    other.within_reach.count(offset_ + other.reach);
+    other.most = saturating_add(other.within_reach.count(), other.extra);
+  }
+  Duration demand{};
+  if (limited()) {
+    other.start_until = unbounded_time;
+    other.offset_until = other.within_reach.until();
+    if (other.offset_until != unbounded_time) other.offset_until -= other.reach;
+    demand = (*other.cost)(other.most);
+  } else {
+    other.start_until = other.activated.until();
+    other.offset_until = unbounded_time;
+    demand = (*other.cost)(other.activated.count());
+  }
+  demand_ += demand - other.demand;
+  other.demand = demand;
+}
+
+/// Moves the start to where the demand at the current offset is supplied.
+void OffsetSweep::advance_start() {
+  for (Duration before{-1}; demand_ != before;) {
+    const Duration supplied = supply_->time_for(demand_);
+    failed_ = supplied > length_;
+    if (failed_) return;
+    start_ = std::max(start_, supplied);
+    before = demand_;
+    for (Other& other : others_) {
+      if (start_ > other.start_until) count(other);
+    }
+  }
+}
+
+LongestResponse OffsetSweep::longest_response(Duration enough) {
+  // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
+  while (longest_.response < enough && offset_ < length_ - longest_.response) {
+    if (offset_ > own_until_) count_own();
+    for (Other& other : others_) {
+      if (offset_ > other.offset_until) count(other);
+    }
+    // An instance that completes when one at an earlier offset did has a shorter response.
+    if (demand_ + last_cost_ != met_) {
+      advance_start();
+      failed_ = failed_ || ++offsets_ > most_offsets;
+      if (failed_) break;
+      met_ = demand_ + last_cost_;
+      // The start is the least that supplies all of the demand (Lemma 12).
+      longest_.take_longer(offset_, {start_, supply_->time_for(met_ - epsilon)});
+      if (longest_.response >= enough) break;
+    }
+    Duration level_until = own_until_;
+    for (const Other& other : others_) level_until = std::min(level_until, other.offset_until);
+    offset_ = saturating_add(level_until, epsilon);
+  }
+  return longest_;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,131 @@
+#include "chains/chains.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "chains/end_to_end.hpp"
+#include "reasons.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/model/order.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+
+namespace {
+
+/// The longest delay among the edges between two callbacks.
+Duration longest_delay(const model::Model& model, CallbackIndex from, CallbackIndex to) {
+  Duration longest{0};
+  for (const auto* edge : edges_between(model, from, to)) longest = std::max(longest, edge->delay);
+  return longest;
+}
+
+/// The longest time from one activation of a callback that samples messages to the next: a message
+/// that just missed one activation is read by the next.
+Duration longest_gap(const model::Callback& callback) {
+  const auto* periodic = std::get_if<model::PeriodicActivation>(&*callback.activation);
+  return periodic == nullptr ? unbounded_time : periodic->period + periodic->jitter;
+}
+
+std::string why_stretch_unbounded(const model::Model& model, const System& system,
+                                  const FixedPoint& solution,
+                                  std::span<const CallbackIndex> members) {
+  for (const CallbackIndex callback : members) {
+    if (solution.response(callback) != unbounded_time) continue;
+    return fmt::format("callback \"{}\" has no bound: {}", model[callback].id,
+                       why_unbounded(model, system, solution, callback));
+  }
+  return fmt::format("from \"{}\" to \"{}\": {}", model[members.front()].id,
+                     model[members.back()].id,
+                     why_unbounded(model, system, solution, members.back()));
+}
+
+}  // namespace
+
+std::vector<const model::Edge*> edges_between(const model::Model& model, CallbackIndex from,
+                                              CallbackIndex to) {
+  std::vector<const model::Edge*> between;
+  for (const model::Edge& edge : model.edges) {
+    if (edge.from == from && edge.to == to) between.push_back(&edge);
+  }
+  return between;
+}
+
+std::vector<Stretch> stretches_of(const model::Model& model, const System& system,
+                                  std::span<const CallbackIndex> chain, bool end_before_joins) {
+  std::vector<Stretch> stretches;
+  for (std::size_t first = 0; first < chain.size();) {
+    Stretch stretch;
+    if (first > 0) {
+      stretch.delay = longest_delay(model, chain[first - 1], chain[first]);
+      stretch.sampled = model::samples_messages(model[chain[first]]);
+    }
+    std::size_t end = first + 1;
+    while (end < chain.size() && system[chain[end]].executor == system[chain[first]].executor &&
+           !model::samples_messages(model[chain[end]]) &&
+           longest_delay(model, chain[end - 1], chain[end]) == Duration{0} &&
+           !(end_before_joins && system[chain[end]].join)) {
+      ++end;
+    }
+    stretch.callbacks = chain.subspan(first, end - first);
+    stretches.push_back(stretch);
+    first = end;
+  }
+  return stretches;
+}
+
+LocalBound bound_of(const Stretch& stretch, const System& system, FixedPoint& solution) {
+  const CallbackIndex first = stretch.callbacks.front();
+  if (stretch.callbacks.size() == 1) {
+    return {.response = solution.response(first), .witness = solution.witness(first)};
+  }
+  ExecutorAnalysis* analysis = solution.executor(system[first].executor);
+  return analysis == nullptr ? LocalBound{} : analysis->bound(stretch.callbacks);
+}
+
+ChainBound chain_bound(const model::Model& model, const model::Chain& chain, const System& system,
+                       FixedPoint& solution) {
+  ChainBound result;
+  result.id = chain.id;
+  result.goal = chain.goal;
+  Duration total{0};
+  const CallbackIndex* sender = nullptr;
+  for (const Stretch& stretch : stretches_of(model, system, chain.callbacks, false)) {
+    const CallbackIndex first = stretch.callbacks.front();
+    Segment& segment = result.segments.emplace_back();
+    segment.executor = model[system[first].executor].id;
+    segment.delay = stretch.delay;
+    for (const CallbackIndex callback : stretch.callbacks) {
+      segment.callbacks.push_back(model[callback].id);
+    }
+    if (stretch.sampled) {
+      segment.sampling = longest_gap(model[first]);
+      if (segment.sampling == unbounded_time && result.reason.empty()) {
+        result.reason = fmt::format(
+            "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
+            "activations; a periodic activation would",
+            model[first].id, model[*sender].id);
+      }
+    }
+    const LocalBound bound = bound_of(stretch, system, solution);
+    if (bound.response != unbounded_time) {
+      segment.bound = bound.response;
+      segment.by = bound.witness.by;
+    } else if (result.reason.empty()) {
+      result.reason = why_stretch_unbounded(model, system, solution, stretch.callbacks);
+    }
+    total = saturating_add(
+        total, saturating_add(bound.response, saturating_add(segment.delay, segment.sampling)));
+    if (segment.sampling == unbounded_time) segment.sampling = Duration{0};
+    sender = &stretch.callbacks.back();
+  }
+  if (total != unbounded_time) result.bound = total;
+  add_end_to_end(result, model, chain, system, solution);
+  return result;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "busy_window/offset_sweep.hpp"
+#include "default_executor/round_robin.hpp"
+#include "executors/executor_analysis.hpp"
+
+namespace takt::analysis {
+
+/// The default single-threaded executor (ros-llama S-3.3 to S-3.6). It takes the pending instances
+/// of polled callbacks at polling points and runs each polled callback at most once between two of
+/// them. Privileged callbacks, as timers may be, run first at every decision.
+///
+///   polled callbacks      Theorem 2 (round_robin.hpp) and Theorem 3 (windows of the executor)
+///   privileged callbacks  non-preemptive fixed priority (S-3.6)
+///
+/// An event source is such an executor with a single privileged callback.
+class DefaultExecutor final : public ExecutorAnalysis {
+ public:
+  /// `privileged`: how users know the analysis of privileged callbacks.
+  DefaultExecutor(const Round& round, ExecutorIndex executor, std::string_view privileged);
+
+  void begin_round() override;
+  [[nodiscard]] Duration least_bound(CallbackIndex callback) const override;
+  [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
+                                         const LongRunPoint& point) override;
+  [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
+  [[nodiscard]] bool decides_divergence() const override { return true; }
+
+ private:
+  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
+                            const LocalBound& bound) const override;
+
+  /// pp(c), Def. 5: the most polling points in the response times of a chain's instances.
+  [[nodiscard]] std::int64_t polling_points(std::span<const CallbackIndex> chain) const;
+  /// Lemma 4: how many more instances of member `other` than polling points run at most before the
+  /// instance of member `victim`.
+  [[nodiscard]] std::int64_t extra_instances(std::size_t other, std::size_t victim) const;
+
+  /// The least bound of a polled callback that agrees with both theorems.
+  [[nodiscard]] LocalBound polled(std::size_t index);
+
+  // Theorem 2.
+  [[nodiscard]] RoundRobin round_robin(std::size_t index,
+                                       std::span<RoundRobin::Other> others) const;
+  void add_others(std::size_t index, std::vector<RoundRobin::Other>& others) const;
+  /// The least bound that agrees with Theorem 2 and is at least `present`. Above the limit it
+  /// returns a lower bound of it.
+  [[nodiscard]] Duration rise(std::size_t index, Duration present, Duration limit);
+  [[nodiscard]] Terms round_robin_terms(std::size_t last, std::int64_t points,
+                                        const Witness& witness) const;
+  /// A lower bound, at least `present`, of any bound of a single callback that agrees with Theorem
+  /// 2 under the present bounds of all others; unbounded_time if there is none.
+  [[nodiscard]] Duration long_run_round_robin(std::size_t index, Duration present);
+  /// The same for all bounds that grow together: see LongRunPoint.
+  [[nodiscard]] Int128 long_run_round_robin(std::size_t index, const LongRunPoint& point) const;
+
+  // Theorem 3.
+  [[nodiscard]] Interferer limited_interferer(std::size_t other, std::size_t victim,
+                                              std::int64_t points) const;
+  [[nodiscard]] BusyWindow processing_window(std::size_t index, std::int64_t points) const;
+  /// The longest response of a single callback; stops searching as soon as one reaches `enough`.
+  [[nodiscard]] LongestResponse busy_window(std::size_t index, std::int64_t points,
+                                            Duration enough);
+  void begin_sweep(std::size_t index, std::int64_t points);
+  [[nodiscard]] LocalBound busy_window_of_chain(std::size_t last, std::int64_t points);
+
+  // S-3.6.
+  [[nodiscard]] BusyWindow privileged_window(std::size_t index) const;
+
+  /// A callback's results that later evaluations continue from.
+  struct Memory {
+    std::optional<RoundRobin> round_robin{};
+    /// The longest response found in busy windows with so many polling points, and whether it is
+    /// certain that none is longer.
+    std::int64_t polling_points = -1;
+    LongestResponse busy_window{.response = epsilon};
+    bool longest = false;
+    /// How often the round-robin bound has grown.
+    int grown = 0;
+    /// The proof that the round-robin analysis has no bound, once found.
+    std::optional<Utilisation> divergence{};
+  };
+
+  std::string_view privileged_;
+  std::vector<Memory> memory_;
+  /// The time in which one instance of every callback runs.
+  Duration all_once_ = epsilon;
+  /// Those of the round-robin searches of all members.
+  std::vector<RoundRobin::Other> others_;
+  /// The unfinished pass through the busy windows of one member.
+  OffsetSweep sweep_;
+  std::optional<std::size_t> swept_;
+  std::int64_t swept_points_ = 0;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,86 @@
+#include "default_executor/round_robin.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+
+void RoundRobin::renew(Other& other) {
+  const Duration response = *other.response;
+  other.reach = response == unbounded_time ? response : response - epsilon;
+  other.activated.renew();
+  other.demand_until = other.activated.until();
+}
+
+void RoundRobin::renew_others() {
+  for (Other& other : others_) {
+    if (!other.saturated) renew(other);
+  }
+}
+
+void RoundRobin::renew(Duration own, std::int64_t polling_points) {
+  own_reach_ = own - epsilon;
+  own_activated_.renew();
+  if (polling_points == polling_points_) return;
+  polling_points_ = polling_points;
+  for (Other& other : others_) {
+    other.most = saturating_add(polling_points, other.extra);
+    if (!std::exchange(other.saturated, false)) continue;
+    renew(other);
+    other.demand_until = Duration{-1};
+  }
+}
+
+/// Self-interference in S + R_i - ε, and Ω.
+void RoundRobin::count_own(Duration window) {
+  own_activated_.count(window);
+  const std::int64_t earlier = std::max<std::int64_t>(0, own_activated_.count() - 1);
+  const Duration cost = (*cost_)(earlier);
+  demand_ = saturating_add(demand_, cost - own_demand_);
+  own_demand_ = cost;
+  marginal_cost_ = (*cost_)(earlier + 1) - cost;  // Lemma 17
+}
+
+/// Direct interference in S + R_j - ε.
+void RoundRobin::count(Other& other, Duration window) {
+  if (other.activated.count() < other.most && window > other.activated.until()) {
+    other.activated.count(window);
+  }
+  // Nothing limits how many instances are pending of a callback without bound.
+  other.saturated = other.activated.count() >= other.most || window == unbounded_time;
+  other.demand_until = other.saturated ? unbounded_time : other.activated.until();
+  const Duration cost = (*other.cost)(other.saturated ? other.most : other.activated.count());
+  demand_ = saturating_add(demand_, cost - other.demand);
+  other.demand = cost;
+}
+
+bool RoundRobin::advance() {
+  if (const Duration window = saturating_add(start_, own_reach_); window > own_activated_.until()) {
+    count_own(window);
+  }
+  for (Other& other : others_) {
+    const Duration window = saturating_add(start_, other.reach);
+    if (window > other.demand_until) count(other, window);
+  }
+  const Duration supplied = supply_->time_for(demand_);
+  if (supplied <= start_) return false;
+  start_ = supplied;
+  return true;
+}
+
+Duration RoundRobin::response() const {
+  // S* is the least S that supplies all of the demand (Lemma 12), so sbf(S*) is the demand.
+  return std::max(epsilon, supply_->time_for(saturating_add(demand_, marginal_cost_ - epsilon)));
+}
+
+Duration RoundRobin::longest_response(Duration limit) {
+  while (advance()) {
+    if (start_ > limit) return unbounded_time;
+  }
+  return response();
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "activation/derived_curve.hpp"
+#include "activation/growing_count.hpp"
+#include "system/system.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/curves/supply_bound.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// Theorem 2 of ros-llama. The instance under analysis, of a polled callback i or of a chain that
+/// ends with i, starts at the latest at S*, the least S > 0 with
+///
+///   sbf(S) >= ε + Σ ET_j(min(η_j(S + R_j - ε), most_j)) + ET_i(η_i(S + R_i - ε) - 1)
+///
+/// and responds within R*, the time in which sbf(S*) - ε + Ω is supplied.
+///
+///   Lemma 3:  η_j(S + R_j - ε) instances may be pending in a window of length S that begins at
+///             most ε before the response ends. Of i itself, all but the instance count.
+///   Lemma 4:  most_j: a polled callback runs at most once for each of the pp polling points, and
+///             once more if it precedes i in the last processing window.
+///   Lemma 17: Ω, the marginal cost of the instance, is ET_i(n) - ET_i(n - 1) where it is the n-th.
+///
+/// The search approaches S* from below, also while bounds, curves and polling points grow. It keeps
+/// its progress: how far S has come, the demand found for it, and up to which window each count
+/// holds.
+class RoundRobin {
+ public:
+  /// A callback j that delays the instance directly.
+  struct Other {
+    const Cost* cost;
+    /// R_j, as found so far.
+    const Duration* response;
+    GrowingCount activated;
+    /// How many more instances than polling points run at most; unbounded_count: Lemma 4 does not
+    /// apply, the callback is privileged.
+    std::int64_t extra;
+
+    std::int64_t most = 0;
+    /// R_j - ε.
+    Duration reach{};
+    /// The processor time that the callback demands, and up to which S + R_j - ε.
+    Duration demand{};
+    Duration demand_until{-1};
+    /// As many instances are pending as Lemma 4 admits.
+    bool saturated = false;
+  };
+
+  /// `others` must outlive the search, which writes to them.
+  RoundRobin(const curves::SupplyBound& supply, const Cost& cost, const DerivedCurve& activations,
+             std::span<Other> others)
+      : supply_(&supply), cost_(&cost), own_activated_(activations), others_(others) {}
+
+  /// Takes over the present bounds and curves of the others.
+  void renew_others();
+  /// Takes over the instance's own bound R_i and its polling points.
+  void renew(Duration own, std::int64_t polling_points);
+
+  /// Takes one step towards S*. Returns false when S* is reached.
+  bool advance();
+
+  /// S* and R*; lower bounds of them as long as S* is not reached.
+  [[nodiscard]] Duration start() const { return start_; }
+  [[nodiscard]] Duration response() const;
+
+  /// R*, once renewed; unbounded_time if S* is beyond the limit.
+  [[nodiscard]] Duration longest_response(Duration limit);
+
+ private:
+  static void renew(Other& other);
+  void count_own(Duration window);
+  void count(Other& other, Duration window);
+
+  const curves::SupplyBound* supply_;
+  const Cost* cost_;
+  GrowingCount own_activated_;
+  Duration own_reach_{};
+  Duration own_demand_{};
+  /// Ω.
+  Duration marginal_cost_{};
+  std::span<Other> others_;
+  std::int64_t polling_points_ = -1;
+  Duration start_ = epsilon;
+  /// The right side of the inequality.
+  Duration demand_ = epsilon;
+};
+
+}  // namespace takt::analysis

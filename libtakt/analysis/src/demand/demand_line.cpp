@@ -1,0 +1,97 @@
+#include "demand/demand_line.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+constexpr Int128 unit = Int128{1} << unit_bits;
+/// Beyond these, more makes no difference: lines are cut off there, and stay below.
+constexpr Int128 most_share = Int128{1} << 60;
+constexpr std::int64_t most_multiplicity = 1'000'000;
+
+/// Fits: events and instances are at most most_values, times at most longest_time.
+Int128 share_of(const curves::ActivationCurve::Rate& rate, std::int64_t multiplicity,
+                const CostSlope& slope) {
+  const Int128 numerator =
+      Int128{rate.events} * std::min(multiplicity, most_multiplicity) * slope.cost.count() * unit;
+  return std::min(numerator / (Int128{rate.span.count()} * slope.instances), most_share);
+}
+
+Line line_of(const DerivedCurve& curve, const CostSlope& slope);
+
+/// Once each: of a join, no operand's start is counted.
+Int128 share_of(const JoinCurve& join, const CostSlope& slope) {
+  Int128 least = most_share;
+  Int128 largest = 0;
+  for (const DerivedCurve& operand : join.operands) {
+    if (operand.unbounded()) continue;
+    const Int128 share = line_of(operand, slope).slope;
+    least = std::min(least, share);
+    largest = std::max(largest, share);
+  }
+  return join.kind == JoinCurve::Kind::all ? largest : least;
+}
+
+/// For Δ > 0 a term's source is not below rate·(Δ + shift + jitter).
+Line line_of(const DerivedCurve& curve, const CostSlope& slope) {
+  Line line;
+  for (const auto& [source, shift, multiplicity] : curve.terms()) {
+    Int128 share = 0;
+    Duration ahead = shift;
+    if (source->curve != nullptr) {
+      const auto rate = source->curve->long_run();
+      share = share_of(rate, multiplicity, slope);
+      ahead = curves::saturating_add(ahead, rate.jitter);
+    } else {
+      share = std::min(share_of(*source->join, slope) * std::min(multiplicity, most_multiplicity),
+                       most_share);
+    }
+    line.slope += share;
+    line.start += share * std::min(ahead, curves::longest_time).count();
+  }
+  return line;
+}
+
+}  // namespace
+
+Line demand_line(const DerivedCurve& curve, const Cost& cost) {
+  Line line = line_of(curve, cost.execution_time().long_run());
+  if (cost.overhead()) {
+    const Line overhead = line_of(curve, cost.overhead()->long_run());
+    line.slope += overhead.slope;
+    line.start += overhead.start;
+  }
+  return line;
+}
+
+Line demand_line(const DerivedCurve& curve, const CostSlope& slope) {
+  return line_of(curve, slope);
+}
+
+Int128 long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances) {
+  return line_of(curve, {.cost = cost, .instances = instances}).slope;
+}
+
+Int128 long_run_cost(const Cost& cost) {
+  const auto each = [](const CostSlope& slope) {
+    return slope.cost.count() * unit / slope.instances;
+  };
+  const Int128 execution = each(cost.execution_time().long_run());
+  return cost.overhead() ? execution + each(cost.overhead()->long_run()) : execution;
+}
+
+Int128 supplied_share(const curves::SupplyBound& supply) {
+  const Int128 period = supply.period().count();
+  return (supply.budget().count() * unit + period - 1) / period;
+}
+
+double in_processors(Int128 share) {
+  return static_cast<double>(share) / static_cast<double>(unit);
+}
+
+}  // namespace takt::analysis

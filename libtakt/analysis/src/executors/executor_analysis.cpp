@@ -1,0 +1,156 @@
+#include "executors/executor_analysis.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+using Kind = Terms::Kind;
+
+ExecutorAnalysis::ExecutorAnalysis(const Round& round, ExecutorIndex executor)
+    : round_(round), executor_(round.system.executors[executor.value()]) {
+  members_.reserve(executor_.callbacks.size());
+  for (const CallbackIndex callback : executor_.callbacks) {
+    members_.push_back({.callback = callback,
+                        .task = &round.system[callback],
+                        .activations = &round.curves.activations(callback),
+                        .busy_activations = &round.curves.busy_activations(callback)});
+  }
+}
+
+BusyWindow ExecutorAnalysis::window_of_all() const {
+  std::vector<Interferer> others;
+  others.reserve(members_.size());
+  for (std::size_t j = 1; j < members_.size(); ++j) {
+    others.push_back(interferer(members_[j], Window::executor));
+  }
+  return {executor_.supply, horizon(), interferer(members_.front(), Window::executor),
+          std::move(others)};
+}
+
+Duration ExecutorAnalysis::busy_window_length() {
+  if (!busy_window_length_) {
+    const BusyWindow window = window_of_all();
+    busy_window_length_ = ends(window) ? window.length() : unbounded_time;
+  }
+  return *busy_window_length_;
+}
+
+bool ExecutorAnalysis::ends(const BusyWindow& window) const {
+  const auto share = [this](const Interferer& of) {
+    return long_run_share(of.callback, round_.system, round_.curves);
+  };
+  Int128 demand = share(window.self());
+  for (const Interferer& other : window.others()) {
+    // A callback whose instances overtake each other interferes with itself.
+    if (other.callback != window.self().callback) demand += share(other);
+  }
+  return demand < supplied_share(executor_.supply);
+}
+
+Duration ExecutorAnalysis::blocking(const Member& other, const Member& victim) const {
+  const bool has_run = executor_.supply.blackout() == Duration{0} && victim.task->is_source();
+  return std::max(Duration{0}, other.task->cost(1) - (has_run ? epsilon : Duration{0}));
+}
+
+LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {
+  Duration sum{0};
+  for (const CallbackIndex callback : chain) {
+    sum = saturating_add(sum, round_.response[callback.value()]);
+  }
+  return {.response = sum, .witness = {.by = "sum_of_callbacks"}};
+}
+
+Terms ExecutorAnalysis::explain(std::span<const CallbackIndex> chain,
+                                const LocalBound& bound) const {
+  if (bound.witness.equation != Witness::Equation::sum_of_callbacks) return terms(chain, bound);
+  Terms sum(round_.system);
+  for (const CallbackIndex callback : chain) {
+    sum.append(terms(std::span(&callback, 1), {.response = round_.response[callback.value()],
+                                               .witness = round_.witness[callback.value()]}));
+  }
+  return sum;
+}
+
+Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witness& witness,
+                                          Duration elapsed) const {
+  Terms terms(round_.system);
+  const Interferer& self = window.self();
+  const std::int64_t earlier = window.earlier(witness.offset);
+  terms.add_cost(Kind::execution, self.callback, *self.cost, earlier, earlier + 1);
+  terms.add_cost(Kind::earlier, self.callback, *self.cost, 0, earlier);
+  for (const Interferer& other : window.others()) {
+    const std::int64_t instances =
+        std::min(other.activations->count(witness.start), other.most(witness.offset));
+    const Kind kind = other.callback == self.callback ? Kind::earlier : Kind::interference;
+    terms.add_cost(kind, other.callback, *other.cost, 0, instances);
+  }
+  terms.add(Kind::blocking, window.blocking().time, window.blocking().callback, 1);
+  terms.add(Kind::supply,
+            completion(witness.start, self.cost->marginal(earlier + 1)) - terms.total());
+  terms.add(Kind::elapsed, -elapsed);
+  return terms;
+}
+
+Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration length,
+                                        CallbackIndex victim) const {
+  Terms terms(round_.system);
+  const auto add = [&](const Interferer& interferer) {
+    const std::int64_t instances = interferer.activations->count(length);
+    const bool itself = interferer.callback == victim;
+    const std::int64_t before = instances - (itself ? 1 : 0);
+    if (itself) {
+      terms.add_cost(Kind::execution, interferer.callback, *interferer.cost, before, instances);
+    }
+    terms.add_cost(itself ? Kind::earlier : Kind::interference, interferer.callback,
+                   *interferer.cost, 0, before);
+  };
+  add(window.self());
+  std::ranges::for_each(window.others(), add);
+  terms.add(Kind::blocking, window.blocking().time, window.blocking().callback, 1);
+  terms.add(Kind::rounding, epsilon);
+  terms.add(Kind::supply, length - terms.total());
+  return terms;
+}
+
+/// Let R be the bound and r the longest time in which ET_i(1) is supplied. The instance activated
+/// at offset ε starts at S and finishes at z <= R + ε, S >= z - r, and by Lemma 17
+///
+///   sbf(z) >= blocking + ET_i(η_i(ε)) + Σ ET_j(min(η_j(S), limit_j(ε))).
+///
+/// With lines in place of curves the demand rises more slowly with z than the supply, or the window
+/// would not end: what holds of z holds of R + ε.
+Int128 ExecutorAnalysis::long_run_response(const BusyWindow& window, Window which,
+                                           const LongRunPoint& point) const {
+  const CallbackIndex victim = window.self().callback;
+  const Duration last = executor_.supply.time_for((*window.self().cost)(1));
+  const Int128 response = point.response(victim);
+  if (last == unbounded_time || response < point.time(last)) return 0;
+  const auto demand = [&](const Interferer& of, Int128 x) {
+    return point.demand(of.callback, x, which == Window::executor);
+  };
+  const Int128 supplied = supplied_share(executor_.supply);
+  Int128 sum = point.demand(window.blocking().time) + demand(window.self(), 0) -
+               (point.time(epsilon) * supplied);
+  for (const Interferer& other : window.others()) {
+    Int128 need = demand(other, response - point.time(last));
+    if (other.limit) {
+      Int128 most = 0;
+      if (other.limit->reach >= Duration{0}) most = demand(other, point.time(other.limit->reach));
+      // Only polling points let more of them go before.
+      if (other.limit->extra > 0) {
+        most += point.demand_at_cost(victim, response, long_run_cost(*other.cost));
+        if (round_.system[other.callback].rank < round_.system[victim].rank) {
+          most += point.one_instance(other.callback);
+        }
+      }
+      need = std::min(need, most);
+    }
+    sum += need;
+  }
+  return std::max(Int128{0}, sum / supplied);
+}
+
+}  // namespace takt::analysis

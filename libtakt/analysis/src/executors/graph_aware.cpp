@@ -1,0 +1,212 @@
+// The graph-aware executor (component-cps 4): an instance has the priority or the deadline of the
+// root of its job, and whole trees run without other trees of lower priority between.
+
+#include <algorithm>
+#include <utility>
+
+#include "busy_window/offset_search.hpp"
+#include "demand/least_solution.hpp"
+#include "executors/job_queue.hpp"
+#include "executors/trees.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::saturating_multiply;
+using curves::unbounded_time;
+using Equation = Witness::Equation;
+using Kind = Terms::Kind;
+
+namespace {
+
+/// A busy window of a tree's level (component-cps 4.7), for arbitrary activations and responses
+/// beyond a period: all subtasks of a tree have its root's priority and run without preemption, so
+/// within it run the tree itself, trees at least as urgent, and one subtask, begun before, of any
+/// other tree.
+struct TreeWindow {
+  /// A tree, and what all of its callbacks cost with every activation of its root.
+  struct Work {
+    const Tree* tree = nullptr;
+    const DerivedCurve* activations = nullptr;
+    Duration each{};
+  };
+  Work self;
+  std::vector<Work> others{};
+  Blocking blocking{};
+};
+
+class GraphAware final : public PriorityExecutor {
+ public:
+  GraphAware(const Round& round, ExecutorIndex executor)
+      : PriorityExecutor(round, executor),
+        trees_(executor_.description.by_deadline ? std::vector<Tree>{}
+                                                 : unfold(round.system, executor)) {}
+
+ private:
+  [[nodiscard]] Interference interference(const Member& other,
+                                          const Member& victim) const override {
+    return executor_.description.by_deadline ? by_deadline(other, victim)
+                                             : by_priority(other, victim, Ties::any);
+  }
+  [[nodiscard]] std::string_view name() const override {
+    return executor_.description.by_deadline ? "graph_aware_edf" : "graph_aware";
+  }
+  [[nodiscard]] LocalBound own_bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Int128 long_run_own_bound(CallbackIndex callback,
+                                          const LongRunPoint& point) override;
+  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
+                            const LocalBound& bound) const override;
+
+  [[nodiscard]] TreeWindow::Work work(const Tree& tree) const;
+  /// None: it does not end.
+  [[nodiscard]] std::optional<TreeWindow> tree_window(const Tree& tree) const;
+  [[nodiscard]] Duration least_window(const TreeWindow& window, Duration start, Duration own) const;
+  /// The longest response from the activation of a tree's root to the completion of all of the
+  /// tree.
+  [[nodiscard]] LongestResponse longest_response(const Tree& tree) const;
+  /// By the trees that the chain, or a single callback, belongs to.
+  [[nodiscard]] LocalBound tree_bound(std::span<const CallbackIndex> chain) const;
+
+  std::vector<Tree> trees_;
+};
+
+bool has(const Tree& tree, CallbackIndex callback) {
+  return std::ranges::find(tree.members, callback, &Tree::Member::callback) != tree.members.end();
+}
+
+TreeWindow::Work GraphAware::work(const Tree& tree) const {
+  Duration sum{0};
+  for (const auto& [callback, copies] : tree.members) {
+    sum = saturating_add(sum, saturating_multiply(member(callback).task->cost(1), copies));
+  }
+  return {.tree = &tree, .activations = member(tree.root).activations, .each = sum};
+}
+
+std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
+  const auto priority = [this](const Tree& t) {
+    return round_.system[t.root].urgency.greatest_priority;
+  };
+  TreeWindow window{.self = work(tree)};
+  Int128 demand = 0;
+  for (const Tree& other : trees_) {
+    if (priority(other) >= priority(tree)) {
+      const TreeWindow::Work level = work(other);
+      if (level.activations->unbounded()) return std::nullopt;
+      demand += long_run_share(*level.activations, level.each, 1);
+      if (&other != &tree) window.others.push_back(level);
+      continue;
+    }
+    for (const auto& [callback, copies] : other.members) {
+      window.blocking.take_longer(member(callback).task->cost(1), callback);
+    }
+  }
+  if (demand >= supplied_share(executor_.supply)) return std::nullopt;
+  return window;
+}
+
+/// The least window that supplies `own` and all that others need within it.
+Duration GraphAware::least_window(const TreeWindow& window, Duration start, Duration own) const {
+  return least_solution(executor_.supply, start, horizon(), [&](Duration x) {
+    Duration sum = saturating_add(window.blocking.time, own);
+    for (const auto& [tree, activations, each] : window.others) {
+      sum = saturating_add(sum, saturating_multiply(each, activations->count(x)));
+    }
+    return sum;
+  });
+}
+
+LongestResponse GraphAware::longest_response(const Tree& tree) const {
+  const auto window = tree_window(tree);
+  if (!window) return {};
+  const TreeWindow::Work& self = window->self;
+  TreeWindow all = *window;
+  all.others.push_back(window->self);
+  const Duration length = least_window(all, epsilon, epsilon);
+  if (length == unbounded_time) return {};
+  return analysis::longest_response(
+      length,
+      [&](Duration offset, Duration start) {
+        const std::int64_t own = self.activations->count(offset + epsilon);
+        const Duration finish = least_window(*window, start, saturating_multiply(self.each, own));
+        return Completion{finish, finish};
+      },
+      [&](Duration offset) {
+        const Duration step = self.activations->next_step(offset);
+        return step == unbounded_time ? step : step - epsilon;
+      });
+}
+
+LocalBound GraphAware::tree_bound(std::span<const CallbackIndex> chain) const {
+  // A chain that comes to a root, be it the one that it began with, goes on in another tree.
+  const auto root = [this](CallbackIndex c) { return is_root(round_.system, c); };
+  if (std::ranges::any_of(chain.subspan(1), root)) return {};
+  // Whatever tree an instance belongs to, it is activated after the tree's root and ends with it.
+  LocalBound longest{.response = Duration{0}};
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    const Tree& tree = trees_[t];
+    if (!has(tree, chain.front())) continue;
+    if (!std::ranges::all_of(chain, [&](CallbackIndex c) { return has(tree, c); })) continue;
+    LocalBound found = witnessed(name(), Equation::tree, longest_response(tree));
+    found.witness.index = t;
+    if (found.response > longest.response) longest = found;
+  }
+  return longest.response == Duration{0} ? LocalBound{} : longest;
+}
+
+LocalBound GraphAware::own_bound(std::span<const CallbackIndex> chain) {
+  if (executor_.description.by_deadline) return {};
+  LocalBound best = tree_bound(chain);
+  best.take_lower(PriorityExecutor::own_bound(chain));
+  return best;
+}
+
+/// As for other busy windows; all of the tree's instances count, and there is no last cost.
+Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point) {
+  if (tree_bound(std::span(&callback, 1)).response == unbounded_time) return point.most();
+  const Int128 supplied = supplied_share(executor_.supply);
+  const auto demand = [&](const TreeWindow::Work& of, Int128 x) {
+    return point.demand_at_cost(of.tree->root, x, Int128{of.each.count()} << unit_bits);
+  };
+  Int128 longest = 0;
+  for (const Tree& tree : trees_) {
+    const auto window = has(tree, callback) ? tree_window(tree) : std::nullopt;
+    if (!window) continue;
+    Int128 sum = point.demand(window->blocking.time) + demand(window->self, 0) -
+                 (point.time(epsilon) * supplied);
+    for (const TreeWindow::Work& other : window->others) {
+      sum += demand(other, point.response(callback));
+    }
+    longest = std::max(longest, sum / supplied);
+  }
+  return longest;
+}
+
+Terms GraphAware::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
+  const Witness& witness = bound.witness;
+  if (witness.equation != Equation::tree) return PriorityExecutor::terms(chain, bound);
+  Terms terms(round_.system);
+  const Tree& tree = trees_[witness.index];
+  const TreeWindow window = tree_window(tree).value();
+  const auto add = [&](Kind kind, const Tree& of, std::int64_t activations) {
+    for (const auto& [callback, copies] : of.members) {
+      terms.add_longest(kind, callback, member(callback).task->cost, activations * copies);
+    }
+  };
+  add(Kind::execution, tree, 1);
+  add(Kind::earlier, tree, window.self.activations->count(witness.offset + epsilon) - 1);
+  for (const TreeWindow::Work& other : window.others) {
+    add(Kind::interference, *other.tree, other.activations->count(witness.start));
+  }
+  terms.add(Kind::blocking, window.blocking.time, window.blocking.callback, 1);
+  terms.add(Kind::supply, witness.start - terms.total());
+  terms.add(Kind::elapsed, -witness.offset);
+  return terms;
+}
+
+}  // namespace
+
+std::unique_ptr<ExecutorAnalysis> make_graph_aware(const Round& round, ExecutorIndex executor) {
+  return std::make_unique<GraphAware>(round, executor);
+}
+
+}  // namespace takt::analysis

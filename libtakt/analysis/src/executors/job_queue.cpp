@@ -1,0 +1,176 @@
+#include "executors/job_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "executors/release_overhead.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::unbounded_time;
+using Equation = Witness::Equation;
+
+namespace {
+
+/// The longest time from the origin of an instance, the activation of its source, to its own
+/// activation.
+Duration longest_since_origin(const DerivedCurve& activations) {
+  if (activations.unbounded()) return unbounded_time;
+  Duration longest{0};
+  for (const auto& [source, shift, multiplicity] : activations.terms()) {
+    Duration before{0};
+    if (source->join != nullptr) {
+      for (const DerivedCurve& operand : source->join->operands) {
+        before = std::max(before, longest_since_origin(operand));
+      }
+    }
+    longest = std::max(longest, saturating_add(shift, before));
+  }
+  return longest;
+}
+
+}  // namespace
+
+JobQueueExecutor::JobQueueExecutor(const Round& round, ExecutorIndex executor)
+    : ExecutorAnalysis(round, executor) {
+  if (executor_.release_overhead == Duration{0}) return;
+  for (const Member& member : members_) tasks_with_releases_.push_back(*member.task);
+  releases_.resize(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i].task = &tasks_with_releases_[i];
+}
+
+void JobQueueExecutor::begin_round() {
+  ExecutorAnalysis::begin_round();
+  follow_releases();
+  renew();
+}
+
+bool JobQueueExecutor::follow_releases() {
+  bool changed = false;
+  for (std::size_t i = 0; i < releases_.size(); ++i) {
+    const CallbackIndex callback = members_[i].callback;
+    const Task& task = round_.system[callback];
+    const Duration releases = release_overhead(round_, task.executor, callback);
+    if (releases == releases_[i]) continue;
+    releases_[i] = releases;
+    changed = true;
+    endless_releases_ = endless_releases_ || releases == unbounded_time;
+    if (releases != unbounded_time) tasks_with_releases_[i].cost = task.cost.plus(releases);
+  }
+  return changed;
+}
+
+/// The victim's deadline is at most D_i after its activation. The other's is at least D_j - J_j
+/// after its activation, if that is at most J_j after the origin: an instance activated later than
+/// D_i - D_j + J_j after the victim does not go before it.
+JobQueueExecutor::Interference JobQueueExecutor::by_deadline(const Member& other,
+                                                             const Member& victim) {
+  const policy::Urgency& theirs = other.task->urgency;
+  const policy::Urgency& ours = victim.task->urgency;
+  const Duration since_origin = longest_since_origin(*other.activations);
+  const Duration own_since_origin = longest_since_origin(*victim.activations);
+  constexpr Duration none = scheduling::PolicyDescription::longest_deadline;
+  if (since_origin == unbounded_time || own_since_origin == unbounded_time ||
+      theirs.longest_deadline == none || ours.longest_deadline == none) {
+    return {.blocks = true, .precedes = true};
+  }
+  const Duration reach = ours.longest_deadline - theirs.shortest_deadline + since_origin + epsilon;
+  return {.blocks = theirs.longest_deadline > ours.shortest_deadline - own_since_origin,
+          .precedes = true,
+          .limit = Interferer::Limit{.reach = reach, .extra = 0}};
+}
+
+BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
+  std::vector<Interferer> others;
+  others.reserve(members_.size());
+  for (const Member& other : members_) {
+    if (&other == &victim && !victim.task->urgency.overtakes) continue;
+    Interferer& delaying = others.emplace_back(interferer(other, Window::executor));
+    if (&other == &victim) continue;
+    const Interference how = interference(other, victim);
+    if (!how.precedes) {
+      // An instance selected before the victim's activation was itself activated before it, or at
+      // the same instant if it activates the victim as it starts.
+      delaying.limit = {.reach = victim.task->is_source() ? Duration{0} : epsilon, .extra = 0};
+    } else if (how.limit) {
+      delaying.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = how.limit->extra};
+    }
+  }
+  return {executor_.supply, horizon(), interferer(victim, Window::executor), std::move(others)};
+}
+
+BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
+  Blocking longest;
+  std::vector<Interferer> others;
+  others.reserve(members_.size());
+  for (const Member& other : members_) {
+    if (&other == &victim) {
+      if (victim.task->urgency.overtakes) others.push_back(interferer(other, Window::level));
+      continue;
+    }
+    const Interference how = interference(other, victim);
+    if (how.blocks || !how.precedes) longest.take_longer(blocking(other, victim), other.callback);
+    if (!how.precedes) continue;
+    others.push_back(interferer(other, Window::level));
+    others.back().limit = how.limit;
+  }
+  return {executor_.supply, horizon(), interferer(victim, Window::level), std::move(others),
+          longest};
+}
+
+LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
+  // Messages that take time within the executor stem from bounds that may just have changed.
+  if (follow_releases()) {
+    ExecutorAnalysis::begin_round();
+    renew();
+  }
+  const Member& victim = member(callback);
+  if (victim.activations->unbounded() || endless_releases_) return {};
+  LocalBound best = own_bound(std::span(&callback, 1));
+  if (const Duration length = busy_window_length(); length != unbounded_time) {
+    best.take_lower(witnessed(name(), Equation::executor_window,
+                              executor_window(victim).longest_response(length)));
+  }
+  if (BusyWindow level = level_window(victim); ends(level)) {
+    best.take_lower(
+        witnessed(name(), Equation::level_window, level.longest_response(level.length())));
+  }
+  return best;
+}
+
+LocalBound JobQueueExecutor::bound(std::span<const CallbackIndex> chain) {
+  LocalBound best = sum_of_callbacks(chain);
+  if (best.response == unbounded_time) return {};
+  best.take_lower(own_bound(chain));
+  const Duration length = busy_window_length();
+  best.take_lower({length, {.by = name(), .equation = Equation::executor_length, .start = length}});
+  return best;
+}
+
+Terms JobQueueExecutor::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
+  const Witness& witness = bound.witness;
+  if (witness.equation == Equation::executor_length) {
+    return terms_of_length(window_of_all(), witness.start, chain.back());
+  }
+  const Member& victim = member(chain.back());
+  const BusyWindow window =
+      witness.equation == Equation::level_window ? level_window(victim) : executor_window(victim);
+  return terms_of_instance(window, witness, witness.offset);
+}
+
+Int128 JobQueueExecutor::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
+  if (endless_releases_) return 0;
+  const Member& victim = member(callback);
+  Int128 least = long_run_own_bound(callback, point);
+  if (busy_window_length() != unbounded_time) {
+    least = std::min(least, ExecutorAnalysis::long_run_response(executor_window(victim),
+                                                                Window::executor, point));
+  }
+  if (const BusyWindow level = level_window(victim); ends(level)) {
+    least = std::min(least, ExecutorAnalysis::long_run_response(level, Window::level, point));
+  }
+  return least == point.most() ? 0 : least;
+}
+
+}  // namespace takt::analysis

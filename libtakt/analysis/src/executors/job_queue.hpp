@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "executors/executor_analysis.hpp"
+
+namespace takt::analysis {
+
+/// Executors that take every activated instance into a queue at once and run one at a time, without
+/// preemption. A kind of them is told by its interference rule: which instances of another callback
+/// may go before an instance of the victim.
+///
+/// Two kinds of busy windows are bounded, and the lower bound counts. A window of the executor
+/// begins at a quiet time, so activation curves carry no jitter within it (ros-llama Lemma 18), but
+/// less urgent callbacks count with all instances activated before the victim. A window of the
+/// victim's level begins when nothing at least as urgent waits: at most one less urgent instance
+/// blocks (the classical analyses; component-cps Eq. 3.4, edf-executor Lemma 1).
+class JobQueueExecutor : public ExecutorAnalysis {
+ public:
+  JobQueueExecutor(const Round& round, ExecutorIndex executor);
+
+  void begin_round() override;
+  [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
+                                         const LongRunPoint& point) override;
+
+ protected:
+  /// How `other` may delay the victim.
+  struct Interference {
+    /// Some of its instances may be less urgent than the victim: these only block.
+    bool blocks = false;
+    /// Some of its instances may be at least as urgent. `limit` bounds those that go before the
+    /// victim; none: all that are activated before the victim starts.
+    bool precedes = false;
+    std::optional<Interferer::Limit> limit{};
+  };
+  [[nodiscard]] virtual Interference interference(const Member& other,
+                                                  const Member& victim) const = 0;
+  /// The analysis, as users know it.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// The bound of a callback or a chain by theorems that hold for this kind alone.
+  [[nodiscard]] virtual LocalBound own_bound(std::span<const CallbackIndex>) { return {}; }
+  /// A lower bound, in the long run, of a callback's own_bound().
+  [[nodiscard]] virtual Int128 long_run_own_bound(CallbackIndex, const LongRunPoint& point) {
+    return point.most();
+  }
+  /// Curves or costs of the members have changed.
+  virtual void renew() {}
+
+  /// Limits an interferer to instances activated no later than the victim.
+  static constexpr Interferer::Limit until_victim{.reach = epsilon, .extra = 0};
+  /// The interference where deadlines count from the activation of what an instance stems from.
+  [[nodiscard]] static Interference by_deadline(const Member& other, const Member& victim);
+
+  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
+                            const LocalBound& bound) const override;
+
+ private:
+  /// Gives members costs with their releases (component-cps 3.7), which grow with the curves.
+  /// Returns whether costs have changed.
+  bool follow_releases();
+  [[nodiscard]] BusyWindow executor_window(const Member& victim) const;
+  [[nodiscard]] BusyWindow level_window(const Member& victim) const;
+
+  /// By rank: the members' tasks with the time that releases during an instance add to its cost;
+  /// empty if releases cost nothing.
+  std::vector<Task> tasks_with_releases_;
+  std::vector<Duration> releases_;
+  /// Nothing limits the releases during some instance.
+  bool endless_releases_ = false;
+};
+
+/// Executors of that family that order by fixed priorities: of the callback, or of what activates
+/// it.
+class PriorityExecutor : public JobQueueExecutor {
+ public:
+  using JobQueueExecutor::JobQueueExecutor;
+
+ protected:
+  /// Who goes first of two instances of the same priority.
+  enum class Ties { first_activated, any };
+  [[nodiscard]] static Interference by_priority(const Member& other, const Member& victim,
+                                                Ties ties);
+
+  /// From a chain's activation to its completion one of its callbacks waits or runs (Lemma 7), so
+  /// it lasts no longer than a busy window of the level of its least urgent callback.
+  [[nodiscard]] LocalBound own_bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
+                            const LocalBound& bound) const override;
+
+ private:
+  [[nodiscard]] BusyWindow chain_window(std::span<const CallbackIndex> chain) const;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,37 @@
+#include "executors/release_overhead.hpp"
+
+#include <algorithm>
+
+#include "demand/least_solution.hpp"
+
+namespace takt::analysis {
+
+using curves::saturating_add;
+using curves::saturating_multiply;
+using curves::unbounded_time;
+
+Duration release_overhead(const Round& round, ExecutorIndex index, CallbackIndex callback) {
+  const System& system = round.system;
+  const LocalExecutor& executor = system.executors[index.value()];
+  const std::int64_t own = std::ranges::count_if(
+      system.edges, [&](const TriggerEdge& edge) { return edge.local && edge.from == callback; });
+  std::vector<const DerivedCurve*> releases;
+  for (const CallbackIndex released : executor.callbacks) {
+    if (system[released].own) releases.push_back(&round.curves.own(released));
+    for (const std::size_t e : system[released].incoming) {
+      if (!system.edges[e].local) releases.push_back(&round.curves.edge(e));
+    }
+  }
+  const auto released_within = [&](Duration x) {
+    std::int64_t count = own;
+    for (const DerivedCurve* curve : releases) count = saturating_add(count, curve->count(x));
+    return saturating_multiply(executor.release_overhead, count);
+  };
+  const Duration cost = system[callback].cost(1);
+  const Duration end =
+      least_solution(executor.supply, epsilon, round.options.horizon,
+                     [&](Duration x) { return saturating_add(cost, released_within(x)); });
+  return end == unbounded_time ? end : released_within(end);
+}
+
+}  // namespace takt::analysis

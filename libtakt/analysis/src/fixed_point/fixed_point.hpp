@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "activation/propagation.hpp"
+#include "demand/utilisation.hpp"
+#include "executors/executor_analysis.hpp"
+#include "system/system.hpp"
+#include "takt/analysis/analyze.hpp"
+
+namespace takt::analysis {
+
+/// The compositional fixed point (ros-llama S-3.1): bounds of all callbacks that agree with the
+/// activation curves they cause.
+///
+/// Components of executors are solved one by one, upstream first. The bounds of a component depend
+/// on its own parameters and on the curves that enter it, which are final by then. All bounds of it
+/// start at ε and only grow: every analysis yields at least as much for larger bounds of others, so
+/// the rounds approach the least fixed point from below, in whatever order executors are visited.
+/// A bound that passes the horizon is without bound from then on, and so are bounds that are proved
+/// to make each other grow for ever (growth.hpp). Where bounds grow slowly, that proof skips
+/// rounds.
+///
+/// After a change, solve() solves the stale components again, from their start: the component that
+/// has changed, and components that a changed curve enters. A fixed point found before is no start:
+/// where bounds shrink, the least one lies below it. All other components keep their bounds, so the
+/// result equals that of a solution from scratch.
+class FixedPoint {
+ public:
+  /// At first every component is stale.
+  FixedPoint(const System& system, const Options& options);
+  FixedPoint(const FixedPoint&) = delete;
+  FixedPoint& operator=(const FixedPoint&) = delete;
+
+  /// The system has changed: the executor's supply, its callbacks' costs or their order.
+  void changed(ExecutorIndex executor);
+  /// The system has changed: the callback's activations of its own.
+  void activation_changed(CallbackIndex callback);
+
+  void solve();
+
+  /// The executors that the last solve() had to analyse.
+  [[nodiscard]] const std::vector<ExecutorIndex>& analysed() const { return analysed_; }
+  [[nodiscard]] Duration horizon() const { return options_.horizon; }
+  [[nodiscard]] const Curves& curves() const { return curves_; }
+  /// Of each callback; unbounded_time if there is none.
+  [[nodiscard]] Duration response(CallbackIndex callback) const {
+    return response_[callback.value()];
+  }
+  /// How that bound was found.
+  [[nodiscard]] const Witness& witness(CallbackIndex callback) const {
+    return witness_[callback.value()];
+  }
+  /// What the executor needed when that left a callback without bound; none if it always got
+  /// enough.
+  [[nodiscard]] const std::optional<Utilisation>& overload(ExecutorIndex executor) const {
+    return overload_[executor.value()];
+  }
+  /// The proof of its analysis that the callback has no bound (ExecutorAnalysis::divergence).
+  [[nodiscard]] const std::optional<Reason>& divergence(CallbackIndex callback) const {
+    return divergence_[callback.value()];
+  }
+  /// The callbacks, with this one, that are proved to make each other's bounds grow for ever; null:
+  /// there is no such proof.
+  [[nodiscard]] const std::vector<CallbackIndex>* endless(CallbackIndex callback) const;
+  /// The bound has passed the horizon, and it is not proved that there is none.
+  [[nodiscard]] bool undecided(CallbackIndex callback) const {
+    return undecided_[callback.value()];
+  }
+  /// Null: the executor cannot count on its supply, and its callbacks have no bounds.
+  [[nodiscard]] ExecutorAnalysis* executor(ExecutorIndex index) const {
+    return executors_[index.value()].get();
+  }
+
+ private:
+  void restart(const Component& component);
+  void solve(const Component& component);
+  /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
+  /// curve that leaves it has changed.
+  bool settle(ExecutorIndex index);
+  /// Raises the callback's bound to this if it is higher. Returns whether it was.
+  bool raise(CallbackIndex callback, Duration bound);
+  /// Finds out why the analysis of its executor leaves a callback without bound.
+  void leave_unbounded(CallbackIndex callback);
+  /// Raises the component's bounds to where their long-run rates must lead.
+  void skip_rounds(const Component& component);
+
+  const System& system_;
+  Options options_;
+  Curves curves_;
+  std::vector<Duration> response_;
+  std::vector<Witness> witness_;
+  Round round_;
+  std::vector<std::unique_ptr<ExecutorAnalysis>> executors_;
+  /// By component.
+  std::vector<bool> stale_;
+  /// By executor: a curve that enters it has changed since it was settled.
+  std::vector<bool> waiting_;
+  std::vector<ExecutorIndex> analysed_;
+  /// Rounds so far of the component that is being solved.
+  std::size_t rounds_ = 0;
+  std::vector<std::vector<CallbackIndex>> endless_;
+  /// By executor.
+  std::vector<std::optional<Utilisation>> overload_;
+  /// By callback.
+  std::vector<std::optional<Reason>> divergence_;
+  std::vector<bool> undecided_;
+};
+
+}  // namespace takt::analysis

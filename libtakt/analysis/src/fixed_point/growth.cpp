@@ -1,0 +1,155 @@
+#include "fixed_point/growth.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "demand/long_run.hpp"
+#include "takt/curves/saturating.hpp"
+
+namespace takt::analysis {
+
+using curves::unbounded_time;
+
+namespace {
+
+constexpr int most_steps = 128;
+/// At first after each step: what grows fast is soon beyond all times.
+constexpr int steps_per_test = 8;
+constexpr std::size_t most_callbacks = 1 << 16;  // see fluid.cpp
+/// μ is counted in units of 2^-40.
+constexpr Int128 one = Int128{1} << 40;
+
+Int128 beyond_all_times() { return Int128{curves::longest_time.count()} << time_bits; }
+
+class Iteration {
+ public:
+  Iteration(const System& system, const Curves& curves, const Component& component,
+            const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors,
+            const std::vector<Duration>& response)
+      : executors_(executors),
+        system_(system),
+        demands_(long_run_demands(system, curves, component, executors)),
+        point_(system.tasks.size(), 0),
+        growth_(system.tasks.size(), 0) {
+    for (const ExecutorIndex executor : component.executors) {
+      for (const CallbackIndex callback : system.executors[executor.value()].callbacks) {
+        const Duration bound = response[callback.value()];
+        if (bound == unbounded_time || !demands_[callback.value()].known) continue;
+        point_[callback.value()] = Int128{bound.count()} << time_bits;
+        callbacks_.push_back(callback);
+      }
+    }
+  }
+
+  void run(Growth& result) {
+    for (int step = 1; step <= most_steps; ++step) {
+      if (!grow()) return;
+      if (step > steps_per_test && step % steps_per_test != 0) continue;
+      result.endless = growing(one);
+      if (!result.endless.empty()) return;
+    }
+    // As far as the steepest growth leads that is not diluted by what hardly grows.
+    constexpr std::array<int, 5> bits{30, 20, 10, 5, 1};
+    for (const int b : bits) {
+      const auto support = growing(one - (one >> b));
+      if (support.empty()) continue;
+      extrapolate(support);
+      return;
+    }
+  }
+
+  [[nodiscard]] Duration least(CallbackIndex callback) const {
+    const Int128 value = point_[callback.value()] >> time_bits;
+    return value > curves::longest_time.count() ? unbounded_time
+                                                : Duration{static_cast<std::int64_t>(value)};
+  }
+  [[nodiscard]] const std::vector<CallbackIndex>& callbacks() const { return callbacks_; }
+
+ private:
+  [[nodiscard]] Int128 equation(CallbackIndex callback, const LongRunPoint& point) const {
+    return executors_[system_[callback].executor.value()]->long_run_response(callback, point);
+  }
+
+  /// One step. The point is then x + v and growth_ is v, with G(x) >= x + 2·v. False: v is 0.
+  bool grow() {
+    const LongRunPoint point(demands_, point_, false);
+    bool any = false;
+    for (const CallbackIndex callback : callbacks_) {
+      const Int128 here = point_[callback.value()];
+      const Int128 step = here > beyond_all_times()
+                              ? 0
+                              : std::max(Int128{0}, (equation(callback, point) - here) / 2);
+      growth_[callback.value()] = std::min(step, beyond_all_times());
+      any = any || step > 0;
+    }
+    for (const CallbackIndex callback : callbacks_) {
+      point_[callback.value()] += growth_[callback.value()];
+    }
+    return any;
+  }
+
+  /// The largest set of callbacks with G'(v) >= μ·v if v is 0 for all others; μ in units of 2^-40.
+  [[nodiscard]] std::vector<CallbackIndex> growing(Int128 mu) const {
+    std::vector<CallbackIndex> support = callbacks_;
+    std::vector<Int128> direction = growth_;
+    const auto drop = [&](CallbackIndex callback) { direction[callback.value()] = 0; };
+    std::erase_if(support, [&](CallbackIndex c) { return direction[c.value()] == 0; });
+    for (bool changed = true; changed && !support.empty();) {
+      const LongRunPoint along(demands_, direction, true);
+      std::vector<CallbackIndex> slower;
+      for (const CallbackIndex callback : support) {
+        if (ratio(callback, along) < mu) slower.push_back(callback);
+      }
+      std::ranges::for_each(slower, drop);
+      std::erase_if(support, [&](CallbackIndex c) { return direction[c.value()] == 0; });
+      changed = !slower.empty();
+    }
+    return support;
+  }
+
+  /// G'(v) / v, in units of 2^-40.
+  [[nodiscard]] Int128 ratio(CallbackIndex callback, const LongRunPoint& along) const {
+    return std::min(equation(callback, along), beyond_all_times()) * one / along.response(callback);
+  }
+
+  void extrapolate(const std::vector<CallbackIndex>& support) {
+    std::vector<Int128> direction(growth_.size(), 0);
+    for (const CallbackIndex c : support) direction[c.value()] = growth_[c.value()];
+    const LongRunPoint along(demands_, direction, true);
+    Int128 mu = one;
+    for (const CallbackIndex callback : support) mu = std::min(mu, ratio(callback, along));
+    // From x: 2·v / (1 - μ); v has been taken already.
+    for (const CallbackIndex callback : support) {
+      const Int128 step = direction[callback.value()];
+      point_[callback.value()] += 2 * step * one / (one - mu) - step;
+    }
+  }
+
+  const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors_;
+  const System& system_;
+  std::vector<LongRunDemand> demands_;
+  std::vector<CallbackIndex> callbacks_;
+  std::vector<Int128> point_;
+  std::vector<Int128> growth_;
+};
+
+}  // namespace
+
+Growth look_ahead(const System& system, const Curves& curves, const Component& component,
+                  const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors,
+                  const std::vector<Duration>& response) {
+  Growth growth{.least = response, .endless = {}};
+  std::size_t callbacks = 0;
+  for (const ExecutorIndex e : component.executors) {
+    callbacks += system.executors[e.value()].callbacks.size();
+  }
+  if (callbacks > most_callbacks) return growth;
+  Iteration iteration(system, curves, component, executors, response);
+  iteration.run(growth);
+  for (const CallbackIndex callback : iteration.callbacks()) {
+    growth.least[callback.value()] = iteration.least(callback);
+  }
+  return growth;
+}
+
+}  // namespace takt::analysis

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::analysis {
+
+/// The cost of n consecutive instances of a callback with the overhead of its executor
+/// (ros-llama Lemma 1): ET(n) + OT(n).
+class Cost {
+ public:
+  Cost(const std::vector<Duration>& execution_time, const std::vector<Duration>& overhead)
+      : execution_(execution_time) {
+    if (!overhead.empty()) overhead_.emplace(overhead);
+  }
+
+  [[nodiscard]] Duration operator()(std::int64_t n) const {
+    const Duration cost = execution_(n);
+    return overhead_ ? curves::saturating_add(cost, (*overhead_)(n)) : cost;
+  }
+  /// The cost that instance n adds to that of the n - 1 before it (ros-llama Lemma 17).
+  [[nodiscard]] Duration marginal(std::int64_t n) const { return (*this)(n) - (*this)(n - 1); }
+
+  /// The cost if every instance takes `each` longer.
+  [[nodiscard]] Cost plus(Duration each) const {
+    std::vector<Duration> values;
+    for (std::int64_t n = 1; std::cmp_less_equal(n, execution_.given()); ++n) {
+      values.push_back(execution_(n) + each * n);
+    }
+    Cost cost(values, {});
+    cost.overhead_ = overhead_;
+    return cost;
+  }
+
+  [[nodiscard]] const curves::ExecutionTimeCurve& execution_time() const { return execution_; }
+  [[nodiscard]] const std::optional<curves::ExecutionTimeCurve>& overhead() const {
+    return overhead_;
+  }
+
+ private:
+  curves::ExecutionTimeCurve execution_;
+  std::optional<curves::ExecutionTimeCurve> overhead_;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,239 @@
+#include "system/system.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "system/cpu_sharing.hpp"
+#include "takt/curves/saturating.hpp"
+#include "takt/model/order.hpp"
+#include "takt/model/trigger_order.hpp"
+
+namespace takt::analysis {
+
+namespace {
+
+curves::SupplyBound supply_of(const model::Supply& supply) {
+  if (const auto* table = std::get_if<model::SlotSupply>(&supply)) {
+    std::vector<curves::SupplyBound::Slot> slots;
+    for (const model::Slot& slot : table->slots) slots.push_back({slot.start, slot.end});
+    return curves::SupplyBound::slots(slots, table->cycle);
+  }
+  const auto* reservation = std::get_if<model::ReservationSupply>(&supply);
+  if (reservation == nullptr) return curves::SupplyBound::dedicated();
+  return curves::SupplyBound::reservation(reservation->budget, reservation->period,
+                                          reservation->deadline);
+}
+
+curves::ActivationCurve curve_of(const model::Activation& activation) {
+  using curves::ActivationCurve;
+  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
+    return ActivationCurve::periodic(periodic->period, periodic->jitter);
+  }
+  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&activation)) {
+    return ActivationCurve::periodic(sporadic->min_separation, sporadic->jitter);
+  }
+  return ActivationCurve::min_distance(std::get<model::MinDistanceActivation>(activation).values);
+}
+
+bool is_polled(const model::Callback& callback, const model::Executor& executor) {
+  if (callback.kind == model::CallbackKind::event_source) return false;
+  return callback.kind != model::CallbackKind::timer ||
+         executor.timers == model::TimerHandling::polled;
+}
+
+}  // namespace
+
+System::System(const model::Model& model) : executors(model.executors.size()) {
+  const auto callbacks = model::callbacks_by_executor(model);
+  tasks.reserve(model.callbacks.size());
+  for (const model::Callback& callback : model.callbacks) {
+    const model::Executor& executor = model[callback.executor];
+    tasks.push_back(Task{.executor = callback.executor,
+                         .cost = Cost(callback.execution_time, executor.overhead),
+                         .polled = is_polled(callback, executor)});
+    if (callback.activation) tasks.back().own = curve_of(*callback.activation);
+  }
+  auto contention = cpu_contention(model);
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    executors[e].supply = supply_of(model.executors[e].supply);
+    executors[e].release_overhead = model.executors[e].release_overhead;
+    executors[e].contention = std::move(contention[e]);
+    executors[e].callbacks = callbacks[e];
+    for (std::size_t r = 0; r < callbacks[e].size(); ++r) tasks[callbacks[e][r].value()].rank = r;
+  }
+  add_edges(model);
+  add_joins(model);
+  add_triggers(model);
+  add_propagation();
+  add_components();
+  describe_executors(model);
+}
+
+std::vector<ExecutorIndex> System::set_supply(const model::Model& model, ExecutorIndex executor) {
+  executors[executor.value()].supply = supply_of(model[executor].supply);
+  std::vector<ExecutorIndex> changed{executor};
+  if (!model[executor].cpu) return changed;
+  auto contention = cpu_contention(model);
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    if (executors[e].contention == contention[e]) continue;
+    executors[e].contention = std::move(contention[e]);
+    changed.emplace_back(e);
+  }
+  return changed;
+}
+
+void System::set_cost(const model::Model& model, CallbackIndex callback) {
+  const model::Callback& changed = model[callback];
+  tasks[callback.value()].cost = Cost(changed.execution_time, model[changed.executor].overhead);
+}
+
+std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
+                                                  CallbackIndex callback) {
+  tasks[callback.value()].own = curve_of(*model[callback].activation);
+  std::vector<policy::Urgency> before;
+  for (const Task& task : tasks) before.push_back(task.urgency);
+  describe_executors(model);
+  std::set<ExecutorIndex> changed;
+  for (std::size_t c = 0; c < tasks.size(); ++c) {
+    if (tasks[c].urgency != before[c]) changed.insert(tasks[c].executor);
+  }
+  return {changed.begin(), changed.end()};
+}
+
+void System::describe_executors(const model::Model& model) {
+  policy::Describer describer(model);
+  std::size_t next_group = 0;
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    LocalExecutor& executor = executors[e];
+    auto described = describer.describe(ExecutorIndex{e});
+    if (!described) {
+      executor.undescribed = described.error().message;
+      continue;
+    }
+    executor.description = *std::move(described);
+    const auto task = [&](scheduling::LocalIndex local) -> Task& {
+      return tasks[executor.callbacks[local.value()].value()];
+    };
+    for (std::size_t i = 0; i < executor.description.urgencies.size(); ++i) {
+      task(scheduling::LocalIndex{i}).urgency = executor.description.urgencies[i];
+    }
+    for (const auto& group : executor.description.groups.exclusive) {
+      for (const scheduling::LocalIndex member : group) task(member).group = next_group;
+      ++next_group;
+    }
+  }
+}
+
+void System::add_edges(const model::Model& model) {
+  const auto trigger_order = model::trigger_order(model);
+  edge_of_model_.resize(model.edges.size());
+  edges.reserve(trigger_order.edges.size());
+  for (const std::size_t e : trigger_order.edges) {
+    const model::Edge& edge = model.edges[e];
+    edge_of_model_[e] = edges.size();
+    tasks[edge.to.value()].incoming.push_back(edges.size());
+    edges.push_back({.from = edge.from,
+                     .to = edge.to,
+                     .delay = edge.delay,
+                     .local = (*this)[edge.from].executor == (*this)[edge.to].executor &&
+                              edge.delay == Duration{0},
+                     .in_model = e});
+    LocalExecutor& sender = executors[(*this)[edge.from].executor.value()];
+    const bool within = (*this)[edge.from].executor == (*this)[edge.to].executor;
+    sender.delayed = sender.delayed || (within && !edges.back().local);
+  }
+}
+
+void System::add_joins(const model::Model& model) {
+  for (const model::Join& join : model.joins) {
+    Task& task = tasks[join.callback.value()];
+    task.join = joins.size();
+    JoinInputs& inputs = joins.emplace_back();
+    inputs.kind = join.kind;
+    for (const CallbackIndex input : join.inputs) {
+      auto& from_input = inputs.inputs.emplace_back();
+      for (const std::size_t e : task.incoming) {
+        if (edges[e].from == input) from_input.push_back(e);
+      }
+      inputs.edges.insert(inputs.edges.end(), from_input.begin(), from_input.end());
+    }
+    std::ranges::sort(inputs.edges);
+  }
+}
+
+void System::add_triggers(const model::Model& model) {
+  for (std::size_t e = 0; e < model.edges.size(); ++e) {
+    const model::Edge& edge = model.edges[e];
+    const Task& sender = (*this)[edge.from];
+    if (!edge.triggered_by || model::samples_messages(model[edge.from]) ||
+        model::samples_messages(model[edge.to])) {
+      continue;
+    }
+    TriggerEdge& compiled = edges[edge_of_model_[e]];
+    const std::set<CallbackIndex> named(edge.triggered_by->begin(), edge.triggered_by->end());
+    auto& triggers = compiled.triggers.emplace();
+    for (const std::size_t in : sender.incoming) {
+      if (named.contains(edges[in].from)) triggers.push_back(in);
+    }
+    if (!sender.join) continue;
+    const auto& joined = joins[*sender.join].edges;
+    const auto used = std::ranges::count_if(
+        triggers, [&](std::size_t in) { return std::ranges::binary_search(joined, in); });
+    if (used > 0 && static_cast<std::size_t>(used) < joined.size()) {
+      compiled.partial_join = partial_joins++;
+    }
+  }
+}
+
+void System::add_propagation() {
+  using Kind = PropagationStep::Kind;
+  std::vector<bool> joined(joins.size(), false);
+  // Of each callback, edges into it that have no step yet.
+  std::vector<std::size_t> missing;
+  missing.reserve(tasks.size());
+  std::vector<std::set<ExecutorIndex>> successors(executors.size());
+  const auto steps = [&](CallbackIndex callback) -> auto& {
+    return executors[(*this)[callback].executor.value()].propagation;
+  };
+  const auto add_join = [&](CallbackIndex callback) {
+    const auto join = (*this)[callback].join;
+    if (!join || joined[*join]) return;
+    joined[*join] = true;
+    steps(callback).push_back({Kind::join, *join});
+  };
+  // As early as can be, so that bounds are known before they are passed on.
+  const auto add_activations = [&](CallbackIndex callback) {
+    add_join(callback);
+    steps(callback).push_back({Kind::activations, callback.value()});
+  };
+  for (std::size_t c = 0; c < tasks.size(); ++c) {
+    missing.push_back(tasks[c].incoming.size());
+    if (missing[c] == 0) add_activations(CallbackIndex{c});
+  }
+  // Edges are in trigger order: those that an edge needs come before it, and so do all edges into
+  // its sender if it needs the sum of them.
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const TriggerEdge& edge = edges[e];
+    if (edge.triggers) {
+      const auto join = (*this)[edge.from].join;
+      if (join && std::ranges::any_of(*edge.triggers, [&](std::size_t in) {
+            return std::ranges::binary_search(joins[*join].edges, in);
+          })) {
+        add_join(edge.from);
+      }
+    }
+    steps(edge.from).push_back({Kind::edge, e});
+    if (--missing[edge.to.value()] == 0) add_activations(edge.to);
+    const ExecutorIndex from = (*this)[edge.from].executor;
+    const ExecutorIndex to = (*this)[edge.to].executor;
+    if (from != to) successors[from.value()].insert(to);
+  }
+  for (std::size_t e = 0; e < executors.size(); ++e) {
+    executors[e].successors.assign(successors[e].begin(), successors[e].end());
+  }
+}
+
+}  // namespace takt::analysis
