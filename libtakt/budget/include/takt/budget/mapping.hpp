@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// Which core serves which reservation (ros-llama S-4.5.3).
+namespace takt::budget {
+
+/// What a reservation asks for.
+struct Load {
+  /// budget / deadline of one thread.
+  double density = 0;
+  int threads = 1;
+  /// The core that it has to be on.
+  std::optional<int> core{};
+
+  [[nodiscard]] double total() const { return density * threads; }
+};
+
+/// The cores that reservations may be on.
+struct Cores {
+  /// Processor numbers, at least one, each once.
+  std::vector<int> numbers{0, 1};
+  /// The share of each that reservations may have, in (0, 1]: the kernel's sched_rt_runtime_us /
+  /// sched_rt_period_us, less its own reservation for all other threads (Linux 6.12 and later).
+  double capacity = 0.9;
+  /// Threads may be kept on a core. False: only a global mapping will do.
+  bool may_pin = true;
+};
+
+struct Mapping {
+  enum class Kind {
+    /// Any thread runs on any core. The test of Goossens, Funk and Baruah guarantees the supply, so
+    /// threads need not be pinned and no exclusive cpuset is needed.
+    global,
+    /// Every reservation has its core, and the densities on each add up to at most the capacity.
+    partitioned,
+  };
+  Kind kind = Kind::global;
+  /// If the mapping is partitioned: the core of each load, in the order of the loads.
+  std::vector<int> core_of;
+};
+
+/// A mapping on which every reservation gets its budget by its deadline; none if none was found.
+/// The global one where it is guaranteed and no load has to be on some core; else the first of
+/// worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
+[[nodiscard]] std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores);
+
+}  // namespace takt::budget

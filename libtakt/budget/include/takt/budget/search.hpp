@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "takt/analysis/analyze.hpp"
+#include "takt/base/error.hpp"
+#include "takt/budget/mapping.hpp"
+#include "takt/budget/plan.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+/// The search for reservations under which latency goals are guaranteed (ros-llama S-4.5).
+namespace takt::budget {
+
+struct Options {
+  /// Its horizon is that of ros-llama S-4.5.3.
+  analysis::Options analysis{.horizon = std::chrono::seconds{10}};
+  /// The period of every reservation. None: those that the model has, and for other executors
+  /// default_period.
+  std::optional<Duration> period{};
+  /// By how much a budget grows at once while the search looks for enough, in percent of the
+  /// period.
+  int step = 5;
+  /// The goals are to be guaranteed even if all execution times are longer by this many percent.
+  int margin = 0;
+  Cores cores{};
+  /// Afterwards lowers the budgets until none could be lowered by granularity() alone.
+  bool lower = true;
+  /// Looks for what would guarantee a goal that cannot be.
+  bool find_needs = true;
+};
+
+inline constexpr std::chrono::milliseconds default_period{5};
+
+/// Budgets are multiples of this: a thousandth of the period.
+[[nodiscard]] inline Duration granularity(Duration period) {
+  return std::max<Duration>(period / 1000, epsilon);
+}
+
+/// Plans a valid model. Chains are taken by rank, the most important first; for each, the executors
+/// that its bound depends on get reservations. These grow step by step where they delay it most,
+/// until its bound is within its goal, so are those of the chains before it, and no callback of
+/// these executors lacks a bound that it would have on a whole core. A chain that cannot be
+/// guaranteed is degraded with all that are less important.
+///
+/// Every planned chain is met by analysis of with_reservations(), by construction. The result is a
+/// local minimum: with any one budget smaller by its granularity() some goal would be missed, or
+/// some callback would lose its bound.
+///
+/// Executors on slots keep them. Errors: no chain has a goal; an executor has to be on a core that
+/// is not one of `options.cores`.
+[[nodiscard]] Result<Plan> search(const model::Model& model, const Options& options = {});
+
+}  // namespace takt::budget

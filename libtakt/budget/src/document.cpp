@@ -1,0 +1,126 @@
+#include "takt/budget/document.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "takt/analysis/analyze.hpp"
+
+namespace takt::budget {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
+
+std::string_view to_string(ChainPlan::State state) {
+  switch (state) {
+    case ChainPlan::State::guaranteed:
+      return "guaranteed";
+    case ChainPlan::State::not_possible:
+      return "not possible";
+    case ChainPlan::State::degraded:
+      return "degraded";
+  }
+  return {};
+}
+
+Json change(const model::Model& model, const std::optional<Needs::Change>& change) {
+  if (!change) return {};
+  return {{"callback", model[change->callback].id},
+          {"from", change->from.count()},
+          {"to", change->to.count()}};
+}
+
+Json needs_of(const model::Model& model, const std::optional<Needs>& needs) {
+  if (!needs) return {};
+  return {{"goal", or_null(needs->goal)},
+          {"cores", or_null(needs->cores)},
+          {"execution_time", change(model, needs->execution_time)},
+          {"period", change(model, needs->period)},
+          {"all_execution_times_percent", or_null(needs->all_execution_times)}};
+}
+
+Json executor(const model::Model& model, const Reservation& reservation) {
+  return {{"id", model[reservation.executor].id},
+          {"budget", reservation.budget.count()},
+          {"period", reservation.period.count()},
+          {"deadline", reservation.deadline.count()},
+          {"threads", model[reservation.executor].threads},
+          {"bandwidth", static_cast<double>(reservation.budget.count()) /
+                            static_cast<double>(reservation.period.count())},
+          {"core", or_null(reservation.core)}};
+}
+
+Json chain(const model::Model& model, const ChainPlan& planned) {
+  const model::Chain& chain = model.chains[planned.chain];
+  return {{"id", chain.id},
+          {"rank", or_null(chain.rank)},
+          {"goal", or_null(chain.goal)},
+          {"bound", or_null(planned.bound)},
+          {"state", to_string(planned.state)},
+          {"met", planned.state == ChainPlan::State::guaranteed},
+          {"needs", needs_of(model, planned.needs)}};
+}
+
+/// The bandwidth that is reserved of each core, or of all together.
+Json cores(const model::Model& model, const Options& options, const Plan& plan) {
+  std::map<int, double> used;
+  double total = 0;
+  for (const Reservation& reservation : plan.reservations) {
+    const double share = static_cast<double>(model[reservation.executor].threads) *
+                         static_cast<double>(reservation.budget.count()) /
+                         static_cast<double>(reservation.period.count());
+    total += share;
+    if (reservation.core) used[*reservation.core] += share;
+  }
+  Json list = Json::array();
+  for (const int number : options.cores.numbers) {
+    list.push_back(
+        {{"number", number},
+         {"bandwidth", plan.mapping == Mapping::Kind::global ? Json() : Json(used[number])}});
+  }
+  return {{"mapping", plan.mapping == Mapping::Kind::global ? "global" : "partitioned"},
+          {"capacity", options.cores.capacity},
+          {"bandwidth", total},
+          {"cores", std::move(list)}};
+}
+
+}  // namespace
+
+std::string to_json(const model::Model& model, const Options& options, const Plan& plan) {
+  Json document{{"format", "takt/budget"},
+                {"version", 1},
+                {"analysis", analysis::to_string(options.analysis.method)},
+                {"provenance", {{"model", model.name}}},
+                {"met", plan.complete()},
+                {"margin_percent", options.margin},
+                {"chains", Json::array()},
+                {"executors", Json::array()},
+                {"best_effort", Json::array()},
+                {"processors", cores(model, options, plan)},
+                {"analyses", plan.analyses},
+                {"seconds", plan.seconds}};
+  for (const ChainPlan& planned : plan.chains) document["chains"].push_back(chain(model, planned));
+  std::map<model::ExecutorIndex, bool> reserved;
+  for (const Reservation& reservation : plan.reservations) {
+    document["executors"].push_back(executor(model, reservation));
+    reserved[reservation.executor] = true;
+  }
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    if (!reserved.contains(model::ExecutorIndex{e})) {
+      document["best_effort"].push_back(model.executors[e].id);
+    }
+  }
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace takt::budget
