@@ -1,7 +1,10 @@
 #include "gate.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -10,8 +13,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <utility>
 
 #include "takt/capture/environment.hpp"
@@ -30,77 +35,141 @@ sockaddr_un socket_address(const std::string& path) {
   return address;
 }
 
-/// What a process says when it connects: one byte, and with it its ring's memory if it has one.
-Descriptor receive_ring(int peer) {
-  char greeting = 0;
-  iovec text{&greeting, 1};
+/// What a process says when it connects.
+struct Greeting {
+  bool waits = true;
+  Descriptor ring;  // its ring's memory, if it has one
+};
+
+/// None: it connected and said nothing.
+std::optional<Greeting> receive_greeting(int peer) {
+  Greeting greeting;
+  char text = 0;
+  iovec bytes{&text, 1};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = &text;
+  message.msg_iov = &bytes;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) < 0) {
-    return {};
+  if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) != 1) {
+    return std::nullopt;
   }
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return {};
+  greeting.waits = text == gate_waiting;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    // There is room for two because of the alignment, and who sends two may not leave us one.
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(header) + i * sizeof number, sizeof number);
+      Descriptor sent(number);
+      if (count == 1) {
+        greeting.ring = std::move(sent);
+      }
+    }
   }
-  int memory = -1;
-  std::memcpy(&memory, CMSG_DATA(header), sizeof memory);
-  return Descriptor(memory);
+  return greeting;
 }
 
-bool answers(const std::string& path) {
-  const Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto address = socket_address(path);
-  return connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+/// Whether the other side has closed the connection.
+bool has_gone(int peer) {
+  char nothing = 0;
+  return recv(peer, &nothing, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/// A name that nobody else chooses, so that it can be told to who removes it before it is made.
+std::string new_directory_name() {
+  std::random_device random;
+  return fmt::format("/tmp/takt-{:08x}{:08x}", random(), random());
+}
+
+/// Opens the directory of this user's gate and locks it, which only one recorder can.
+Result<Descriptor> lock_user_directory(const std::string& directory) {
+  using namespace std::chrono_literals;
+  // What a killed recorder left is being removed for so long.
+  const auto deadline = std::chrono::steady_clock::now() + 2s;
+  for (;;) {
+    mkdir(directory.c_str(), S_IRWXU);
+    Descriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!opened || fstat(opened.get(), &status) != 0 || status.st_uid != geteuid() ||
+        (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      return error("{}: not a directory of this user alone; remove it", directory);
+    }
+    const bool locked = flock(opened.get(), LOCK_EX | LOCK_NB) == 0;
+    struct stat there {};
+    if (locked && stat(directory.c_str(), &there) == 0 && there.st_ino == status.st_ino) {
+      return opened;
+    }
+    if (!locked && std::chrono::steady_clock::now() >= deadline) {
+      return error("another recorder of this user records what runs already; end it first");
+    }
+    std::this_thread::sleep_for(10ms);
+  }
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Gate>> Gate::open(Admit admit) {
-  std::string directory = "/tmp/takt-XXXXXX";  // short: a socket's path has at most 107 bytes
-  if (mkdtemp(directory.data()) == nullptr) {
+  std::string directory = new_directory_name();  // short: a socket's path has at most 107 bytes
+  auto guard = IfKilled::run({"rm", "-rf", directory});
+  if (!guard) {
+    return tl::unexpected(guard.error());
+  }
+  if (mkdir(directory.c_str(), S_IRWXU) != 0) {
     return error("/tmp: cannot be written: {}", std::strerror(errno));
   }
-  std::unique_ptr<Gate> gate(new Gate(std::move(directory), std::move(admit)));
-  return gate->listen_for_processes().map([&] { return std::move(gate); });
+  return listen_in(std::move(directory), std::move(*guard), {}, std::move(admit));
 }
 
 Result<std::unique_ptr<Gate>> Gate::open_for_user(Admit admit) {
   std::string directory = user_gate_directory(geteuid());
-  struct stat status {};
-  if (mkdir(directory.c_str(), S_IRWXU) != 0 &&
-      (errno != EEXIST || lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-       status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
-    return error("{}: not a directory of this user alone; remove it", directory);
+  auto lock = lock_user_directory(directory);
+  if (!lock) {
+    return tl::unexpected(lock.error());
   }
-  if (answers(directory + "/" + gate_name)) {
-    return error("another recorder of this user records what runs already; end it first");
+  auto guard = IfKilled::run({"rm", "-rf", directory}, lock->get());
+  if (!guard) {
+    return tl::unexpected(guard.error());
   }
-  std::unique_ptr<Gate> gate(new Gate(std::move(directory), std::move(admit)));
-  unlink(gate->address_.c_str());  // of a recorder that was killed
+  // A recorder that was killed together with its guard has left its gate behind.
+  unlink((directory + "/" + gate_name).c_str());
+  return listen_in(std::move(directory), std::move(*guard), std::move(*lock), std::move(admit));
+}
+
+Result<std::unique_ptr<Gate>> Gate::listen_in(std::string directory,
+                                              std::unique_ptr<IfKilled> guard, Descriptor lock,
+                                              Admit admit) {
+  std::unique_ptr<Gate> gate(
+      new Gate(std::move(directory), std::move(guard), std::move(lock), std::move(admit)));
   return gate->listen_for_processes().map([&] { return std::move(gate); });
 }
 
-Gate::Gate(std::string directory, Admit admit)
-    : directory_(std::move(directory)),
+Gate::Gate(std::string directory, std::unique_ptr<IfKilled> guard, Descriptor lock, Admit admit)
+    : lock_(std::move(lock)),
+      guard_(std::move(guard)),
+      directory_(std::move(directory)),
       address_(directory_ + "/" + gate_name),
       admit_(std::move(admit)),
       listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       end_(eventfd(0, EFD_CLOEXEC)) {}
 
 Gate::~Gate() {
+  close();
+  unlink(address_.c_str());
+  rmdir(directory_.c_str());
+}
+
+void Gate::close() {
   if (server_.joinable()) {
     eventfd_write(end_.get(), 1);
     server_.join();
   }
-  unlink(address_.c_str());
-  rmdir(directory_.c_str());
 }
 
 Result<void> Gate::listen_for_processes() {
@@ -130,7 +199,10 @@ void Gate::serve() {
     ucred who{};  // said by the kernel, not by the process
     socklen_t size = sizeof who;
     if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 0) {
-      admit_(who.pid, receive_ring(peer.get()));
+      if (auto greeting = receive_greeting(peer.get())) {
+        admit_(who.pid, std::move(greeting->ring));
+        late_ += greeting->waits && has_gone(peer.get()) ? 1 : 0;
+      }
     }
     // Closing the connection lets the process go on.
   }

@@ -2,13 +2,16 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
-#include "descriptor.hpp"
+#include "if_killed.hpp"
 #include "takt/base/error.hpp"
+#include "takt/capture/descriptor.hpp"
 
 namespace takt::capture {
 
@@ -33,18 +36,28 @@ class Gate {
   ~Gate();
 
   [[nodiscard]] const std::string& address() const { return address_; }
+  /// Admits no more processes; called by the destructor if not before.
+  void close();
+  /// Processes that went on before they were admitted: what they did first was not recorded.
+  [[nodiscard]] std::uint64_t late() const { return late_; }
 
  private:
-  Gate(std::string directory, Admit admit);
+  Gate(std::string directory, std::unique_ptr<IfKilled> guard, Descriptor lock, Admit admit);
 
+  [[nodiscard]] static Result<std::unique_ptr<Gate>> listen_in(std::string directory,
+                                                               std::unique_ptr<IfKilled> guard,
+                                                               Descriptor lock, Admit admit);
   Result<void> listen_for_processes();
   void serve();
 
+  Descriptor lock_;                  // of this user's directory, if the gate is there
+  std::unique_ptr<IfKilled> guard_;  // removes the directory if this process is killed
   std::string directory_;
   std::string address_;
   Admit admit_;
   Descriptor listener_;
   Descriptor end_;
+  std::atomic<std::uint64_t> late_ = 0;
   std::thread server_;
 };
 

@@ -1,12 +1,43 @@
 #include "process.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 namespace takt::capture {
+
+void for_each_other_process(const std::function<void(pid_t)>& use) {
+  namespace fs = std::filesystem;
+  std::error_code gone;
+  for (auto entry = fs::directory_iterator("/proc", gone);
+       !gone && entry != fs::directory_iterator(); entry.increment(gone)) {
+    const std::string number = entry->path().filename();
+    pid_t process = 0;
+    std::from_chars(number.data(), number.data() + number.size(), process);
+    if (process > 0 && process != getpid()) {
+      use(process);
+    }
+  }
+}
+
+pid_t own_number_of(pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("NSpid:")) {  // from the outermost namespace to the process's own
+      pid_t number = 0;
+      const auto last = line.find_last_of("\t ") + 1;
+      std::from_chars(line.data() + last, line.data() + line.size(), number);
+      return number;
+    }
+  }
+  return start_of(process) != 0 ? process : 0;  // a kernel without namespaces of processes
+}
 
 std::string program_of(pid_t process) {
   std::string name;
@@ -38,18 +69,6 @@ std::uint64_t start_of(pid_t process) {
   std::uint64_t start = 0;
   fields >> start;
   return start;
-}
-
-std::string environment_of(pid_t process, std::string_view variable) {
-  std::ifstream file(fmt::format("/proc/{}/environ", process));
-  std::string entry;
-  while (std::getline(file, entry, '\0')) {
-    if (entry.starts_with(variable) && entry.size() > variable.size() &&
-        entry[variable.size()] == '=') {
-      return entry.substr(variable.size() + 1);
-    }
-  }
-  return {};
 }
 
 }  // namespace takt::capture

@@ -3,10 +3,18 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <string_view>
 
 namespace takt::capture {
+
+/// Calls `use` with the number of every process that runs now, this one excluded: what a recorder
+/// holds of the processes that it records does not make it one of them.
+void for_each_other_process(const std::function<void(pid_t)>& use);
+
+/// The number that a process has in its own pid namespace, which is how it calls itself; 0: it is
+/// gone.
+[[nodiscard]] pid_t own_number_of(pid_t process);
 
 /// The name of a process's program as the kernel has it, at most 15 characters; empty if the
 /// process is gone.
@@ -18,8 +26,5 @@ namespace takt::capture {
 /// When a process began, in hundredths of a second since the machine did; with the number it says
 /// which process is meant, as numbers are used again. 0: it is gone.
 [[nodiscard]] std::uint64_t start_of(pid_t process);
-
-/// Value of a variable in a process's environment as it was started with; empty without one.
-[[nodiscard]] std::string environment_of(pid_t process, std::string_view variable);
 
 }  // namespace takt::capture

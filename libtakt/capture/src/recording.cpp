@@ -1,8 +1,11 @@
 #include "takt/capture/recording.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
+#include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -47,8 +50,13 @@ bool holds_a_trace(const fs::path& directory) {
   return false;
 }
 
+struct Partial {
+  fs::path path;
+  Descriptor lock;  // says, as long as it is held, that the recording goes on
+};
+
 /// Makes the directory that the trace is written to, and checks that its final name is free.
-Result<fs::path> make_partial(const fs::path& output) {
+Result<Partial> make_partial(const fs::path& output) {
   if (!output.has_filename()) {
     return error("{}: not a name for a trace's directory", output.string());
   }
@@ -59,13 +67,27 @@ Result<fs::path> make_partial(const fs::path& output) {
   }
   fs::path partial = output;
   partial += ".partial";
-  if (!fs::create_directory(partial, failed)) {
-    if (!failed) {
-      return error("{}: left by an interrupted recording; move or remove it", partial.string());
-    }
+  const bool made = fs::create_directory(partial, failed);
+  if (!made && failed) {
     return error("{}: cannot be created: {}", partial.string(), failed.message());
   }
-  return fs::absolute(partial);
+  Descriptor directory(open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const bool locked = directory && flock(directory.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!made && directory && !locked && errno == EWOULDBLOCK) {
+    return error("{}: another recorder writes to it; name another directory with -o",
+                 partial.string());
+  }
+  if (!made) {
+    return error("{}: left by an interrupted recording; move or remove it", partial.string());
+  }
+  return Partial{fs::absolute(partial), std::move(directory)};
+}
+
+/// Bytes that a user may still write to the disk that a directory is on.
+std::uint64_t free_space(const fs::path& directory) {
+  std::error_code unknown;
+  const auto space = fs::space(directory, unknown);
+  return unknown ? UINT64_MAX : space.available;
 }
 
 /// Records with probes in the kernel: the calls of tracing functions, if asked to, and the
@@ -121,6 +143,7 @@ Losses operator+(Losses a, const Losses& b) {
   a.lost_packets += b.lost_packets;
   a.malformed_events += b.malformed_events;
   a.unrecorded_processes += b.unrecorded_processes;
+  a.late_processes += b.late_processes;
   return a;
 }
 
@@ -144,8 +167,11 @@ Result<Recording> Recording::start(const Options& options) {
       return tl::unexpected(partial.error());
     }
     recording.output_ = options.output;
-    recording.partial_ = std::move(*partial);
-    recording.storage_ = std::make_unique<ctf::Files>(recording.partial_);
+    recording.partial_ = std::move(partial->path);
+    recording.lock_ = std::move(partial->lock);
+    auto files = std::make_unique<ctf::Files>(recording.partial_);
+    recording.files_ = files.get();
+    recording.storage_ = std::move(files);
   }
   auto backends = start_backends(recording.partial_, *recording.storage_, options);
   if (!backends) {
@@ -153,6 +179,10 @@ Result<Recording> Recording::start(const Options& options) {
     return tl::unexpected(backends.error());
   }
   recording.backends_ = std::move(*backends);
+  if (auto failure = recording.failure(); !failure.empty()) {
+    recording.discard();
+    return error("{}", failure);
+  }
   return recording;
 }
 
@@ -177,9 +207,26 @@ Result<Losses> Recording::losses() {
   return all;
 }
 
+std::string Recording::failure() {
+  if (files_ == nullptr) {
+    return {};
+  }
+  std::uint64_t needed = 0;
+  for (const auto& backend : backends_) {
+    needed = std::max(needed, backend->needed_space());
+  }
+  if (const auto left = free_space(partial_); left < needed) {
+    files_->fail(Error{fmt::format(
+        "{}: the disk is full: {} MiB are free, and LTTng needs {} MiB to lose nothing unseen",
+        partial_.string(), left >> 20, needed >> 20)});
+  }
+  const auto written = files_->written();
+  return written ? "" : written.error().message;
+}
+
 Result<Status> Recording::status() {
   return losses().map([&](const Losses& losses) {
-    return Status{partial_.empty() ? 0 : size_of(partial_), losses};
+    return Status{partial_.empty() ? 0 : size_of(partial_), losses, failure()};
   });
 }
 
@@ -197,17 +244,17 @@ Result<Status> Recording::snapshot(const fs::path& output) {
   }
   Result<void> written;
   for (const auto& backend : backends_) {
-    written = written.and_then([&] { return backend->hand_over(*partial); });
+    written = written.and_then([&] { return backend->hand_over(partial->path); });
   }
-  written = written.and_then([&] { return newest_->write(*partial); }).and_then([&] {
-    return complete(*partial, output);
+  written = written.and_then([&] { return newest_->write(partial->path); }).and_then([&] {
+    return complete(partial->path, output);
   });
   if (!written) {
     std::error_code kept;
-    fs::remove_all(*partial, kept);
+    fs::remove_all(partial->path, kept);
     return tl::unexpected(written.error());
   }
-  return Status{size_of(output), *lost};
+  return Status{size_of(output), *lost, {}};
 }
 
 Result<void> Recording::complete(const fs::path& partial, const fs::path& output) const {
@@ -234,17 +281,22 @@ Result<Status> Recording::stop() {
       return losses.map([&](const Losses& more) { return sum + more; });
     });
   }
+  const auto failed = failure();
   backends_.clear();
   if (!all) {
     return error("{}; what was recorded is in {}", all.error().message, partial_.string());
   }
   if (partial_.empty()) {
-    return Status{0, *all};
+    return Status{0, *all, {}};
   }
   if (!holds_a_trace(partial_)) {
     discard();
+    return Status{0, *all, failed};
   }
-  return complete(partial_, output_).map([&] { return Status{size_of(output_), *all}; });
+  if (!failed.empty()) {
+    return Status{size_of(partial_), *all, failed};
+  }
+  return complete(partial_, output_).map([&] { return Status{size_of(output_), *all, {}}; });
 }
 
 void Recording::discard() {

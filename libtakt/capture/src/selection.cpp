@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture {
 
@@ -15,8 +15,8 @@ Result<std::uint64_t> select(std::span<const std::string> patterns) {
           "'{}' is not the name of an event; expected for example ros2:rcl_publish or ros2:*",
           pattern);
     }
-    for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
-      const auto& tracepoint = tracepoints::all[number];
+    for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+      const auto& tracepoint = tracepoints::of_programs[number];
       const std::string name = fmt::format("{}:{}", tracepoint.provider, tracepoint.name);
       if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) {
         selected |= std::uint64_t{1} << number;

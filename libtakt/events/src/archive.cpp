@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <system_error>
+
+#include "takt/base/isolated.hpp"
 
 namespace takt::events {
 namespace {
@@ -16,6 +19,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t block_size = 256 * 1024;
 constexpr std::size_t max_entries = 1'000'000;
+
+// Traces become about ten times smaller, half-empty ones fifty times.
+constexpr std::uint64_t largest_ratio = 256;
+constexpr std::uint64_t least_limit = std::uint64_t{1} << 30;
+// Enough for what the usual tools pack at their highest levels.
+constexpr std::uint64_t unpacking_memory = std::uint64_t{512} << 20;
 
 using Archive = std::unique_ptr<archive, decltype(&archive_read_free)>;
 
@@ -102,23 +111,16 @@ Result<void> unpack_entry(archive* archive, archive_entry* entry, const fs::path
   return type == AE_IFDIR ? Result<void>() : copy_data(archive, source, path, budget);
 }
 
-}  // namespace
-
-Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
+Result<void> unpack_into(const fs::path& path, const fs::path& target, std::uint64_t budget) {
   auto archive = open_archive(path);
   if (!archive) {
     return tl::unexpected(archive.error());
   }
-  auto directory = TemporaryDirectory::create();
-  if (!directory) {
-    return directory;
-  }
-  std::uint64_t budget = limit;
   for (std::size_t count = 0;; ++count) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(archive->get(), &entry);
     if (status == ARCHIVE_EOF) {
-      return directory;
+      return {};
     }
     // No format was recognised, and no compression either, which only an archive would have.
     if (status != ARCHIVE_OK && archive_format(archive->get()) == 0 &&
@@ -131,10 +133,39 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit) {
           "{}: damaged archive: {}", path.string(),
           status == ARCHIVE_OK ? "too many entries" : archive_error_string(archive->get()));
     }
-    if (auto done = unpack_entry(archive->get(), entry, path, directory->path(), budget); !done) {
-      return tl::unexpected(done.error());
+    if (auto done = unpack_entry(archive->get(), entry, path, target, budget); !done) {
+      return done;
     }
   }
+}
+
+}  // namespace
+
+Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
+                                  const std::function<void()>& waiting) {
+  auto directory = TemporaryDirectory::create();
+  if (!directory) {
+    return directory;
+  }
+  std::error_code unknown;
+  const std::uint64_t packed = fs::file_size(path, unknown);
+  const std::uint64_t largest = std::max(least_limit, unknown ? 0 : packed * largest_ratio);
+  const auto complaint = isolated(
+      [&](const Output& output) {
+        const auto done = unpack_into(path, directory->path(), std::min(limit, largest));
+        if (!done) {
+          output(std::as_bytes(std::span(done.error().message)));
+        }
+      },
+      {.memory = unpacking_memory, .output = std::size_t{64} << 10}, waiting);
+  if (!complaint) {
+    return error("{}: damaged archive: unpacking it takes more than {} MiB of memory",
+                 path.string(), unpacking_memory >> 20);
+  }
+  if (!complaint->empty()) {
+    return tl::unexpected(Error{*complaint});
+  }
+  return directory;
 }
 
 }  // namespace takt::events

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "takt/base/error.hpp"
 #include "temporary_directory.hpp"
@@ -9,8 +10,11 @@
 namespace takt::events {
 
 /// Unpacks a tar archive (plain, gzip, xz, zstd, bzip2) into a temporary directory. The archive is
-/// not trusted: only files and directories below the target are written, at most `limit` bytes.
+/// not trusted: it is unpacked by a process of its own in bounded memory; only files and
+/// directories below the target are written, at most `limit` bytes and not much more than the
+/// archive can hold of traces. `waiting` is called meanwhile and may throw.
 [[nodiscard]] Result<TemporaryDirectory> unpack(const std::filesystem::path& archive,
-                                                std::uint64_t limit);
+                                                std::uint64_t limit,
+                                                const std::function<void()>& waiting = {});
 
 }  // namespace takt::events

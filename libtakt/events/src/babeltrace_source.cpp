@@ -85,7 +85,7 @@ const bt_field* member(const bt_field* structure, const char* name) {
              : bt_field_structure_borrow_member_field_by_name_const(structure, name);
 }
 
-/// Where the fields of an event class go in our record.
+/// Tells which fields of an event class go into our record.
 struct Layout {
   std::string name;
   std::optional<EventType> type;
@@ -94,7 +94,7 @@ struct Layout {
   std::vector<std::optional<std::uint64_t>> positions;
 };
 
-/// What all streams of one trace share.
+/// All streams of one trace share this.
 struct TraceState {
   HostIndex host;
   Duration shift{};
@@ -103,7 +103,7 @@ struct TraceState {
   std::string process_name;
 };
 
-class BabeltraceSource final : public Source {
+class BabeltraceSource final : public EventStream {
  public:
   BabeltraceSource(std::vector<Input> inputs, std::vector<TemporaryDirectory> unpacked)
       : unpacked_(std::move(unpacked)) {
@@ -328,7 +328,7 @@ Layout& BabeltraceSource::layout_of(const bt_event_class* event_class) {
   if (!layout.type || payload == nullptr) {
     return layout;
   }
-  for (const Field& field : schema(*layout.type).fields()) {
+  for (const Field& field : schema(*layout.type).fields) {
     auto& position = layout.positions.emplace_back();
     for (std::uint64_t i = 0; i < bt_field_class_structure_get_member_count(payload); ++i) {
       if (field.name == bt_field_class_structure_member_get_name(
@@ -385,9 +385,6 @@ void BabeltraceSource::add_event(const bt_message* message) {
 }
 
 void BabeltraceSource::add_fields(const Layout& layout, const bt_field* fields, Event& event) {
-  std::size_t value = 0;
-  std::size_t text_count = 0;
-  std::size_t list_count = 0;
   const auto payload = [&]() -> Payload& {
     if (event.payload == no_payload) {
       event.payload = static_cast<std::uint32_t>(batch_->payloads.size());
@@ -395,30 +392,31 @@ void BabeltraceSource::add_fields(const Layout& layout, const bt_field* fields, 
     }
     return batch_->payloads[event.payload];
   };
+  const Schema& known = schema(event.type);
   for (std::size_t i = 0; i < layout.positions.size(); ++i) {
     const auto& position = layout.positions[i];
     const bt_field* const field =
         position ? bt_field_structure_borrow_member_field_by_index_const(fields, *position)
                  : nullptr;
-    switch (schema(event.type).fields()[i].kind) {
+    const std::size_t place = known.fields[i].position;
+    switch (known.fields[i].kind) {
       case FieldKind::number:
       case FieldKind::handle:
-        event.values[value++] = field == nullptr ? 0 : static_cast<std::uint64_t>(integer(field));
+        event.values[place] = field == nullptr ? 0 : static_cast<std::uint64_t>(integer(field));
         break;
       case FieldKind::gid: {
         const std::uint64_t length =
             field == nullptr ? 0 : std::min<std::uint64_t>(array_length(field), 16);
         for (std::uint64_t byte = 0; byte < length; ++byte) {
-          event.values[value + byte / 8] |= (element(field, byte) & 0xff) << (56 - 8 * (byte % 8));
+          event.values[place + byte / 8] |= (element(field, byte) & 0xff) << (56 - 8 * (byte % 8));
         }
-        value += 2;
         break;
       }
       case FieldKind::text:
-        payload().texts[text_count++] = field == nullptr ? std::string_view() : text(field);
+        payload().texts[place] = field == nullptr ? std::string_view() : text(field);
         break;
       case FieldKind::list: {
-        auto& list = payload().lists[list_count++];
+        auto& list = payload().lists[place];
         const std::uint64_t length = field == nullptr ? 0 : array_length(field);
         for (std::uint64_t k = 0; k < length; ++k) {
           list.push_back(element(field, k));
@@ -431,9 +429,9 @@ void BabeltraceSource::add_fields(const Layout& layout, const bt_field* fields, 
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_with_babeltrace(const std::vector<fs::path>& directories,
-                                                     std::vector<Input> inputs,
-                                                     std::vector<TemporaryDirectory> unpacked) {
+Result<std::unique_ptr<EventStream>> open_with_babeltrace(
+    const std::vector<fs::path>& directories, std::vector<Input> inputs,
+    std::vector<TemporaryDirectory> unpacked) {
   auto source = std::make_unique<BabeltraceSource>(std::move(inputs), std::move(unpacked));
   if (auto built = source->build(directories); !built) {
     return tl::unexpected(built.error());

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 #include "temporary_directory.hpp"
 
 namespace takt::events {
 
 /// Reads any CTF trace with libbabeltrace2, which knows all of CTF 1.8. `directories` each hold one
 /// trace; `unpacked` lives as long as the source.
-[[nodiscard]] Result<std::unique_ptr<Source>> open_with_babeltrace(
+[[nodiscard]] Result<std::unique_ptr<EventStream>> open_with_babeltrace(
     const std::vector<std::filesystem::path>& directories, std::vector<Input> inputs,
     std::vector<TemporaryDirectory> unpacked);
 

@@ -20,7 +20,8 @@ using TypePointer = std::shared_ptr<const Type>;
 struct Member {
   std::string name;  // without the leading underscore that LTTng puts before names
   TypePointer type;
-  /// Where decoding keeps the value for arrays and variants that depend on it; -1: nowhere.
+  /// The slot in which decoding keeps the value for arrays and variants that depend on it; -1 if
+  /// none does.
   int slot = -1;
 };
 
@@ -40,19 +41,19 @@ struct Type {
   /// are limited, so that decoding can recurse and needs no more time than the data deserves.
   std::uint32_t depth = 1;
   std::uint32_t parts = 1;
-  // Of integers, enumerations and floating-point numbers:
+  // For integers, enumerations and floating-point numbers:
   std::uint32_t size = 0;  // bits, at most 64
   bool is_signed = false;
   bool is_big_endian = false;
   bool is_text = false;
   bool is_clock = false;
   std::unordered_map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> labels;
-  // Of structures and variants:
+  // For structures and variants:
   std::vector<Member> members;
-  // Of arrays and sequences:
+  // For arrays and sequences:
   TypePointer element;
   std::uint64_t length = 0;
-  // Of sequences and variants: where the length or tag is kept.
+  // For sequences and variants: the slot that holds the length or tag.
   int slot = -1;
   std::vector<Choice> choices;
 };

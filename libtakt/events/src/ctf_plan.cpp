@@ -127,9 +127,6 @@ bool fits(FieldKind kind, const Type& type) {
 }
 
 void plan_fields(const Type& fields, EventPlan& plan) {
-  std::size_t values = 0;
-  std::size_t texts = 0;
-  std::size_t lists = 0;
   plan.align = fields.align;
   for (const Member& member : fields.members) {
     plan.fields.push_back({member.type.get(), member.slot, std::nullopt, 0});
@@ -137,19 +134,16 @@ void plan_fields(const Type& fields, EventPlan& plan) {
   if (!plan.type) {
     return;
   }
-  for (const Field& field : schema(*plan.type).fields()) {
-    std::size_t& position = field.kind == FieldKind::text   ? texts
-                            : field.kind == FieldKind::list ? lists
-                                                            : values;
+  const Schema& known = schema(*plan.type);
+  for (const Field& field : known.fields) {
     for (std::size_t i = 0; i < fields.members.size(); ++i) {
       if (fields.members[i].name == field.name && fits(field.kind, *fields.members[i].type)) {
         plan.fields[i].kind = field.kind;
-        plan.fields[i].position = position;
+        plan.fields[i].position = field.position;
       }
     }
-    position += field.kind == FieldKind::gid ? 2 : 1;
   }
-  plan.has_payload = texts + lists != 0;
+  plan.has_payload = known.has_payload;
 }
 
 void plan_fixed(const Type& fields, EventPlan& plan) {

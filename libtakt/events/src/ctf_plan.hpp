@@ -24,12 +24,12 @@ struct FixedNumber {
 struct FieldPlan {
   const Type* type = nullptr;
   int slot = -1;
-  /// What becomes of it; none: it is skipped.
+  /// How the field is stored; a field without a kind is skipped.
   std::optional<FieldKind> kind;
   std::size_t position = 0;  // among the values, texts or lists
 };
 
-/// How to decode the fields of an event class.
+/// Tells how to decode the fields of an event class.
 struct EventPlan {
   std::string name;
   std::optional<EventType> type;
@@ -37,8 +37,8 @@ struct EventPlan {
   /// Alignment of the fields as a whole, bits.
   std::uint32_t align = 1;
   std::vector<FieldPlan> fields;
-  /// Of a class whose fields are all fixed numbers: those, and how many bytes they take. Such
-  /// events, nearly all there are, are decoded without a look at their types.
+  /// The fields and their size in bytes, if all fields are fixed numbers. Nearly all events are
+  /// such, and are decoded without a look at their types.
   std::vector<FixedNumber> numbers;
   std::optional<std::uint32_t> fixed_size;
   bool has_payload = false;
@@ -48,7 +48,7 @@ struct EventPlan {
 /// the full ones.
 enum class HeaderKind { compact, large, other };
 
-/// How to decode the context that LTTng adds to every event, when it has a fixed size.
+/// Tells how to decode the context that LTTng adds to every event, if it has a fixed size.
 struct FixedContext {
   std::uint32_t size = 0;
   std::optional<FixedNumber> process;

@@ -90,34 +90,39 @@ void MergedStream::take_chunk() {
 }
 
 /// Merges streams, which are decoded ahead in other threads.
-class CtfSource final : public Source {
+class CtfSource final : public EventStream {
  public:
-  explicit CtfSource(std::vector<Input> inputs) { inputs_ = std::move(inputs); }
-
-  Result<void> add(const fs::path& directory);
+  Result<void> add(const Given& traces);
 
   bool read(Batch& batch) override;
   Position position() const override { return {done_, total_}; }
   std::map<std::string, std::uint64_t> counts() const override;
 
  private:
+  Result<void> add(const fs::path& directory);
   Result<void> add_streams(const fs::path& directory, const ctf::TraceContext& context);
   void start();
   /// Takes chunks of the stream until one has an event. False at the stream's end.
   bool refill(MergedStream& stream);
   /// Takes events of the first stream while none of the others has an earlier one.
   void take_run(Batch& batch);
+  void complete_fingerprints();
 
   static bool is_later(const MergedStream* a, const MergedStream* b) { return b->comes_before(*a); }
 
   std::vector<std::unique_ptr<ctf::TracePlan>> plans_;
   std::vector<std::unique_ptr<ctf::TraceContext>> traces_;
   std::vector<std::unique_ptr<MergedStream>> streams_;
-  std::vector<MergedStream*> queue_;  // a heap, the earliest event first
+  std::vector<Fingerprint> fingerprints_;       // of each input
+  std::vector<std::size_t> streams_of_inputs_;  // up to and with each
+  std::vector<MergedStream*> queue_;            // a heap, the earliest event first
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::optional<ReadAhead> read_ahead_;  // begun by the first read; ends before the streams
 };
+
+/// More than this is no number of processors.
+constexpr std::int64_t most_processors = 1 << 16;
 
 std::string environment(const ctf::Metadata& metadata, const std::string& name) {
   const auto found = metadata.environment.find(name);
@@ -127,6 +132,29 @@ std::string environment(const ctf::Metadata& metadata, const std::string& name) 
 std::string without_dashes(std::string uuid) {
   std::erase(uuid, '-');
   return uuid;
+}
+
+Result<void> CtfSource::add(const Given& traces) {
+  inputs_.push_back(traces.input);
+  fingerprints_.emplace_back(traces.directories);
+  for (const fs::path& directory : traces.directories) {
+    if (auto added = add(directory); !added) {
+      return added;
+    }
+  }
+  streams_of_inputs_.push_back(streams_.size());
+  return {};
+}
+
+void CtfSource::complete_fingerprints() {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    for (; next < streams_of_inputs_[i]; ++next) {
+      DecodedFile& file = streams_[next]->file();
+      fingerprints_[i].add(file.name(), file.content());
+    }
+    inputs_[i].fingerprint = fingerprints_[i].hex();
+  }
 }
 
 Result<void> CtfSource::add(const fs::path& directory) {
@@ -149,6 +177,11 @@ Result<void> CtfSource::add(const fs::path& directory) {
   context.host = threads_.host(environment(known, "hostname"), without_dashes(clock.uuid));
   context.process_id = std::strtoll(environment(known, "vpid").c_str(), nullptr, 10);
   context.process_name = environment(known, "procname");
+  // Recorders of which not every event names its processor tell how many the host has.
+  const auto processors = std::strtoll(environment(known, "processors").c_str(), nullptr, 10);
+  if (processors > 0 && processors <= most_processors) {
+    processors_ = std::max(processors_, static_cast<std::uint32_t>(processors));
+  }
   // Hostile offsets wrap instead of overflowing.
   const Duration offset(static_cast<std::int64_t>(static_cast<std::uint64_t>(clock.offset_seconds) *
                                                       nanoseconds_per_second +
@@ -240,7 +273,11 @@ bool CtfSource::read(Batch& batch) {
   while (batch.events.size() < batch_size && !queue_.empty()) {
     take_run(batch);
   }
-  return !batch.events.empty();
+  if (batch.events.empty()) {
+    complete_fingerprints();
+    return false;
+  }
+  return true;
 }
 
 std::map<std::string, std::uint64_t> CtfSource::counts() const {
@@ -254,11 +291,10 @@ std::map<std::string, std::uint64_t> CtfSource::counts() const {
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_ctf(const std::vector<fs::path>& directories,
-                                         std::vector<Input> inputs) {
-  auto source = std::make_unique<CtfSource>(std::move(inputs));
-  for (const fs::path& directory : directories) {
-    if (auto added = source->add(directory); !added) {
+Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given) {
+  auto source = std::make_unique<CtfSource>();
+  for (const Given& traces : given) {
+    if (auto added = source->add(traces); !added) {
       return tl::unexpected(added.error());
     }
   }

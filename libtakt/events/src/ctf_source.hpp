@@ -4,15 +4,15 @@
 #include <memory>
 #include <vector>
 
+#include "layout.hpp"
 #include "takt/base/error.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 #include "temporary_directory.hpp"
 
 namespace takt::events {
 
 /// Reads CTF traces with the layouts that LTTng writes, straight from memory-mapped files. Errors:
 /// files that cannot be read, and metadata beyond what this decoder knows, which may well be valid.
-[[nodiscard]] Result<std::unique_ptr<Source>> open_ctf(
-    const std::vector<std::filesystem::path>& directories, std::vector<Input> inputs);
+[[nodiscard]] Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given);
 
 }  // namespace takt::events

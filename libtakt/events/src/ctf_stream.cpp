@@ -34,7 +34,7 @@ Stream::Stream(const TraceContext& trace, std::span<const std::uint8_t> bytes, s
       slots_(static_cast<std::size_t>(trace.plan->metadata.slots)) {}
 
 void Stream::add_fault(std::string_view reason, std::uint64_t bytes) {
-  Losses fault;
+  StreamLosses fault;
   fault.unreadable_bytes = bytes;
   fault.faults.push_back(fmt::format("{}: {}; {} bytes from byte {} on could not be read", name_,
                                      reason, bytes, packet_begin_));

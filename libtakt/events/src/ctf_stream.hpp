@@ -11,17 +11,18 @@
 #include "ctf_cursor.hpp"
 #include "ctf_plan.hpp"
 #include "takt/events/event.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 
 namespace takt::events::ctf {
 
-/// What the streams of a trace share.
+/// The streams of a trace share this.
 struct TraceContext {
   const TracePlan* plan = nullptr;
   HostIndex host;
   /// What to add to the trace's clock for the source's time line.
   Duration shift{};
-  /// Of traces with one buffer for each process, whose events need not repeat it.
+  /// The process of the whole trace. LTTng sets it if each process has a buffer of its own; events
+  /// then need not repeat it.
   std::int64_t process_id = 0;
   std::string process_name;
 };
@@ -43,7 +44,7 @@ struct Chunk {
   /// Events by their position in the plan, those of unknown types included.
   std::vector<std::uint64_t> counts;
   const StreamPlan* plan = nullptr;
-  Losses losses;
+  StreamLosses losses;
   /// Largest number of a processor that occurs, plus one.
   std::uint32_t processors = 0;
   /// Bytes of the stream that are done with.

@@ -1,8 +1,6 @@
 #include "layout.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "ctf_metadata.hpp"
@@ -14,19 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int max_depth = 16;  // LTTng's deepest layout has 8
-
-class Fnv {
- public:
-  void add(std::string_view bytes) {
-    for (const char byte : bytes) {
-      hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    }
-  }
-  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325u;
-};
 
 }  // namespace
 
@@ -77,21 +62,45 @@ std::vector<fs::path> stream_files(const fs::path& directory) {
 
 Input describe(const std::string& name, const std::vector<fs::path>& directories) {
   Input input{name, 0, {}};
-  Fnv hash;
   for (const fs::path& directory : directories) {
-    std::ifstream metadata(directory / "metadata", std::ios::binary);
-    hash.add(std::string(std::istreambuf_iterator<char>(metadata), {}));
     for (const fs::path& file : stream_files(directory)) {
       std::error_code code;
       const std::uint64_t size = fs::file_size(file, code);
-      if (!code) {
-        input.bytes += size;
-        hash.add(fmt::format("{}:{};", file.filename().string(), size));
-      }
+      input.bytes += code ? 0 : size;
     }
   }
-  input.fingerprint = hash.hex();
   return input;
+}
+
+Fingerprint::Fingerprint(const std::vector<fs::path>& directories) {
+  for (const fs::path& directory : directories) {
+    if (const auto metadata = MappedFile::open(directory / "metadata")) {
+      hash_.add(metadata->bytes());
+    }
+  }
+}
+
+void Fingerprint::add(const std::string& file, std::uint64_t content) {
+  events::add(hash_, fmt::format("{}:{:016x};", file, content));
+}
+
+std::string fingerprint_of(const std::vector<fs::path>& directories) {
+  Fingerprint fingerprint(directories);
+  for (const fs::path& directory : directories) {
+    for (const fs::path& path : stream_files(directory)) {
+      ContentHash content;
+      if (const auto file = MappedFile::open(path)) {
+        constexpr std::size_t piece = std::size_t{4} << 20;
+        for (std::size_t begin = 0; begin < file->bytes().size(); begin += piece) {
+          const auto bytes = file->bytes().subspan(begin);
+          content.add(bytes.first(std::min(piece, bytes.size())));
+          file->forget(begin, begin + piece);
+        }
+      }
+      fingerprint.add(path.filename().string(), content.value());
+    }
+  }
+  return fingerprint.hex();
 }
 
 Result<std::string> read_metadata(const fs::path& directory) {

@@ -3,8 +3,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "fingerprint.hpp"
 #include "takt/base/error.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 
 namespace takt::events {
 
@@ -17,9 +18,32 @@ namespace takt::events {
 [[nodiscard]] std::vector<std::filesystem::path> stream_files(
     const std::filesystem::path& directory);
 
-/// Size and fingerprint of the traces in `directories`, under the name the user gave.
+/// Size of the traces in `directories`, under the name the user gave.
 [[nodiscard]] Input describe(const std::string& name,
                              const std::vector<std::filesystem::path>& directories);
+
+/// Tells whether traces are the same (Input::fingerprint): the metadata of the directories, and the
+/// stream files that are added in the order of the directories and of stream_files().
+class Fingerprint {
+ public:
+  explicit Fingerprint(const std::vector<std::filesystem::path>& directories);
+
+  /// `content`: ContentHash::value() of the file's bytes.
+  void add(const std::string& file, std::uint64_t content);
+  [[nodiscard]] std::string hex() const { return hash_.hex(); }
+
+ private:
+  ContentHash hash_;
+};
+
+/// The fingerprint of the traces in `directories`. O(bytes of the traces).
+[[nodiscard]] std::string fingerprint_of(const std::vector<std::filesystem::path>& directories);
+
+/// The traces that a user gave by one path.
+struct Given {
+  Input input;
+  std::vector<std::filesystem::path> directories;
+};
 
 /// The text of the metadata of a trace's directory. Errors: cannot be read, damaged packets.
 [[nodiscard]] Result<std::string> read_metadata(const std::filesystem::path& directory);

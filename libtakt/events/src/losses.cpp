@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 
 namespace takt::events {
 
-Losses& Losses::operator+=(const Losses& other) {
+StreamLosses& StreamLosses::operator+=(const StreamLosses& other) {
   discarded_events += other.discarded_events;
   discarded_packets += other.discarded_packets;
   unreadable_bytes += other.unreadable_bytes;

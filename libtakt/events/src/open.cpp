@@ -5,7 +5,7 @@
 #include "babeltrace_source.hpp"
 #include "ctf_source.hpp"
 #include "layout.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 #include "trial.hpp"
 
 namespace takt::events {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The directory to read for a path that a user gave; archives are unpacked into `unpacked`.
-Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
+Result<fs::path> trace_root(const fs::path& path, const OpenOptions& options,
                             std::vector<TemporaryDirectory>& unpacked) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
@@ -30,7 +30,7 @@ Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
   if (fs::file_size(path, code) == 0) {
     return error("{}: not a trace: the file is empty", path.string());
   }
-  auto directory = unpack(path, unpack_limit);
+  auto directory = unpack(path, options.unpack_limit, options.waiting);
   if (!directory) {
     return tl::unexpected(directory.error());
   }
@@ -40,9 +40,15 @@ Result<fs::path> trace_root(const fs::path& path, std::uint64_t unpack_limit,
 
 /// Opens with libbabeltrace2 what it has read to the end once, in a process of its own: there is
 /// metadata on which it aborts, and the one who reads must not end with it.
-Result<std::unique_ptr<Source>> open_what_babeltrace_survives(
-    const std::vector<fs::path>& directories, std::vector<Input> inputs,
-    std::vector<TemporaryDirectory> unpacked) {
+Result<std::unique_ptr<EventStream>> open_what_babeltrace_survives(
+    const std::vector<Given>& given, std::vector<TemporaryDirectory> unpacked) {
+  std::vector<fs::path> directories;
+  std::vector<Input> inputs;
+  for (const Given& traces : given) {
+    directories.insert(directories.end(), traces.directories.begin(), traces.directories.end());
+    inputs.push_back(traces.input);
+    inputs.back().fingerprint = fingerprint_of(traces.directories);
+  }
   const bool survives = ends_well([&directories] {
     Batch batch;
     const auto source = open_with_babeltrace(directories, {}, {});
@@ -57,35 +63,34 @@ Result<std::unique_ptr<Source>> open_what_babeltrace_survives(
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open(std::span<const fs::path> paths, const OpenOptions& options) {
+Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
+                                          const OpenOptions& options) {
   if (paths.empty()) {
     return error("no trace given");
   }
   std::vector<TemporaryDirectory> unpacked;
-  std::vector<fs::path> directories;
-  std::vector<Input> inputs;
+  std::vector<Given> given;
   for (const fs::path& path : paths) {
-    const auto root = trace_root(path, options.unpack_limit, unpacked);
+    const auto root = trace_root(path, options, unpacked);
     if (!root) {
       return tl::unexpected(root.error());
     }
-    const auto traces = find_traces(*root, path.string());
+    auto traces = find_traces(*root, path.string());
     if (!traces) {
       return tl::unexpected(traces.error());
     }
-    directories.insert(directories.end(), traces->begin(), traces->end());
-    inputs.push_back(describe(path.string(), *traces));
+    auto input = describe(path.string(), *traces);
+    given.push_back({std::move(input), std::move(*traces)});
   }
   if (options.decoder == Decoder::babeltrace) {
-    return open_what_babeltrace_survives(directories, std::move(inputs), std::move(unpacked));
+    return open_what_babeltrace_survives(given, std::move(unpacked));
   }
   // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
-  auto source = open_ctf(directories, inputs);
+  auto source = open_ctf(given);
   if (source || options.decoder == Decoder::own) {
     return source;
   }
-  auto fallback =
-      open_what_babeltrace_survives(directories, std::move(inputs), std::move(unpacked));
+  auto fallback = open_what_babeltrace_survives(given, std::move(unpacked));
   return fallback ? std::move(fallback) : std::move(source);
 }
 

@@ -1,5 +1,6 @@
 #include "read_ahead.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace takt::events {
@@ -10,8 +11,21 @@ constexpr std::uint64_t forget_distance = 4 << 20;
 
 }  // namespace
 
+void DecodedFile::hash_up_to(std::uint64_t end) {
+  while (hashed_ < end) {
+    const auto size = std::min(forget_distance, end - hashed_);
+    content_.add(file_.bytes().subspan(hashed_, size));
+    hashed_ += size;
+    if (hashed_ < end) {  // far beyond what was decoded
+      file_.forget(forgotten_, hashed_);
+      forgotten_ = hashed_;
+    }
+  }
+}
+
 void DecodedFile::decode() {
   stream_.read(ahead_);
+  hash_up_to(ahead_.is_last ? file_.bytes().size() : ahead_.position);
   if (ahead_.position >= forgotten_ + forget_distance || ahead_.is_last) {
     file_.forget(forgotten_, ahead_.position);
     forgotten_ = ahead_.position;

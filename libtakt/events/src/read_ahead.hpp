@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ctf_stream.hpp"
+#include "fingerprint.hpp"
 #include "mapped_file.hpp"
 
 namespace takt::events {
@@ -19,17 +20,26 @@ namespace takt::events {
 class DecodedFile {
  public:
   DecodedFile(MappedFile file, const ctf::TraceContext& trace, std::string name)
-      : file_(std::move(file)), stream_(trace, file_.bytes(), std::move(name)) {}
+      : file_(std::move(file)), name_(name), stream_(trace, file_.bytes(), std::move(name)) {}
 
   /// Decodes the chunk that the next take() returns, and gives back the memory of what is done.
   void decode();
   /// Swaps the decoded chunk for one that is used up, as soon as it is there.
   void take(ctf::Chunk& chunk);
 
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// ContentHash of the file, when it has been decoded to the end.
+  [[nodiscard]] std::uint64_t content() const { return content_.value(); }
+
  private:
+  void hash_up_to(std::uint64_t end);
+
   MappedFile file_;
+  std::string name_;
+  ContentHash content_;
   ctf::Stream stream_;
   ctf::Chunk ahead_;
+  std::uint64_t hashed_ = 0;
   std::uint64_t forgotten_ = 0;
   std::atomic<bool> ready_ = false;
 };

@@ -1,7 +1,12 @@
 #include "takt/linux/admission.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace takt::linux_os {
 namespace {
@@ -21,18 +26,27 @@ Result<double> read_number(const char* path) {
   return value;
 }
 
+/// What the kernel reserves of each processor for threads without a reservation.
+double fair_server_share() {
+  const std::string folder = "/sys/kernel/debug/sched/fair_server/cpu0/";
+  const auto runtime = read_number((folder + "runtime").c_str());
+  const auto period = read_number((folder + "period").c_str());
+  if (runtime && period && *period > 0) return *runtime / *period;
+  utsname system{};
+  int major = 0;
+  int minor = 0;
+  if (uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) return 0;
+  return major > 6 || (major == 6 && minor >= 12) ? 0.05 : 0;
+}
+
 }  // namespace
 
 GfbTest gfb_test(std::span<const DeadlineScheduling> reservations, int processors) {
-  GfbTest test;
+  std::vector<double> densities;
   for (const DeadlineScheduling& reservation : reservations) {
-    const double density = ratio(reservation.runtime, reservation.deadline);
-    test.total += density;
-    test.largest = std::max(test.largest, density);
+    densities.push_back(ratio(reservation.runtime, reservation.deadline));
   }
-  test.limit = processors - (processors - 1) * test.largest;
-  test.holds = test.total <= test.limit + tolerance;
-  return test;
+  return scheduling::gfb_test(densities, processors);
 }
 
 Result<double> realtime_share() {
@@ -41,6 +55,11 @@ Result<double> realtime_share() {
   const Result<double> period = read_number("/proc/sys/kernel/sched_rt_period_us");
   if (!period) return tl::unexpected(period.error());
   return *runtime < 0 ? 1.0 : *runtime / *period;
+}
+
+Result<double> deadline_share() {
+  return realtime_share().map(
+      [](double share) { return std::max(0.0, share - fair_server_share()); });
 }
 
 Result<void> check_kernel_admission(std::span<const DeadlineScheduling> reservations,

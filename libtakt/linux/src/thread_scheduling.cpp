@@ -109,6 +109,19 @@ const char* advice(int error_number, const ThreadScheduling& scheduling) {
   }
 }
 
+/// The kernel (seen on Linux 6.18) never gives back the bandwidth of a thread that sleeps when it
+/// leaves the deadline class. It counts bandwidth in 2^-20 of a processor: this reservation is
+/// none.
+void let_go_of_bandwidth(pid_t thread) {
+  constexpr DeadlineScheduling least{.runtime = Duration{1024},
+                                     .deadline = std::chrono::seconds{4},
+                                     .period = std::chrono::seconds{4}};
+  const auto present = get_scheduling(thread);
+  if (!present || !std::holds_alternative<DeadlineScheduling>(*present)) return;
+  SchedAttr attr = attributes(least);
+  syscall(SYS_sched_setattr, thread, &attr, 0);  // if it is refused, it was worth trying
+}
+
 }  // namespace
 
 const char* policy_name(const ThreadScheduling& scheduling) {
@@ -122,6 +135,7 @@ const char* policy_name(const ThreadScheduling& scheduling) {
 pid_t this_thread_id() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 Result<void> set_scheduling(pid_t thread, const ThreadScheduling& scheduling) {
+  if (!std::holds_alternative<DeadlineScheduling>(scheduling)) let_go_of_bandwidth(thread);
   SchedAttr attr = attributes(scheduling);
   if (syscall(SYS_sched_setattr, thread, &attr, 0) != 0) {
     return error("cannot schedule thread {} by {}: {}", thread == 0 ? this_thread_id() : thread,

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "../process.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture::ctf {
 
@@ -32,7 +32,7 @@ Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(Storage& storage,
 
 bool ProcessTrace::append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
                           std::uint16_t event, std::span<const std::byte> fields) {
-  if (forgets_ && tracepoints::is_initialisation(static_cast<tracepoints::Event>(event))) {
+  if (forgets_ && tracepoints::is_initialisation(static_cast<tracepoints::EventType>(event))) {
     append_object(time, thread, name, event, fields);
     return true;
   }
@@ -58,12 +58,19 @@ bool ProcessTrace::set_discarded(std::uint32_t thread, std::span<const char, 16>
   return writer != nullptr;
 }
 
-Result<void> ProcessTrace::flush() {
-  auto written = objects_->flush();
+void ProcessTrace::flush() {
+  objects_->flush();
   for (auto& [id, thread] : threads_) {
-    written = written.and_then([&] { return thread.stream->flush(); });
+    thread.stream->flush();
   }
-  return written;
+}
+
+std::uint64_t ProcessTrace::unwritten() const {
+  std::uint64_t events = objects_->unwritten();
+  for (const auto& [id, thread] : threads_) {
+    events += thread.stream->unwritten();
+  }
+  return events;
 }
 
 ProcessTrace::Thread* ProcessTrace::find(std::uint32_t thread, std::span<const char, 16> name) {

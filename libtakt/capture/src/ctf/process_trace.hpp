@@ -38,8 +38,10 @@ class ProcessTrace {
   bool set_discarded(std::uint32_t thread, std::span<const char, 16> name, std::uint64_t count);
   /// Says how many events of objects have been lost so far.
   void set_discarded_objects(std::uint64_t count) { objects_->set_discarded(count); }
-  /// Writes what is buffered. Error: it cannot be written.
-  [[nodiscard]] Result<void> flush();
+  /// Writes what is buffered.
+  void flush();
+  /// Events that the storage did not take.
+  [[nodiscard]] std::uint64_t unwritten() const;
 
  private:
   struct Thread {

@@ -1,6 +1,7 @@
 #include "storage.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "../descriptor.hpp"
+#include "takt/capture/descriptor.hpp"
 
 namespace takt::capture::ctf {
 
@@ -17,37 +18,68 @@ namespace {
 // More objects than any robot has: beyond this, what calls itself lasting is not.
 constexpr std::size_t lasting_limit = std::size_t{256} << 20;
 
+Error cannot_write(const std::filesystem::path& path) {
+  return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
+}
+
+/// Leaves no part of a packet: readers would have to guess where it ends, and metadata without its
+/// end says nothing.
+void take_back(const std::filesystem::path& path, int file, off_t size) {
+  if (size == 0 || ftruncate(file, size) != 0) {
+    unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
-Result<void> Files::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
-                           bool /*lasting*/) {
+bool Files::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
+                   bool /*lasting*/) {
+  if (!written()) {
+    return false;
+  }
   const auto path = root_ / file;
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   // Open only now, so that there can be many.
   const Descriptor target(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT,
                                S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
-  while (target && !bytes.empty()) {
+  struct stat before {};
+  if (!target || fstat(target.get(), &before) != 0) {
+    fail(cannot_write(path));
+    return false;
+  }
+  while (!bytes.empty()) {
     const ssize_t count = ::write(target.get(), bytes.data(), bytes.size());
     if (count < 0 && errno != EINTR) {
-      break;
+      fail(cannot_write(path));
+      take_back(path, target.get(), before.st_size);
+      return false;
     }
     bytes = bytes.subspan(count > 0 ? static_cast<std::size_t>(count) : 0);
   }
-  if (!target || !bytes.empty()) {
-    return error("{}: cannot be written: {}", path.string(), std::strerror(errno));
-  }
-  return {};
+  return true;
 }
 
-Result<void> Newest::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
-                            bool lasting) {
+Result<void> Files::written() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+void Files::fail(Error error) {
+  const std::lock_guard lock(mutex_);
+  if (written_) {
+    written_ = tl::unexpected(std::move(error));
+  }
+}
+
+bool Newest::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
+                    bool lasting) {
   const std::lock_guard lock(mutex_);
   if (lasting && lasting_size_ + bytes.size() <= lasting_limit) {
     auto& content = lasting_[file];
     content.insert(content.end(), bytes.begin(), bytes.end());
     lasting_size_ += bytes.size();
-    return {};
+    return true;
   }
   newest_.push_back({file, {bytes.begin(), bytes.end()}});
   newest_size_ += bytes.size();
@@ -55,20 +87,20 @@ Result<void> Newest::append(const std::filesystem::path& file, std::span<const s
     newest_size_ -= newest_.front().bytes.size();
     newest_.pop_front();
   }
-  return {};
+  return true;
 }
 
 Result<void> Newest::write(const std::filesystem::path& root) const {
   const std::lock_guard lock(mutex_);
   Files files(root);
-  Result<void> written;
+  bool written = true;
   for (const auto& [file, content] : lasting_) {
-    written = written.and_then([&] { return files.append(file, content, true); });
+    written = written && files.append(file, content, true);
   }
   for (const auto& packet : newest_) {
-    written = written.and_then([&] { return files.append(packet.file, packet.bytes, false); });
+    written = written && files.append(packet.file, packet.bytes, false);
   }
-  return written;
+  return files.written();
 }
 
 }  // namespace takt::capture::ctf

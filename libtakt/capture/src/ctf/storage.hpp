@@ -18,24 +18,32 @@ class Storage {
   virtual ~Storage() = default;
 
   /// Appends a whole packet, or the metadata, to a file. `lasting`: it is worth more than newer
-  /// ones that are not. Error: it cannot be written. May be called by several threads.
-  [[nodiscard]] virtual Result<void> append(const std::filesystem::path& file,
-                                            std::span<const std::byte> bytes, bool lasting) = 0;
+  /// ones that are not. False: it is not there, not even in part; written() says why. May be called
+  /// by several threads.
+  [[nodiscard]] virtual bool append(const std::filesystem::path& file,
+                                    std::span<const std::byte> bytes, bool lasting) = 0;
+  /// Error: something could not be written.
+  [[nodiscard]] virtual Result<void> written() const = 0;
   /// Whether only what is lasting is sure to stay.
   [[nodiscard]] virtual bool forgets() const = 0;
 };
 
-/// Everything, on disk.
+/// Everything, on disk, up to the first failure: what comes later would stand behind a gap.
 class Files : public Storage {
  public:
   explicit Files(std::filesystem::path root) : root_(std::move(root)) {}
 
-  [[nodiscard]] Result<void> append(const std::filesystem::path& file,
-                                    std::span<const std::byte> bytes, bool lasting) override;
+  [[nodiscard]] bool append(const std::filesystem::path& file, std::span<const std::byte> bytes,
+                            bool lasting) override;
+  [[nodiscard]] Result<void> written() const override;
   [[nodiscard]] bool forgets() const override { return false; }
+  /// Ends the writing, as if it had failed.
+  void fail(Error error);
 
  private:
   std::filesystem::path root_;
+  mutable std::mutex mutex_;  // guards what follows
+  Result<void> written_;
 };
 
 /// In memory: what is lasting, and of the rest the newest.
@@ -44,8 +52,9 @@ class Newest : public Storage {
   /// `limit`: bytes of what is not lasting.
   explicit Newest(std::size_t limit) : limit_(limit) {}
 
-  [[nodiscard]] Result<void> append(const std::filesystem::path& file,
-                                    std::span<const std::byte> bytes, bool lasting) override;
+  [[nodiscard]] bool append(const std::filesystem::path& file, std::span<const std::byte> bytes,
+                            bool lasting) override;
+  [[nodiscard]] Result<void> written() const override { return {}; }
   [[nodiscard]] bool forgets() const override { return true; }
   /// Writes what is kept now into a directory. Error: it cannot be written.
   [[nodiscard]] Result<void> write(const std::filesystem::path& root) const;

@@ -40,12 +40,12 @@ void put(std::vector<std::byte>& bytes, const Value& value) {
 
 Stream::Stream(Storage& storage, std::filesystem::path file, bool lasting,
                std::array<std::byte, 16> trace, std::uint64_t number)
-    : storage_(storage), file_(std::move(file)), lasting_(lasting) {
+    : storage_(storage), file_(std::move(file)), lasting_(lasting), packet_(sizeof(PacketHead)) {
   PacketHead head{};
   head.magic = packet_magic;
   head.trace = trace;
   head.stream = number;
-  put(packet_, head);
+  std::memcpy(packet_.data(), &head, sizeof head);
 }
 
 void Stream::append(std::uint64_t time, std::uint16_t id, std::span<const std::byte> contexts,
@@ -66,18 +66,16 @@ void Stream::append(std::uint64_t time, std::uint16_t id, std::span<const std::b
   packet_.insert(packet_.end(), contexts.begin(), contexts.end());
   packet_.insert(packet_.end(), fields.begin(), fields.end());
   last_ = time;
-  if (packet_.size() >= packet_size && written_) {
-    written_ = flush();
+  ++events_;
+  if (packet_.size() >= packet_size) {
+    flush();
   }
 }
 
-Result<void> Stream::flush() {
-  if (!written_) {
-    return written_;
-  }
+void Stream::flush() {
   const bool no_events = packet_.size() == sizeof(PacketHead);
   if (no_events && discarded_ == discarded_written_) {
-    return {};
+    return;
   }
   if (no_events) {
     timespec now{};
@@ -95,10 +93,12 @@ Result<void> Stream::flush() {
   head.sequence = sequence_++;
   head.discarded = discarded_;
   std::memcpy(packet_.data(), &head, sizeof head);
-  written_ = storage_.append(file_, packet_, lasting_);
+  if (!storage_.append(file_, packet_, lasting_)) {
+    unwritten_ += events_;
+  }
   packet_.resize(sizeof head);
+  events_ = 0;
   discarded_written_ = discarded_;
-  return written_;
 }
 
 Result<std::unique_ptr<Trace>> Trace::create(Storage& storage,
@@ -107,9 +107,10 @@ Result<std::unique_ptr<Trace>> Trace::create(Storage& storage,
   std::unique_ptr<Trace> trace(new Trace(storage, directory));
   trace->uuid_ = make_uuid();
   const std::string text = metadata(description, trace->uuid_);
-  return storage.append(directory / "metadata", std::as_bytes(std::span(text)), true).map([&] {
-    return std::move(trace);
-  });
+  if (!storage.append(directory / "metadata", std::as_bytes(std::span(text)), true)) {
+    return tl::unexpected(storage.written().error());
+  }
+  return trace;
 }
 
 std::unique_ptr<Stream> Trace::open_stream(const std::string& name, bool lasting) {

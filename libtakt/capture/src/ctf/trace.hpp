@@ -44,8 +44,10 @@ class Stream {
   /// Says that `count` events in all, since the stream began, were not recorded. It never
   /// decreases.
   void set_discarded(std::uint64_t count) { discarded_ = std::max(discarded_, count); }
-  /// Writes what is buffered, and news of discarded events. Error: the file cannot be written.
-  [[nodiscard]] Result<void> flush();
+  /// Writes what is buffered, and news of discarded events.
+  void flush();
+  /// Events that the storage did not take.
+  [[nodiscard]] std::uint64_t unwritten() const { return unwritten_; }
 
  private:
   Storage& storage_;
@@ -57,7 +59,8 @@ class Stream {
   std::uint64_t sequence_ = 0;
   std::uint64_t discarded_ = 0;
   std::uint64_t discarded_written_ = 0;
-  Result<void> written_;
+  std::uint64_t events_ = 0;  // in the packet
+  std::uint64_t unwritten_ = 0;
 };
 
 /// A trace in the Common Trace Format 1.8, with the layout of packets and event headers that

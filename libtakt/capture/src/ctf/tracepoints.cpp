@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "../host.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
 
 namespace takt::capture::ctf {
 
@@ -36,6 +35,13 @@ std::string declaration(const tracepoints::Field& field, std::size_t gid_size) {
       return fmt::format("\t\t{} _{};\n", integer(32, true, 10), field.name);
     case Kind::gid:
       return fmt::format("\t\t{} _{}[{}];\n", integer(8, false, 10), field.name, gid_size);
+    case Kind::signed32:
+      return fmt::format("\t\t{} _{};\n", integer(32, true, 10), field.name);
+    case Kind::thread_name:
+      return fmt::format(
+          "\t\tinteger {{ size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; }} "
+          "_{}[{}];\n",
+          field.name, tracepoints::thread_name_size);
   }
   return {};
 }
@@ -54,20 +60,21 @@ std::string literal(std::string_view text) {
 
 }  // namespace
 
+EventClass event_class(tracepoints::EventType type, std::size_t gid_size) {
+  const auto& tracepoint = tracepoints::of(type);
+  std::string declarations;
+  for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
+    declarations += declaration(tracepoint.fields[i], gid_size);
+  }
+  return {static_cast<std::uint16_t>(type), tracepoints::full_name(type), std::move(declarations)};
+}
+
 std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size) {
   std::vector<EventClass> classes;
-  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
-    if ((events >> number & 1) == 0) {
-      continue;
+  for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+    if ((events >> number & 1) != 0) {
+      classes.push_back(event_class(static_cast<tracepoints::EventType>(number), gid_size));
     }
-    const auto& tracepoint = tracepoints::all[number];
-    std::string declarations;
-    for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
-      declarations += declaration(tracepoint.fields[i], gid_size);
-    }
-    classes.push_back({static_cast<std::uint16_t>(number),
-                       fmt::format("{}:{}", tracepoint.provider, tracepoint.name),
-                       std::move(declarations)});
   }
   return classes;
 }
@@ -83,7 +90,8 @@ Description describe_process(std::string_view tracer, pid_t process, std::string
        {"architecture_bit_width", "64"},
        {"vpid", fmt::format("{}", process)},
        {"procname", literal(program)},
-       {"hostname", literal(host_name())}},
+       {"hostname", literal(host_name())},
+       {"processors", processor_count()}},
       std::move(events),
       fmt::format("\t\t{0} _vpid;\n\t\t{0} _vtid;\n\t\tinteger {{ size = 8; align = 8; signed = "
                   "1; encoding = UTF8; base = 10; }} _procname[17];\n",

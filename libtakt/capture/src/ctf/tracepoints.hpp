@@ -9,13 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "takt/tracepoints/tracepoints.hpp"
 #include "trace.hpp"
 
 /// ROS 2's and Takt's tracepoints as events of a CTF trace, as LTTng would declare them.
 namespace takt::capture::ctf {
 
-/// The classes of the events in the mask `events`, with their numbers as ids; a gid has `gid_size`
-/// bytes.
+/// An event's class, with its number as id; a gid has `gid_size` bytes.
+[[nodiscard]] EventClass event_class(tracepoints::EventType type, std::size_t gid_size);
+
+/// The classes of the programs' events in the mask `events`.
 [[nodiscard]] std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size);
 
 /// What the trace of one process says of itself. `tracer`: where its events come from.

@@ -2,63 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstring>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "../ctf/tracepoints.hpp"
 #include "../host.hpp"
+#include "takt/tracepoints/events.hpp"
 
 namespace takt::capture::ebpf {
 
 namespace {
 
-std::string name(const char* field) {
-  return fmt::format(
-      "\t\tinteger {{ size = 8; align = 8; signed = 1; encoding = UTF8; base = 10; }} _{}[16];\n",
-      field);
-}
-
-std::string integer(const char* field, int size = 32) {
-  return fmt::format(
-      "\t\tinteger {{ size = {}; align = 8; signed = 1; encoding = none; base = 10; }} _{};\n",
-      size, field);
-}
+using tracepoints::EventType;
 
 std::vector<ctf::EventClass> event_classes() {
-  return {
-      {TAKT_SCHED_SWITCH, "sched_switch",
-       name("prev_comm") + integer("prev_tid") + integer("prev_prio") + integer("prev_state", 64) +
-           name("next_comm") + integer("next_tid") + integer("next_prio")},
-      {TAKT_SCHED_WAKEUP, "sched_wakeup",
-       name("comm") + integer("tid") + integer("prio") + integer("target_cpu")},
-      {TAKT_SCHED_WAKEUP_NEW, "sched_wakeup_new",
-       name("comm") + integer("tid") + integer("prio") + integer("target_cpu")},
-      {TAKT_SCHED_FORK, "sched_process_fork",
-       name("parent_comm") + integer("parent_tid") + integer("parent_pid") + name("child_comm") +
-           integer("child_tid") + integer("child_pid")},
-      {TAKT_SCHED_EXIT, "sched_process_exit", name("comm") + integer("tid") + integer("prio")},
-  };
+  std::vector<ctf::EventClass> classes;
+  for (const auto type :
+       {EventType::sched_switch, EventType::sched_wakeup, EventType::sched_wakeup_new,
+        EventType::sched_process_fork, EventType::sched_process_exit}) {
+    classes.push_back(ctf::event_class(type, 0));
+  }
+  return classes;
 }
 
-class Fields {
- public:
-  Fields& operator<<(const char (&text)[16]) { return put(text); }
-  Fields& operator<<(int value) { return put(value); }
-  Fields& operator<<(long long value) { return put(value); }
+template <typename Number>
+void put(std::vector<std::byte>& bytes, const Number& number) {
+  const auto added = std::as_bytes(std::span(&number, 1));
+  bytes.insert(bytes.end(), added.begin(), added.end());
+}
 
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+void put(std::vector<std::byte>& bytes, std::string_view thread_name) {
+  const auto added = std::as_bytes(std::span(thread_name));
+  bytes.insert(bytes.end(), added.begin(), added.end());
+  bytes.resize(bytes.size() + tracepoints::thread_name_size - added.size());
+}
 
- private:
-  template <typename Value>
-  Fields& put(const Value& value) {
-    const auto added = std::as_bytes(std::span(&value, 1));
-    bytes_.insert(bytes_.end(), added.begin(), added.end());
-    return *this;
-  }
+std::string_view name_of(const takt_task& task) {
+  return {task.name, strnlen(task.name, sizeof task.name)};
+}
 
-  std::vector<std::byte> bytes_;
-};
+tracepoints::SchedWakeup wakeup(const takt_sched& event) {
+  return {.comm = name_of(event.first),
+          .tid = event.first.thread,
+          .prio = event.first.priority,
+          .target_cpu = event.target_cpu};
+}
 
 }  // namespace
 
@@ -68,9 +60,11 @@ Result<std::unique_ptr<KernelTrace>> KernelTrace::create(ctf::Storage& storage) 
                               {"tracer_name", "\"takt-ebpf\""},
                               {"tracer_major", "1"},
                               {"tracer_minor", "0"},
-                              {"hostname", fmt::format("\"{}\"", host_name())}},
+                              {"hostname", fmt::format("\"{}\"", host_name())},
+                              {"processors", processor_count()}},
                              event_classes(),
-                             integer("cpu_id")})
+                             "\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; "
+                             "base = 10; } _cpu_id;\n"})
       .map([](std::unique_ptr<ctf::Trace> trace) {
         return std::unique_ptr<KernelTrace>(new KernelTrace(std::move(trace)));
       });
@@ -80,27 +74,44 @@ void KernelTrace::append(const takt_sched& event) {
   auto& stream = stream_of(event.cpu);
   const auto& first = event.first;
   const auto& second = event.second;
-  Fields fields;
-  switch (event.event) {
+  const auto append = [&](EventType type, const auto& fields) {
+    std::vector<std::byte> context;
+    put(context, static_cast<std::int32_t>(event.cpu));
+    std::vector<std::byte> bytes;
+    fields.for_each_field(fields, [&bytes](const auto& field) { put(bytes, field); });
+    stream.append(event.time, static_cast<std::uint16_t>(type), context, bytes);
+  };
+  switch (static_cast<takt_sched_event>(event.event)) {
     case TAKT_SCHED_SWITCH:
-      fields << first.name << first.thread << first.priority << event.state << second.name
-             << second.thread << second.priority;
+      append(EventType::sched_switch, tracepoints::SchedSwitch{.prev_comm = name_of(first),
+                                                               .prev_tid = first.thread,
+                                                               .prev_prio = first.priority,
+                                                               .prev_state = event.state,
+                                                               .next_comm = name_of(second),
+                                                               .next_tid = second.thread,
+                                                               .next_prio = second.priority});
       break;
     case TAKT_SCHED_WAKEUP:
+      append(EventType::sched_wakeup, wakeup(event));
+      break;
     case TAKT_SCHED_WAKEUP_NEW:
-      fields << first.name << first.thread << first.priority << event.target_cpu;
+      append(EventType::sched_wakeup_new, wakeup(event));
       break;
     case TAKT_SCHED_FORK:
-      fields << first.name << first.thread << first.process << second.name << second.thread
-             << second.process;
+      append(EventType::sched_process_fork,
+             tracepoints::SchedProcessFork{.parent_comm = name_of(first),
+                                           .parent_tid = first.thread,
+                                           .parent_pid = first.process,
+                                           .child_comm = name_of(second),
+                                           .child_tid = second.thread,
+                                           .child_pid = second.process});
       break;
-    default:
-      fields << first.name << first.thread << first.priority;
+    case TAKT_SCHED_EXIT:
+      append(EventType::sched_process_exit,
+             tracepoints::SchedProcessExit{
+                 .comm = name_of(first), .tid = first.thread, .prio = first.priority});
+      break;
   }
-  Fields context;
-  context << static_cast<int>(event.cpu);
-  stream.append(event.time, static_cast<std::uint16_t>(event.event), context.bytes(),
-                fields.bytes());
 }
 
 void KernelTrace::set_discarded(std::uint64_t count) {
@@ -117,12 +128,18 @@ ctf::Stream& KernelTrace::stream_of(unsigned processor) {
   return *stream;
 }
 
-Result<void> KernelTrace::flush() {
-  Result<void> written;
+void KernelTrace::flush() {
   for (auto& [number, stream] : processors_) {
-    written = written.and_then([&] { return stream->flush(); });
+    stream->flush();
   }
-  return written;
+}
+
+std::uint64_t KernelTrace::unwritten() const {
+  std::uint64_t events = 0;
+  for (const auto& [number, stream] : processors_) {
+    events += stream->unwritten();
+  }
+  return events;
 }
 
 }  // namespace takt::capture::ebpf

@@ -20,8 +20,9 @@ class KernelTrace {
   void append(const takt_sched& event);
   /// Says how many events have been lost so far, on whatever processor.
   void set_discarded(std::uint64_t count);
-  /// Error: the trace cannot be written.
-  [[nodiscard]] Result<void> flush();
+  void flush();
+  /// Events that the storage did not take.
+  [[nodiscard]] std::uint64_t unwritten() const;
 
  private:
   explicit KernelTrace(std::unique_ptr<ctf::Trace> trace) : trace_(std::move(trace)) {}

@@ -1,23 +1,30 @@
 #include "libraries.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <optional>
 #include <sstream>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "../process.hpp"
+#include "../regular_file.hpp"
 
 namespace takt::capture::ebpf {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+// A process can make its list of mappings, and what it calls a library, as long as it likes.
+constexpr std::size_t maps_limit = std::size_t{64} << 20;
+constexpr off_t library_limit = off_t{256} << 20;
+constexpr std::size_t package_limit = std::size_t{1} << 20;
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -28,84 +35,150 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-/// The library that a program started here and now would load; empty if there is none.
-fs::path in_search_path(std::string_view name) {
+std::vector<std::string> paths_in(const char* variable) {
+  const char* value = std::getenv(variable);
+  return split(value != nullptr ? value : "");
+}
+
+LibraryPointer open_library(const fs::path& file, const fs::path& path, const fs::path& root) {
+  auto opened = open_regular_file(file, O_RDONLY);
+  struct stat status {};
+  if (!opened || fstat(opened.get(), &status) != 0 || status.st_size > library_limit) {
+    return nullptr;
+  }
+  return std::make_shared<Library>(Library{std::move(opened), path, root});
+}
+
+/// The library that a program started here and now would load; null if there is none.
+LibraryPointer in_search_path(std::string_view name) {
   for (const auto& [variable, folder] :
        {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
-    const char* value = std::getenv(variable);
-    for (const auto& directory : split(value != nullptr ? value : "")) {
+    for (const auto& directory : paths_in(variable)) {
       std::error_code none;
       const auto path = fs::canonical(fs::path(directory) / folder / name, none);
-      if (!none) {
-        return path;
+      if (auto library = none ? nullptr : open_library(path, path, "/")) {
+        return library;
       }
     }
   }
-  return {};
+  return nullptr;
+}
+
+/// A line of /proc/PID/maps with a library of that name: where it is mapped, and its path.
+struct Mapped {
+  std::string range;
+  std::string path;
+};
+
+std::optional<Mapped> mapped_library(pid_t process, std::string_view name) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  std::size_t read = 0;
+  for (std::string line; read < maps_limit && std::getline(maps, line); read += line.size()) {
+    const auto slash = line.rfind('/');
+    if (slash != std::string::npos && std::string_view(line).substr(slash + 1).starts_with(name)) {
+      constexpr std::string_view replaced = " (deleted)";
+      if (line.ends_with(replaced)) {
+        line.erase(line.size() - replaced.size());
+      }
+      return Mapped{line.substr(0, line.find(' ')), line.substr(line.find('/'))};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The file that a process has mapped: the mapping's own, which may need more privileges, or the
+/// one of its path, seen from the process's root or from ours.
+LibraryPointer library_of(pid_t process, const Mapped& mapped) {
+  const fs::path directory = fmt::format("/proc/{}", process);
+  const fs::path root = directory / "root";
+  for (const fs::path& file : {directory / "map_files" / mapped.range,
+                               fs::path(root.string() + mapped.path), fs::path(mapped.path)}) {
+    if (auto library = open_library(file, mapped.path, root)) {
+      return library;
+    }
+  }
+  return nullptr;
+}
+
+/// The library itself, or the same file in the list, to which it is added if it is not there.
+LibraryPointer known_as(std::vector<LibraryPointer>& libraries, LibraryPointer library) {
+  const auto same = std::ranges::find_if(
+      libraries, [&](const LibraryPointer& known) { return is_same_file(*known, *library); });
+  return same != libraries.end() ? *same : libraries.emplace_back(std::move(library));
 }
 
 }  // namespace
 
-std::set<fs::path> libraries_named(std::string_view name, bool running) {
-  std::set<fs::path> libraries;
-  if (const auto library = in_search_path(name); !library.empty()) {
-    libraries.insert(library);
+fs::path Library::opened() const { return fmt::format("/proc/self/fd/{}", file.get()); }
+
+bool is_same_file(const Library& a, const Library& b) {
+  struct stat one {};
+  struct stat other {};
+  return fstat(a.file.get(), &one) == 0 && fstat(b.file.get(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+std::map<pid_t, LibraryPointer> processes_with(std::string_view name) {
+  std::map<pid_t, LibraryPointer> processes;
+  std::vector<LibraryPointer> libraries;
+  for_each_other_process([&](pid_t process) {
+    if (const auto mapped = mapped_library(process, name)) {
+      auto library = library_of(process, *mapped);
+      processes[process] = library ? known_as(libraries, std::move(library)) : nullptr;
+    }
+  });
+  return processes;
+}
+
+std::vector<LibraryPointer> libraries_named(std::string_view name, bool running) {
+  std::vector<LibraryPointer> libraries;
+  if (auto library = in_search_path(name)) {
+    libraries.push_back(std::move(library));
   }
   if (running || libraries.empty()) {
     for (const auto& [process, library] : processes_with(name)) {
-      std::error_code gone;
-      if (const auto path = fs::canonical(library, gone); !gone) {
-        libraries.insert(path);
+      if (library) {
+        known_as(libraries, library);
       }
     }
   }
   return libraries;
 }
 
-std::map<pid_t, fs::path> processes_with(std::string_view name) {
-  std::map<pid_t, fs::path> processes;
-  std::error_code gone;
-  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
-       process.increment(gone)) {
-    const std::string number = process->path().filename();
-    pid_t pid = 0;
-    std::from_chars(number.data(), number.data() + number.size(), pid);
-    std::ifstream maps(process->path() / "maps");
-    for (std::string line; pid != 0 && std::getline(maps, line);) {
-      const auto slash = line.rfind('/');
-      if (slash != std::string::npos &&
-          std::string_view(line).substr(slash + 1).starts_with(name)) {
-        // Through the process's root, which may be a container's.
-        processes[pid] = process->path().string() + "/root" + line.substr(line.find('/'));
-      }
-    }
+std::string tracetools_version(const Library& tracetools) {
+  // Beside the library: PREFIX/lib/libtracetools.so.
+  std::vector<fs::path> packages{tracetools.root.string() +
+                                 (tracetools.path.parent_path().parent_path()).string()};
+  for (const auto& prefix : paths_in("AMENT_PREFIX_PATH")) {
+    packages.emplace_back(prefix);
   }
-  return processes;
-}
-
-std::string tracetools_version(pid_t process) {
-  auto prefixes = environment_of(process, "AMENT_PREFIX_PATH");
-  if (prefixes.empty()) {  // it has ended already; most likely it was started from here
-    prefixes = environment_of(getpid(), "AMENT_PREFIX_PATH");
-  }
-  for (const auto& prefix : split(prefixes)) {
-    std::ifstream package(fs::path(prefix) / "share/tracetools/package.xml");
-    for (std::string line; std::getline(package, line);) {
-      const auto begin = line.find("<version>");
-      if (begin != std::string::npos) {
-        return line.substr(begin + 9, line.find('<', begin + 9) - begin - 9);
-      }
+  for (const auto& prefix : packages) {
+    const auto text = read_regular_file(prefix / "share/tracetools/package.xml", package_limit);
+    const auto begin = text ? text->find("<version>") : std::string::npos;
+    if (begin != std::string::npos) {
+      const auto end = text->find('<', begin + 9);
+      return text->substr(begin + 9, std::min<std::size_t>(end - begin - 9, 32));
     }
   }
   return {};
 }
 
-unsigned gid_size_of(const fs::path& tracetools) {
+unsigned gid_size_of(const Library& tracetools) {
   // The identifiers became shorter a little before the functions came that follow service calls;
   // the library's text tells which are there.
-  std::ifstream file(tracetools, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return text.find("ros_trace_rmw_take_request") != std::string::npos ? 16 : 24;
+  constexpr std::string_view sign = "ros_trace_rmw_take_request";
+  std::string piece;
+  for (off_t offset = 0;; offset += static_cast<off_t>(piece.size() - sign.size())) {
+    piece.resize(std::size_t{1} << 20);
+    const ssize_t count = pread(tracetools.file.get(), piece.data(), piece.size(), offset);
+    piece.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (piece.find(sign) != std::string::npos) {
+      return 16;
+    }
+    if (piece.size() <= sign.size()) {
+      return 24;
+    }
+  }
 }
 
 }  // namespace takt::capture::ebpf

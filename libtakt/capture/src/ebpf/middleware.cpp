@@ -3,33 +3,33 @@
 namespace takt::capture::ebpf {
 namespace {
 
-using tracepoints::Event;
+using tracepoints::EventType;
 
 constexpr std::array<Middleware, 2> known{{
     {"libfastrtps.so.2.14",
      108,
-     {{{Event::write,
+     {{{EventType::dds_write,
         "_ZN8eprosima8fastrtps4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
         "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
         "1ELl1000000000EEEEEE"},
-       {Event::write,
+       {EventType::dds_write,
         "_ZN8eprosima8fastrtps4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
         "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
         "1ELl1000000000EEEEEE"},
-       {Event::receive,
+       {EventType::dds_receive,
         "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS_"
         "8fastrtps4rtps13CacheChange_tE"}}}},
     {"libfastdds.so.3.2",
      124,
-     {{{Event::write,
+     {{{EventType::dds_write,
         "_ZN8eprosima7fastdds4rtps14StatefulWriter30unsent_change_added_to_historyEPNS1_"
         "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
         "1ELl1000000000EEEEEE"},
-       {Event::write,
+       {EventType::dds_write,
         "_ZN8eprosima7fastdds4rtps15StatelessWriter30unsent_change_added_to_historyEPNS1_"
         "13CacheChange_tERKNSt6chrono10time_pointINS5_3_V212steady_clockENS5_8durationIlSt5ratioILl"
         "1ELl1000000000EEEEEE"},
-       {Event::receive,
+       {EventType::dds_receive,
         "_ZN8eprosima7fastdds3dds14DataReaderImpl25on_new_cache_change_addedEPKNS0_"
         "4rtps13CacheChange_tE"}}}},
 }};

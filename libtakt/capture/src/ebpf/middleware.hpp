@@ -3,13 +3,13 @@
 #include <array>
 #include <span>
 
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture::ebpf {
 
 /// A function of Fast DDS whose second argument is a message, by its mangled name.
 struct MiddlewareFunction {
-  tracepoints::Event event;
+  tracepoints::EventType event;
   const char* symbol;
 };
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "../descriptor.hpp"
+#include "takt/capture/descriptor.hpp"
 
 struct bpf_link;
 struct bpf_program;

@@ -142,6 +142,7 @@ static __always_inline void describe(struct takt_call* call, const struct circum
   call->thread = (unsigned int)id;
   call->event = here->cookie & 0xff;
   call->gid_size = (here->cookie >> 8) & 0xff;
+  call->library = (here->cookie >> 16) & 0xff;
   call->text_room = text_room;
   call->time = here->time;
   bpf_get_current_comm(call->name, sizeof call->name);

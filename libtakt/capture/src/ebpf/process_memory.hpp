@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../descriptor.hpp"
+#include "takt/capture/descriptor.hpp"
 
 namespace takt::capture::ebpf {
 

@@ -31,9 +31,9 @@ struct Kinds {
 #define TAKT_KIND_A_END
 #define TAKT_KIND_B_END
 
-#define TAKT_TRACEPOINT(name, fields) Kinds{TAKT_KINDS(fields)},
+#define TAKT_TRACEPOINT(name, Fields, phase, fields) Kinds{TAKT_KINDS(fields)},
 constexpr std::array all_kinds{
-#include "takt/capture/tracepoints/all.def"
+#include "takt/tracepoints/programs.def"
 };
 #undef TAKT_TRACEPOINT
 
@@ -51,7 +51,7 @@ void put_text(std::vector<std::byte>& fields, std::string_view text) {
 
 }  // namespace
 
-takt_recipe recipe_of(tracepoints::Event event) {
+takt_recipe recipe_of(tracepoints::EventType event) {
   takt_recipe recipe{};
   const auto& kinds = all_kinds[static_cast<std::size_t>(event)];
   std::size_t position = 0;
@@ -139,8 +139,8 @@ std::vector<std::byte> fields_of(const takt_call& call, std::span<const std::byt
   return fields;
 }
 
-std::string function_of(tracepoints::Event event) {
-  const auto& tracepoint = tracepoints::all[static_cast<std::size_t>(event)];
+std::string function_of(tracepoints::EventType event) {
+  const auto& tracepoint = tracepoints::of_programs[static_cast<std::size_t>(event)];
   const bool upstreams =
       tracepoint.provider == "ros2" && !tracepoint.name.starts_with("message_link_");
   return std::string(upstreams ? "ros_trace_" : "takt_trace_") + std::string(tracepoint.name);

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "record.h"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 /// What becomes of the arguments of a tracing function when a probe in the kernel sees the call.
 namespace takt::capture::ebpf {
 
 /// What the probe is to keep of a tracepoint's arguments.
-[[nodiscard]] takt_recipe recipe_of(tracepoints::Event event);
+[[nodiscard]] takt_recipe recipe_of(tracepoints::EventType event);
 
 /// The fields of the event, as libtracetools would have written them, from what the probe kept.
 /// `texts` has the call's room for each argument that is more than a value; gids get the call's
@@ -22,6 +22,6 @@ namespace takt::capture::ebpf {
                                                std::string_view version);
 
 /// The name of the function that emits an event: ros_trace_rcl_publish.
-[[nodiscard]] std::string function_of(tracepoints::Event event);
+[[nodiscard]] std::string function_of(tracepoints::EventType event);
 
 }  // namespace takt::capture::ebpf

@@ -38,9 +38,13 @@ struct takt_process {
 enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
 
 // What a probe is told when it is attached, as one number.
-#define TAKT_COOKIE(event, gid_size, offset)                           \
+// `detail`: of a call, the number of the library; of a message, where its time lies.
+#define TAKT_COOKIE(event, gid_size, detail)                           \
   ((unsigned long long)(event) | (unsigned long long)(gid_size) << 8 | \
-   (unsigned long long)(offset) << 16)
+   (unsigned long long)(detail) << 16)
+
+// Libraries beyond this many share a number.
+#define TAKT_BPF_LIBRARIES 256
 
 // A call of a watched function; with texts, they follow, all with the same room.
 struct takt_call {
@@ -49,7 +53,8 @@ struct takt_call {
   unsigned int start;
   unsigned int thread;
   unsigned short event;
-  unsigned short gid_size;
+  unsigned char gid_size;
+  unsigned char library;   // of a call: its number
   unsigned int text_room;  // bytes for each text
   unsigned long long time;
   char name[16];

@@ -3,15 +3,20 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <span>
 
+#include "../capabilities.hpp"
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
@@ -28,19 +33,37 @@ namespace takt::capture::ebpf {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using tracepoints::Event;
+using tracepoints::EventType;
 
 namespace {
 
 constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
+// It goes through all processes of the machine.
+constexpr auto process_look_interval = 5s;
+// More processes with events than any robot has; what others do is counted.
+constexpr std::size_t process_limit = 10'000;
+// How long the memory of one process, and of all, is searched for objects.
+constexpr auto recovery_patience = 5s;
+constexpr auto recoveries_patience = 20s;
 constexpr const char* tracetools = "libtracetools.so";
 
-constexpr std::uint64_t bit(Event event) {
+constexpr std::uint64_t bit(EventType event) {
   return std::uint64_t{1} << static_cast<unsigned>(event);
 }
 
-constexpr std::uint64_t middleware_events = bit(Event::write) | bit(Event::receive);
+constexpr std::uint64_t middleware_events = bit(EventType::dds_write) | bit(EventType::dds_receive);
+
+/// Before Linux 5.19 the kernel tells nobody what probes missed who has not the capability to make
+/// some; asked by a thread that has it no more.
+std::uint64_t counting_capabilities() {
+  utsname system{};
+  int major = 0;
+  int minor = 0;
+  const bool known =
+      uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2;
+  return known && std::pair(major, minor) >= std::pair(5, 19) ? 0 : capability(CAP_BPF);
+}
 
 }  // namespace
 
@@ -55,13 +78,14 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
     return tl::unexpected(events.error());
   }
   std::unique_ptr<Recorder> recorder(new Recorder(storage));
-  recorder->events_ = options.only_started ? 0 : *events & bit(Event::objects_recovered);
+  recorder->only_started_ = options.only_started;
+  recorder->events_ = options.only_started ? 0 : *events & bit(EventType::objects_recovered);
   const auto before = ring::now();  // any probe
   auto ready =
       recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
   // Without the calls, they still tell which processes there are that nobody started here.
   if (calls || !options.only_started) {
-    const auto watched = calls ? *events : bit(Event::rcl_init) | bit(Event::rcl_node_init);
+    const auto watched = calls ? *events : bit(EventType::rcl_init) | bit(EventType::rcl_node_init);
     ready = ready.and_then([&] {
       return recorder->attach_to_tracing_functions(watched & ~middleware_events,
                                                    !options.only_started);
@@ -74,10 +98,10 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   if (!ready) {
     return tl::unexpected(ready.error());
   }
+  recorder->reader_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   if (calls && !options.only_started) {
     recorder->recover_older_objects(before);
   }
-  recorder->reader_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   return recorder;
 }
 
@@ -107,8 +131,8 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     return tl::unexpected(refused("load probes", failed));
   }
   const int recipes = bpf_object__find_map_fd_by_name(object_.get(), "recipes");
-  for (std::uint32_t event = 0; event < tracepoints::all.size(); ++event) {
-    const auto recipe = recipe_of(static_cast<Event>(event));
+  for (std::uint32_t event = 0; event < tracepoints::of_programs.size(); ++event) {
+    const auto recipe = recipe_of(static_cast<EventType>(event));
     bpf_map_update_elem(recipes, &event, &recipe, BPF_ANY);
   }
   const auto take = [](void* recorder, void* data, std::size_t length) {
@@ -161,36 +185,38 @@ Result<void> Recorder::attach(const char* name) {
   return {};
 }
 
-Result<void> Recorder::attach(const char* name, const fs::path& library,
+Result<void> Recorder::attach(const char* name, const Library& library,
                               const std::vector<Function>& functions) {
-  if (const int failed = probes_.attach(program(name), library, functions); failed < 0) {
-    return tl::unexpected(refused(fmt::format("watch {}", library.string()), failed));
+  if (const int failed = probes_.attach(program(name), library.opened(), functions); failed < 0) {
+    return tl::unexpected(refused(fmt::format("watch {}", library.path.string()), failed));
   }
   return {};
 }
 
 Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool running) {
-  const auto libraries = libraries_named(tracetools, running);
-  if (libraries.empty()) {
+  watched_ = libraries_named(tracetools, running);
+  if (watched_.empty()) {
     return error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?",
                  tracetools);
   }
   std::vector<std::string> names;
-  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
-    names.push_back(function_of(static_cast<Event>(number)));
+  for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+    names.push_back(function_of(static_cast<EventType>(number)));
   }
   Result<void> attached;
-  for (const auto& library : libraries) {
-    const auto offsets = function_offsets(library, names);
-    const auto gid_size = gid_size_of(library);
+  for (const auto& library : watched_) {
+    const auto place = std::min<std::size_t>(versions_.size(), TAKT_BPF_LIBRARIES - 1);
+    versions_.push_back(tracetools_version(*library));
+    const auto offsets = function_offsets(library->file.get(), names);
+    const auto gid_size = gid_size_of(*library);
     std::vector<Function> functions;
     for (std::size_t number = 0; number < offsets.size(); ++number) {
       if (offsets[number] && (events >> number & 1) != 0) {  // not every version has every function
-        functions.push_back({*offsets[number], TAKT_COOKIE(number, gid_size, 0)});
+        functions.push_back({*offsets[number], TAKT_COOKIE(number, gid_size, place)});
         events_ |= std::uint64_t{1} << number;
       }
     }
-    attached = attached.and_then([&] { return attach("on_call", library, functions); });
+    attached = attached.and_then([&] { return attach("on_call", *library, functions); });
   }
   return attached;
 }
@@ -203,8 +229,9 @@ Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) 
       for (const auto& function : middleware.functions) {
         names.emplace_back(function.symbol);
       }
-      const auto offsets = function_offsets(library, names);
-      const auto gid_size = gid_size_of(library.parent_path() / tracetools);
+      const auto offsets = function_offsets(library->file.get(), names);
+      // The first tracing library is that of this machine's ROS 2, if it has one.
+      const auto gid_size = gid_size_of(*watched_.front());
       std::vector<Function> functions;
       for (std::size_t i = 0; i < offsets.size(); ++i) {
         const auto event = middleware.functions[i].event;
@@ -214,10 +241,37 @@ Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) 
           events_ |= bit(event);
         }
       }
-      attached = attached.and_then([&] { return attach("on_message", library, functions); });
+      attached = attached.and_then([&] { return attach("on_message", *library, functions); });
     }
   }
   return attached;
+}
+
+bool Recorder::is_watched(const Library& library) const {
+  return std::ranges::any_of(
+      watched_, [&](const LibraryPointer& watched) { return is_same_file(*watched, library); });
+}
+
+bool Recorder::is_followed(pid_t process) const {
+  takt_process known{};
+  return bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), "processes"), &process,
+                             &known) == 0 &&
+         known.start == static_cast<std::uint32_t>(start_of(process));
+}
+
+/// Processes with a tracing library that was not there when the probes were placed, in a container
+/// that started later, for instance.
+void Recorder::look_for_unwatched_processes() {
+  const auto now = std::chrono::steady_clock::now();
+  if (watched_.empty() || now < next_look_) {
+    return;
+  }
+  for (const auto& [process, library] : processes_with(tracetools)) {
+    if ((!library || !is_watched(*library)) && (!only_started_ || is_followed(process))) {
+      unwatched_.emplace(process, start_of(process));
+    }
+  }
+  next_look_ = now + process_look_interval;
 }
 
 bpf_program* Recorder::program(const char* name) const {
@@ -229,7 +283,8 @@ Recorder::Dropped Recorder::dropped() const {
   const std::uint32_t only = 0;
   bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), ".bss"), &only, &counted);
   // What found no room is missing as well, and is not to be counted twice.
-  Dropped dropped{counted.calls, std::max<std::uint64_t>(counted.sched, continuity_.missing())};
+  Dropped dropped{counted.calls + untraced_calls_,
+                  std::max<std::uint64_t>(counted.sched, continuity_.missing())};
   // The kernel passes over a probe that is hit while it runs on the same processor.
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_.get()) {
@@ -245,24 +300,35 @@ Recorder::Dropped Recorder::dropped() const {
 }
 
 Result<Losses> Recorder::losses() {
+  look_for_unwatched_processes();
   const std::lock_guard lock(mutex_);
   const auto lost = dropped();
-  return Losses{.discarded_events = lost.calls + lost.sched};
+  Losses losses;
+  losses.discarded_events = lost.calls + lost.sched + (kernel_ ? kernel_->unwritten() : 0);
+  for (const auto& [identity, process] : processes_) {
+    losses.discarded_events += process.trace->unwritten();
+  }
+  losses.unrecorded_processes = unwatched_.size();
+  return losses;
 }
 
 Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
   const std::lock_guard lock(mutex_);
   ring_buffer__consume(buffers_.get());
   flush();
-  return written_;
+  return {};
 }
 
 Result<Losses> Recorder::stop() {
+  next_look_ = {};
+  look_for_unwatched_processes();
   end();
-  return written_.and_then([this] { return losses(); });
+  return losses();
 }
 
 void Recorder::run() {
+  pthread_setname_np(pthread_self(), "takt-recorder");
+  keep_only_capabilities(writing_capabilities | counting_capabilities());
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   while (!stopping_) {
     {
@@ -277,6 +343,7 @@ void Recorder::run() {
   }
   probes_.detach();
   links_.clear();
+  const std::lock_guard lock(mutex_);
   ring_buffer__consume(buffers_.get());
   flush();
 }
@@ -288,11 +355,11 @@ void Recorder::flush() {
     first.trace->set_discarded(identity.first, std::array<char, 16>{}, lost.calls);
   }
   for (auto& [identity, process] : processes_) {
-    written_ = written_.and_then([&] { return process.trace->flush(); });
+    process.trace->flush();
   }
   if (kernel_) {
     kernel_->set_discarded(lost.sched);
-    written_ = written_.and_then([&] { return kernel_->flush(); });
+    kernel_->flush();
   }
 }
 
@@ -313,9 +380,13 @@ void Recorder::take(std::span<const std::byte> record) {
 
 void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
   if (Process* its = process(call.process, call.start, call.gid_size)) {
-    call.gid_size = static_cast<unsigned short>(its->gid_size);
+    call.gid_size = static_cast<unsigned char>(its->gid_size);
+    const std::string_view version =
+        call.library < versions_.size() ? std::string_view(versions_[call.library]) : "";
     its->trace->append(call.time, call.thread, call.name, call.event,
-                       fields_of(call, texts, its->version));
+                       fields_of(call, texts, version));
+  } else {
+    ++untraced_calls_;
   }
 }
 
@@ -330,38 +401,51 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
       other != processes_.end() && other->first.first == number) {
     name += fmt::format("-{}", start);  // the number has been used again
   }
-  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
-                                         events_, gid_size);
-  if (!trace) {
-    written_ = written_.and_then([&]() -> Result<void> { return tl::unexpected(trace.error()); });
+  if (processes_.size() >= process_limit) {
     return nullptr;
   }
-  return &processes_
-              .emplace(identity, Process{std::move(*trace), tracetools_version(pid), gid_size})
-              .first->second;
+  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
+                                         events_, gid_size);
+  return trace ? &processes_.emplace(identity, Process{std::move(*trace), gid_size}).first->second
+               : nullptr;
 }
 
 void Recorder::recover_older_objects(std::uint64_t time) {
-  const auto now = ring::now();
+  const auto deadline = std::chrono::steady_clock::now() + recoveries_patience;
   for (const auto& [pid, library] : processes_with(tracetools)) {
-    const auto gid_size = gid_size_of(library);
-    Process* its = process(static_cast<std::uint32_t>(pid),
-                           static_cast<std::uint32_t>(start_of(pid)), gid_size);
-    if (its == nullptr) {
-      continue;
+    if (library) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - std::chrono::steady_clock::now());
+      recover(pid, *library, time,
+              std::clamp<std::chrono::milliseconds>(left, 0ms, recovery_patience));
     }
-    if (const auto mapping = ring::Mapping::of(ring::ring_of(pid).get());
-        mapping && mapping->gid_size() == gid_size) {
-      ring::append_objects(*mapping, events_, time, now, *its->trace);
-      continue;
-    }
-    std::array<char, 16> name{};
-    program_of(pid).copy(name.data(), name.size() - 1);
-    for (const auto& [event, payload] : events_of(recover_objects(pid), gid_size)) {
-      if ((events_ & bit(event)) != 0) {
-        its->trace->append_object(time, static_cast<std::uint32_t>(pid), name,
-                                  static_cast<std::uint16_t>(event), payload);
-      }
+  }
+}
+
+void Recorder::recover(pid_t pid, const Library& library, std::uint64_t time,
+                       std::chrono::milliseconds patience) {
+  const auto gid_size = gid_size_of(library);
+  const auto start = static_cast<std::uint32_t>(start_of(pid));
+  const auto mapping = ring::Mapping::of(ring::ring_of(pid).get());
+  const bool remembers = mapping && mapping->gid_size() == gid_size;
+  const auto recovered = remembers ? std::nullopt : recover_events(pid, gid_size, patience);
+
+  const std::lock_guard lock(mutex_);
+  Process* its = process(static_cast<std::uint32_t>(pid), start, gid_size);
+  if (its == nullptr) {
+    return;
+  }
+  if (remembers) {
+    ring::append_objects(*mapping, events_, time, ring::now(), *its->trace);
+    return;
+  }
+  std::array<char, 16> name{};
+  program_of(pid).copy(name.data(), name.size() - 1);
+  for (const auto& [event, payload] :
+       recovered.value_or(std::vector<RecoveredEvent>{nothing_recovered()})) {
+    if ((events_ & bit(event)) != 0) {
+      its->trace->append_object(time, static_cast<std::uint32_t>(pid), name,
+                                static_cast<std::uint16_t>(event), payload);
     }
   }
 }

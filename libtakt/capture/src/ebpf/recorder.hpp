@@ -3,11 +3,13 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "../ctf/process_trace.hpp"
 #include "continuity.hpp"
 #include "kernel_trace.hpp"
+#include "libraries.hpp"
 #include "probe_set.hpp"
 #include "record.h"
 #include "takt/capture/recording.hpp"
@@ -53,7 +56,6 @@ class Recorder : public Backend {
   };
   struct Process {
     std::unique_ptr<ctf::ProcessTrace> trace;
-    std::string version;  // of its tracetools
     unsigned gid_size = 0;
   };
   struct Dropped {
@@ -67,7 +69,7 @@ class Recorder : public Backend {
   Result<void> follow_processes(const Options& options);
   Result<void> attach_to_tracing_functions(std::uint64_t events, bool running);
   Result<void> attach_to_middleware(std::uint64_t events, bool running);
-  Result<void> attach(const char* program, const std::filesystem::path& library,
+  Result<void> attach(const char* program, const Library& library,
                       const std::vector<Function>& functions);
   Result<void> attach(const char* program);
   [[nodiscard]] bpf_program* program(const char* name) const;
@@ -78,6 +80,11 @@ class Recorder : public Backend {
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
   void recover_older_objects(std::uint64_t time);
+  void recover(pid_t process, const Library& library, std::uint64_t time,
+               std::chrono::milliseconds patience);
+  void look_for_unwatched_processes();
+  [[nodiscard]] bool is_watched(const Library& library) const;
+  [[nodiscard]] bool is_followed(pid_t process) const;
   void end();
 
   ctf::Storage& storage_;
@@ -87,10 +94,15 @@ class Recorder : public Backend {
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
   std::unique_ptr<ring_buffer, Deleter> buffers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
+  std::uint64_t untraced_calls_ = 0;  // for which there is no trace
   std::unique_ptr<KernelTrace> kernel_;
   Continuity continuity_;
   mutable std::mutex mutex_;  // guards what the records become
-  Result<void> written_;
+  bool only_started_ = false;
+  std::vector<LibraryPointer> watched_;  // tracing libraries; calls name them by their positions
+  std::vector<std::string> versions_;    // of each
+  std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other ones, and starts
+  std::chrono::steady_clock::time_point next_look_;
   std::atomic<bool> stopping_ = false;
   std::thread reader_;
 };

@@ -1,5 +1,7 @@
 #include "recovered_events.hpp"
 
+#include <linux/capability.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,21 +10,23 @@
 #include <string>
 #include <string_view>
 
+#include "../capabilities.hpp"
+#include "takt/base/isolated.hpp"
+#include "takt/tracepoints/events.hpp"
+
 namespace takt::capture::ebpf {
 
 namespace {
-
-using tracepoints::Event;
 
 class Events {
  public:
   explicit Events(std::size_t gid_size) : gid_size_(gid_size) {}
 
-  template <typename... Fields>
-  void add(Event event, const Fields&... fields) {
+  template <typename Fields>
+  void add(const Fields& fields) {
     payload_.clear();
-    (put(fields), ...);
-    events_.emplace_back(event, payload_);
+    Fields::for_each_field(fields, [this](const auto& field) { put(field); });
+    events_.emplace_back(Fields::type, payload_);
   }
 
   [[nodiscard]] std::vector<RecoveredEvent> take() { return std::move(events_); }
@@ -33,9 +37,14 @@ class Events {
     append(std::as_bytes(std::span(text)));
     payload_.push_back(std::byte{0});
   }
-  void put(const std::array<std::uint8_t, 16>& gid) {
-    append(std::as_bytes(std::span(gid)));
-    payload_.resize(payload_.size() + gid_size_ - gid.size());
+  void put(std::int64_t value) { append(std::as_bytes(std::span(&value, 1))); }
+  void put(const tracepoints::Gid& gid) {
+    for (const std::uint64_t half : gid) {
+      for (int shift = 56; shift >= 0; shift -= 8) {
+        payload_.push_back(static_cast<std::byte>(half >> shift));
+      }
+    }
+    payload_.resize(payload_.size() + gid_size_ - sizeof gid);
   }
   void append(std::span<const std::byte> bytes) {
     payload_.insert(payload_.end(), bytes.begin(), bytes.end());
@@ -45,6 +54,14 @@ class Events {
   std::vector<std::byte> payload_;
   std::vector<RecoveredEvent> events_;
 };
+
+tracepoints::Gid gid_of(const std::array<std::uint8_t, 16>& bytes) {
+  tracepoints::Gid gid{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    gid[i / 8] = gid[i / 8] << 8 | bytes[i];
+  }
+  return gid;
+}
 
 template <typename Object>
 std::size_t without_node(const std::vector<Object>& objects) {
@@ -70,42 +87,101 @@ std::string unknown(const Objects& objects) {
          "run (start the program with 'takt record -- COMMAND')";
 }
 
+/// What the searching process hands over for each event, before its payload.
+struct Head {
+  std::uint32_t event;
+  std::uint32_t size;
+};
+
 }  // namespace
+
+RecoveredEvent nothing_recovered() {
+  Events events(0);
+  events.add(tracepoints::ObjectsRecovered{
+      .objects = 0, .unknown = "any: its memory could not be searched to the end"});
+  return std::move(events.take().front());
+}
+
+std::optional<std::vector<RecoveredEvent>> recover_events(pid_t process, std::size_t gid_size,
+                                                          std::chrono::milliseconds time) {
+  const auto search = [&](const Output& output) {
+    keep_only_capabilities(capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH));
+    for (const auto& [event, payload] : events_of(recover_objects(process), gid_size)) {
+      const Head head{static_cast<std::uint32_t>(event),
+                      static_cast<std::uint32_t>(payload.size())};
+      output(std::as_bytes(std::span(&head, 1)));
+      output(payload);
+    }
+  };
+  const auto found =
+      isolated(search, {.memory = std::uint64_t{512} << 20, .output = 16 << 20, .time = time});
+  if (!found) {
+    return std::nullopt;
+  }
+  std::vector<RecoveredEvent> events;
+  for (auto rest = std::as_bytes(std::span(*found)); rest.size() >= sizeof(Head);) {
+    Head head{};
+    std::memcpy(&head, rest.data(), sizeof head);
+    rest = rest.subspan(sizeof head);
+    const auto payload = rest.first(std::min<std::size_t>(head.size, rest.size()));
+    rest = rest.subspan(payload.size());
+    events.emplace_back(static_cast<tracepoints::EventType>(head.event),
+                        std::vector<std::byte>(payload.begin(), payload.end()));
+  }
+  return events;
+}
 
 std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_size) {
   Events events(gid_size);
   for (const auto& node : objects.nodes) {
-    events.add(Event::rcl_node_init, node.handle, node.rmw_handle, node.name, node.space);
+    events.add(tracepoints::RclNodeInit{.node_handle = node.handle,
+                                        .rmw_handle = node.rmw_handle,
+                                        .node_name = node.name,
+                                        .name_space = node.space});
   }
   for (const auto& endpoint : objects.publishers) {
-    events.add(Event::rmw_publisher_init, endpoint.rmw_handle, endpoint.gid);
-    events.add(Event::rcl_publisher_init, endpoint.handle, endpoint.node, endpoint.rmw_handle,
-               endpoint.name, endpoint.depth);
+    events.add(tracepoints::RmwPublisherInit{.rmw_publisher_handle = endpoint.rmw_handle,
+                                             .gid = gid_of(endpoint.gid)});
+    events.add(tracepoints::RclPublisherInit{.publisher_handle = endpoint.handle,
+                                             .node_handle = endpoint.node,
+                                             .rmw_publisher_handle = endpoint.rmw_handle,
+                                             .topic_name = endpoint.name,
+                                             .queue_depth = endpoint.depth});
   }
   for (const auto& endpoint : objects.subscriptions) {
-    events.add(Event::rmw_subscription_init, endpoint.rmw_handle, endpoint.gid);
-    events.add(Event::rcl_subscription_init, endpoint.handle, endpoint.node, endpoint.rmw_handle,
-               endpoint.name, endpoint.depth);
+    events.add(tracepoints::RmwSubscriptionInit{.rmw_subscription_handle = endpoint.rmw_handle,
+                                                .gid = gid_of(endpoint.gid)});
+    events.add(tracepoints::RclSubscriptionInit{.subscription_handle = endpoint.handle,
+                                                .node_handle = endpoint.node,
+                                                .rmw_subscription_handle = endpoint.rmw_handle,
+                                                .topic_name = endpoint.name,
+                                                .queue_depth = endpoint.depth});
   }
   for (const auto& endpoint : objects.services) {
-    events.add(Event::rcl_service_init, endpoint.handle, endpoint.node, endpoint.rmw_handle,
-               endpoint.name);
+    events.add(tracepoints::RclServiceInit{.service_handle = endpoint.handle,
+                                           .node_handle = endpoint.node,
+                                           .rmw_service_handle = endpoint.rmw_handle,
+                                           .service_name = endpoint.name});
   }
   for (const auto& endpoint : objects.clients) {
-    events.add(Event::rcl_client_init, endpoint.handle, endpoint.node, endpoint.rmw_handle,
-               endpoint.name);
+    events.add(tracepoints::RclClientInit{.client_handle = endpoint.handle,
+                                          .node_handle = endpoint.node,
+                                          .rmw_client_handle = endpoint.rmw_handle,
+                                          .service_name = endpoint.name});
   }
   for (const auto& timer : objects.timers) {
-    events.add(Event::rcl_timer_init, timer.handle, static_cast<std::uint64_t>(timer.period));
+    events.add(tracepoints::RclTimerInit{.timer_handle = timer.handle, .period = timer.period});
     if (timer.node != 0) {
-      events.add(Event::rclcpp_timer_link_node, timer.handle, timer.node);
+      events.add(tracepoints::RclcppTimerLinkNode{.timer_handle = timer.handle,
+                                                  .node_handle = timer.node});
     }
   }
   const auto count = objects.nodes.size() + objects.publishers.size() +
                      objects.subscriptions.size() + objects.services.size() +
                      objects.clients.size() + objects.timers.size();
   if (count != 0) {  // else nothing is known of the process, not even that it has objects
-    events.add(Event::objects_recovered, std::uint64_t{count}, unknown(objects));
+    const std::string left_unknown = unknown(objects);
+    events.add(tracepoints::ObjectsRecovered{.objects = count, .unknown = left_unknown});
   }
   return events.take();
 }

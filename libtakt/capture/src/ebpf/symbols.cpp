@@ -1,17 +1,16 @@
 #include "symbols.hpp"
 
-#include <fcntl.h>
 #include <gelf.h>
 
 #include <algorithm>
 #include <memory>
 #include <string_view>
 
-#include "../descriptor.hpp"
-
 namespace takt::capture::ebpf {
 
 namespace {
+
+constexpr std::uint64_t symbols_limit = std::uint64_t{64} << 20;  // bytes
 
 struct Close {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -33,15 +32,15 @@ std::optional<std::uint64_t> file_offset(Elf* elf, std::uint64_t address) {
 
 }  // namespace
 
-std::vector<std::optional<std::uint64_t>> function_offsets(const std::filesystem::path& library,
+std::vector<std::optional<std::uint64_t>> function_offsets(int file,
                                                            std::span<const std::string> names) {
   std::vector<std::optional<std::uint64_t>> offsets(names.size());
   elf_version(EV_CURRENT);
-  const Descriptor file(open(library.c_str(), O_RDONLY | O_CLOEXEC));
-  const std::unique_ptr<Elf, Close> elf(elf_begin(file.get(), ELF_C_READ, nullptr));
+  const std::unique_ptr<Elf, Close> elf(elf_begin(file, ELF_C_READ, nullptr));
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) {
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM ||
+        header.sh_size > symbols_limit) {
       continue;
     }
     Elf_Data* data = elf_getdata(section, nullptr);

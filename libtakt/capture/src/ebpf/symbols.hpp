@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +9,9 @@
 namespace takt::capture::ebpf {
 
 /// Where functions that a shared library exports begin in its file, in the order of their names;
-/// nothing for those that it does not export. A library that cannot be read exports none.
-/// O(symbols of the library).
+/// nothing for those that it does not export. The library is open as `file`; one that cannot be
+/// read exports none. O(symbols of the library).
 [[nodiscard]] std::vector<std::optional<std::uint64_t>> function_offsets(
-    const std::filesystem::path& library, std::span<const std::string> names);
+    int file, std::span<const std::string> names);
 
 }  // namespace takt::capture::ebpf

@@ -22,7 +22,7 @@
 #include "daemon.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture::lttng {
 
@@ -65,9 +65,9 @@ std::uint64_t processors() {
 /// from the processes' object logs, since LTTng would forget them.
 std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> initialisation_names() {
   std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> names;
-  for (std::size_t number = 0; number < tracepoints::all.size(); ++number) {
+  for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
     if ((tracepoints::initialisation_events() >> number & 1) != 0) {
-      const auto& tracepoint = tracepoints::all[number];
+      const auto& tracepoint = tracepoints::of_programs[number];
       fmt::format_to_n(names.emplace_back().begin(), LTTNG_SYMBOL_NAME_LEN - 1, "{}:{}",
                        tracepoint.provider, tracepoint.name);
     }
@@ -138,8 +138,16 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   return session;
 }
 
+void Session::close_gate() {
+  if (gate_) {
+    gate_->close();
+    late_processes_ = gate_->late();
+    gate_.reset();
+  }
+}
+
 Session::~Session() {
-  gate_.reset();
+  close_gate();
   if (!name_.empty()) {
     lttng_destroy_session(name_.c_str());
   }
@@ -169,6 +177,13 @@ Result<void> Session::hand_over(const std::filesystem::path& directory) {
   return record_objects(files, std::numeric_limits<std::uint64_t>::max());
 }
 
+/// LTTng's daemon writes the trace and tells nobody when it cannot. So there must be room for what
+/// it may write until somebody looks again and for the end: the sub-buffers in use, and those that
+/// half a second fills.
+std::uint64_t Session::needed_space() const {
+  return (processors() + sub_buffer_count) * sub_buffer_size;
+}
+
 Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until) const {
   Result<void> recorded;
   for (const auto& [process, memory] : ring::running_rings()) {
@@ -180,16 +195,16 @@ Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until)
     const auto name = fmt::format("{}-{}", file_name_of(process), process);
     auto trace = ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
                                            "takt-objects", process, events, mapping->gid_size());
-    recorded = trace.map([](const auto&) {}).and_then([&] {
-      ring::append_objects(*mapping, events, start_, until, **trace);
-      return (*trace)->flush();
+    recorded = trace.map([&](const auto& objects) {
+      ring::append_objects(*mapping, events, start_, until, *objects);
+      objects->flush();
     });
   }
-  return recorded;
+  return recorded.and_then([&] { return storage.written(); });
 }
 
 Result<Losses> Session::stop() {
-  gate_.reset();
+  close_gate();
   const std::lock_guard lock(control_);
   const int stopped = lttng_stop_tracing(name_.c_str());
   auto losses = read_losses();
@@ -208,6 +223,11 @@ Result<void> Session::create(const std::filesystem::path& directory) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string name = fmt::format("{}{}-{:x}", session_prefix, getpid(), now.count());
   const std::string url = "file://" + directory.string();
+  auto guard = IfKilled::run({"lttng", "destroy", name});
+  if (!guard) {
+    return tl::unexpected(guard.error());
+  }
+  guard_ = std::move(*guard);
   const int code = snapshot_ ? lttng_create_session_snapshot(name.c_str(), nullptr)
                              : lttng_create_session(name.c_str(), url.c_str());
   if (code < 0) {
@@ -320,6 +340,7 @@ Result<Losses> Session::read_losses() {
   }
   Losses losses;
   losses.unrecorded_processes = unrecorded_processes_;
+  losses.late_processes = late_processes_ + (gate_ ? gate_->late() : 0);
   for (int i = 0; i < count; ++i) {
     std::uint64_t discarded = 0;
     std::uint64_t lost = 0;

@@ -10,6 +10,7 @@
 
 #include "../ctf/storage.hpp"
 #include "../gate.hpp"
+#include "../if_killed.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace takt::capture::lttng {
@@ -31,6 +32,7 @@ class Session : public Backend {
   [[nodiscard]] std::map<std::string, std::string> environment() const override;
   [[nodiscard]] Result<Losses> losses() override;
   [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
+  [[nodiscard]] std::uint64_t needed_space() const override;
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
@@ -52,6 +54,7 @@ class Session : public Backend {
   Result<void> add_contexts();
   Result<void> track_only_started();
   Result<Losses> read_losses();
+  void close_gate();
 
   std::uint64_t events_;
   bool snapshot_;
@@ -60,8 +63,10 @@ class Session : public Backend {
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
   std::uint64_t unrecorded_processes_ = 0;
-  std::mutex control_;          // liblttng-ctl keeps its connection in a global variable
-  std::unique_ptr<Gate> gate_;  // last: its thread uses the members above
+  std::uint64_t late_processes_ = 0;  // of a gate that is closed
+  std::unique_ptr<IfKilled> guard_;   // destroys the session if this process is killed
+  std::mutex control_;                // liblttng-ctl keeps its connection in a global variable
+  std::unique_ptr<Gate> gate_;        // last: its thread uses the members above
 };
 
 }  // namespace takt::capture::lttng

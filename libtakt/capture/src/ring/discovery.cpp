@@ -2,27 +2,48 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstddef>
 #include <filesystem>
-#include <string>
+#include <set>
 #include <system_error>
 
+#include "../process.hpp"
+#include "../regular_file.hpp"
 #include "takt/capture/ring/object_log.hpp"
 
 namespace takt::capture::ring {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The process that writes a ring, as that process calls itself.
+pid_t writer_of(int memory) {
+  decltype(Header::process) writer = 0;
+  const auto place = static_cast<off_t>(offsetof(Header, process));
+  const bool told = pread(memory, &writer, sizeof writer, place) == sizeof writer;
+  return told ? static_cast<pid_t>(writer) : 0;
+}
+
+}  // namespace
+
 Descriptor ring_of(pid_t process) {
   const auto memory = fmt::format("/memfd:{} (deleted)", memory_name);
+  const pid_t own_number = own_number_of(process);
   std::error_code gone;  // processes and their files come and go
   for (auto file = fs::directory_iterator(fmt::format("/proc/{}/fd", process), gone);
        !gone && file != fs::directory_iterator(); file.increment(gone)) {
     std::error_code closed;
-    if (fs::read_symlink(file->path(), closed) == memory) {
-      return Descriptor(open(file->path().c_str(), O_RDWR | O_CLOEXEC));
+    if (fs::read_symlink(file->path(), closed) != memory) {
+      continue;
+    }
+    auto ring = open_regular_file(file->path(), O_RDWR);
+    if (ring && writer_of(ring.get()) == own_number) {
+      return ring;
     }
   }
   return {};
@@ -30,19 +51,18 @@ Descriptor ring_of(pid_t process) {
 
 std::vector<std::pair<pid_t, Descriptor>> running_rings() {
   std::vector<std::pair<pid_t, Descriptor>> rings;
-  std::error_code gone;
-  for (auto process = fs::directory_iterator("/proc", gone); process != fs::directory_iterator();
-       process.increment(gone)) {
-    const std::string number = process->path().filename();
-    pid_t pid = 0;
-    std::from_chars(number.data(), number.data() + number.size(), pid);
-    if (pid <= 0) {
-      continue;
+  std::set<std::pair<dev_t, ino_t>> known;
+  const auto add = [&](pid_t process) {
+    auto memory = ring_of(process);
+    struct stat status {};
+    if (memory && fstat(memory.get(), &status) == 0 &&
+        known.emplace(status.st_dev, status.st_ino).second) {
+      rings.emplace_back(process, std::move(memory));
     }
-    if (auto memory = ring_of(pid)) {
-      rings.emplace_back(pid, std::move(memory));
-    }
-  }
+  };
+  for_each_other_process(add);
+  // A program may record itself (takt.testing); rings of others that it holds are not its own.
+  add(getpid());
   return rings;
 }
 

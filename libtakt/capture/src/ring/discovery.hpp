@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "../ctf/process_trace.hpp"
-#include "../descriptor.hpp"
+#include "takt/capture/descriptor.hpp"
 #include "takt/capture/ring/mapping.hpp"
 
 namespace takt::capture::ring {
 
 /// The rings of the processes that run now and that this user may look into, with their memory.
+/// Each ring is there once, with the process that writes it: recorders hold rings, too.
 [[nodiscard]] std::vector<std::pair<pid_t, Descriptor>> running_rings();
 
-/// The memory of one process's ring; none if it has none.
+/// The memory of the ring that a process writes; none if it has none.
 [[nodiscard]] Descriptor ring_of(pid_t process);
 
 /// Appends to a process's trace what it has said of its objects, up to the time `until`; what is

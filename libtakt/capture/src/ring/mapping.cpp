@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "takt/capture/ring/writer.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture::ring {
 
@@ -51,10 +51,10 @@ bool Past::has(std::uint64_t time) {
 }
 
 bool well_formed(std::uint8_t event, std::size_t gid_size, std::span<const std::byte> payload) {
-  if (event >= tracepoints::all.size()) {
+  if (event >= tracepoints::of_programs.size()) {
     return false;
   }
-  const auto& tracepoint = tracepoints::all[event];
+  const auto& tracepoint = tracepoints::of_programs[event];
   const auto skip = [&payload](std::uint64_t size) {
     if (size > payload.size()) {
       return false;
@@ -89,6 +89,10 @@ bool well_formed(std::uint8_t event, std::size_t gid_size, std::span<const std::
         fits = skip(sizeof count) && count <= payload.size() / 8 && skip(count * 8);
         break;
       }
+      case Kind::signed32:
+      case Kind::thread_name:
+        fits = false;  // the kernel's alone
+        break;
     }
     if (!fits) {
       return false;

@@ -1,7 +1,8 @@
 #include "takt/capture/ring/reader.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/membarrier.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,8 +30,14 @@ struct FutexWait {
 constexpr std::uint32_t futex_32 = 2;
 constexpr long futex_waitv_number = 449;
 
-bool alive(std::uint32_t process) {
-  return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+/// Makes this process the ring's reader as long as the descriptor lives, whatever ends the process.
+/// None: there is a reader already.
+Descriptor lock(int memory) {
+  // A descriptor that came from the traced process shares its locks with that process.
+  Descriptor own(open(fmt::format("/proc/self/fd/{}", memory).c_str(), O_RDWR | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  return own && fcntl(own.get(), F_OFD_SETLK, &whole) == 0 ? std::move(own) : Descriptor();
 }
 
 }  // namespace
@@ -40,36 +47,31 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   if (!mapping) {
     return tl::unexpected(mapping.error());
   }
-  std::unique_ptr<Reader> reader(new Reader(std::move(*mapping)));
+  auto owner = lock(memory);
+  if (!owner) {
+    return error("another recorder reads this ring already");
+  }
+  std::unique_ptr<Reader> reader(new Reader(std::move(*mapping), std::move(owner)));
   Header* ring = reader->ring_;
-  std::uint32_t former = 0;
-  const auto self = static_cast<std::uint32_t>(getpid());
-  if (!ring->reader.compare_exchange_strong(former, self) &&
-      (alive(former) || !ring->reader.compare_exchange_strong(former, self))) {
-    return error("process {} reads this ring already", former);
-  }
-  reader->owner_ = true;
-  // What a killed recorder left unread is older than this recording.
   reader->tail_ = ring->tail.load();
-  for (std::uint64_t left = slot_count; left != 0 && reader->next(); --left) {
-  }
-  reader->malformed_ = 0;
-  for (std::size_t entry = 0; entry <= thread_count; ++entry) {
-    reader->dropped_before_[entry] = ring->thread_table[entry].dropped;
-  }
+  const bool inherited = ring->inherited.exchange(0) != 0;
   reader->start_ = now();
-  reader->objects_.emplace(reader->mapping_,
-                           ++ring->recording);  // before events are asked for: see LogEntry
+  if (!inherited) {  // what a killed recorder left unread is older than this recording
+    reader->earliest_ = reader->start_;
+    for (std::uint64_t left = slot_count; left != 0 && reader->next(); --left) {
+    }
+    reader->malformed_ = 0;
+    for (std::size_t entry = 0; entry <= thread_count; ++entry) {
+      reader->dropped_before_[entry] = ring->thread_table[entry].dropped;
+    }
+    ++ring->recording;  // before events are asked for: see LogEntry
+  }
+  reader->objects_.emplace(reader->mapping_, ring->recording);
   ring->enabled = enabled;
   return reader;
 }
 
-Reader::~Reader() {
-  if (owner_) {
-    disable();
-    ring_->reader = 0;
-  }
-}
+Reader::~Reader() { disable(); }
 
 void Reader::disable() { ring_->enabled = 0; }
 
@@ -84,7 +86,7 @@ bool Reader::complete(std::uint64_t slot) const {
 std::optional<Event> Reader::next() {
   while (!broken_ && complete(tail_)) {
     const auto head = copy_shared<RecordHead>(&record_at(tail_)->head);
-    Event event{std::max(head.time, start_), head.thread, {}, head.event, {}};
+    Event event{std::max(head.time, earliest_), head.thread, {}, head.event, {}};
     const std::size_t size = head.size;
     if (size > payload_limit) {
       ++malformed_;

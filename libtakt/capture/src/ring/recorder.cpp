@@ -1,11 +1,13 @@
 #include "recorder.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "../capabilities.hpp"
 #include "../process.hpp"
 #include "../selection.hpp"
 #include "discovery.hpp"
@@ -64,6 +66,7 @@ std::map<std::string, std::string> Recorder::environment() const {
 Result<Losses> Recorder::losses() {
   const std::lock_guard lock(mutex_);
   Losses all = ended_;
+  all.late_processes += gate_ ? gate_->late() : 0;
   for (const auto& source : sources_) {
     all = all + source->losses();
   }
@@ -72,13 +75,12 @@ Result<Losses> Recorder::losses() {
 
 Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
   drain(true);
-  const std::lock_guard lock(mutex_);
-  return written_;
+  return {};
 }
 
 Result<Losses> Recorder::stop() {
   end();
-  return written_.map([this] { return ended_; });
+  return ended_;
 }
 
 void Recorder::admit(pid_t process, const Descriptor& memory) {
@@ -93,8 +95,8 @@ void Recorder::admit(pid_t process, const Descriptor& memory) {
       Source::create(process, std::move(*reader), storage_, fs::path("ring") / name, events_);
   if (trace) {
     sources_.push_back(std::move(*trace));
-  } else if (written_) {
-    written_ = tl::unexpected(trace.error());
+  } else {
+    ++ended_.unrecorded_processes;
   }
 }
 
@@ -105,6 +107,8 @@ void Recorder::admit_running() {
 }
 
 void Recorder::run() {
+  pthread_setname_np(pthread_self(), "takt-recorder");
+  keep_only_capabilities(writing_capabilities);
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   while (!stopping_) {
     const bool flush = std::chrono::steady_clock::now() >= next_flush;
@@ -123,7 +127,7 @@ void Recorder::drain(bool flush) {
     const bool ended = source->has_ended();
     ended ? source->drain_remains() : source->drain();
     if (flush || ended) {
-      written_ = written_.and_then([&] { return source->flush(); });
+      source->flush();
     }
     if (ended) {
       ended_ = ended_ + source->losses();
@@ -156,7 +160,11 @@ void Recorder::finish() {
 }
 
 void Recorder::end() {
-  gate_.reset();
+  if (gate_) {
+    gate_->close();
+    ended_.late_processes += gate_->late();
+    gate_.reset();
+  }
   stopping_ = true;
   if (drainer_.joinable()) {
     drainer_.join();

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "../descriptor.hpp"
 #include "../gate.hpp"
 #include "source.hpp"
+#include "takt/capture/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace takt::capture::ring {
@@ -50,8 +50,7 @@ class Recorder : public Backend {
   std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Source>> sources_;
   std::uint64_t admitted_ = 0;
-  Losses ended_;          // of processes that are no longer in the list
-  Result<void> written_;  // the first failure to write
+  Losses ended_;  // of processes that are no longer in the list
   std::unique_ptr<Gate> gate_;
   std::thread drainer_;
 };

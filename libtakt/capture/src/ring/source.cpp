@@ -65,7 +65,7 @@ void Source::drain_remains() {
   }
 }
 
-Result<void> Source::flush() {
+void Source::flush() {
   // A thread that lost all its events has no stream yet, and must not be forgotten.
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
     if (const auto dropped = reader_->dropped(entry); dropped != 0) {
@@ -73,7 +73,7 @@ Result<void> Source::flush() {
     }
   }
   trace_->set_discarded_objects(reader_->dropped_objects() + malformed());
-  return trace_->flush();
+  trace_->flush();
 }
 
 bool Source::has_ended() const {
@@ -84,7 +84,7 @@ bool Source::has_ended() const {
 Losses Source::losses() const {
   Losses losses;
   losses.malformed_events = malformed();
-  losses.discarded_events = reader_->dropped_objects();
+  losses.discarded_events = reader_->dropped_objects() + trace_->unwritten();
   for (std::size_t entry = 0; entry <= thread_count; ++entry) {
     losses.discarded_events += reader_->dropped(entry);
   }

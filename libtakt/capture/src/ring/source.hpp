@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "../ctf/process_trace.hpp"
-#include "../descriptor.hpp"
+#include "takt/capture/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/reader.hpp"
 
@@ -25,8 +25,8 @@ class Source {
   void drain();
   /// The process has ended: also reads what stands behind events that it did not complete.
   void drain_remains();
-  /// Writes what is buffered, and what each thread has lost. Error: it cannot be written.
-  [[nodiscard]] Result<void> flush();
+  /// Writes what is buffered, and what each thread has lost.
+  void flush();
 
   [[nodiscard]] bool has_ended() const;
   void disable() { reader_->disable(); }

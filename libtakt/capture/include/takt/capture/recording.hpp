@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
+#include "takt/capture/descriptor.hpp"
 
 /// Recording what ROS 2 programs do.
 namespace takt::capture {
@@ -46,6 +47,7 @@ struct Losses {
   std::uint64_t lost_packets = 0;          // were overwritten before they were read
   std::uint64_t malformed_events = 0;      // made no sense: the process is broken
   std::uint64_t unrecorded_processes = 0;  // the tracer did not accept them
+  std::uint64_t late_processes = 0;        // went on before they were recorded
 };
 
 /// The sum of two losses.
@@ -55,6 +57,8 @@ struct Losses {
 struct Status {
   std::uint64_t bytes = 0;
   Losses losses;
+  /// Why nothing more is recorded; empty: it is.
+  std::string failure;
 };
 
 /// Where events come from. One implementation per tracer.
@@ -68,22 +72,27 @@ class Backend {
   /// In a snapshot recording: puts what happened until now into the storage or, if the tracer
   /// keeps it itself, into `directory`.
   [[nodiscard]] virtual Result<void> hand_over(const std::filesystem::path& directory) = 0;
+  /// Bytes that must be free on the disk that is recorded to, so that nothing is lost unseen.
+  [[nodiscard]] virtual std::uint64_t needed_space() const { return 0; }
   /// Stops tracing and completes the trace on disk.
   [[nodiscard]] virtual Result<Losses> stop() = 0;
 };
 
 namespace ctf {
+class Files;
 class Newest;
 class Storage;
 }  // namespace ctf
 
 /// A recording in progress. The trace is written beside its final place, as `<output>.partial`, and
-/// takes its name when it is complete. Whatever ends a Recording ends the tracing; one that is
-/// dropped without stop() leaves its partial trace on disk and nothing else.
+/// takes its name when it is complete. Whatever ends a Recording ends the tracing, a SIGKILL, too;
+/// one that is dropped without stop() leaves its partial trace on disk and nothing else. Nothing is
+/// written after the first failure to write, so that what is there is whole and can be read.
 class Recording {
  public:
   /// Begins to record. LTTng gets a session daemon if none runs. Errors: `output` exists or cannot
-  /// be created, LTTng is not installed or its daemon cannot be started or refuses.
+  /// be created, the disk is full, LTTng is not installed or its daemon cannot be started or
+  /// refuses.
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
   Recording(Recording&&) noexcept;
@@ -96,8 +105,9 @@ class Recording {
   /// Writes what a snapshot recording holds as a trace, and goes on. The directory must not exist;
   /// it appears when the trace is complete. Error: it cannot be written, or nothing has happened.
   [[nodiscard]] Result<Status> snapshot(const std::filesystem::path& output);
-  /// Ends the recording and moves the trace to its place. Error: the tracer failed (the partial
-  /// trace stays), or there is no trace because no traced process ran.
+  /// Ends the recording and moves the trace to its place; if Status::failure says why it ended
+  /// before, the trace keeps its partial name. No bytes: there is no trace, as no traced process
+  /// ran. Error: the tracer failed (the partial trace stays).
   [[nodiscard]] Result<Status> stop();
   /// Ends the recording and removes what was recorded.
   void discard();
@@ -108,10 +118,13 @@ class Recording {
   [[nodiscard]] Result<void> complete(const std::filesystem::path& partial,
                                       const std::filesystem::path& output) const;
   [[nodiscard]] Result<Losses> losses();
+  [[nodiscard]] std::string failure();
 
   std::filesystem::path output_;
   std::filesystem::path partial_;  // empty in a snapshot recording
+  Descriptor lock_;                // of `partial_`, which tells that it is recorded to
   std::unique_ptr<ctf::Storage> storage_;
+  ctf::Files* files_ = nullptr;                     // the storage, unless in a snapshot recording
   ctf::Newest* newest_ = nullptr;                   // the storage, in a snapshot recording
   std::vector<std::unique_ptr<Backend>> backends_;  // none when the recording has ended
 };

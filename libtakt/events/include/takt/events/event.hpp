@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,87 +9,99 @@
 
 #include "takt/events/threads.hpp"
 #include "takt/time/time.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::events {
 
-/// The events that the interpreter understands; schema.hpp gives each its name and fields. All
-/// others of a trace are counted by name and skipped.
-enum class EventType : std::uint16_t {
-  // Initialisation.
-  rcl_init,
-  rcl_node_init,
-  rmw_publisher_init,
-  rcl_publisher_init,
-  rmw_subscription_init,
-  rcl_subscription_init,
-  rclcpp_subscription_init,
-  rclcpp_subscription_callback_added,
-  rcl_service_init,
-  rclcpp_service_callback_added,
-  rmw_client_init,
-  rcl_client_init,
-  rcl_timer_init,
-  rclcpp_timer_callback_added,
-  rclcpp_timer_link_node,
-  rclcpp_callback_register,
-  rcl_lifecycle_state_machine_init,
-  rclcpp_construct_ring_buffer,
-  rclcpp_buffer_to_ipb,
-  rclcpp_ipb_to_subscription,
-  message_link_periodic_async,
-  message_link_partial_sync,
-  executor_init,
-  objects_recovered,
-  // Run time.
-  rclcpp_publish,
-  rclcpp_intra_publish,
-  rcl_publish,
-  rmw_publish,
-  rmw_take,
-  rcl_take,
-  rclcpp_take,
-  rmw_send_request,
-  rmw_take_request,
-  rmw_send_response,
-  rmw_take_response,
-  callback_start,
-  callback_end,
-  thread_cpu_time,
-  callback_release,
-  message_kept,
-  message_chosen,
-  rcl_lifecycle_transition,
-  rclcpp_executor_get_next_ready,
-  rclcpp_executor_wait_for_work,
-  rclcpp_executor_execute,
-  rclcpp_ring_buffer_enqueue,
-  rclcpp_ring_buffer_dequeue,
-  rclcpp_ring_buffer_clear,
-  // Of Fast DDS.
-  dds_write,
-  dds_receive,
-  // Of the kernel's scheduler.
-  sched_switch,
-  sched_wakeup,
-  sched_process_fork,
-  sched_process_exit,
+/// The events that the interpreter understands. All others of a trace are counted by name and
+/// skipped.
+using tracepoints::EventType;
+
+inline constexpr std::size_t event_type_count = tracepoints::all.size();
+
+/// Tells where the event record holds a field.
+enum class FieldKind {
+  number,  ///< the next of Event::values
+  handle,  ///< an address: the next of Event::values, shown in hexadecimal
+  gid,     ///< a byte array: its first 16 bytes, big-endian, in the next two of Event::values
+  text,    ///< the next of Payload::texts
+  list,    ///< a sequence of handles: the next of Payload::lists
 };
 
-inline constexpr std::size_t event_type_count =
-    static_cast<std::size_t>(EventType::sched_process_exit) + 1;
-inline constexpr std::size_t max_values = 6;
-inline constexpr std::size_t max_texts = 4;
-inline constexpr std::size_t max_lists = 2;
+constexpr FieldKind field_kind(tracepoints::Kind kind) {
+  switch (kind) {
+    case tracepoints::Kind::pointer:
+      return FieldKind::handle;
+    case tracepoints::Kind::pointers:
+      return FieldKind::list;
+    case tracepoints::Kind::string:
+    case tracepoints::Kind::thread_name:
+      return FieldKind::text;
+    case tracepoints::Kind::gid:
+      return FieldKind::gid;
+    case tracepoints::Kind::signed64:
+    case tracepoints::Kind::unsigned64:
+    case tracepoints::Kind::signed32:
+    case tracepoints::Kind::flag:
+      break;
+  }
+  return FieldKind::number;
+}
+
+/// Counts the values, texts and lists of a record.
+struct RecordSize {
+  std::size_t values = 0;
+  std::size_t texts = 0;
+  std::size_t lists = 0;
+
+  constexpr void add(FieldKind kind) {
+    switch (kind) {
+      case FieldKind::number:
+      case FieldKind::handle:
+        values += 1;
+        break;
+      case FieldKind::gid:
+        values += 2;
+        break;
+      case FieldKind::text:
+        texts += 1;
+        break;
+      case FieldKind::list:
+        lists += 1;
+        break;
+    }
+  }
+  /// The place of a field of this kind if it is added next.
+  [[nodiscard]] constexpr std::size_t position(FieldKind kind) const {
+    return kind == FieldKind::text ? texts : kind == FieldKind::list ? lists : values;
+  }
+};
+
+/// The record of any event fits into this.
+inline constexpr RecordSize max_size = [] {
+  RecordSize most;
+  for (const auto& tracepoint : tracepoints::all) {
+    RecordSize size;
+    for (std::size_t i = 0; i < tracepoint.field_count; ++i) {
+      size.add(field_kind(tracepoint.fields[i].kind));
+    }
+    most = {std::max(most.values, size.values), std::max(most.texts, size.texts),
+            std::max(most.lists, size.lists)};
+  }
+  return most;
+}();
+
 inline constexpr std::uint32_t no_payload = UINT32_MAX;
 
-/// What initialisation events carry beyond numbers.
+/// What an event carries beyond numbers. Only few events have one, most of them initialisation
+/// events.
 struct Payload {
-  std::array<std::string, max_texts> texts;
-  std::array<std::vector<std::uint64_t>, max_lists> lists;
+  std::array<std::string, max_size.texts> texts;
+  std::array<std::vector<std::uint64_t>, max_size.lists> lists;
 };
 
-/// One event of a known type. Numbers, handles and GIDs (16 bytes in two values) are in the order
-/// of the type's schema; signed numbers are in two's complement; a field that this version of ROS 2
+/// One event of a known type. Its fields are in the order of the type's schema, for which
+/// fields.hpp has names; signed numbers are in two's complement; a field that this version of ROS 2
 /// does not write is 0.
 struct Event {
   Instant time;
@@ -97,7 +110,7 @@ struct Event {
   std::uint16_t cpu = 0;
   /// Position in the batch's payloads, or no_payload.
   std::uint32_t payload = no_payload;
-  std::array<std::uint64_t, max_values> values{};
+  std::array<std::uint64_t, max_size.values> values{};
 };
 
 /// Consecutive events in time order. Re-used from read to read, so reading allocates nothing once
@@ -110,7 +123,11 @@ struct Batch {
     events.clear();
     payloads.clear();
   }
-  [[nodiscard]] const Payload& payload(const Event& event) const { return payloads[event.payload]; }
+  /// The event's payload; an empty one if it has none.
+  [[nodiscard]] const Payload& payload(const Event& event) const {
+    static constinit const Payload empty{};
+    return event.payload == no_payload ? empty : payloads[event.payload];
+  }
 };
 
 }  // namespace takt::events

@@ -1,50 +1,34 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "takt/events/event.hpp"
 
 namespace takt::events {
 
-/// Where a field of an event goes in the event record.
-enum class FieldKind {
-  number,  ///< the next of Event::values
-  handle,  ///< an address: the next of Event::values, shown in hexadecimal
-  gid,     ///< a byte array: its first 16 bytes, big-endian, in the next two of Event::values
-  text,    ///< the next of Payload::texts
-  list,    ///< a sequence of handles: the next of Payload::lists
-};
+using tracepoints::Phase;
 
 struct Field {
   std::string_view name;
   FieldKind kind = FieldKind::number;
+  /// Its place among the record's values, texts or lists; a gid has the next place, too.
+  std::size_t position = 0;
 };
-
-/// Initialisation events tell once of an object that was made; run-time events refer to it by its
-/// handle (message-flow 1.3). Those of the kernel's scheduler belong to no program.
-enum class Phase { initialisation, run_time, scheduling };
 
 /// Name and fields of an event type: the union over the ROS 2 distributions from Humble on
 /// (message-flow 1.4), and Takt's own. Fields that a trace has beyond these are skipped.
 struct Schema {
-  static constexpr std::size_t max_fields = 10;
-
   EventType type;
-  std::string_view name;
+  /// "ros2:callback_start".
+  std::string name;
   Phase phase;
-  std::array<Field, max_fields> field_list;  // ends with the first nameless one
-
-  [[nodiscard]] constexpr std::span<const Field> fields() const {
-    std::size_t count = 0;
-    while (count < max_fields && !field_list[count].name.empty()) {
-      ++count;
-    }
-    return std::span(field_list).first(count);
-  }
+  std::vector<Field> fields;
+  /// Whether there are fields that go into the payload.
+  bool has_payload = false;
 };
 
 /// All schemas, in the order of EventType.

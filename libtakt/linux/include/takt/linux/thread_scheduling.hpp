@@ -2,32 +2,38 @@
 
 #include <sys/types.h>
 
-#include <compare>
 #include <variant>
 
 #include "takt/base/error.hpp"
 #include "takt/time/time.hpp"
 
-/// How the kernel schedules a thread: sched_setattr(2), sched(7).
+/// How the kernel schedules a thread: sched_setattr(2), sched(7). The types compile as C++17 too:
+/// options of the executors for rclcpp have them.
 /// (The namespace is not called linux because GNU dialects of C++ define a macro of that name.)
 namespace takt::linux_os {
 
 /// SCHED_OTHER: best effort; `nice` from -20 (favoured) to 19.
 struct OtherScheduling {
   int nice = 0;
-  auto operator<=>(const OtherScheduling&) const = default;
+  friend bool operator==(const OtherScheduling& a, const OtherScheduling& b) {
+    return a.nice == b.nice;
+  }
 };
 
 /// SCHED_FIFO: runs until it blocks or a thread of higher priority (1 to 99) is ready.
 struct FifoScheduling {
   int priority = 1;
-  auto operator<=>(const FifoScheduling&) const = default;
+  friend bool operator==(const FifoScheduling& a, const FifoScheduling& b) {
+    return a.priority == b.priority;
+  }
 };
 
 /// SCHED_RR: like FIFO, with time slices among equal priorities.
 struct RoundRobinScheduling {
   int priority = 1;
-  auto operator<=>(const RoundRobinScheduling&) const = default;
+  friend bool operator==(const RoundRobinScheduling& a, const RoundRobinScheduling& b) {
+    return a.priority == b.priority;
+  }
 };
 
 /// SCHED_DEADLINE: `runtime` in every `period`, each delivered within `deadline` (hard constant
@@ -37,7 +43,9 @@ struct DeadlineScheduling {
   Duration runtime{};
   Duration deadline{};
   Duration period{};
-  auto operator<=>(const DeadlineScheduling&) const = default;
+  friend bool operator==(const DeadlineScheduling& a, const DeadlineScheduling& b) {
+    return a.runtime == b.runtime && a.deadline == b.deadline && a.period == b.period;
+  }
 };
 
 using ThreadScheduling =

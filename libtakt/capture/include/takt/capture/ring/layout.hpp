@@ -20,7 +20,7 @@
 namespace takt::capture::ring {
 
 inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 inline constexpr const char* memory_name = "takt-ring";  // of the memfd
 
 inline constexpr std::size_t slot_size = 64;
@@ -48,8 +48,9 @@ struct Header {
   std::uint64_t available;  // bit n: this process's tracetools has event n
 
   alignas(64) std::atomic<std::uint64_t> enabled;  // bit n: the reader wants event n
-  std::atomic<std::uint32_t> reader;               // process id of the reader; 0: none
-  std::atomic<std::uint64_t> recording;            // counts the readers that there have been
+  // 1: no reader has come yet, but a forked child enabled what its parent's reader wanted.
+  std::atomic<std::uint32_t> inherited;
+  std::atomic<std::uint64_t> recording;  // counts the readers that there have been
 
   alignas(64) std::atomic<std::uint64_t> head;  // next slot to claim
   std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
+#include "takt/capture/descriptor.hpp"
 #include "takt/capture/ring/event.hpp"
 #include "takt/capture/ring/mapping.hpp"
 #include "takt/capture/ring/object_log.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::capture::ring {
 
@@ -24,8 +25,10 @@ namespace takt::capture::ring {
 class Reader {
  public:
   /// Takes possession of a ring whose memory is open as `memory` (which stays the caller's), and
-  /// begins with the events that come from now on. `enabled`: the events wanted, as a mask of event
-  /// numbers. Errors: not a ring, of another version of Takt, or another recorder reads it.
+  /// begins with the events that come from now on; if the process has begun to write for the reader
+  /// of the process that forked it, with the first of those. `enabled`: the events wanted, as a
+  /// mask of event numbers. Errors: not a ring, of another version of Takt, or another recorder
+  /// reads it.
   [[nodiscard]] static Result<std::unique_ptr<Reader>> attach(int memory, std::uint64_t enabled);
 
   Reader(const Reader&) = delete;
@@ -76,7 +79,8 @@ class Reader {
   static void wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout);
 
  private:
-  explicit Reader(Mapping mapping) : mapping_(std::move(mapping)), ring_(mapping_.ring()) {
+  Reader(Mapping mapping, Descriptor lock)
+      : mapping_(std::move(mapping)), ring_(mapping_.ring()), lock_(std::move(lock)) {
     payload_.reserve(payload_limit);
   }
 
@@ -85,13 +89,14 @@ class Reader {
 
   Mapping mapping_;
   Header* ring_;
+  Descriptor lock_;  // keeps other readers away
   std::optional<ObjectLog> objects_;
   std::uint64_t tail_ = 0;
   std::uint64_t malformed_ = 0;
   std::uint64_t start_ = 0;
+  std::uint64_t earliest_ = 0;  // time that an event of this recording can have
   std::array<std::uint64_t, thread_count + 1> dropped_before_{};
   Past past_;
-  bool owner_ = false;   // no other recorder reads it
   bool broken_ = false;  // nothing more can be read
   std::vector<std::byte> payload_;
 };

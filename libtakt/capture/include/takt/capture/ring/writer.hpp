@@ -171,13 +171,15 @@ void write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&
 }
 
 /// Appends an event to the object log, or counts it as dropped. `recording`: as in LogEntry;
-/// `name`: the thread's. One thread at a time may do this.
-template <typename... Fields>
+/// `name`: the thread's; `reach`: makes the log usable up to a byte or returns false. One thread at
+/// a time may do this.
+template <typename Reach, typename... Fields>
 void log(Header& ring, const Writer& writer, const ThreadName& name, std::uint64_t recording,
-         std::uint8_t event, const Fields&... fields) {
+         const Reach& reach, std::uint8_t event, const Fields&... fields) {
   const std::size_t size = (std::size_t{0} + ... + size_of(fields));
   const std::uint64_t position = ring.log_size.load(std::memory_order_relaxed);
-  if (size > payload_limit || position + log_space(size) > log_capacity) {
+  if (size > payload_limit || position + log_space(size) > log_capacity ||
+      !reach(position + log_space(size))) {
     ring.log_dropped.fetch_add(1, std::memory_order_relaxed);
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,8 +15,8 @@
 
 namespace takt::events {
 
-/// What is known to be missing from what a source delivered. Grows while reading.
-struct Losses {
+/// Counts what is known to be missing from the events that a source delivered. Grows while reading.
+struct StreamLosses {
   /// Events that the tracer could not record, by its own count.
   std::uint64_t discarded_events = 0;
   /// Packets that the tracer overwrote or never wrote.
@@ -29,14 +30,15 @@ struct Losses {
   [[nodiscard]] bool any() const {
     return discarded_events != 0 || discarded_packets != 0 || !faults.empty();
   }
-  Losses& operator+=(const Losses& other);
+  StreamLosses& operator+=(const StreamLosses& other);
 };
 
 /// Identity of one trace that a source reads.
 struct Input {
   std::string path;
   std::uint64_t bytes = 0;
-  /// 64-bit FNV-1a of the metadata and of the stream files' names and sizes, in hexadecimal.
+  /// 64-bit hash of the metadata and of the stream files' names, sizes and bytes, in hexadecimal.
+  /// Complete when the source has been read to the end.
   std::string fingerprint;
 };
 
@@ -45,12 +47,12 @@ struct Input {
 ///
 /// Event::time is CLOCK_MONOTONIC of the first host; the times of other hosts are shifted by the
 /// difference of the hosts' offsets to the epoch.
-class Source {
+class EventStream {
  public:
-  Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-  virtual ~Source() = default;
+  EventStream() = default;
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+  virtual ~EventStream() = default;
 
   /// Replaces the batch by the next events (at least one). False at the end: the batch is empty.
   virtual bool read(Batch& batch) = 0;
@@ -63,7 +65,7 @@ class Source {
   [[nodiscard]] virtual Position position() const = 0;
 
   [[nodiscard]] const Threads& threads() const { return threads_; }
-  [[nodiscard]] const Losses& losses() const { return losses_; }
+  [[nodiscard]] const StreamLosses& losses() const { return losses_; }
   [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// Events read so far by full name, those of unknown types included.
   [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
@@ -74,7 +76,7 @@ class Source {
 
  protected:
   Threads threads_;
-  Losses losses_;
+  StreamLosses losses_;
   std::vector<Input> inputs_;
   Duration epoch_offset_{};
   std::uint32_t processors_ = 0;
@@ -88,9 +90,12 @@ enum class Decoder {
 };
 
 struct OpenOptions {
-  /// Largest size that the contents of an archive may have, in bytes.
+  /// Largest size that the contents of an archive may have, in bytes. They may not have more than
+  /// 256 times the archive's own size either, or a gibibyte.
   std::uint64_t unpack_limit = std::uint64_t{64} << 30;
   Decoder decoder = Decoder::automatic;
+  /// Called now and then while an archive is unpacked; may throw, which ends that.
+  std::function<void()> waiting{};
 };
 
 /// Opens the traces at `paths` as one source. A path is a directory with CTF traces anywhere below
@@ -98,7 +103,7 @@ struct OpenOptions {
 /// to a temporary directory.
 /// Errors: no such path, not a trace, unreadable metadata, an archive with anything but files and
 /// directories inside or larger than the limit.
-[[nodiscard]] Result<std::unique_ptr<Source>> open(std::span<const std::filesystem::path> paths,
-                                                   const OpenOptions& options = {});
+[[nodiscard]] Result<std::unique_ptr<EventStream>> open(
+    std::span<const std::filesystem::path> paths, const OpenOptions& options = {});
 
 }  // namespace takt::events

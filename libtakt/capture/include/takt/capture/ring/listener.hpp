@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/capture/recording.hpp"
+#include "takt/capture/ring/event.hpp"
+
+namespace takt::capture {
+class Gate;
+}
+
+namespace takt::capture::ring {
+
+/// Hears what programs do, from their rings and without a trace: those that are started with
+/// environment(), or every process of this user that has Takt's libtracetools.so. Needs no
+/// privilege. Memory is bounded; what comes too fast is lost in the rings and counted.
+class Listener {
+ public:
+  /// `only_started` as in Options. Errors: another recorder listens to the processes of this user.
+  [[nodiscard]] static Result<std::unique_ptr<Listener>> start(bool only_started);
+
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  /// Variables to set for a command that is to be heard.
+  [[nodiscard]] std::map<std::string, std::string> environment() const;
+
+  /// An event, and the process that it happened in. Valid during the call.
+  using Take = std::function<void(pid_t process, std::string_view program, const Event& event)>;
+  /// Hands over what has happened since, process by process: the events of a process are in about
+  /// the order in which they happened. At most a ring's worth of each, so that it ends. Returns
+  /// the processes that have ended and are forgotten now.
+  std::vector<pid_t> drain(const Take& take);
+
+  /// Bytes of a gid field in the events of a process that drain() hands over just now.
+  [[nodiscard]] std::size_t gid_size() const { return gid_size_; }
+  [[nodiscard]] Losses losses();
+
+ private:
+  struct Source;
+
+  Listener();
+  void admit(pid_t process, int memory);
+
+  std::mutex mutex_;  // guards what follows; processes are admitted by a thread of the gate
+  std::vector<std::unique_ptr<Source>> sources_;
+  Losses ended_;
+  std::size_t gid_size_ = 0;
+  std::unique_ptr<Gate> gate_;
+  bool only_started_ = false;
+};
+
+}  // namespace takt::capture::ring

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/capture/descriptor.hpp"
+
+namespace takt::capture {
+
+/// Has a command run if this process ends while the object lives, that is, if it is killed: it
+/// removes what only this process would have removed. A shell in a session of its own waits for
+/// that, since nothing in this process could.
+class IfKilled {
+ public:
+  /// `kept`: a file that stays open until the command has ended, so that its lock does; -1: none.
+  [[nodiscard]] static Result<std::unique_ptr<IfKilled>> run(
+      const std::vector<std::string>& command, int kept = -1);
+
+  IfKilled(const IfKilled&) = delete;
+  IfKilled& operator=(const IfKilled&) = delete;
+  ~IfKilled();
+
+ private:
+  IfKilled(pid_t shell, Descriptor life) : shell_(shell), life_(std::move(life)) {}
+
+  pid_t shell_;
+  Descriptor life_;  // the shell's standard input
+};
+
+}  // namespace takt::capture

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/linux/thread_identity.hpp"
+#include "takt/linux/thread_scheduling.hpp"
+
+namespace takt::linux_os {
+
+/// How a thread was scheduled before it was changed.
+struct SavedThread {
+  ThreadIdentity thread;
+  ThreadScheduling scheduling;
+  std::vector<int> processors;
+};
+
+/// Remembers how threads were scheduled, and has them scheduled so again however this process ends.
+///
+/// A process of its own does that: it is told of each thread before the thread is changed, through
+/// a pipe that closes when this process ends, also by SIGKILL, and then restores all that it knows.
+/// It leaves a thread alone whose number meanwhile means another one.
+///
+///   this process          guard
+///   remember(thread) ───▶ keeps it
+///   change the thread
+///   end, of any kind ───▶ pipe closed: restores, ends
+class Guard {
+ public:
+  /// Forks. To be called while the process has one thread. Errors: no process can be made.
+  [[nodiscard]] static Result<std::unique_ptr<Guard>> start();
+
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  /// As restore().
+  ~Guard();
+
+  /// To be called before the thread is changed. Reads how it is scheduled now. Does nothing if it
+  /// is remembered already. Errors: it is gone, is scheduled in a way that cannot be restored, or
+  /// the guard has ended: it must not be changed then.
+  [[nodiscard]] Result<void> remember(const ThreadIdentity& thread);
+  /// Schedules the thread as remembered, and forgets it. Errors of the kernel; none if it is gone.
+  [[nodiscard]] Result<void> restore(const ThreadIdentity& thread);
+  /// Restores all threads and ends the guard. If somebody has killed it, this process restores.
+  void restore();
+
+  [[nodiscard]] const std::vector<SavedThread>& threads() const { return saved_; }
+  [[nodiscard]] pid_t process() const { return process_; }
+  /// Whether the guard runs. If not, what was changed would stay so after a SIGKILL.
+  [[nodiscard]] bool is_alive() const;
+
+ private:
+  Guard(pid_t process, int pipe) : process_(process), pipe_(pipe) {}
+
+  pid_t process_;
+  int pipe_;
+  std::vector<SavedThread> saved_;
+};
+
+/// Schedules a thread as it was, if it still runs.
+[[nodiscard]] Result<void> restore(const SavedThread& saved);
+
+}  // namespace takt::linux_os

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace takt::linux_os {
+
+/// A thread, told apart from a later one of the same number by when it began.
+struct ThreadIdentity {
+  pid_t process = 0;
+  pid_t thread = 0;
+  /// In clock ticks since the machine started (proc(5), starttime).
+  std::uint64_t start = 0;
+  friend bool operator==(const ThreadIdentity&, const ThreadIdentity&) = default;
+};
+
+/// The thread that has these numbers now; none if the process has no such thread.
+[[nodiscard]] std::optional<ThreadIdentity> identify(pid_t process, pid_t thread);
+
+/// The threads of a process whose names begin so, as they are now; the kernel keeps 15 characters.
+[[nodiscard]] std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning);
+
+/// Whether it still runs.
+[[nodiscard]] inline bool is_alive(const ThreadIdentity& thread) {
+  return identify(thread.process, thread.thread) == thread;
+}
+
+}  // namespace takt::linux_os

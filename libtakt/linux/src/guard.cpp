@@ -1,0 +1,229 @@
+#include "takt/linux/guard.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "takt/linux/affinity.hpp"
+
+namespace takt::linux_os {
+
+namespace {
+
+/// What goes through the pipe: small enough to be written whole or not at all, and the guard reads
+/// it without a parser.
+struct Message {
+  enum class Kind : int { remember, forget } kind = Kind::remember;
+  ThreadIdentity thread;
+  int policy = 0;
+  std::array<std::int64_t, 3> parameters{};
+  cpu_set_t processors;
+};
+static_assert(std::is_trivially_copyable_v<Message>);
+static_assert(sizeof(Message) <= 512, "a pipe takes that much at once (PIPE_BUF)");
+
+template <typename... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+
+Message message_of(const SavedThread& saved) {
+  Message message{};
+  message.thread = saved.thread;
+  message.policy = static_cast<int>(saved.scheduling.index());
+  message.parameters =
+      std::visit(Overloaded{[](const OtherScheduling& other) {
+                              return std::array<std::int64_t, 3>{other.nice, 0, 0};
+                            },
+                            [](const FifoScheduling& fifo) {
+                              return std::array<std::int64_t, 3>{fifo.priority, 0, 0};
+                            },
+                            [](const RoundRobinScheduling& round_robin) {
+                              return std::array<std::int64_t, 3>{round_robin.priority, 0, 0};
+                            },
+                            [](const DeadlineScheduling& deadline) {
+                              return std::array<std::int64_t, 3>{deadline.runtime.count(),
+                                                                 deadline.deadline.count(),
+                                                                 deadline.period.count()};
+                            }},
+                 saved.scheduling);
+  CPU_ZERO(&message.processors);
+  for (const int processor : saved.processors) {
+    CPU_SET(static_cast<std::size_t>(processor), &message.processors);
+  }
+  return message;
+}
+
+SavedThread saved_of(const Message& message) {
+  SavedThread saved{message.thread, OtherScheduling{}, {}};
+  const auto& p = message.parameters;
+  switch (message.policy) {
+    case 0:
+      saved.scheduling = OtherScheduling{static_cast<int>(p[0])};
+      break;
+    case 1:
+      saved.scheduling = FifoScheduling{static_cast<int>(p[0])};
+      break;
+    case 2:
+      saved.scheduling = RoundRobinScheduling{static_cast<int>(p[0])};
+      break;
+    default:
+      saved.scheduling = DeadlineScheduling{Duration{p[0]}, Duration{p[1]}, Duration{p[2]}};
+  }
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(static_cast<std::size_t>(processor), &message.processors)) {
+      saved.processors.push_back(processor);
+    }
+  }
+  return saved;
+}
+
+void forget(std::vector<SavedThread>& saved, const ThreadIdentity& thread) {
+  std::erase_if(saved, [&](const SavedThread& known) { return known.thread == thread; });
+}
+
+void restore_all(const std::vector<SavedThread>& saved) {
+  // Those changed last may have taken what the first ones need again.
+  for (auto thread = saved.rbegin(); thread != saved.rend(); ++thread) {
+    static_cast<void>(restore(*thread));
+  }
+}
+
+/// The guard's life.
+[[noreturn]] void watch(int pipe) {
+  setsid();  // whoever ends the other process's group or terminal does not mean the guard
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) signal(number, SIG_IGN);
+  prctl(PR_SET_NAME, "takt-guard", 0, 0, 0);
+  if (pipe != 3) dup2(pipe, 3);
+  close_range(4, ~0U, 0);
+  const int nowhere = open("/dev/null", O_RDWR);
+  for (const int standard : {0, 1, 2}) dup2(nowhere, standard);
+  close(nowhere);
+  std::vector<SavedThread> saved;
+  Message message;
+  for (;;) {
+    const ssize_t size = read(3, &message, sizeof message);
+    if (size < 0 && errno == EINTR) continue;
+    if (size != sizeof message) break;  // the other process has ended
+    forget(saved, message.thread);
+    if (message.kind == Message::Kind::remember) saved.push_back(saved_of(message));
+  }
+  restore_all(saved);
+  _exit(0);
+}
+
+bool send(int pipe, const Message& message) {
+  // A guard that was killed must not end this process by SIGPIPE.
+  struct sigaction ignore {};
+  struct sigaction former {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &former);
+  ssize_t size = 0;
+  do {
+    size = write(pipe, &message, sizeof message);
+  } while (size < 0 && errno == EINTR);
+  sigaction(SIGPIPE, &former, nullptr);
+  return size == sizeof message;
+}
+
+}  // namespace
+
+Result<void> restore(const SavedThread& saved) {
+  if (!is_alive(saved.thread)) return {};
+  const pid_t thread = saved.thread.thread;
+  // A deadline thread may not be kept from processors, so its own class comes first, unless that is
+  // the deadline class.
+  const bool deadline = std::holds_alternative<DeadlineScheduling>(saved.scheduling);
+  const auto scheduling = [&] { return set_scheduling(thread, saved.scheduling); };
+  const auto processors = [&]() -> Result<void> {
+    const auto present = affinity(thread);
+    if (present && *present == saved.processors) return {};
+    return set_affinity(thread, saved.processors);
+  };
+  Result<void> first = deadline ? processors() : scheduling();
+  Result<void> second = deadline ? scheduling() : processors();
+  if (!is_alive(saved.thread)) return {};
+  return first ? second : first;
+}
+
+Result<std::unique_ptr<Guard>> Guard::start() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return error("cannot watch over changed threads: {}", std::strerror(errno));
+  }
+  const pid_t process = fork();
+  if (process < 0) {
+    const int fault = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return error("cannot watch over changed threads: {}", std::strerror(fault));
+  }
+  if (process == 0) {
+    close(ends[1]);
+    watch(ends[0]);
+  }
+  close(ends[0]);
+  return std::unique_ptr<Guard>(new Guard(process, ends[1]));
+}
+
+Guard::~Guard() { restore(); }
+
+bool Guard::is_alive() const {
+  siginfo_t ended{};
+  const int found = waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT);
+  return pipe_ >= 0 && found == 0 && ended.si_pid == 0;
+}
+
+Result<void> Guard::remember(const ThreadIdentity& thread) {
+  const auto known = [&](const SavedThread& saved) { return saved.thread == thread; };
+  if (std::ranges::any_of(saved_, known)) return {};
+  const auto scheduling = get_scheduling(thread.thread);
+  if (!scheduling) return tl::unexpected(scheduling.error());
+  auto processors = affinity(thread.thread);
+  if (!processors) return tl::unexpected(processors.error());
+  if (!linux_os::is_alive(thread)) {
+    return error("thread {} of process {} has ended", thread.thread, thread.process);
+  }
+  SavedThread saved{thread, *scheduling, std::move(*processors)};
+  if (!send(pipe_, message_of(saved))) {
+    return error("the process that would restore thread {} was killed", thread.thread);
+  }
+  saved_.push_back(std::move(saved));
+  return {};
+}
+
+Result<void> Guard::restore(const ThreadIdentity& thread) {
+  const auto known = std::ranges::find(saved_, thread, &SavedThread::thread);
+  if (known == saved_.end()) return {};
+  auto restored = linux_os::restore(*known);
+  if (!restored) return restored;
+  Message message = message_of(*known);
+  message.kind = Message::Kind::forget;
+  send(pipe_, message);
+  saved_.erase(known);
+  return {};
+}
+
+void Guard::restore() {
+  if (pipe_ < 0) return;
+  const bool alive = is_alive();
+  close(std::exchange(pipe_, -1));
+  if (!alive) restore_all(saved_);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  saved_.clear();
+}
+
+}  // namespace takt::linux_os

@@ -1,0 +1,44 @@
+#include "takt/linux/thread_identity.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+namespace takt::linux_os {
+
+std::optional<ThreadIdentity> identify(pid_t process, pid_t thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  // The name, in parentheses, may hold anything; 19 fields lie between it and the start.
+  const auto name_end = line.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 19; ++i) fields >> skipped;
+  ThreadIdentity found{process, thread, 0};
+  if (!(fields >> found.start)) return std::nullopt;
+  return found;
+}
+
+std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning) {
+  std::vector<ThreadIdentity> result;
+  std::error_code gone;  // threads come and go
+  for (auto entry =
+           std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone);
+       !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+    std::string name;
+    std::getline(std::ifstream(entry->path() / "comm"), name);
+    if (!name.starts_with(beginning)) continue;
+    const auto thread = static_cast<pid_t>(std::atoi(entry->path().filename().c_str()));
+    if (const auto found = identify(process, thread)) result.push_back(*found);
+  }
+  return result;
+}
+
+}  // namespace takt::linux_os
