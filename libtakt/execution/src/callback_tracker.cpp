@@ -1,15 +1,20 @@
-#include "callback_tracker.hpp"
+#include "takt/execution/callback_tracker.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "takt/base/grow.hpp"
+
 namespace takt::execution {
+namespace {
+
+/// What an executor does between two of its events takes less time, if it runs nothing.
+constexpr Duration longest_choice = std::chrono::microseconds(100);
+
+}  // namespace
 
 CallbackTracker::State& CallbackTracker::state(ThreadIndex thread) {
-  if (thread.value() >= states_.size()) {
-    states_.resize(thread.value() + 1);
-  }
-  return states_[thread.value()];
+  return grow_to(states_, thread);
 }
 
 const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
@@ -20,21 +25,25 @@ const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
 }
 
 std::optional<Duration> CallbackTracker::overhead(const State& state, Instant start) {
-  // Without wait events (EventsExecutor) the time between instances may be idle time.
+  // Without wait events (EventsExecutor) the executor may have been idle between instances.
   if (!state.last_end || !state.has_waits || (state.waited && !state.before_wait)) {
     return std::nullopt;
   }
   if (!state.waited) {
     return start - *state.last_end;
   }
-  // What the executor does between two waits while nothing is ready is no cost of an instance.
+  // Time between two waits during which nothing was ready is no cost of an instance.
   return *state.before_wait + (start - *state.wait_end);
 }
 
 CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::uint64_t handle,
-                                         CallbackIndex callback) {
-  wait_end(thread, time);
+                                         ObservedCallbackIndex callback) {
   State& now = state(thread);
+  end_wait(now, time);
+  now.chosen_since.reset();
+  const auto lost = std::ranges::find(now.stack, handle, &Open::handle);
+  anomalies_.orphan_starts += static_cast<std::uint64_t>(now.stack.end() - lost);
+  now.stack.erase(lost, now.stack.end());
   CallbackInstance instance;
   instance.id = static_cast<InstanceId>(++newest_);
   instance.callback = callback;
@@ -61,7 +70,7 @@ const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
     ++anomalies_.orphan_ends;
     return nullptr;
   }
-  // What was started on top of it can no longer end.
+  // Callbacks that started after it on this thread, and did not end before it, can no longer end.
   anomalies_.orphan_starts += static_cast<std::uint64_t>(found - now.stack.rbegin());
   now.stack.erase(found.base(), now.stack.end());
   Open& open = now.stack.back();
@@ -72,6 +81,7 @@ const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
   }
   now.stack.pop_back();
   now.last_end = time;
+  now.chosen_since.reset();
   now.cpu_at_end = now.cpu_now;
   now.before_wait.reset();
   now.waited = false;
@@ -97,7 +107,21 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   }
 }
 
+void CallbackTracker::executor_event(ThreadIndex thread, Instant time, bool is_waiting) {
+  State& now = state(thread);
+  ExecutorActivity& activity = grow_to(activity_, thread);
+  ++activity.events;
+  const Duration since = now.chosen_since ? time - *now.chosen_since : Duration{0};
+  if (now.stack.empty() && since > longest_choice) {
+    ++activity.unnamed_runs;
+    activity.unnamed_time += since;
+    activity.longest_unnamed = std::max(activity.longest_unnamed, since);
+  }
+  now.chosen_since = is_waiting ? std::nullopt : std::optional(time);
+}
+
 void CallbackTracker::wait_begin(ThreadIndex thread, Instant time) {
+  executor_event(thread, time, true);
   State& now = state(thread);
   if (!now.before_wait && now.last_end) {
     now.before_wait = time - *now.last_end;
@@ -107,7 +131,11 @@ void CallbackTracker::wait_begin(ThreadIndex thread, Instant time) {
 }
 
 void CallbackTracker::wait_end(ThreadIndex thread, Instant time) {
-  State& now = state(thread);
+  executor_event(thread, time, false);
+  end_wait(state(thread), time);
+}
+
+void CallbackTracker::end_wait(State& now, Instant time) {
   if (now.waiting_since) {
     now.wait_begin = std::exchange(now.waiting_since, std::nullopt);
     now.wait_end = time;

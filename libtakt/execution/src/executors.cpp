@@ -7,6 +7,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "takt/base/grow.hpp"
+
 namespace takt::execution {
 namespace {
 
@@ -38,18 +40,20 @@ std::string Executor::kind() const {
   if (announced) {
     return announced->kind;
   }
-  return threads.size() > 1 ? "multi_threaded" : "single_threaded";
+  if (threads.size() > 1) {
+    return "multi_threaded";
+  }
+  return tells_no_waits ? "events" : "single_threaded";
 }
 
-void ExecutorFinder::on_instance(const CallbackInstance& instance) {
-  const std::size_t callback = instance.callback.value();
-  if (callback >= threads_of_.size()) {
-    threads_of_.resize(callback + 1);
-  }
-  auto& threads = threads_of_[callback];
+void ExecutorFinder::on_instance(const Database& /*database*/, const CallbackInstance& instance) {
+  auto& threads = grow_to(threads_of_, instance.callback);
   if (std::find(threads.begin(), threads.end(), instance.thread) == threads.end()) {
     threads.push_back(instance.thread);
   }
+  Runs& runs = grow_to(runs_, instance.thread);
+  ++runs.count;
+  runs.waited = runs.waited || instance.wait_end.has_value();
 }
 
 std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
@@ -73,7 +77,7 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     const auto [entry, is_new] =
         position.try_emplace(groups.root(thread.value()), executors.size());
     if (is_new) {
-      executors.push_back({threads[thread].process, {}, {}, {}});
+      executors.push_back({threads[thread].process, {}, {}, {}, false});
     }
     return executors[entry->second];
   };
@@ -88,6 +92,12 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     if (!threads_of_[callback].empty()) {
       executor_of(threads_of_[callback].front()).callbacks.emplace_back(callback);
     }
+  }
+  for (Executor& executor : executors) {
+    executor.tells_no_waits = std::ranges::all_of(executor.threads, [this](ThreadIndex thread) {
+      const Runs runs = value_at(runs_, thread);
+      return !runs.waited && runs.count >= enough_runs;
+    });
   }
   for (const ExecutorThread& thread : objects.executor_threads) {
     const auto found = position.find(groups.root(thread.thread.value()));

@@ -1,4 +1,4 @@
-#include "message_index.hpp"
+#include "takt/execution/message_index.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -91,6 +92,15 @@ std::string compact_duration(Duration duration) {
     }
   }
   return fmt::format("{}ns", duration.count());
+}
+
+bool is_infrastructure(std::string_view name) {
+  constexpr std::array<std::string_view, 9> ends{
+      "/describe_parameters",  "/get_parameter_types",       "/get_parameters",
+      "/list_parameters",      "/set_parameters_atomically", "/set_parameters",
+      "/get_type_description", "/parameter_events",          "/rosout"};
+  return std::any_of(ends.begin(), ends.end(),
+                     [name](std::string_view end) { return name.ends_with(end); });
 }
 
 std::string display_name(const Objects& objects, const Callback& callback) {

@@ -2,6 +2,20 @@
 
 namespace takt::execution {
 
+std::string_view to_string(CallbackKind kind) {
+  switch (kind) {
+    case CallbackKind::timer:
+      return "timer";
+    case CallbackKind::subscription:
+      return "subscription";
+    case CallbackKind::service:
+      return "service";
+    case CallbackKind::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 std::optional<NodeIndex> Objects::node_of(const Callback& callback) const {
   switch (callback.kind) {
     case CallbackKind::timer:

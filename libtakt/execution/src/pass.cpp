@@ -4,7 +4,8 @@
 
 namespace takt::execution {
 
-bool advance(events::Source& source, Interpreter& interpreter, events::Batch& batch, Pass& pass) {
+bool advance(events::EventStream& source, Interpreter& interpreter, events::Batch& batch,
+             Pass& pass) {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   const auto begin = Clock::now();
@@ -25,7 +26,7 @@ bool advance(events::Source& source, Interpreter& interpreter, events::Batch& ba
   return true;
 }
 
-Pass run(events::Source& source, Interpreter& interpreter, const Progress& progress) {
+Pass run(events::EventStream& source, Interpreter& interpreter, const Progress& progress) {
   Pass pass;
   events::Batch batch;
   while (advance(source, interpreter, batch, pass)) {

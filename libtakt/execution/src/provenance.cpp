@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 namespace takt::execution {
@@ -16,7 +17,7 @@ std::string date(Duration since_epoch) {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-const char* execution_time_source(Interpreter::Totals totals) {
+const char* execution_time_source(Totals totals) {
   if (totals.with_cpu_time == 0) {
     return "wall_time";
   }
@@ -25,14 +26,19 @@ const char* execution_time_source(Interpreter::Totals totals) {
 
 }  // namespace
 
-nlohmann::ordered_json provenance(const events::Source& source, const Interpreter& interpreter,
-                                  const Pass& pass, std::optional<Instant> steady_since) {
-  nlohmann::ordered_json json{{"tool", "takt " TAKT_VERSION}};
-  json["inputs"] = nlohmann::ordered_json::array();
+nlohmann::ordered_json inputs(const events::EventStream& source) {
+  auto json = nlohmann::ordered_json::array();
   for (const events::Input& input : source.inputs()) {
-    json["inputs"].push_back(
+    json.push_back(
         {{"path", input.path}, {"bytes", input.bytes}, {"fingerprint", input.fingerprint}});
   }
+  return json;
+}
+
+nlohmann::ordered_json provenance(const events::EventStream& source, const Database& database,
+                                  const Pass& pass, std::optional<Instant> steady_since) {
+  nlohmann::ordered_json json{{"tool", "takt " TAKT_VERSION}};
+  json["inputs"] = inputs(source);
   json["hosts"] = nlohmann::ordered_json::array();
   for (const events::Host& host : source.threads().hosts()) {
     json["hosts"].push_back(host.name);
@@ -41,11 +47,11 @@ nlohmann::ordered_json provenance(const events::Source& source, const Interprete
   json["duration"] = (pass.last - pass.first).count();
   json["start_up"] = steady_since ? (*steady_since - pass.first).count() : 0;
   json["cores"] = source.processors();
-  json["execution_time"] = execution_time_source(interpreter.totals());
+  json["execution_time"] = execution_time_source(database.totals());
   return json;
 }
 
-nlohmann::ordered_json losses(const events::Losses& losses, const Anomalies& anomalies) {
+nlohmann::ordered_json losses(const events::StreamLosses& losses, const Anomalies& anomalies) {
   nlohmann::ordered_json json{{"discarded", losses.discarded_events}};
   const auto add = [&json](std::string_view name, std::uint64_t count) {
     if (count != 0) {
@@ -60,9 +66,43 @@ nlohmann::ordered_json losses(const events::Losses& losses, const Anomalies& ano
   return json;
 }
 
-std::vector<std::string> warnings(const events::Source& source, const Interpreter& interpreter) {
-  const events::Losses& losses = source.losses();
-  const Anomalies& anomalies = interpreter.anomalies();
+namespace {
+
+/// Processes with nodes whose callbacks nobody has seen, not even as registered.
+std::vector<ProcessIndex> without_callbacks(const Objects& objects) {
+  std::set<ProcessIndex> with_work;
+  for (const auto& subscription : objects.subscriptions) {
+    with_work.insert(subscription.process);
+  }
+  for (const auto& timer : objects.timers) {
+    with_work.insert(timer.process);
+  }
+  for (const auto& service : objects.services) {
+    with_work.insert(service.process);
+  }
+  std::set<ProcessIndex> seen;
+  for (const auto& callback : objects.callbacks) {
+    if (callback.handle != 0) {
+      seen.insert(callback.process);
+    }
+  }
+  for (const auto& recovery : objects.recoveries) {
+    seen.insert(recovery.process);  // its own warning says what is missing
+  }
+  std::set<ProcessIndex> found;
+  for (const auto& node : objects.nodes) {
+    if (with_work.contains(node.process) && !seen.contains(node.process)) {
+      found.insert(node.process);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> warnings(const events::EventStream& source, const Database& database) {
+  const events::StreamLosses& losses = source.losses();
+  const Anomalies& anomalies = database.anomalies();
   std::vector<std::string> lines = losses.faults;
   for (const events::Input& input : source.inputs()) {
     if (std::string_view(input.path)
@@ -79,7 +119,7 @@ std::vector<std::string> warnings(const events::Source& source, const Interprete
         "low; record with larger buffers or fewer events",
         losses.discarded_events, losses.discarded_packets));
   }
-  for (const Recovery& recovery : interpreter.objects().recoveries) {
+  for (const Recovery& recovery : database.objects().recoveries) {
     if (!recovery.unknown.empty()) {
       const events::Process& process = source.threads()[recovery.process];
       lines.push_back(fmt::format(
@@ -87,6 +127,13 @@ std::vector<std::string> warnings(const events::Source& source, const Interprete
           "not: {}",
           process.id, process.name, recovery.objects, recovery.unknown));
     }
+  }
+  for (const ProcessIndex index : without_callbacks(database.objects())) {
+    const events::Process& process = source.threads()[index];
+    lines.push_back(fmt::format(
+        "process {} ({}) has nodes, but none of their callbacks is in the trace: rclpy programs "
+        "must be started with 'takt record -- COMMAND', and ros2:* events be recorded",
+        process.id, process.name));
   }
   if (anomalies.missing_initialisation()) {
     lines.push_back(fmt::format(

@@ -1,12 +1,11 @@
-#include "publication_tracker.hpp"
+#include "takt/execution/publication_tracker.hpp"
+
+#include "takt/base/grow.hpp"
 
 namespace takt::execution {
 
 PublicationTracker::Open& PublicationTracker::open(ThreadIndex thread) {
-  if (thread.value() >= open_.size()) {
-    open_.resize(thread.value() + 1);
-  }
-  return open_[thread.value()];
+  return grow_to(open_, thread);
 }
 
 void PublicationTracker::abandon(ThreadIndex thread) {

@@ -1,15 +1,14 @@
-#include "take_tracker.hpp"
+#include "takt/execution/take_tracker.hpp"
 
 #include <array>
+
+#include "takt/base/grow.hpp"
 
 namespace takt::execution {
 namespace {
 
 /// Slots of a ring buffer that are followed; rclcpp makes one for each message of the queue depth.
 constexpr std::uint64_t max_slots = 1 << 16;
-
-/// Messages that executors keep, over all processes, which are followed.
-constexpr std::size_t max_kept = 1 << 16;
 
 }  // namespace
 
@@ -18,12 +17,7 @@ MessageIndex::Key TakeTracker::request_key(TopicIndex service, const Gid& client
   return {service, sequence_number, client[0] * 0x9e3779b97f4a7c15u ^ client[1]};
 }
 
-TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) {
-  if (thread.value() >= pending_.size()) {
-    pending_.resize(thread.value() + 1);
-  }
-  return pending_[thread.value()];
-}
+TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) { return grow_to(pending_, thread); }
 
 const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
   Pending& slot = pending(thread);
@@ -34,7 +28,8 @@ const Received* TakeTracker::receive(ThreadIndex thread, const Received& receive
   return &slot.received;
 }
 
-void TakeTracker::match(MessageIndex::Key key, std::int64_t tolerance, Received& received) {
+std::pair<TakeTracker::Match, PublicationId> TakeTracker::match(const MessageIndex::Key& key,
+                                                                std::int64_t tolerance) {
   MessageIndex::Matches matches = messages_.find(key);
   if (matches.count == 0 && tolerance != 0) {
     for (const std::int64_t difference : std::array{-tolerance, tolerance}) {
@@ -44,13 +39,15 @@ void TakeTracker::match(MessageIndex::Key key, std::int64_t tolerance, Received&
     }
     anomalies_.takes_matched_within_1ns += matches.count == 1 ? 1 : 0;
   }
-  if (matches.count == 1) {
-    received.source = matches.newest;
-  } else if (matches.count == 0) {
+  if (matches.count == 0) {
     ++anomalies_.takes_without_publication;
-  } else {
-    ++anomalies_.ambiguous_takes;
+    return {Match::none, PublicationId::none};
   }
+  if (matches.count > 1) {
+    ++anomalies_.ambiguous_takes;
+    return {Match::several, PublicationId::none};
+  }
+  return {Match::one, matches.newest};
 }
 
 const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
@@ -67,9 +64,9 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
   }
   const MessageIndex::Key key{objects_.objects()[*received.subscription].topic, source_timestamp,
                               0};
-  const auto without = anomalies_.takes_without_publication;
-  match(key, 1, received);
-  if (await_publication && anomalies_.takes_without_publication != without) {
+  const auto [found, source] = match(key, 1);
+  received.source = source;
+  if (await_publication && found == Match::none) {
     received.unmatched = unmatched_.add(Publication(), key);
   }
   return receive(thread, received);
@@ -85,8 +82,9 @@ void TakeTracker::rmw_take_request(ThreadIndex thread, Instant time, ProcessInde
     ++anomalies_.unknown_takes;
     return;
   }
-  match(request_key(objects_.objects()[*received.service].name, client, sequence_number), 0,
-        received);
+  received.source =
+      match(request_key(objects_.objects()[*received.service].name, client, sequence_number), 0)
+          .second;
   receive(thread, received);
 }
 
@@ -133,20 +131,22 @@ void TakeTracker::keep(ThreadIndex thread, ProcessIndex process, std::uint64_t m
     return;
   }
   slot.active = false;
-  if (kept_.size() == max_kept) {
-    kept_.erase(kept_.begin());
-    ++anomalies_.takes_without_callback;
+  switch (kept_.keep(process, message, slot.received)) {
+    case KeptMessages<Received>::Lost::nothing:
+      break;
+    case KeptMessages<Received>::Lost::same_address:
+      ++anomalies_.kept_messages_overwritten;
+      break;
+    case KeptMessages<Received>::Lost::oldest:
+      ++anomalies_.kept_messages_forgotten;
+      break;
   }
-  // What was there before has made way for it.
-  kept_.insert_or_assign({process, message}, slot.received);
 }
 
 void TakeTracker::choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message) {
-  const auto kept = kept_.find({process, message});
-  if (kept != kept_.end()) {
-    kept->second.was_chosen = true;
-    receive(thread, kept->second);
-    kept_.erase(kept);
+  if (auto kept = kept_.take(process, message)) {
+    kept->was_chosen = true;
+    receive(thread, *kept);
   }
 }
 

@@ -1,24 +1,30 @@
 #include "builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
+#include "sampling.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
+#include "takt/model/inference.hpp"
 #include "takt/model/names.hpp"
+#include "takt/model/trigger_order.hpp"
 
 namespace takt::synthesis {
 namespace {
 
-/// Messages of unknown origin that make a callback count as activated from outside: one in so many.
-/// Fewer are taken for losses at the edges of the trace.
+/// A callback counts as activated from outside if at least one in so many of its messages has an
+/// unknown origin. Fewer are taken for losses at the beginning and end of the trace.
 constexpr std::uint64_t outside_ratio = 100;
 
-/// Instances by a predecessor without a publication that show that it never makes one.
+/// After so many instances by a predecessor without a publication, it is taken to make none.
 constexpr std::uint64_t least_silent_instances = 8;
 
-/// Most messages of one instance on one topic that become edges of their own.
+/// Of several messages of one instance on one topic, so many become edges of their own.
 constexpr std::uint64_t max_messages = 16;
 
 model::CallbackKind kind_of(execution::CallbackKind kind) {
@@ -59,12 +65,12 @@ model::Supply supply_of(const std::optional<execution::ExecutorThread>& announce
 
 }  // namespace
 
-Builder::Builder(const Observations& observations, const execution::Interpreter& interpreter,
-                 const events::Threads& threads, Duration observed, const model::Model* declared)
+Builder::Builder(const Observations& observations, const execution::Database& database,
+                 Duration observed, const model::Model* declared)
     : observations_(observations),
-      interpreter_(interpreter),
-      objects_(interpreter.objects()),
-      threads_(threads),
+      database_(database),
+      objects_(database.objects()),
+      threads_(database.threads()),
       observed_(observed),
       declared_(declared) {}
 
@@ -72,7 +78,10 @@ model::Model Builder::build() {
   choose_joins();
   add_executors();
   add_callbacks();
+  add_groups();
+  note_times();
   add_edges();
+  add_sampled_edges();
   return std::move(model_);
 }
 
@@ -86,7 +95,7 @@ bool Builder::is_activated_from_outside(Observed index) const {
   return outside * outside_ratio >= observation.count;
 }
 
-/// A model can say it: each member has one sender, and no two the same.
+/// Whether a model can express the join: each member has one sender, and no two have the same.
 bool Builder::can_join(const ObservedJoin& join) const {
   std::set<Observed> senders;
   for (const Observed member : join.members) {
@@ -100,7 +109,9 @@ bool Builder::can_join(const ObservedJoin& join) const {
 }
 
 void Builder::choose_joins() {
-  for (ObservedJoin& join : find_joins(observations_, objects_, declared_)) {
+  ObservedJoins found = find_joins(observations_, objects_, declared_);
+  warnings_ = std::move(found.warnings);
+  for (ObservedJoin& join : found.joins) {
     const bool overlaps =
         std::any_of(join.members.begin(), join.members.end(),
                     [this](Observed member) { return join_of_.contains(member); });
@@ -112,7 +123,7 @@ void Builder::choose_joins() {
     }
     joins_.push_back(std::move(join));
   }
-  // Senders that were joined themselves are one: nothing can join them with each other.
+  // Senders that are members of one join are one callback, which cannot be two inputs of another.
   for (std::size_t i = 0; i < joins_.size(); ++i) {
     std::set<std::size_t> joined_senders;
     for (const Observed member : joins_[i].members) {
@@ -138,9 +149,9 @@ void Builder::add_executors() {
     executor.name = ids[i];
     executor.kind = model::from_string<model::ExecutorKind>(observed.kind())
                         .value_or(model::ExecutorKind::single_threaded);
-    if (executor.kind == model::ExecutorKind::multi_threaded) {
+    if (has(executor.kind, model::ExecutorTrait::several_threads)) {
       executor.threads = observed.thread_count();
-    } else if (executor.kind == model::ExecutorKind::event_source) {
+    } else if (has(executor.kind, model::ExecutorTrait::outside_ros)) {
       executor.kind = model::ExecutorKind::single_threaded;  // no trace shows event sources
     }
     if (observed.announced) {
@@ -169,7 +180,38 @@ void Builder::add_executors() {
     for (const Observed callback : observed.callbacks) {
       executor_of_[callback] = model::ExecutorIndex(i);
     }
+    note_unnamed_work(observed, model::ExecutorIndex(i));
+    if (observed.tells_no_waits && !observed.announced && observed.threads.size() == 1) {
+      warnings_.push_back(
+          fmt::format("executor {} told of no waits, as executors of events do, and is taken for "
+                      "one; if it is another, record its events (ros2:rclcpp_executor_*)",
+                      ids[i]));
+    }
     model_.executors.push_back(std::move(executor));
+  }
+}
+
+void Builder::note_unnamed_work(const execution::Executor& observed,
+                                model::ExecutorIndex executor) {
+  // Takt's own executors run nothing unnamed but responses, and are throttled by reservations.
+  if (observed.thread_count() != 1 || observed.announced) {
+    return;
+  }
+  const auto activity = observations_.unnamed(database_, observed.threads.front());
+  if (activity.unnamed_runs != 0) {
+    unnamed_work_.push_back(
+        {executor, activity.unnamed_runs, activity.unnamed_time, activity.longest_unnamed});
+  }
+}
+
+void Builder::note_times() {
+  for (const auto& [observed, callback] : callback_of_) {
+    const CallbackObservation& observation = *observations_.callback(observed);
+    ObservedTimes& times = observed_times_[model_[callback].id];
+    times.count += observation.count;
+    times.shortest = std::min(times.shortest, observation.shortest);
+    times.longest = std::max(times.longest, observation.execution_time.values().front());
+    times.total += observation.total;
   }
 }
 
@@ -184,7 +226,18 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
   } else if (!is_activated_from_outside(index)) {
     return std::nullopt;
   }
-  auto values = observation.activations.bounded_by(observed_);
+  // What the edges explain comes in addition to a callback's own activations. Messages of senders
+  // that are not part of the model have no edges, so with them every activation counts.
+  const bool edges_explain = std::ranges::all_of(observation.activated_by, [&](const auto& sender) {
+    return observations_.callback(sender.first) != nullptr;
+  });
+  const auto& activations = edges_explain && !callback.timer ? observation.activations_from_outside
+                                                             : observation.activations;
+  return min_distance(activations);
+}
+
+model::Activation Builder::min_distance(const execution::DistanceCurve& activations) const {
+  auto values = activations.bounded_by(observed_);
   // Times beyond the range of models would only repeat the longest one.
   while (values.size() > 2 && values.back() > curves::longest_time) {
     values.pop_back();
@@ -223,7 +276,7 @@ void Builder::add_callback(Observed index, const std::string& id) {
   if (join != join_of_.end()) {
     callback.id = callback.node + ":";
     callback.topic.reset();
-    callback.execution_time = joins_[join->second].execution_time.values();
+    callback.execution_time = joins_[join->second].execution_time;
     for (const Observed member : joins_[join->second].members) {
       callback.id +=
           (callback.id.ends_with(':') ? "" : "+") + objects_[*objects_.topic_of(objects_[member])];
@@ -235,6 +288,40 @@ void Builder::add_callback(Observed index, const std::string& id) {
   callback.execution_time = in_range(std::move(callback.execution_time));
   callback_of_[index] = model::CallbackIndex(model_.callbacks.size());
   model_.callbacks.push_back(std::move(callback));
+}
+
+void Builder::add_groups() {
+  std::map<execution::NodeIndex, std::vector<Observed>> nodes;
+  for (const auto& [callback, known] : callback_of_) {
+    const auto node = objects_.node_of(objects_[callback]);
+    if (node && model_[model_[known].executor].threads > 1) {
+      nodes[*node].push_back(callback);
+    }
+  }
+  for (const auto& [node, callbacks] : nodes) {
+    const auto names = observations_.overlaps().groups(objects_[node].full_name(), callbacks);
+    for (std::size_t i = 0; i < callbacks.size(); ++i) {
+      model_.callbacks[callback_of_.at(callbacks[i]).value()].callback_group = names[i];
+    }
+  }
+}
+
+void Builder::set_inference(model::Join& join, const ObservedJoin& observed) const {
+  if (!observed.confidence) {
+    return;
+  }
+  model::JoinInference inference{.confidence = *observed.confidence};
+  for (std::size_t n = 0; n < observed.members.size(); ++n) {
+    const Observed member = observed.members[n];
+    if (observations_.publishes(objects_, member)) {
+      inference.completed_by.push_back(model_[join.inputs[n]].id);
+    } else {
+      inference.keeping_time =
+          std::max(inference.keeping_time,
+                   in_range(observations_.callback(member)->execution_time.values().front()));
+    }
+  }
+  model::set_inference(join, inference);
 }
 
 void Builder::add_callbacks() {
@@ -254,6 +341,7 @@ void Builder::add_callbacks() {
       join.inputs.push_back(
           callback_of_.at(observations_.callback(member)->activated_by.begin()->first));
     }
+    set_inference(join, joins_[i]);
     model_.joins.push_back(std::move(join));
   }
 }
@@ -294,16 +382,20 @@ Duration Builder::delay(const EdgeObservation& edge, const model::Callback& from
   if (from.executor == to.executor) {
     return Duration(0);  // ros-llama S-1.4
   }
-  return in_range(edge.longest_visible.value_or(edge.shortest));
+  const bool alone = model_[to.executor].threads == 1;
+  const auto& visible = alone ? edge.longest_visible_alone : edge.longest_visible;
+  return in_range(visible.value_or(edge.shortest));
 }
 
 void Builder::add_edges() {
   struct Merged {
     Duration delay{};
     std::uint64_t messages = 0;
+    std::uint64_t observed = 0;
     std::optional<std::vector<model::CallbackIndex>> triggers;
   };
   std::map<std::tuple<model::CallbackIndex, model::CallbackIndex, TopicIndex>, Merged> merged;
+  std::vector<std::uint64_t> observed_messages;
   for (const auto& [key, edge] : observations_.edges()) {
     const auto& [from, to, topic] = key;
     const auto sender = callback_of_.find(from);
@@ -315,6 +407,7 @@ void Builder::add_edges() {
     entry.delay =
         std::max(entry.delay, delay(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
+    entry.observed += edge.count;
     entry.triggers = triggers(from, topic);
   }
   for (const auto& [key, entry] : merged) {
@@ -322,8 +415,71 @@ void Builder::add_edges() {
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
       model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}});
+      observed_messages.push_back(entry.observed);
     }
   }
+  break_cycles(observed_messages);
+}
+
+/// Timers read what subscriptions keep, without a message.
+void Builder::add_sampled_edges() {
+  std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> known;
+  for (const SampledInput& input : find_sampled_inputs(observations_, objects_)) {
+    const auto from = callback_of_.find(input.subscription);
+    const auto to = callback_of_.find(input.timer);
+    if (from == callback_of_.end() || to == callback_of_.end() ||
+        (input.confidence && join_of_.contains(input.subscription)) ||
+        !known.insert({from->second, to->second}).second) {
+      continue;
+    }
+    model::Edge& edge = model_.edges.emplace_back();
+    edge.from = from->second;
+    edge.to = to->second;
+    model::set_confidence(edge, input.confidence);
+  }
+}
+
+void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) {
+  if (model::trigger_order(model_).cycle.empty()) return;
+  std::vector<std::size_t> order(model_.edges.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t e) { return observed_messages[e]; });
+  const std::vector<model::Edge> edges = std::exchange(model_.edges, {});
+  for (const std::size_t e : order) {
+    model_.edges.push_back(edges[e]);
+    const std::string cycle = model::trigger_order(model_).cycle;
+    if (cycle.empty()) continue;
+    model_.edges.pop_back();
+    const model::CallbackIndex receiver = edges[e].to;
+    warnings_.push_back(
+        fmt::format("messages of \"{}\" to \"{}\" are left out: {} would be a cycle without end, "
+                    "which shows that events are missing",
+                    model_[edges[e].from].id, model_[receiver].id, cycle));
+    for (const auto& [callback, known] : callback_of_) {
+      if (known != receiver) continue;
+      model_.callbacks[receiver.value()].activation =
+          min_distance(observations_.callback(callback)->activations);
+    }
+  }
+  keep_what_edges_support();
+}
+
+/// Trigger sets and joins name predecessors only.
+void Builder::keep_what_edges_support() {
+  std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> connected;
+  for (const model::Edge& edge : model_.edges) connected.insert({edge.from, edge.to});
+  for (model::Edge& edge : model_.edges) {
+    if (!edge.triggered_by) continue;
+    std::erase_if(*edge.triggered_by, [&](model::CallbackIndex trigger) {
+      return !connected.contains({trigger, edge.from});
+    });
+  }
+  std::erase_if(model_.joins, [&](const model::Join& join) {
+    return std::ranges::any_of(join.inputs, [&](model::CallbackIndex input) {
+      return !connected.contains({input, join.callback});
+    });
+  });
 }
 
 }  // namespace takt::synthesis

@@ -1,37 +1,76 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "joins.hpp"
-#include "observations.hpp"
 #include "takt/model/model.hpp"
+#include "takt/synthesis/observations.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
 namespace takt::synthesis {
 
-/// Makes a model of what was observed. Joins of `declared` are looked for; null: none are declared.
+/// Execution times of a callback after start-up.
+struct ObservedTimes {
+  std::uint64_t count = 0;
+  Duration shortest = Duration::max();
+  Duration longest{};
+  Duration total{};
+};
+
+/// What an executor's thread did while no callback ran that events name.
+struct UnnamedWork {
+  model::ExecutorIndex executor;
+  std::uint64_t count = 0;
+  Duration total{};
+  Duration longest{};
+};
+
+/// Makes a model of what was observed. Looks for the joins of `declared`, unless that is null.
 class Builder {
  public:
-  Builder(const Observations& observations, const execution::Interpreter& interpreter,
-          const events::Threads& threads, Duration observed, const model::Model* declared);
+  Builder(const Observations& observations, const execution::Database& database, Duration observed,
+          const model::Model* declared);
 
   /// Callbacks, executors, edges and joins; no chains and no provenance.
   [[nodiscard]] model::Model build();
 
+  /// Says of the model built how it differs from what was observed.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+  /// By the id of the built model's callback; of one that joins, all runs of its subscriptions.
+  [[nodiscard]] const std::map<std::string, ObservedTimes>& observed_times() const {
+    return observed_times_;
+  }
+  /// Of executors with one thread: those with several also wait for each other.
+  [[nodiscard]] const std::vector<UnnamedWork>& unnamed_work() const { return unnamed_work_; }
+
  private:
-  using Observed = execution::CallbackIndex;
+  using Observed = execution::ObservedCallbackIndex;
 
   void choose_joins();
   [[nodiscard]] bool can_join(const ObservedJoin& join) const;
   void add_executors();
   void add_callbacks();
+  /// Callback groups as far as the recording shows that they differ.
+  void add_groups();
+  void note_times();
+  void note_unnamed_work(const execution::Executor& observed, model::ExecutorIndex executor);
+  void set_inference(model::Join& join, const ObservedJoin& observed) const;
   void add_callback(Observed index, const std::string& id);
   void add_edges();
+  void add_sampled_edges();
+  /// Leaves out edges that close a cycle without end, the least observed first, and gives their
+  /// receivers all observed activations as their own. Such cycles come of missing events: messages
+  /// are then taken for those of another instance. `observed_messages`: by edge.
+  void break_cycles(const std::vector<std::uint64_t>& observed_messages);
+  void keep_what_edges_support();
   [[nodiscard]] bool is_activated_from_outside(Observed index) const;
   [[nodiscard]] std::optional<model::Activation> activation(Observed index) const;
+  [[nodiscard]] model::Activation min_distance(const execution::DistanceCurve& activations) const;
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> triggers(Observed from,
                                                                           TopicIndex topic) const;
   [[nodiscard]] Duration delay(const EdgeObservation& edge, const model::Callback& from,
@@ -39,7 +78,7 @@ class Builder {
   [[nodiscard]] std::uint64_t messages_per_instance(Observed from, TopicIndex topic) const;
 
   const Observations& observations_;
-  const execution::Interpreter& interpreter_;
+  const execution::Database& database_;
   const execution::Objects& objects_;
   const events::Threads& threads_;
   Duration observed_;
@@ -49,6 +88,9 @@ class Builder {
   std::map<Observed, std::size_t> join_of_;
   std::map<Observed, model::ExecutorIndex> executor_of_;
   std::map<Observed, model::CallbackIndex> callback_of_;
+  std::vector<std::string> warnings_;
+  std::map<std::string, ObservedTimes> observed_times_;
+  std::vector<UnnamedWork> unnamed_work_;
 };
 
 }  // namespace takt::synthesis

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "chain_names.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
@@ -24,7 +25,7 @@ class PathSearch {
     std::set<std::pair<CallbackIndex, CallbackIndex>> seen;
     for (const Edge& edge : model.edges) {
       const bool is_new = seen.insert({edge.from, edge.to}).second;
-      if (is_new && edge.from != edge.to && !model[edge.to].activation) {
+      if (is_new && edge.from != edge.to) {
         outgoing_[edge.from.value()].push_back(&edge);
       }
     }
@@ -65,24 +66,16 @@ class PathSearch {
       }
     }
     if (is_end && path_.size() > 1) {
-      model_.chains.push_back({chain_id(), path_, std::nullopt, std::nullopt, {}});
+      model_.chains.push_back({{}, path_, std::nullopt, std::nullopt, {}});
     }
-  }
-
-  std::string chain_id() {
-    const std::string stem =
-        fmt::format("{}->{}", model_[path_.front()].node, model_[path_.back()].node);
-    const int count = ++ids_[stem];
-    return count == 1 ? stem : fmt::format("{}#{}", stem, count);
   }
 
   Model& model_;
   std::vector<std::vector<const Edge*>> outgoing_;
   std::vector<CallbackIndex> path_;
-  std::unordered_map<std::string, int> ids_;
 };
 
-/// What makes callbacks of two models the same.
+/// Callbacks of two models are the same if these properties are.
 std::string key_of(const Model& model, CallbackIndex index) {
   const model::Callback& callback = model[index];
   std::string key =
@@ -144,8 +137,8 @@ class Translation {
   }
 
  private:
-  /// Where a join was not recognised, its input is a subscription of its own: the one that takes
-  /// what comes from the chain's callback before.
+  /// If a join was not recognised, its inputs are subscriptions of their own. The chain goes
+  /// through the one that takes the messages of the chain's callback before.
   [[nodiscard]] std::optional<CallbackIndex> input_of_join(CallbackIndex before,
                                                            CallbackIndex original_before,
                                                            CallbackIndex original) const {
@@ -197,7 +190,10 @@ void transfer_executors(const Model& from, const Translation& translation, Model
 
 }  // namespace
 
-void add_maximal_chains(Model& model) { PathSearch(model).run(); }
+void add_maximal_chains(Model& model) {
+  PathSearch(model).run();
+  name_chains(model);
+}
 
 std::vector<std::string> transfer(const Model& from, Model& model) {
   const Translation translation(from, model);

@@ -8,12 +8,12 @@
 
 namespace takt::synthesis {
 
-/// Most chains that are listed; systems with more paths than that need a selection.
+/// At most so many chains are listed; a system with more paths needs a selection.
 inline constexpr std::size_t max_chains = 1000;
 
-/// The maximal paths from callbacks with an activation of their own along the edges to callbacks
-/// that trigger nothing further, in the order of the model, at most max_chains. Ids are
-/// "first node->last node", unique by a suffix "#2" ….
+/// The maximal paths from callbacks with an activation of their own along the edges, also through
+/// timers that sample, to callbacks that trigger nothing further, in the order of the model, at
+/// most max_chains. Named as name_chains() says.
 void add_maximal_chains(model::Model& model);
 
 /// Takes over the chains of `from` (id, goal, rank) whose callbacks are in `model`, matched by

@@ -1,98 +1,277 @@
 #include "joins.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <set>
+#include <fmt/format.h>
 
-#include "takt/flow/join_state.hpp"
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "takt/model/inference.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
 namespace {
 
-using Members = std::set<CallbackIndex>;
+using execution::NodeIndex;
+using execution::Objects;
+using model::JoinKind;
+using Members = std::set<ObservedCallbackIndex>;
+using Topics = std::set<TopicIndex>;
 
-constexpr std::uint32_t nothing = 0;  // number of the empty output set
+/// A join that was never seen to wait for an input is as likely as that the input is kept for
+/// something else.
+constexpr std::int64_t unproved = 50;
+constexpr std::int64_t most_confidence = 99;
 
-/// Plays the log as if `members` were a join that publishes `output` when complete; the join if all
-/// runs agree.
-std::optional<ObservedJoin> try_join(const Log& log, const Members& members, std::uint32_t output,
-                                     model::JoinKind kind) {
-  ObservedJoin join{kind, {members.begin(), members.end()}, {}};
-  flow::JoinState state(kind, members.size());
-  Duration cost{};
-  for (std::size_t i = 0; i < log.entries.size(); ++i) {
-    const Log::Entry& entry = log.entries[i];
-    const auto member = std::lower_bound(join.members.begin(), join.members.end(), entry.callback);
-    if (member == join.members.end() || *member != entry.callback) {
-      continue;
-    }
-    const bool completes = state.arrive(static_cast<std::size_t>(member - join.members.begin()));
-    if (output != nothing && completes != (entry.outputs == output)) {
+/// Fewer publications than this show nothing.
+constexpr std::uint64_t least_publications = 4;
+
+/// A node that uses fewer than one in so many of an input's messages reads it rather than waits for
+/// it (transforms, a state that is sent often).
+constexpr std::uint64_t most_kept = 3;
+
+/// Where a node uses message_filters, the functions that it registers name it.
+constexpr std::string_view synchronizer = "message_filters";
+
+Topics outputs_of(const NodeInputs& inputs, const Members& members) {
+  Topics topics;
+  for (const ObservedCallbackIndex member : members) {
+    const auto& outputs = inputs.subscriptions().at(member).outputs;
+    topics.insert(outputs.begin(), outputs.end());
+  }
+  return topics;
+}
+
+/// The join, if every run agrees that it publishes on these topics.
+std::optional<ObservedJoin> verified(const NodeInputs& inputs, const Members& members,
+                                     JoinKind kind) {
+  const Topics topics = outputs_of(inputs, members);
+  ObservedJoin join{kind, {members.begin(), members.end()}, {}, {}};
+  for (const TopicIndex topic : topics) {
+    if (!inputs.agrees(kind, members, topic)) {
       return std::nullopt;
     }
-    cost += entry.execution_time;
-    if (completes) {
-      if (i >= log.steady_from) {
-        join.execution_time.add(cost);
-      }
-      cost = Duration(0);
-    }
+    join.execution_time =
+        execution::merge_costs(std::move(join.execution_time), inputs.cost(kind, topic).values());
   }
-  return join.execution_time.empty() ? std::nullopt : std::optional(join);
+  return topics.empty() || !join.execution_time.empty() ? std::optional(join) : std::nullopt;
 }
 
-/// What the members publish when they publish, if that is always the same.
-std::optional<std::uint32_t> common_output(const Log& log, const Members& members) {
-  std::set<std::uint32_t> outputs;
-  for (const Log::Entry& entry : log.entries) {
-    if (members.contains(entry.callback)) {
-      outputs.insert(entry.outputs);
+/// What n sets cost at most where no publication tells when one is complete: of the member that ran
+/// least, n runs, and of the others as many more as they ran more often, and one.
+std::vector<Duration> cost_of_sets(const Observations& observations, const Members& members) {
+  std::uint64_t least = UINT64_MAX;
+  for (const ObservedCallbackIndex member : members) {
+    least = std::min(least, observations.callback(member)->count);
+  }
+  std::vector<Duration> sum(execution::curve_length);
+  for (const ObservedCallbackIndex member : members) {
+    const CallbackObservation& observation = *observations.callback(member);
+    const std::uint64_t more = (observation.count - 1) / least + 1;
+    const auto& curve = observation.execution_time.values();
+    for (std::size_t n = 0; n < sum.size(); ++n) {
+      const std::uint64_t runs = (n + 1) * more + (more > 1 ? 1u : 0u);
+      const auto whole = static_cast<std::int64_t>(runs / curve.size());
+      sum[n] += whole * curve.back();
+      sum[n] += runs % curve.size() == 0 ? Duration{0} : curve[runs % curve.size() - 1];
     }
   }
-  outputs.erase(nothing);
-  if (outputs.size() > 1) {
-    return std::nullopt;
+  for (std::size_t n = 1; n < sum.size(); ++n) {
+    for (std::size_t m = 0; m < n; ++m) {
+      sum[n] = std::min(sum[n], sum[m] + sum[n - m - 1]);
+    }
   }
-  return outputs.empty() ? nothing : *outputs.begin();
+  return sum;
 }
 
-void find_declared(const Log& log, const std::string& node, const execution::Objects& objects,
-                   const model::Model& model, std::vector<ObservedJoin>& joins) {
-  for (const model::Join& declared : model.joins) {
-    if (model::node_name(model[declared.callback]) != node) {
-      continue;
-    }
-    const std::set<std::string> topics = model::subscribed_topics(model, declared.callback);
-    Members members;
-    for (const Log::Entry& entry : log.entries) {
-      if (topics.contains(objects[*objects.topic_of(objects[entry.callback])])) {
-        members.insert(entry.callback);
-      }
-    }
-    const auto output = common_output(log, members);
-    if (members.size() != topics.size() || members.size() < 2 || !output) {
-      continue;
-    }
-    if (auto join = try_join(log, members, *output, declared.kind)) {
-      joins.push_back(std::move(*join));
+/// Infers the joins of a node.
+class Inference {
+ public:
+  Inference(const Observations& observations, const Objects& objects, NodeIndex node,
+            const NodeInputs& inputs)
+      : observations_(observations), objects_(objects), inputs_(inputs) {
+    for (const execution::Timer& timer : objects.timers) {
+      timers_publish_ = timers_publish_ ||
+                        (timer.node == node && observations.publishes(objects, timer.callback));
     }
   }
-}
+
+  std::vector<ObservedJoin> run() {
+    std::vector<ObservedJoin> joins;
+    Members all;
+    for (const auto& [subscription, activity] : inputs_.subscriptions()) {
+      all.insert(subscription);
+    }
+    Topics done;
+    for (const TopicIndex topic : outputs_of(inputs_, all)) {
+      if (done.contains(topic) || inputs_.publications(topic) < least_publications) {
+        continue;
+      }
+      for (const JoinKind kind : {JoinKind::newest, JoinKind::and_}) {
+        const Members members = members_of(topic, kind);
+        auto join = members.size() < 2 ? std::nullopt : verified(inputs_, members, kind);
+        if (!join) {
+          continue;
+        }
+        join->confidence = confidence(members, topic, kind);
+        done.merge(outputs_of(inputs_, members));
+        joins.push_back(std::move(*join));
+        break;
+      }
+    }
+    return joins;
+  }
+
+ private:
+  /// Whether all that the subscription may do is to keep its messages for a publication on the
+  /// topic.
+  [[nodiscard]] bool only_keeps(ObservedCallbackIndex subscription, TopicIndex topic) const {
+    const auto& activity = inputs_.subscriptions().at(subscription);
+    if (objects_[subscription].symbol.find(synchronizer) != std::string::npos) {
+      return true;
+    }
+    return !timers_publish_ && activity.outputs.empty() &&
+           activity.runs <= most_kept * inputs_.publications(topic) &&
+           10 * activity.short_runs >= 9 * activity.runs;
+  }
+
+  /// The inputs without which nothing is published on the topic. Empty if there is no such set.
+  [[nodiscard]] Members members_of(TopicIndex topic, JoinKind kind) const {
+    Members members = inputs_.always_present(kind, topic);
+    std::erase_if(members, [this](ObservedCallbackIndex member) {
+      return observations_.callback(member) == nullptr;
+    });
+    for (auto next = members.begin(); next != members.end();) {
+      const bool needed =
+          inputs_.waits_for(kind, members, *next, topic) != 0 || only_keeps(*next, topic);
+      next = needed ? std::next(next) : members.erase(next);
+      // An input may be needed by none that is left.
+      next = needed ? next : members.begin();
+    }
+    for (const auto& [subscription, activity] : inputs_.subscriptions()) {
+      if (activity.outputs.contains(topic) && !members.contains(subscription)) {
+        return {};
+      }
+    }
+    return members;
+  }
+
+  [[nodiscard]] std::int64_t confidence(const Members& members, TopicIndex topic,
+                                        JoinKind kind) const {
+    std::uint64_t least = UINT64_MAX;
+    for (const ObservedCallbackIndex member : members) {
+      least = std::min(least, inputs_.waits_for(kind, members, member, topic));
+    }
+    const double n = static_cast<double>(least);
+    return least == 0 ? unproved
+                      : std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)), unproved,
+                                   most_confidence);
+  }
+
+  const Observations& observations_;
+  const Objects& objects_;
+  const NodeInputs& inputs_;
+  bool timers_publish_ = false;
+};
+
+class Search {
+ public:
+  Search(const Observations& observations, const Objects& objects)
+      : observations_(observations), objects_(objects) {}
+
+  /// Joins that the programs declare. They do not say of which kind: whichever the runs agree with.
+  void add_links() {
+    for (const execution::MessageLink& link : objects_.message_links) {
+      Members members;
+      for (const execution::SubscriptionIndex input : link.inputs) {
+        members.insert(objects_[input].callback);
+      }
+      const NodeInputs* inputs = members.size() < 2 ? nullptr : inputs_of(members);
+      if (link.kind != execution::MessageLink::Kind::partial_sync || inputs == nullptr) {
+        continue;
+      }
+      auto join = verified(*inputs, members, JoinKind::newest);
+      if (!join) {
+        join = verified(*inputs, members, JoinKind::and_);
+      }
+      if (join) {
+        found_.joins.push_back(std::move(*join));
+        continue;
+      }
+      found_.warnings.push_back(fmt::format(
+          "{} declares by message_link_partial_sync that it waits for all of its inputs, but "
+          "publishes at other times, too: not taken for a join",
+          objects_.node_name(objects_[*members.begin()])));
+    }
+  }
+
+  void add_declared(const model::Model& model) {
+    for (const model::Join& declared : model.joins) {
+      const std::string node = model::node_name(model[declared.callback]);
+      const auto topics = model::subscribed_topics(model, declared.callback);
+      for (const auto& [index, inputs] : observations_.inputs()) {
+        Members members;
+        if (objects_[index].full_name() != node || model::inference(declared)) {
+          continue;
+        }
+        for (const auto& [subscription, activity] : inputs.subscriptions()) {
+          if (observations_.callback(subscription) != nullptr &&
+              topics.contains(objects_[*objects_.topic_of(objects_[subscription])])) {
+            members.insert(subscription);
+          }
+        }
+        auto join = members.size() < 2 || members.size() != topics.size()
+                        ? std::nullopt
+                        : verified(inputs, members, declared.kind);
+        if (join) {
+          if (join->execution_time.empty()) {
+            join->execution_time = cost_of_sets(observations_, members);
+          }
+          found_.joins.push_back(std::move(*join));
+        }
+      }
+    }
+  }
+
+  void add_inferred() {
+    for (const auto& [node, inputs] : observations_.inputs()) {
+      auto joins = Inference(observations_, objects_, node, inputs).run();
+      std::ranges::move(joins, std::back_inserter(found_.joins));
+    }
+  }
+
+  ObservedJoins result() { return std::move(found_); }
+
+ private:
+  /// The record of the node whose subscriptions these are; null if it has none of them all.
+  [[nodiscard]] const NodeInputs* inputs_of(const Members& members) const {
+    for (const auto& [node, inputs] : observations_.inputs()) {
+      if (std::ranges::all_of(members, [&](ObservedCallbackIndex member) {
+            return inputs.subscriptions().contains(member);
+          })) {
+        return &inputs;
+      }
+    }
+    return nullptr;
+  }
+
+  const Observations& observations_;
+  const Objects& objects_;
+  ObservedJoins found_;
+};
 
 }  // namespace
 
-std::vector<ObservedJoin> find_joins(const Observations& observations,
-                                     const execution::Objects& objects,
-                                     const model::Model* declared) {
-  std::vector<ObservedJoin> joins;
-  if (declared == nullptr) {
-    return joins;
+ObservedJoins find_joins(const Observations& observations, const Objects& objects,
+                         const model::Model* declared) {
+  Search search(observations, objects);
+  search.add_links();
+  if (declared != nullptr) {
+    search.add_declared(*declared);
   }
-  for (const auto& [node, log] : observations.logs()) {
-    find_declared(log, objects[node].full_name(), objects, *declared, joins);
-  }
-  return joins;
+  search.add_inferred();
+  return search.result();
 }
 
 }  // namespace takt::synthesis

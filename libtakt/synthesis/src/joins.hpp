@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "observations.hpp"
 #include "takt/execution/objects.hpp"
 #include "takt/model/model.hpp"
+#include "takt/synthesis/observations.hpp"
 
 namespace takt::synthesis {
 
@@ -13,16 +15,30 @@ namespace takt::synthesis {
 /// and publishes.
 struct ObservedJoin {
   model::JoinKind kind = model::JoinKind::newest;
-  std::vector<CallbackIndex> members;
-  /// From one completion to the next: the completing run and those before it that only added.
-  execution::CostCurve execution_time;
+  std::vector<ObservedCallbackIndex> members;
+  /// The cost of each completed set: that of the run that completed it and of those before it that
+  /// only added a message.
+  std::vector<Duration> execution_time;
+  /// Percent; none if the program or a model declares it.
+  std::optional<std::int64_t> confidence;
 };
 
-/// The joins that `declared` (may be null) has for subscriptions of the same node and topics, as
-/// far as every remembered run agrees with them. A trace alone shows no joins: runs that look like
-/// one may do so by chance, and would make bounds smaller than they are.
-[[nodiscard]] std::vector<ObservedJoin> find_joins(const Observations& observations,
-                                                   const execution::Objects& objects,
-                                                   const model::Model* declared);
+struct ObservedJoins {
+  /// Those that are declared come first. A subscription may be in several.
+  std::vector<ObservedJoin> joins;
+  /// Declarations with which the trace disagrees, in words.
+  std::vector<std::string> warnings;
+};
+
+/// The joins of a trace, all of which agree with every run of their subscriptions:
+///
+/// - those that the program declares (message-flow 1.5b) or the model `declared` (may be null);
+/// - those inferred: the subscriptions that had a message whenever the node published on a topic,
+///   and that it waits for. Seen n times to wait for each, the confidence is 100 n / (n + 1). Where
+///   an input was never late, so that it was never waited for, that its runs do nothing but keep
+///   the message speaks for a join; the confidence is then 50.
+[[nodiscard]] ObservedJoins find_joins(const Observations& observations,
+                                       const execution::Objects& objects,
+                                       const model::Model* declared);
 
 }  // namespace takt::synthesis

@@ -5,24 +5,43 @@
 
 #include "builder.hpp"
 #include "chains.hpp"
-#include "observations.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
+#include "takt/synthesis/observations.hpp"
 
 namespace takt::synthesis {
 
-class Synthesizer::Implementation {
- public:
-  [[nodiscard]] std::vector<std::string> left_out() const;
+namespace {
 
-  Observations observations_;
-  const execution::Interpreter* interpreter_ = nullptr;
-};
+/// Execution times of each callback, for merging: a model keeps the longest alone.
+nlohmann::ordered_json observed_json(const Builder& builder) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [id, times] : builder.observed_times()) {
+    json[id] = {{"count", times.count},
+                {"min", times.shortest.count()},
+                {"mean", times.total.count() / static_cast<std::int64_t>(times.count)},
+                {"max", times.longest.count()}};
+  }
+  return json;
+}
 
-std::vector<std::string> Synthesizer::Implementation::left_out() const {
+nlohmann::ordered_json unnamed_json(const Builder& builder, const model::Model& model) {
+  auto json = nlohmann::ordered_json::array();
+  for (const UnnamedWork& work : builder.unnamed_work()) {
+    json.push_back({{"executor", model[work.executor].id},
+                    {"count", work.count},
+                    {"total", work.total.count()},
+                    {"longest", work.longest.count()}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::vector<std::string> Synthesizer::left_out(const execution::Objects& objects) const {
   std::vector<std::string> ids;
-  const auto all = execution::callback_ids(interpreter_->objects());
-  for (const CallbackIndex callback : observations_.in_start_up()) {
+  const auto all = execution::callback_ids(objects);
+  for (const ObservedCallbackIndex callback : observations_.in_start_up()) {
     if (observations_.callback(callback) == nullptr) {
       ids.push_back(all[callback.value()]);
     }
@@ -30,33 +49,27 @@ std::vector<std::string> Synthesizer::Implementation::left_out() const {
   return ids;
 }
 
-Synthesizer::Synthesizer() : implementation_(std::make_unique<Implementation>()) {}
-
-Synthesizer::~Synthesizer() = default;
-
-void Synthesizer::watch(const execution::Interpreter& interpreter) {
-  implementation_->interpreter_ = &interpreter;
+void Synthesizer::on_instance(const execution::Database& database,
+                              const execution::CallbackInstance& instance) {
+  observations_.add(database, instance);
 }
 
-void Synthesizer::on_instance(const execution::CallbackInstance& instance) {
-  implementation_->observations_.add(*implementation_->interpreter_, instance);
+void Synthesizer::on_publication(const execution::Database& database,
+                                 const execution::Publication& publication) {
+  observations_.add(database, publication);
 }
 
-void Synthesizer::on_publication(const execution::Publication& publication) {
-  implementation_->observations_.add(*implementation_->interpreter_, publication);
+void Synthesizer::on_steady_state(const execution::Database& database, Instant time) {
+  observations_.restart(database, time);
 }
 
-void Synthesizer::on_steady_state(Instant time) { implementation_->observations_.restart(time); }
-
-Result<model::Model> Synthesizer::model(const events::Source& source, const execution::Pass& pass,
-                                        const Options& options) const {
-  const execution::Interpreter& interpreter = *implementation_->interpreter_;
-  const Observations& observations = implementation_->observations_;
-  const auto steady_since = observations.steady_since();
-  model::Model model = Builder(observations, interpreter, source.threads(),
-                               pass.last - steady_since.value_or(pass.first),
-                               options.chains_from ? &*options.chains_from : nullptr)
-                           .build();
+Result<model::Model> Synthesizer::model(const events::EventStream& source,
+                                        const execution::Database& database,
+                                        const execution::Pass& pass, const Options& options) const {
+  const auto steady_since = observations_.steady_since();
+  Builder builder(observations_, database, pass.last - steady_since.value_or(pass.first),
+                  options.chains_from ? &*options.chains_from : nullptr);
+  model::Model model = builder.build();
   if (model.callbacks.empty()) {
     return error(
         "{}: no callback ran in it{}; record rclcpp or Takt programs with the ros2 events, longer "
@@ -66,11 +79,12 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
   }
   model.name = options.name;
 
-  nlohmann::ordered_json provenance =
-      execution::provenance(source, interpreter, pass, steady_since);
-  provenance["losses"] = execution::losses(source.losses(), interpreter.anomalies());
-  provenance["left_out"] = implementation_->left_out();
-  provenance["warnings"] = execution::warnings(source, interpreter);
+  nlohmann::ordered_json provenance = execution::provenance(source, database, pass, steady_since);
+  provenance["losses"] = execution::losses(source.losses(), database.anomalies());
+  provenance["left_out"] = left_out(database.objects());
+  provenance["observed"] = observed_json(builder);
+  provenance["warnings"] = execution::warnings(source, database);
+  for (const std::string& warning : builder.warnings()) provenance["warnings"].push_back(warning);
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);
   } else {
@@ -91,6 +105,7 @@ Result<model::Model> Synthesizer::model(const events::Source& source, const exec
       }
     }
   }
+  provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   model.provenance =
       provenance.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -33,12 +33,16 @@ struct Anomalies {
   /// Messages taken that no callback followed on the thread and that no executor kept (wait sets,
   /// rclpy).
   std::uint64_t takes_without_callback = 0;
+  /// Messages that an executor kept and never chose before it kept another at the same address, and
+  /// those forgotten because too many were kept at once.
+  std::uint64_t kept_messages_overwritten = 0;
+  std::uint64_t kept_messages_forgotten = 0;
   /// Declared message links that name an object whose creation was not recorded.
   std::uint64_t unknown_link_ends = 0;
 
   /// Name and count of each, for documents.
   [[nodiscard]] auto list() const {
-    return std::array<std::pair<std::string_view, std::uint64_t>, 12>{
+    return std::array<std::pair<std::string_view, std::uint64_t>, 14>{
         {{"unknown_callback_instances", unknown_callback_instances},
          {"unknown_publications", unknown_publications},
          {"unknown_takes", unknown_takes},
@@ -50,6 +54,8 @@ struct Anomalies {
          {"ambiguous_takes", ambiguous_takes},
          {"takes_matched_within_1ns", takes_matched_within_1ns},
          {"takes_without_callback", takes_without_callback},
+         {"kept_messages_overwritten", kept_messages_overwritten},
+         {"kept_messages_forgotten", kept_messages_forgotten},
          {"unknown_link_ends", unknown_link_ends}}};
   }
 

@@ -7,7 +7,7 @@
 
 namespace takt::execution {
 
-/// How many consecutive instances the measured curves look back on: L of ros-llama S-4.4.5.
+/// The measured curves cover up to this many consecutive instances: L of ros-llama S-4.4.5.
 inline constexpr std::size_t curve_length = 64;
 
 /// The largest cost of any n consecutive instances, n up to curve_length (ros-llama S-4.4.5,

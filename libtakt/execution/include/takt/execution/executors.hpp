@@ -4,41 +4,53 @@
 #include <string>
 #include <vector>
 
-#include "takt/execution/instances.hpp"
 #include "takt/execution/objects.hpp"
+#include "takt/execution/observer.hpp"
 
 namespace takt::execution {
 
 /// The threads of a process that serve the same callbacks. rclcpp does not say which executor a
 /// thread belongs to, so threads that ever ran the same callback are taken as one executor: two
 /// threads of a multi-threaded executor that share no callback in the whole trace would be taken
-/// for two. Threads that announced themselves (takt:executor_init) belong together by that name.
+/// for two. Threads that announced the same executor (takt:executor_init) belong together.
 struct Executor {
   ProcessIndex process;
   std::vector<ThreadIndex> threads;
   /// In order of registration.
-  std::vector<CallbackIndex> callbacks;
-  /// How its first thread introduced itself.
+  std::vector<ObservedCallbackIndex> callbacks;
+  /// The announcement of its first thread, if there was one.
   std::optional<ExecutorThread> announced;
+  /// Its threads ran many callbacks and told of no wait, as rclcpp's executors of events do.
+  bool tells_no_waits = false;
 
-  /// Threads that it has, as announced or as seen running callbacks.
+  /// The number of its threads: those it announced, or more if more ran callbacks.
   [[nodiscard]] std::int64_t thread_count() const;
-  /// Its kind as the contract names it: as announced, else by the number of its threads.
+  /// Its kind, as timing models name it: the announced one, else by whether it told of waits and by
+  /// the number of its threads.
   [[nodiscard]] std::string kind() const;
 };
 
 /// Observes which threads run which callbacks.
 class ExecutorFinder final : public Observer {
  public:
-  void on_instance(const CallbackInstance& instance) override;
+  void on_instance(const Database& database, const CallbackInstance& instance) override;
+
+  /// So many runs without a wait show that an executor does not tell of them.
+  static constexpr std::uint64_t enough_runs = 100;
 
   /// The executors, in order of their first callback. A callback that never ran belongs to none.
   [[nodiscard]] std::vector<Executor> executors(const Objects& objects,
                                                 const events::Threads& threads) const;
 
  private:
-  /// By callback: the threads that ran it, in order of appearance.
+  /// The threads that ran each callback, in order of appearance.
   std::vector<std::vector<ThreadIndex>> threads_of_;
+  /// Runs by thread, and whether a wait was seen before any of them.
+  struct Runs {
+    std::uint64_t count = 0;
+    bool waited = false;
+  };
+  std::vector<Runs> runs_;
 };
 
 /// Ids of executors: the announced one, else the process' name, unique by a suffix "#2" ….

@@ -1,48 +1,105 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "takt/events/event.hpp"
+#include "takt/events/fields.hpp"
 #include "takt/events/threads.hpp"
-#include "takt/execution/anomalies.hpp"
-#include "takt/execution/instances.hpp"
-#include "takt/execution/objects.hpp"
+#include "takt/execution/callback_tracker.hpp"
+#include "takt/execution/database.hpp"
+#include "takt/execution/object_tracker.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/execution/occurrence.hpp"
+#include "takt/execution/publication_tracker.hpp"
+#include "takt/execution/take_tracker.hpp"
 
 namespace takt::execution {
 
-/// Turns events into objects and instances (message-flow 3.3). A single pass in time order, without
-/// allocation for each event and in memory bounded by the number of objects: what happened is
-/// handed to the observers and forgotten.
+/// Turns events into objects, instances and messages (message-flow 3.3), in a single pass in time
+/// order: from a recording, or from a running robot one event at a time. It allocates nothing for
+/// an event once warm, and its memory is bounded by the number of objects: what happened is handed
+/// to the observers and forgotten.
 class Interpreter {
  public:
-  /// `threads` and the observers outlive the interpreter. `threads` may grow between batches.
-  Interpreter(const events::Threads& threads, std::vector<Observer*> observers);
-  ~Interpreter();
+  /// `threads` outlives the interpreter. It may grow between batches.
+  explicit Interpreter(const events::Threads& threads);
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  /// Adds an observer, which outlives the interpreter, before the first event.
+  void add(Observer& observer) { observers_.push_back(&observer); }
 
   void consume(const events::Batch& batch);
-  /// After the last batch: completes what is complete and counts what is not.
+  /// The next event; its texts and lists are in the batch.
+  void consume(const events::Event& event, const events::Batch& batch);
+  /// After the last event: completes what is complete and counts what is not.
   void finish();
 
-  /// Complete after finish().
-  [[nodiscard]] const Objects& objects() const;
-  [[nodiscard]] const Anomalies& anomalies() const;
-  /// Instances that were still running at the end. Empty before finish().
-  [[nodiscard]] const std::vector<CallbackInstance>& open_instances() const;
-
-  /// Instances that ended, and how many of them with processor time.
-  struct Totals {
-    std::uint64_t instances = 0;
-    std::uint64_t with_cpu_time = 0;
-  };
-  [[nodiscard]] Totals totals() const;
-
-  /// A recent publication, null if it was too long ago. Valid until the next event.
-  [[nodiscard]] const Publication* publication(PublicationId id) const;
+  /// What is known so far. Complete after finish().
+  [[nodiscard]] const Database& database() const { return database_; }
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  /// One handler for each event; those without one add nothing to what others tell.
+  template <typename Fields>
+  void on(const Occurrence&, const Fields&) {}
+  template <tracepoints::Initialisation Fields>
+  void on(const Occurrence& at, const Fields& object);
+  void on(const Occurrence& at, const tracepoints::RclLifecycleTransition& change);
+  void on(const Occurrence& at, const tracepoints::CallbackStart& start);
+  void on(const Occurrence& at, const tracepoints::CallbackEnd& end);
+  void on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu);
+  void on(const Occurrence& at, const tracepoints::CallbackRelease& release);
+  void on(const Occurrence& at, const tracepoints::MessageKept& kept);
+  void on(const Occurrence& at, const tracepoints::MessageChosen& chosen);
+  void on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork&);
+  void on(const Occurrence& at, const tracepoints::RclcppExecutorGetNextReady&);
+  void on(const Occurrence& at, const tracepoints::RclcppExecutorExecute&);
+  void on(const Occurrence& at, const tracepoints::RclcppPublish& publish);
+  void on(const Occurrence& at, const tracepoints::RclPublish& publish);
+  void on(const Occurrence& at, const tracepoints::RmwPublish& publish);
+  void on(const Occurrence& at, const tracepoints::RclcppIntraPublish& publish);
+  void on(const Occurrence& at, const tracepoints::DdsWrite& write);
+  void on(const Occurrence& at, const tracepoints::DdsReceive& receive);
+  void on(const Occurrence& at, const tracepoints::SchedSwitch& change);
+  void on(const Occurrence& at, const tracepoints::SchedWakeup& wakeup);
+  void on(const Occurrence& at, const tracepoints::RmwTake& take);
+  void on(const Occurrence& at, const tracepoints::RmwSendRequest& request);
+  void on(const Occurrence& at, const tracepoints::RmwTakeRequest& take);
+  void on(const Occurrence& at, const tracepoints::RclcppRingBufferEnqueue& enqueue);
+  void on(const Occurrence& at, const tracepoints::RclcppRingBufferDequeue& dequeue);
+  void on(const Occurrence& at, const tracepoints::RclcppRingBufferClear& clear);
+
+  void watch_start_up(Instant now);
+  void publish(std::optional<Publication> publication);
+  void take(const Received* received);
+  /// Adds the callback instance that runs on the publication's thread.
+  void enclose(Publication& publication) const;
+  void announce(PublicationId id);
+
+  /// Calls a function of every observer.
+  template <typename... Parameters, typename... Arguments>
+  void tell(void (Observer::*function)(const Database&, Parameters...),
+            const Arguments&... arguments) {
+    for (Observer* const observer : observers_) {
+      (observer->*function)(database_, arguments...);
+    }
+  }
+
+  /// The publication whose messages go into ring buffers now.
+  struct InProcess {
+    PublicationId id = PublicationId::none;
+    std::optional<PublisherIndex> publisher;
+  };
+  InProcess& in_process(ThreadIndex thread);
+
+  Database database_;
+  std::vector<Observer*> observers_;
+  ObjectTracker object_tracker_;
+  CallbackTracker callbacks_;
+  PublicationTracker publications_;
+  TakeTracker takes_;
+  std::vector<InProcess> in_process_;  // by thread
 };
 
 }  // namespace takt::execution

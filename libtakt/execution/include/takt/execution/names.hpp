@@ -15,12 +15,16 @@ namespace takt::execution {
 /// A time with the unit that keeps it whole: "100ms", "12500us".
 [[nodiscard]] std::string compact_duration(Duration duration);
 
-/// What a callback does, for people: its function, or what is known of it if that was not recorded;
-/// "unknown(0x…)" if nothing is.
+/// A callback's name for people: that of its function; if that was not recorded, its node with the
+/// topic, service or period; "unknown(0x…)" if nothing of it is known.
 [[nodiscard]] std::string display_name(const Objects& objects, const Callback& callback);
 
 /// Ids of all callbacks, in the order of Objects::callbacks: "/planner:timer-100ms",
 /// "/planner:/robot/pose" (node:topic), unique by a suffix "#2", "#3" … in order of registration.
 [[nodiscard]] std::vector<std::string> callback_ids(const Objects& objects);
+
+/// Whether a topic or service is one that every node has besides its own: parameters, type
+/// descriptions, logging.
+[[nodiscard]] bool is_infrastructure(std::string_view name);
 
 }  // namespace takt::execution

@@ -1,20 +1,21 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/base/index.hpp"
+#include "takt/events/fields.hpp"
 #include "takt/events/threads.hpp"
 #include "takt/time/time.hpp"
 
-/// What a ROS 2 system consists of, as its initialisation events tell (message-flow 3.3.2).
+/// The objects of a ROS 2 system, as its initialisation events tell of them (message-flow 3.3.2).
 ///
 /// An object is known by (handle, process, host) for as long as no newer object takes its address:
-/// a re-used address makes a new object (message-flow 3.3.1). Nothing is invented: what no event
-/// told is nullopt or empty.
+/// a re-used address makes a new object (message-flow 3.3.1). Nothing is invented: a property that
+/// no event told is nullopt or empty.
 namespace takt::execution {
 
 using events::HostIndex;
@@ -28,14 +29,15 @@ using SubscriptionIndex = Index<struct SubscriptionTag>;
 using TimerIndex = Index<struct TimerTag>;
 using ServiceIndex = Index<struct ServiceTag>;
 using ClientIndex = Index<struct ClientTag>;
-using CallbackIndex = Index<struct CallbackTag>;
+/// A callback of a trace; a model's callbacks have indices of their own.
+using ObservedCallbackIndex = Index<struct ObservedCallbackTag>;
 
-/// The 16 bytes that identify a reader, writer, client or service to the middleware.
-using Gid = std::array<std::uint64_t, 2>;
+using events::Gid;
+using events::Handle;
 
 struct Node {
   ProcessIndex process;
-  std::uint64_t handle = 0;
+  Handle handle = 0;
   std::string name;
   std::string name_space;
   Instant since;
@@ -48,9 +50,9 @@ struct Node {
 
 struct Publisher {
   ProcessIndex process;
-  std::uint64_t handle = 0;
-  std::uint64_t rmw_handle = 0;
-  std::optional<NodeIndex> node;
+  Handle handle = 0;
+  Handle rmw_handle = 0;
+  std::optional<NodeIndex> node{};
   TopicIndex topic;
   std::int64_t queue_depth = 0;
   Gid gid{};
@@ -59,40 +61,40 @@ struct Publisher {
 
 struct Subscription {
   ProcessIndex process;
-  std::uint64_t handle = 0;
-  std::uint64_t rmw_handle = 0;
-  std::optional<NodeIndex> node;
+  Handle handle = 0;
+  Handle rmw_handle = 0;
+  std::optional<NodeIndex> node{};
   TopicIndex topic;
   std::int64_t queue_depth = 0;
   Gid gid{};
-  CallbackIndex callback;
+  ObservedCallbackIndex callback;
   Instant since;
 };
 
 struct Timer {
   ProcessIndex process;
-  std::uint64_t handle = 0;
+  Handle handle = 0;
   Duration period{};
-  std::optional<NodeIndex> node;
-  CallbackIndex callback;
+  std::optional<NodeIndex> node{};
+  ObservedCallbackIndex callback;
   Instant since;
 };
 
 struct Service {
   ProcessIndex process;
-  std::uint64_t handle = 0;
-  std::uint64_t rmw_handle = 0;
-  std::optional<NodeIndex> node;
+  Handle handle = 0;
+  Handle rmw_handle = 0;
+  std::optional<NodeIndex> node{};
   TopicIndex name;
-  CallbackIndex callback;
+  ObservedCallbackIndex callback;
   Instant since;
 };
 
 struct Client {
   ProcessIndex process;
-  std::uint64_t handle = 0;
-  std::uint64_t rmw_handle = 0;
-  std::optional<NodeIndex> node;
+  Handle handle = 0;
+  Handle rmw_handle = 0;
+  std::optional<NodeIndex> node{};
   TopicIndex name;
   Gid gid{};
   Instant since;
@@ -100,9 +102,9 @@ struct Client {
 
 struct LifecycleMachine {
   ProcessIndex process;
-  std::uint64_t handle = 0;
-  std::optional<NodeIndex> node;
-  std::string state;
+  Handle handle = 0;
+  std::optional<NodeIndex> node{};
+  std::string state{};
   std::uint64_t transitions = 0;
 };
 
@@ -117,9 +119,12 @@ struct MessageLink {
 
 enum class CallbackKind { timer, subscription, service, unknown };
 
-/// What runs for a timer, subscription or service; unknown if its owner's creation was not
-/// recorded. A subscription has one even where rclcpp made two (one for messages of its own
-/// process).
+/// "timer" …, as documents name it.
+[[nodiscard]] std::string_view to_string(CallbackKind kind);
+
+/// The function that runs for a timer, subscription or service. Its kind is unknown if the creation
+/// of its owner was not recorded. A subscription has one callback even where rclcpp made two (one
+/// for messages of its own process).
 struct Callback {
   CallbackKind kind = CallbackKind::unknown;
   ProcessIndex process{};
@@ -127,12 +132,12 @@ struct Callback {
   std::optional<SubscriptionIndex> subscription{};
   std::optional<ServiceIndex> service{};
   /// Address by which the events name it; 0 until one did.
-  std::uint64_t handle = 0;
+  Handle handle = 0;
   /// Name of the C++ function, empty if not recorded.
   std::string symbol{};
 };
 
-/// How a thread that spins an executor introduced itself (takt:executor_init).
+/// A thread that spins an executor, as it introduced itself (takt:executor_init).
 struct ExecutorThread {
   ThreadIndex thread;
   std::string executor;
@@ -147,8 +152,9 @@ struct ExecutorThread {
   std::int64_t cpu = -1;
 };
 
-/// Objects of a process that are older than the recording and were found in its memory, and what of
-/// them nobody could find out afterwards, in words: empty if nothing (takt:objects_recovered).
+/// A recorder found objects in the memory of a process that is older than the recording
+/// (takt:objects_recovered). `unknown` says in words what could not be found out about them; it is
+/// empty if nothing is missing.
 struct Recovery {
   ProcessIndex process;
   std::uint64_t objects = 0;
@@ -174,20 +180,30 @@ struct Objects {
   /// The last initialisation event.
   std::optional<Instant> initialised;
 
-  const std::string& operator[](TopicIndex i) const { return topics[i.value()]; }
-  const Node& operator[](NodeIndex i) const { return nodes[i.value()]; }
-  const Publisher& operator[](PublisherIndex i) const { return publishers[i.value()]; }
-  const Subscription& operator[](SubscriptionIndex i) const { return subscriptions[i.value()]; }
-  const Timer& operator[](TimerIndex i) const { return timers[i.value()]; }
-  const Service& operator[](ServiceIndex i) const { return services[i.value()]; }
-  const Client& operator[](ClientIndex i) const { return clients[i.value()]; }
-  const Callback& operator[](CallbackIndex i) const { return callbacks[i.value()]; }
+  template <typename Tag>
+  [[nodiscard]] const auto& operator[](Index<Tag> i) const {
+    return (this->*list_of(i))[i.value()];
+  }
+  template <typename Tag>
+  [[nodiscard]] auto& operator[](Index<Tag> i) {
+    return (this->*list_of(i))[i.value()];
+  }
 
   [[nodiscard]] std::optional<NodeIndex> node_of(const Callback& callback) const;
   /// Full name of the callback's node, "unknown" if that is not known.
   [[nodiscard]] std::string node_name(const Callback& callback) const;
   /// Topic of a subscription, name of a service.
   [[nodiscard]] std::optional<TopicIndex> topic_of(const Callback& callback) const;
+
+ private:
+  static constexpr auto list_of(TopicIndex) { return &Objects::topics; }
+  static constexpr auto list_of(NodeIndex) { return &Objects::nodes; }
+  static constexpr auto list_of(PublisherIndex) { return &Objects::publishers; }
+  static constexpr auto list_of(SubscriptionIndex) { return &Objects::subscriptions; }
+  static constexpr auto list_of(TimerIndex) { return &Objects::timers; }
+  static constexpr auto list_of(ServiceIndex) { return &Objects::services; }
+  static constexpr auto list_of(ClientIndex) { return &Objects::clients; }
+  static constexpr auto list_of(ObservedCallbackIndex) { return &Objects::callbacks; }
 };
 
 }  // namespace takt::execution

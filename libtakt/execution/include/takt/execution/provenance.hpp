@@ -2,26 +2,32 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "takt/events/source.hpp"
-#include "takt/execution/interpreter.hpp"
+#include "takt/events/event_stream.hpp"
+#include "takt/execution/database.hpp"
 #include "takt/execution/pass.hpp"
 
 namespace takt::execution {
 
-/// Where a document derived from a trace comes from: tool, inputs, hosts, times, what the trace was
-/// like. `steady_since`: the end of start-up, if that was left out.
-[[nodiscard]] nlohmann::ordered_json provenance(const events::Source& source,
-                                                const Interpreter& interpreter, const Pass& pass,
+/// The traces that a source reads: path, bytes and fingerprint of each.
+[[nodiscard]] nlohmann::ordered_json inputs(const events::EventStream& source);
+
+/// Says where a document derived from a trace comes from: tool, inputs, hosts, times, and the kind
+/// of execution times that the trace has. `steady_since` is the end of start-up, if start-up was
+/// left out.
+[[nodiscard]] nlohmann::ordered_json provenance(const events::EventStream& source,
+                                                const Database& database, const Pass& pass,
                                                 std::optional<Instant> steady_since);
 
-/// What the trace lost and what in it did not fit together, name to count; "discarded" is always
-/// there, others if not zero.
-[[nodiscard]] nlohmann::ordered_json losses(const events::Losses& losses,
+/// Counts by name of events that the trace lost and of those that did not fit together. "discarded"
+/// is always there, the others if they are not zero.
+[[nodiscard]] nlohmann::ordered_json losses(const events::StreamLosses& losses,
                                             const Anomalies& anomalies);
 
 /// One line for each thing that a person should know before trusting what is derived from a trace.
-[[nodiscard]] std::vector<std::string> warnings(const events::Source& source,
-                                                const Interpreter& interpreter);
+[[nodiscard]] std::vector<std::string> warnings(const events::EventStream& source,
+                                                const Database& database);
 
 }  // namespace takt::execution

@@ -1,36 +1,38 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
-#include "takt/events/source.hpp"
-#include "takt/execution/distribution.hpp"
 #include "takt/execution/executors.hpp"
-#include "takt/execution/interpreter.hpp"
-#include "takt/execution/pass.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/statistics/distribution.hpp"
 
 namespace takt::execution {
 
-/// Observes what `takt info` says of a trace.
-class Summary final : public Observer {
- public:
-  void on_instance(const CallbackInstance& instance) override;
-  void on_publication(const Publication& publication) override;
-  void on_take(SubscriptionIndex subscription, Instant time, PublicationId source) override;
-
-  /// The `takt/info` version 1 document.
-  [[nodiscard]] std::string to_json(const events::Source& source, const Interpreter& interpreter,
-                                    const Pass& pass) const;
-
- private:
-  struct CallbackCounts {
-    Distribution execution_time;
+/// Counts how often everything in a trace happened, for `takt info`.
+struct Summary {
+  struct CallbackActivity {
+    statistics::Distribution execution_time;
     std::uint64_t with_cpu_time = 0;
   };
-  ExecutorFinder executors_;
-  std::vector<CallbackCounts> callbacks_;
-  std::vector<std::uint64_t> publications_;
-  std::vector<std::uint64_t> takes_;
+  /// Indexed by callback, publisher and subscription. Objects beyond the end of a list did nothing.
+  std::vector<CallbackActivity> callbacks;
+  std::vector<std::uint64_t> publications;
+  std::vector<std::uint64_t> takes;
+  ExecutorFinder executors;
+};
+
+/// Observes an execution for its summary, in memory bounded by the number of objects.
+class Summarizer final : public Observer {
+ public:
+  void on_instance(const Database& database, const CallbackInstance& instance) override;
+  void on_publication(const Database& database, const Publication& publication) override;
+  void on_take(const Database& database, const Take& take) override;
+
+  [[nodiscard]] const Summary& summary() const { return summary_; }
+
+ private:
+  Summary summary_;
 };
 
 }  // namespace takt::execution

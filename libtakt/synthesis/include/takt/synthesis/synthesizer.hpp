@@ -1,24 +1,24 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "takt/base/error.hpp"
-#include "takt/events/source.hpp"
-#include "takt/execution/instances.hpp"
-#include "takt/execution/interpreter.hpp"
+#include "takt/events/event_stream.hpp"
+#include "takt/execution/observer.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/model/model.hpp"
+#include "takt/synthesis/observations.hpp"
 
 namespace takt::synthesis {
 
 struct Options {
   std::string name = "recorded";
-  /// A model whose chains (goals, ranks), joins as far as the trace agrees with them, and names of
-  /// executors are taken over.
+  /// A model whose chains (goals, ranks) and names of executors are taken over, and those of its
+  /// joins with which the trace agrees.
   std::optional<model::Model> chains_from;
-  /// A model whose supplies are taken over where the trace does not tell, by executor id.
+  /// A model whose supplies are taken over, by executor id, where the trace does not tell them.
   std::optional<model::Model> supplies_from;
 };
 
@@ -30,29 +30,27 @@ struct Options {
 /// - Edges: from the callback that published to the one that took the message, also for requests to
 ///   services; delays: the longest seen where the arrival of the message ended a wait.
 /// - Activation: a timer's period; measured minimum distances for callbacks whose messages come
-/// from
-///   outside of all callbacks; else derived from the edges.
+///   from outside of all callbacks; else derived from the edges.
 /// - Trigger sets: as far as the whole trace agrees with them; joins: those declared, likewise.
 class Synthesizer final : public execution::Observer {
  public:
-  Synthesizer();
-  ~Synthesizer() override;
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
+  void on_steady_state(const execution::Database& database, Instant time) override;
 
-  /// The interpreter that this observes, before the first event.
-  void watch(const execution::Interpreter& interpreter);
-
-  void on_instance(const execution::CallbackInstance& instance) override;
-  void on_publication(const execution::Publication& publication) override;
-  void on_steady_state(Instant time) override;
-
-  /// The model, after the trace's end. Errors: nothing ran.
-  [[nodiscard]] Result<model::Model> model(const events::Source& source,
+  /// The model of what was observed so far. Error: nothing ran.
+  [[nodiscard]] Result<model::Model> model(const events::EventStream& source,
+                                           const execution::Database& database,
                                            const execution::Pass& pass,
                                            const Options& options) const;
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  /// Ids of the callbacks that ran during start-up only.
+  [[nodiscard]] std::vector<std::string> left_out(const execution::Objects& objects) const;
+
+  Observations observations_;
 };
 
 }  // namespace takt::synthesis

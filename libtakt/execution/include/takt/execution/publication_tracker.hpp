@@ -4,14 +4,14 @@
 #include <optional>
 #include <vector>
 
-#include "message_index.hpp"
-#include "object_tracker.hpp"
 #include "takt/execution/anomalies.hpp"
 #include "takt/execution/instances.hpp"
+#include "takt/execution/message_index.hpp"
+#include "takt/execution/object_tracker.hpp"
 
 namespace takt::execution {
 
-/// Puts together what the layers tell of one publication: rclcpp_publish → rcl_publish →
+/// Joins the events of the layers that tell of one publication: rclcpp_publish → rcl_publish →
 /// rmw_publish on one thread, with the same message (message-flow 3.3.3). The upper layers may be
 /// absent (rclpy, /rosout).
 class PublicationTracker {
@@ -22,14 +22,14 @@ class PublicationTracker {
   void rclcpp_publish(ThreadIndex thread, Instant time, std::uint64_t message);
   void rcl_publish(ThreadIndex thread, Instant time, ProcessIndex process, std::uint64_t publisher,
                    std::uint64_t message);
-  /// The publication, complete but for the callback instance around it; nothing for the
-  /// middleware's own messages and for publishers that are not known.
+  /// The publication, without the callback instance around it. Nothing for the middleware's own
+  /// messages and for publishers that are not known.
   std::optional<Publication> rmw_publish(ThreadIndex thread, Instant time, ProcessIndex process,
                                          std::uint64_t rmw_publisher, std::uint64_t message,
                                          std::int64_t source_timestamp);
   std::optional<Publication> intra_publish(ThreadIndex thread, Instant time, ProcessIndex process,
                                            std::uint64_t publisher);
-  /// A callback ended on the thread: a publication that it began will not go on.
+  /// Gives up a publication that began on the thread, because the callback that began it ended.
   void abandon(ThreadIndex thread);
   void finish();
 

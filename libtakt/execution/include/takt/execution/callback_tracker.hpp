@@ -14,11 +14,15 @@ namespace takt::execution {
 /// instance's execution time and the executor's overhead before it.
 class CallbackTracker {
  public:
-  explicit CallbackTracker(Anomalies& anomalies) : anomalies_(anomalies) {}
+  /// Both outlive the tracker.
+  CallbackTracker(Anomalies& anomalies, std::vector<ExecutorActivity>& activity)
+      : anomalies_(anomalies), activity_(activity) {}
 
-  /// Begins an instance; the caller adds how it was activated.
+  /// Begins an instance; the caller adds how it was activated. An instance of the same callback
+  /// that is still open on the thread has lost its end, and so have all that began within it: a
+  /// callback that spins does not run itself.
   CallbackInstance& start(ThreadIndex thread, Instant time, std::uint64_t handle,
-                          CallbackIndex callback);
+                          ObservedCallbackIndex callback);
   /// Ends the newest instance of the callback on the thread; the pointer is valid until the next
   /// start. Null if there is none.
   const CallbackInstance* end(ThreadIndex thread, Instant time, std::uint64_t handle);
@@ -52,12 +56,18 @@ class CallbackTracker {
     std::optional<Instant> wait_end;
     bool waited = false;
     bool has_waits = false;
+    /// The executor's last event, if no callback has started since and it does not wait.
+    std::optional<Instant> chosen_since;
   };
 
   State& state(ThreadIndex thread);
+  /// The executor spoke up on a thread; `is_waiting`: it begins to wait.
+  void executor_event(ThreadIndex thread, Instant time, bool is_waiting);
+  static void end_wait(State& state, Instant time);
   static std::optional<Duration> overhead(const State& state, Instant start);
 
   Anomalies& anomalies_;
+  std::vector<ExecutorActivity>& activity_;
   std::uint64_t newest_ = 0;
   std::vector<State> states_;
 };

@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "handle_map.hpp"
-#include "message_index.hpp"
-#include "object_tracker.hpp"
 #include "takt/execution/anomalies.hpp"
+#include "takt/execution/handle_map.hpp"
 #include "takt/execution/instances.hpp"
+#include "takt/execution/kept_messages.hpp"
+#include "takt/execution/message_index.hpp"
+#include "takt/execution/object_tracker.hpp"
 
 namespace takt::execution {
 
@@ -20,9 +20,9 @@ struct Received {
   PublicationId source = PublicationId::none;
   std::optional<SubscriptionIndex> subscription;
   std::optional<ServiceIndex> service;
-  /// Of a take that waits for its publication: its number, for bind().
+  /// The number under which a take waits for its publication, for bind(); none if it does not wait.
   PublicationId unmatched = PublicationId::none;
-  /// An executor has kept it and chosen it.
+  /// An executor kept the message and then chose it.
   bool was_chosen = false;
 };
 
@@ -30,15 +30,18 @@ struct Received {
 /// their publication (message-flow 3.3.3, 3.4).
 class TakeTracker {
  public:
+  /// At most so many messages that executors keep are followed at once, over all processes.
+  static constexpr std::size_t max_kept = 1 << 16;
+
   TakeTracker(const ObjectTracker& objects, const MessageIndex& messages, Anomalies& anomalies)
       : objects_(objects), messages_(messages), anomalies_(anomalies) {}
 
-  /// How a request is found: by service, sequence number and client.
+  /// The key by which a request is found: service, sequence number and client.
   static MessageIndex::Key request_key(TopicIndex service, const Gid& client,
                                        std::int64_t sequence_number);
 
-  /// With `await_publication`, a message that is not published yet is remembered: the clocks of
-  /// several hosts may differ. Returns what was received, null if that is not known.
+  /// With `await_publication`, a message that is not published yet is remembered, because the
+  /// clocks of hosts differ. Returns what was received; null if the subscription is not known.
   const Received* rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                            std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                            bool await_publication);
@@ -52,16 +55,17 @@ class TakeTracker {
                           std::uint64_t buffer, std::uint64_t slot);
   void clear(ProcessIndex process, std::uint64_t buffer);
 
-  /// What the thread took last waits at an address of the process until it is chosen for the
-  /// callback that starts next, on this thread or another (takt:message_kept, takt:message_chosen).
+  /// An executor keeps what the thread took last, at an address of the process, until it chooses it
+  /// for the callback that starts next, on this thread or another (takt:message_kept,
+  /// takt:message_chosen).
   void keep(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
   void choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
 
-  /// What the thread took or chose for the callback that starts now, if it took something for it.
+  /// The message that the thread took or chose for the callback that starts now, if it did.
   std::optional<Received> claim(ThreadIndex thread, const Callback& callback);
 
-  /// Calls `function` with each instance that handles a message with this key and does not know its
-  /// publication, which has come to light now.
+  /// A publication with this key came to light. Calls `function` with each instance that handles
+  /// its message and had no publication until now.
   template <typename Function>
   void publish_late(const MessageIndex::Key& key, Function&& function) {
     unmatched_.for_each(key, [&](Publication& take) {
@@ -86,16 +90,18 @@ class TakeTracker {
   };
   Pending& pending(ThreadIndex thread);
   const Received* receive(ThreadIndex thread, const Received& received);
-  /// Finds the publication: first exactly, then with a timestamp that differs by `tolerance`.
-  void match(MessageIndex::Key key, std::int64_t tolerance, Received& received);
+  enum class Match { one, none, several };
+  /// Finds the publication that a message came from, first exactly, then with a timestamp that
+  /// differs by `tolerance`, and counts what does not match. Several matches name no publication.
+  std::pair<Match, PublicationId> match(const MessageIndex::Key& key, std::int64_t tolerance);
 
   const ObjectTracker& objects_;
   const MessageIndex& messages_;
   Anomalies& anomalies_;
   std::vector<Pending> pending_;
-  std::map<std::pair<ProcessIndex, std::uint64_t>, Received> kept_;
+  KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
-  /// Takes whose publication has not been seen, in the place of publications.
+  /// Takes whose publication has not been seen. The index holds them in the place of publications.
   MessageIndex unmatched_{std::size_t{1} << 16};
 };
 

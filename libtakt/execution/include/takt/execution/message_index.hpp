@@ -8,8 +8,8 @@
 namespace takt::execution {
 
 /// The most recent publications, to find the one that a message came from. Holds a fixed number, so
-/// that a trace of any length takes bounded memory; a message that waited while that many others
-/// were published is "without publication".
+/// that a trace of any length takes bounded memory. A message that is taken after that many others
+/// were published finds no publication.
 ///
 /// Messages are found by (topic, source timestamp), requests by (service, sequence number, client):
 /// message-flow 3.4.

@@ -9,9 +9,9 @@
 
 namespace takt::execution {
 
-/// What a handle means in a process. Open addressing in one array, as the interpreter looks up a
-/// handle for every other event. Entries are replaced but never removed: objects are not reported
-/// when they are destroyed.
+/// Maps the handles of each process to values. The map is one array with open addressing, because
+/// the interpreter looks up a handle for every other event. Entries are replaced but never removed,
+/// because no event tells that an object is destroyed.
 template <typename Value>
 class HandleMap {
  public:

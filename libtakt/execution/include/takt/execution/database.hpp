@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "takt/events/threads.hpp"
+#include "takt/execution/anomalies.hpp"
+#include "takt/execution/instances.hpp"
+#include "takt/execution/message_index.hpp"
+#include "takt/execution/objects.hpp"
+
+namespace takt::execution {
+
+/// Instances that ended, and how many of them with processor time.
+struct Totals {
+  std::uint64_t instances = 0;
+  std::uint64_t with_cpu_time = 0;
+};
+
+/// What is known of an execution as far as its events have been consumed: the objects, the newest
+/// messages, and what did not fit together. An interpreter fills it; everybody else reads it. Its
+/// memory is bounded by the number of objects and does not grow with time.
+class Database {
+ public:
+  explicit Database(const events::Threads& threads) : threads_(threads) {}
+
+  [[nodiscard]] const events::Threads& threads() const { return threads_; }
+  [[nodiscard]] const Objects& objects() const { return objects_; }
+  [[nodiscard]] const Anomalies& anomalies() const { return anomalies_; }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  /// A recent publication; null if it was too long ago. Valid until the next event.
+  [[nodiscard]] const Publication* publication(PublicationId id) const {
+    return messages_.find(id);
+  }
+  /// When start-up ended (see Observer::on_steady_state); nothing while it goes on.
+  [[nodiscard]] std::optional<Instant> steady_since() const { return steady_since_; }
+  /// By thread: what its executor did while no callback ran that events name, and whether it told
+  /// of its waits at all. Threads beyond the end did nothing.
+  [[nodiscard]] const std::vector<ExecutorActivity>& executor_activity() const {
+    return executor_activity_;
+  }
+  /// Instances that were still running at the end. Empty before Interpreter::finish().
+  [[nodiscard]] const std::vector<CallbackInstance>& open_instances() const {
+    return open_instances_;
+  }
+
+ private:
+  friend class Interpreter;
+
+  const events::Threads& threads_;
+  Objects objects_;
+  Anomalies anomalies_;
+  Totals totals_;
+  MessageIndex messages_;
+  std::optional<Instant> steady_since_;
+  std::vector<CallbackInstance> open_instances_;
+  std::vector<ExecutorActivity> executor_activity_;
+};
+
+}  // namespace takt::execution

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "takt/events/fields.hpp"
+#include "takt/execution/database.hpp"
+#include "takt/execution/instances.hpp"
+#include "takt/execution/occurrence.hpp"
+
+namespace takt::execution {
+
+/// Is told what happened as soon as it is complete, with the database as it is then: instances in
+/// the order of their ends, publications in the order in which they were sent. An observer that
+/// keeps what it needs in bounded memory can watch a robot for as long as it runs.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_instance(const Database&, const CallbackInstance&) {}
+  virtual void on_publication(const Database&, const Publication&) {}
+  virtual void on_release(const Database&, const Release&) {}
+  /// A message was taken: for the callback that follows, or for none (a wait set, rclpy).
+  virtual void on_take(const Database&, const Take&) {}
+  /// Fast DDS hands a message to its transports, and has it at the other end. This includes traffic
+  /// that is not of ROS 2's topics.
+  virtual void on_dds_write(const Database&, const DdsMessage&, Instant) {}
+  virtual void on_dds_receive(const Database&, const DdsMessage&, ProcessIndex, Instant) {}
+  /// The kernel switched from one thread to another on the processor where it happened, or a thread
+  /// became ready to run. Threads are named by their numbers in the kernel.
+  virtual void on_switch(const Database&, const Occurrence&, const tracepoints::SchedSwitch&) {}
+  virtual void on_wakeup(const Database&, const Occurrence&, const tracepoints::SchedWakeup&) {}
+  /// The publication whose message an instance handled came to light only now, because the clocks
+  /// of two hosts differ.
+  virtual void on_late_source(const Database&, InstanceId, PublicationId) {}
+  /// The system is up: no object has been made for a second. Told at most once. What happened
+  /// before is no steady state (discovery, parameters) and not what timing models are about.
+  virtual void on_steady_state(const Database&, Instant) {}
+};
+
+}  // namespace takt::execution

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "takt/execution/curves.hpp"
+#include "takt/execution/objects.hpp"
+#include "takt/model/model.hpp"
+
+namespace takt::synthesis {
+
+using execution::ObservedCallbackIndex;
+using execution::TopicIndex;
+
+/// What the runs of a node's subscriptions show of joins: which inputs were there whenever one of
+/// them published on a topic, and which were there when one did not. Its memory is bounded by the
+/// node's subscriptions and topics; every run counts, however long ago.
+class NodeInputs {
+ public:
+  /// Joins of more subscriptions than this are not looked for.
+  static constexpr std::size_t max_subscriptions = 64;
+  /// At most so many different situations without a publication are told apart for a topic; a
+  /// topic with more is no join's.
+  static constexpr std::size_t max_situations = 1024;
+  /// A run this short can do no more than keep its message.
+  static constexpr Duration longest_keeping = std::chrono::microseconds(20);
+
+  /// A subscription ran and published on these topics.
+  void add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs, Duration cost);
+  /// Start-up is over: forgets its costs. What inputs hold stays, as it may be from then.
+  void restart();
+
+  struct Activity {
+    std::uint64_t runs = 0;
+    std::uint64_t short_runs = 0;
+    /// Topics on which its runs published.
+    std::set<TopicIndex> outputs;
+  };
+  [[nodiscard]] const std::map<ObservedCallbackIndex, Activity>& subscriptions() const {
+    return activities_;
+  }
+
+  /// Whether all runs agree with this: `members` publish on `topic` when each of them has a
+  /// message that was not used before, and only then.
+  [[nodiscard]] bool agrees(model::JoinKind kind, const std::set<ObservedCallbackIndex>& members,
+                            TopicIndex topic) const;
+
+  /// Subscriptions that had a message whenever one of the node's published on `topic`. Empty if
+  /// that is not known.
+  [[nodiscard]] std::set<ObservedCallbackIndex> always_present(model::JoinKind kind,
+                                                               TopicIndex topic) const;
+
+  /// How many runs of `members` did not publish on `topic` though all of them but `absent` had a
+  /// message: so often was it seen that `absent` is waited for.
+  [[nodiscard]] std::uint64_t waits_for(model::JoinKind kind,
+                                        const std::set<ObservedCallbackIndex>& members,
+                                        ObservedCallbackIndex absent, TopicIndex topic) const;
+
+  /// How often a subscription published on the topic.
+  [[nodiscard]] std::uint64_t publications(TopicIndex topic) const;
+
+  /// How many different situations without a publication are remembered, over all topics.
+  [[nodiscard]] std::size_t situations() const;
+
+  /// The cost of all runs from one publication on `topic` to the next, as far as they were of
+  /// subscriptions that might take part in a join; after start-up.
+  [[nodiscard]] const execution::CostCurve& cost(model::JoinKind kind, TopicIndex topic) const;
+
+ private:
+  using Mask = std::uint64_t;
+
+  /// What a join of one kind would hold. A newest-value join holds an input's last message until a
+  /// publication; an AND join holds all that no publication has used, one each.
+  struct Held {
+    Mask fresh = 0;
+    /// Of an AND join: runs of each input minus publications.
+    std::vector<std::int64_t> waiting;
+    /// Inputs that held a message at every publication.
+    Mask always = ~Mask{0};
+    execution::CostCurve cost;
+    /// Runs without a publication, by what was held and who ran.
+    std::map<std::pair<Mask, std::uint8_t>, std::uint64_t> situations;
+  };
+  struct Output {
+    Held newest;
+    Held all;
+    std::uint64_t publications = 0;
+    /// Cost of each subscription's runs since the last publication.
+    std::vector<Duration> since;
+    bool too_many = false;
+  };
+
+  static void arrive(Held& held, std::size_t input, model::JoinKind kind);
+  void use(Output& output, Held& held, model::JoinKind kind) const;
+  static void count_silence(Output& output, Held& held, std::size_t input);
+  [[nodiscard]] const Held* held(model::JoinKind kind, TopicIndex topic) const;
+  [[nodiscard]] std::optional<Mask> mask_of(const std::set<ObservedCallbackIndex>& members) const;
+  void run(Output& output, std::size_t input, bool publishes, Duration cost);
+
+  std::map<ObservedCallbackIndex, std::size_t> position_;
+  std::map<ObservedCallbackIndex, Activity> activities_;
+  /// What the record of a topic on which nothing was published yet would be.
+  Output unused_;
+  std::map<TopicIndex, Output> outputs_;
+  bool too_many_ = false;
+};
+
+}  // namespace takt::synthesis

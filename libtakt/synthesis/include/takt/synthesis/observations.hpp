@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "takt/execution/curves.hpp"
+#include "takt/execution/database.hpp"
+#include "takt/execution/executors.hpp"
+#include "takt/execution/instances.hpp"
+#include "takt/synthesis/node_inputs.hpp"
+#include "takt/synthesis/overlaps.hpp"
+
+namespace takt::synthesis {
+
+/// The observed behaviour of one callback.
+struct CallbackObservation {
+  std::uint64_t count = 0;
+  Duration shortest = Duration::max();
+  Duration total{};
+  execution::CostCurve execution_time;
+  execution::DistanceCurve activations;
+  /// Counts instances by the callback that sent their message.
+  std::map<ObservedCallbackIndex, std::uint64_t> activated_by;
+  /// Instances whose message no callback sent, or whose sender is not known.
+  std::uint64_t activated_from_outside = 0;
+  execution::DistanceCurve activations_from_outside;
+};
+
+/// Messages from one callback to another.
+struct EdgeObservation {
+  std::uint64_t count = 0;
+  /// The longest visible delay, and what it is if the receiver's executor has one thread.
+  std::optional<Duration> longest_visible;
+  std::optional<Duration> longest_visible_alone;
+  /// The shortest time from sending to taking.
+  Duration shortest = Duration::max();
+};
+
+/// The messages that a callback sent on a topic.
+struct OutputObservation {
+  /// Counts messages by the callback whose message had activated the sending instance.
+  std::map<ObservedCallbackIndex, std::uint64_t> by_cause;
+  /// The largest number of messages of one instance.
+  std::uint64_t most_per_instance = 0;
+};
+
+/// When a callback ran and published first, start-up included.
+struct Beginning {
+  std::optional<Instant> run;
+  std::optional<Instant> publication;
+  /// Runs before the first publication.
+  std::uint64_t silent_runs = 0;
+};
+
+/// Collects everything that the model is made of, in memory bounded by the number of callbacks and
+/// not by the length of the trace.
+class Observations {
+ public:
+  using EdgeKey = std::tuple<ObservedCallbackIndex, ObservedCallbackIndex, TopicIndex>;
+  using OutputKey = std::pair<ObservedCallbackIndex, TopicIndex>;
+
+  void add(const execution::Database& database, const execution::CallbackInstance& instance);
+  void add(const execution::Database& database, const execution::Publication& publication);
+  /// Start-up is over: forgets everything that ran in it except what inputs of joins hold, which
+  /// may be from then, and when what began.
+  void restart(const execution::Database& database, Instant time);
+
+  [[nodiscard]] const CallbackObservation* callback(ObservedCallbackIndex index) const {
+    return index.value() < callbacks_.size() && callbacks_[index.value()].count != 0
+               ? &callbacks_[index.value()]
+               : nullptr;
+  }
+  /// Callbacks that ran during start-up; they may have run later, too.
+  [[nodiscard]] const std::set<ObservedCallbackIndex>& in_start_up() const { return in_start_up_; }
+  [[nodiscard]] const std::map<EdgeKey, EdgeObservation>& edges() const { return edges_; }
+  [[nodiscard]] const std::map<OutputKey, OutputObservation>& outputs() const { return outputs_; }
+  /// The subscriptions of each node, without those that ROS itself makes.
+  [[nodiscard]] const std::map<execution::NodeIndex, NodeInputs>& inputs() const { return inputs_; }
+  [[nodiscard]] const Overlaps& overlaps() const { return overlaps_; }
+  [[nodiscard]] Beginning beginning(ObservedCallbackIndex index) const {
+    return index.value() < beginnings_.size() ? beginnings_[index.value()] : Beginning{};
+  }
+  /// Whether the callback published anything after start-up, log messages aside.
+  [[nodiscard]] bool publishes(const execution::Objects& objects,
+                               ObservedCallbackIndex index) const;
+  [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
+  /// The overhead of a thread's executor between consecutive instances; null if none was seen.
+  [[nodiscard]] const execution::CostCurve* overhead(execution::ThreadIndex thread) const {
+    return thread.value() < overheads_.size() ? &overheads_[thread.value()] : nullptr;
+  }
+  /// What a thread did after start-up while no callback ran that events name.
+  [[nodiscard]] execution::ExecutorActivity unnamed(const execution::Database& database,
+                                                    execution::ThreadIndex thread) const;
+  [[nodiscard]] std::optional<Instant> steady_since() const { return steady_since_; }
+
+ private:
+  /// The messages that the instance which runs on a thread has sent.
+  struct Sent {
+    execution::InstanceId instance = execution::InstanceId::none;
+    std::map<TopicIndex, std::uint64_t> topics;
+  };
+
+  void add_message(const execution::CallbackInstance& instance,
+                   const execution::Publication* publication, CallbackObservation& callback);
+  /// The topics on which an instance that ended published, log messages aside.
+  [[nodiscard]] std::set<TopicIndex> published(const execution::Objects& objects,
+                                               const execution::CallbackInstance& instance) const;
+
+  std::vector<CallbackObservation> callbacks_;
+  std::set<ObservedCallbackIndex> in_start_up_;
+  std::map<EdgeKey, EdgeObservation> edges_;
+  std::map<OutputKey, OutputObservation> outputs_;
+  std::map<execution::NodeIndex, NodeInputs> inputs_;
+  std::vector<Beginning> beginnings_;
+  Overlaps overlaps_;
+  execution::ExecutorFinder executors_;
+  std::vector<execution::CostCurve> overheads_;
+  std::vector<Sent> sent_;  // by thread
+  std::optional<Instant> steady_since_;
+  /// Of start-up, by thread.
+  std::vector<execution::ExecutorActivity> activity_before_;
+};
+
+}  // namespace takt::synthesis

@@ -1,0 +1,52 @@
+#include "takt/synthesis/overlaps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace takt::synthesis {
+
+void Overlaps::add(execution::NodeIndex node, const execution::CallbackInstance& instance) {
+  auto& threads = last_[node];
+  for (const auto& [thread, last] : threads) {
+    if (thread != instance.thread && last.end > instance.start) {
+      overlaps_[instance.callback].insert(last.callback);
+      overlaps_[last.callback].insert(instance.callback);
+    }
+  }
+  threads[instance.thread] = {instance.callback, instance.end};
+}
+
+std::vector<std::optional<std::string>> Overlaps::groups(
+    const std::string& node, const std::vector<execution::ObservedCallbackIndex>& callbacks) const {
+  std::vector<std::optional<std::string>> names;
+  std::vector<std::size_t> group_of;
+  for (const execution::ObservedCallbackIndex callback : callbacks) {
+    const auto found = overlaps_.find(callback);
+    const auto beside = [&](std::size_t other) {
+      return found != overlaps_.end() && found->second.contains(callbacks[other]);
+    };
+    if (found != overlaps_.end() && found->second.contains(callback)) {
+      group_of.push_back(callbacks.size());  // no group
+      names.emplace_back("reentrant");
+      continue;
+    }
+    std::set<std::size_t> taken;
+    for (std::size_t other = 0; other < group_of.size(); ++other) {
+      if (beside(other)) {
+        taken.insert(group_of[other]);
+      }
+    }
+    std::size_t group = 0;
+    while (taken.contains(group)) {
+      ++group;
+    }
+    group_of.push_back(group);
+    names.push_back(group == 0 ? std::nullopt
+                               : std::optional(fmt::format("{} {}", node, group + 1)));
+  }
+  return names;
+}
+
+}  // namespace takt::synthesis
