@@ -17,7 +17,6 @@ using events::Batch;
 using events::Event;
 using events::EventType;
 using events::FieldKind;
-using events::no_payload;
 using events::ThreadIndex;
 using events::Threads;
 
@@ -27,7 +26,6 @@ constexpr std::size_t most_bytes = std::size_t{16} << 20;
 /// One field of the rows, of whichever kind.
 struct FieldRows {
   events::Field field;
-  std::size_t position = 0;  // among the event's values, texts or lists
   std::vector<std::int64_t> numbers;
   std::vector<std::uint64_t> handles;  // of lists: all their elements
   std::string bytes;                   // of texts
@@ -40,27 +38,24 @@ struct FieldRows {
 void FieldRows::add(const Event& event, const Batch& batch) {
   switch (field.kind) {
     case FieldKind::number:
-      numbers.push_back(static_cast<std::int64_t>(event.values[position]));
+      numbers.push_back(static_cast<std::int64_t>(event.values[field.position]));
       return;
     case FieldKind::handle:
-      handles.push_back(event.values[position]);
+      handles.push_back(event.values[field.position]);
       return;
     case FieldKind::gid:
-      fmt::format_to(std::back_inserter(bytes), "{:016x}{:016x}", event.values[position],
-                     event.values[position + 1]);
+      fmt::format_to(std::back_inserter(bytes), "{:016x}{:016x}", event.values[field.position],
+                     event.values[field.position + 1]);
       break;
     case FieldKind::text:
-      if (event.payload != no_payload) {
-        events::append_utf8(batch.payload(event).texts[position], bytes);
-      }
+      events::append_utf8(batch.payload(event).texts[field.position], bytes);
       break;
-    case FieldKind::list:
-      if (event.payload != no_payload) {
-        const auto& list = batch.payload(event).lists[position];
-        handles.insert(handles.end(), list.begin(), list.end());
-      }
+    case FieldKind::list: {
+      const auto& list = batch.payload(event).lists[field.position];
+      handles.insert(handles.end(), list.begin(), list.end());
       ends.push_back(static_cast<std::int64_t>(handles.size()));
       return;
+    }
   }
   ends.push_back(static_cast<std::int64_t>(bytes.size()));
 }
@@ -111,15 +106,8 @@ class EventTables::Rows {
 };
 
 EventTables::Rows::Rows(EventType type) : schema_(events::schema(type)) {
-  std::size_t values = 0;
-  std::size_t texts = 0;
-  std::size_t lists = 0;
-  for (const events::Field& field : schema_.fields()) {
-    std::size_t& position = field.kind == FieldKind::text   ? texts
-                            : field.kind == FieldKind::list ? lists
-                                                            : values;
-    fields_.push_back({field, position, {}, {}, {}, {}});
-    position += field.kind == FieldKind::gid ? 2 : 1;
+  for (const events::Field& field : schema_.fields) {
+    fields_.push_back({field, {}, {}, {}, {}});
   }
 }
 
@@ -165,7 +153,7 @@ Column EventTables::Rows::take(const Threads& threads) {
   for (FieldRows& field : fields_) {
     parts.push_back(field.take());
   }
-  return table(std::string(schema_.name), static_cast<std::int64_t>(count), std::move(parts));
+  return table(schema_.name, static_cast<std::int64_t>(count), std::move(parts));
 }
 
 EventTables::EventTables(const Threads& threads, std::span<const EventType> types, std::size_t rows)

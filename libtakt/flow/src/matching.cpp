@@ -55,7 +55,7 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
 }
 
 std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
-                                             execution::CallbackIndex index) {
+                                             execution::ObservedCallbackIndex index) {
   const auto [entry, is_new] = decided_.try_emplace(static_cast<std::uint32_t>(index.value()));
   if (!is_new) {
     return entry->second;

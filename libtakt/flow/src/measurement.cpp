@@ -2,154 +2,55 @@
 
 #include <algorithm>
 #include <cassert>
-#include <deque>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
-#include "instance_window.hpp"
-#include "message_ways.hpp"
-#include "takt/execution/curves.hpp"
-#include "takt/execution/distribution.hpp"
-#include "takt/execution/provenance.hpp"
-#include "takt/flow/join_state.hpp"
-#include "takt/flow/matching.hpp"
-#include "takt/flow/timer_grid.hpp"
+#include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::flow {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using execution::CallbackInstance;
-using execution::Distribution;
+using execution::Database;
 using execution::InstanceId;
 using execution::Publication;
+using execution::PublicationId;
 
-constexpr std::size_t max_samples = 2000;
-/// The piece of the run that the timeline shows, from the end of start-up.
+/// The timeline shows this much of the run, from the end of start-up.
 constexpr Duration timeline_length = std::chrono::milliseconds(300);
 constexpr std::size_t max_timeline = 5000;
-/// How many instances later a chain's end is followed back: its beginnings have ended by then, and
-/// publications whose host's clock is behind have been seen.
+
+/// A chain's end is followed back this many instances later. By then its beginnings have ended, and
+/// publications of hosts whose clocks are behind have been seen.
 constexpr std::size_t follow_delay = InstanceWindow::capacity / 2;
+
+/// An instance's record can tell so many chains apart that begin with the same callback.
 constexpr std::size_t chains_per_record = 64;
 
-/// `origin`: what the values are relative to.
-Json statistics(const Distribution& values, Duration origin, bool with_samples) {
-  Json json;
-  if (values.count() != 0) {
-    json = {{"min", (values.min() - origin).count()},
-            {"mean", (values.mean() - origin).count()},
-            {"p50", (values.percentile(0.50) - origin).count()},
-            {"p99", (values.percentile(0.99) - origin).count()},
-            {"max", (values.max() - origin).count()}};
-  } else {
-    json = {
-        {"min", nullptr}, {"mean", nullptr}, {"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
-  }
-  if (with_samples) {
-    json["samples"] = Json::array();
-    for (const Duration sample : values.samples(max_samples)) {
-      json["samples"].push_back((sample - origin).count());
-    }
-  }
-  return json;
-}
+/// So many instances of a sampled callback may end while one of the timer that samples it runs.
+constexpr std::size_t overlapping_samples = 16;
 
-struct CallbackState {
-  std::optional<TimerGrid> grid;
-  std::optional<JoinState> join;
-  /// Of a join: the input that a message of a predecessor or topic counts for.
-  std::map<model::CallbackIndex, std::size_t> input_of_sender;
-  std::map<std::string, std::size_t> input_of_topic;
-  std::map<model::CallbackIndex, std::size_t> edge_from;  // predecessor → edge
-  std::vector<std::size_t> first_in;                      // chains
-  std::vector<std::size_t> last_in;
-
-  std::uint64_t count = 0;
-  Distribution execution_time;
-  Distribution response_time;  // relative to the grid's phase
-  execution::DistanceCurve activations;
-
-  /// What times relative to the grid lack.
-  [[nodiscard]] Duration phase() const {
-    return grid ? grid->phase().time_since_epoch() : Duration(0);
-  }
-};
-
-struct ChainState {
-  Distribution latency;  // relative to the phase of the first callback's grid
-  std::uint64_t begun = 0;
-  std::uint64_t completed = 0;
-};
-
-struct EdgeState {
-  std::uint64_t count = 0;
-  Distribution delay;
-  /// Of the messages whose way was recorded: in the sender, between the processes, and in the
-  /// receiver until it took them.
-  Distribution sending;
-  Distribution transport;
-  Distribution waiting;
-};
-
-struct Shown {
-  model::CallbackIndex callback;
-  Instant activation;
-  Instant start;
-  Instant end;
-};
+/// At most so many running instances wait with a source that came to light late.
+constexpr std::size_t max_late_sources = std::size_t{1} << 16;
 
 }  // namespace
 
-class Measurement::Implementation {
- public:
-  explicit Implementation(const model::Model& model);
-
-  void add(const CallbackInstance& instance);
-  void add_late_source(InstanceId instance, execution::PublicationId source);
-  void reset(Instant time);
-  std::string to_json(const events::Source& source, const execution::Pass& pass);
-
-  const execution::Interpreter* interpreter_ = nullptr;
-  MessageWays ways_;
-
- private:
-  void add_way(EdgeState& edge, const CallbackInstance& instance, const Publication& publication);
-  void follow(InstanceId end);
-  void follow(InstanceRecord& end, std::size_t chain);
-  bool completes_join(CallbackState& state, const std::string& topic,
-                      std::optional<model::CallbackIndex> sender);
-  Json callbacks_json() const;
-  Json chains_json() const;
-  Json edges_json() const;
-  Json timeline_json() const;
-  Json executors_json() const;
-
-  const model::Model& model_;
-  Matcher matcher_;
-  std::vector<CallbackState> callbacks_;
-  std::vector<ChainState> chains_;
-  std::vector<EdgeState> edges_;
-  InstanceWindow window_;
-  std::deque<InstanceId> to_follow_;
-  InstanceId newest_ = InstanceId::none;
-  std::unordered_map<std::uint64_t, execution::PublicationId> late_sources_;
-  std::optional<Instant> steady_since_;
-  std::vector<Shown> timeline_;
-};
-
-Measurement::Implementation::Implementation(const model::Model& model)
+Measurer::Measurer(const model::Model& model, ChainListener on_chain)
     : model_(model),
+      on_chain_(std::move(on_chain)),
       matcher_(model),
-      callbacks_(model.callbacks.size()),
-      chains_(model.chains.size()),
-      edges_(model.edges.size()) {
+      callbacks_(model.callbacks.size()) {
+  measured_.callbacks.resize(model.callbacks.size());
+  measured_.chains.resize(model.chains.size());
+  measured_.edges.resize(model.edges.size());
   for (std::size_t i = 0; i < model.edges.size(); ++i) {
-    callbacks_[model.edges[i].to.value()].edge_from.emplace(model.edges[i].from, i);
+    const model::Edge& edge = model.edges[i];
+    CallbackState& receiver = callbacks_[edge.to.value()];
+    const bool is_new = receiver.edge_from.emplace(edge.from, i).second;
+    if (is_new && model::samples_messages(model[edge.to])) {
+      receiver.samples.push_back({edge.from, InstanceId::none});
+      callbacks_[edge.from.value()].is_sampled = true;
+    }
   }
   for (const model::Join& join : model.joins) {
     CallbackState& state = callbacks_[join.callback.value()];
@@ -166,8 +67,22 @@ Measurement::Implementation::Implementation(const model::Model& model)
   }
 }
 
-bool Measurement::Implementation::completes_join(CallbackState& state, const std::string& topic,
-                                                 std::optional<model::CallbackIndex> sender) {
+PublicationId Measurer::source_of(const CallbackInstance& instance) {
+  const auto late = late_sources_.extract(instance.id);
+  return late ? late.mapped() : instance.source;
+}
+
+std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database,
+                                                        const Publication* publication) {
+  if (publication == nullptr || publication->instance == InstanceId::none) {
+    return std::nullopt;
+  }
+  const auto match = matcher_.match(database.objects(), publication->callback);
+  return match ? std::optional(match->callback) : std::nullopt;
+}
+
+bool Measurer::completes_join(CallbackState& state, const std::string& topic,
+                              std::optional<model::CallbackIndex> sender) {
   if (sender) {
     if (const auto input = state.input_of_sender.find(*sender);
         input != state.input_of_sender.end()) {
@@ -178,41 +93,24 @@ bool Measurement::Implementation::completes_join(CallbackState& state, const std
   return input != state.input_of_topic.end() && state.join->arrive(input->second);
 }
 
-void Measurement::Implementation::add(const CallbackInstance& instance) {
+void Measurer::on_instance(const Database& database, const CallbackInstance& instance) {
   newest_ = std::max(newest_, instance.id);
-  const execution::Objects& objects = interpreter_->objects();
+  const execution::Objects& objects = database.objects();
   const auto match = matcher_.match(objects, instance.callback);
+  const PublicationId source = source_of(instance);
   if (!match) {
     return;
   }
   CallbackState& state = callbacks_[match->callback.value()];
-
-  execution::PublicationId source = instance.source;
-  if (const auto late = late_sources_.find(static_cast<std::uint64_t>(instance.id));
-      late != late_sources_.end()) {
-    source = late->second;
-    late_sources_.erase(late);
-  }
-  const Publication* const publication = interpreter_->publication(source);
-  std::optional<model::CallbackIndex> sender;
-  if (publication != nullptr && publication->instance != InstanceId::none) {
-    if (const auto matched = matcher_.match(objects, publication->callback)) {
-      sender = matched->callback;
-    }
-  }
+  const Publication* const publication = database.publication(source);
+  const auto sender = sender_of(database, publication);
   Duration delay{};
   if (const auto edge = sender ? state.edge_from.find(*sender) : state.edge_from.end();
       edge != state.edge_from.end()) {
     assert(publication != nullptr);
     delay = model_.edges[edge->second].delay;
-    EdgeState& measured = edges_[edge->second];
-    ++measured.count;
-    // Its arrival is visible if it ended the executor's wait.
-    if (instance.first_after_wait && *instance.wait_begin < publication->sent &&
-        publication->sent <= *instance.wait_end) {
-      measured.delay.add(*instance.wait_end - publication->sent);
-    }
-    add_way(measured, instance, *publication);
+    const bool alone = model_[model_[match->callback].executor].threads == 1;
+    measure_edge(database, measured_.edges[edge->second], instance, *publication, alone);
   }
   if (state.join && !completes_join(state, match->topic, sender)) {
     return;
@@ -226,7 +124,7 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
     if (!state.grid) {
       state.grid.emplace(objects[*timer].period);
     }
-    record.activation = Instant(state.grid->add(instance));
+    record.activation = state.grid->add(instance);
   } else if (publication != nullptr) {
     record.activation =
         std::min(publication->sent + delay, instance.taken.value_or(instance.start));
@@ -235,226 +133,205 @@ void Measurement::Implementation::add(const CallbackInstance& instance) {
     record.activation = instance.start;
   }
   window_.put(record);
+  if (!state.samples.empty()) {
+    sample(state, instance);
+  }
+  if (state.is_sampled) {
+    state.newest.push_back(record.id);
+    if (state.newest.size() > overlapping_samples) {
+      state.newest.pop_front();
+    }
+  }
 
-  ++state.count;
-  state.execution_time.add(instance.execution_time());
-  state.response_time.add(instance.end - record.activation);
-  state.activations.add(record.activation);
+  Measurement::Callback& measured = measured_.callbacks[match->callback.value()];
+  ++measured.count;
+  measured.execution_time.record(instance.execution_time());
+  measured.response_time.record(instance.end - record.activation);
+  measured.activations.add(record.activation);
   for (const std::size_t chain : state.first_in) {
-    ++chains_[chain].begun;
+    ++measured_.chains[chain].begun;
   }
   if (!state.last_in.empty()) {
-    to_follow_.push_back(instance.id);
+    ends_.push_back(instance.id);
   }
-  while (!to_follow_.empty() &&
-         static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(to_follow_.front()) >
+  while (!ends_.empty() &&
+         static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(ends_.front()) >
              follow_delay) {
-    follow(to_follow_.front());
-    to_follow_.pop_front();
+    follow(window_, measured_, ends_.front());
+    ends_.pop_front();
   }
-  if (timeline_.empty() || (instance.start < timeline_.front().start + timeline_length &&
-                            timeline_.size() < max_timeline)) {
-    timeline_.push_back({match->callback, record.activation, instance.start, instance.end});
+  auto& timeline = measured_.timeline;
+  if (timeline.empty() || (instance.start < timeline.front().start + timeline_length &&
+                           timeline.size() < max_timeline)) {
+    timeline.push_back({match->callback, record.activation, instance.start, instance.end});
   }
 }
 
-void Measurement::Implementation::add_way(EdgeState& edge, const CallbackInstance& instance,
-                                          const Publication& publication) {
-  const execution::Objects& objects = interpreter_->objects();
+void Measurer::sample(CallbackState& state, const CallbackInstance& instance) {
+  std::vector<Sampled>& read = sampled_[instance.id];
+  for (Sampled& last : state.samples) {
+    const auto& left = callbacks_[last.from.value()].newest;
+    const auto found = std::ranges::find_if(left.rbegin(), left.rend(), [&](InstanceId id) {
+      const InstanceRecord* const record = window_.find(id);
+      return record != nullptr && record->end <= instance.start;
+    });
+    if (found != left.rend() && *found > last.instance) {
+      last.instance = *found;
+      read.push_back(last);
+    }
+  }
+  while (static_cast<std::uint64_t>(newest_) -
+             static_cast<std::uint64_t>(sampled_.begin()->first) >=
+         InstanceWindow::capacity) {
+    sampled_.erase(sampled_.begin());
+  }
+}
+
+InstanceId Measurer::before(const InstanceRecord& current, model::CallbackIndex from) const {
+  if (callbacks_[current.callback.value()].samples.empty()) {
+    return current.cause;
+  }
+  const auto read = sampled_.find(current.id);
+  if (read == sampled_.end()) {
+    return InstanceId::none;
+  }
+  const auto found = std::ranges::find(read->second, from, &Sampled::from);
+  return found == read->second.end() ? InstanceId::none : found->instance;
+}
+
+void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
+                            const CallbackInstance& instance, const Publication& publication,
+                            bool alone) {
+  ++edge.count;
+  if (const auto visible = execution::visible_delay(instance, publication.sent, alone)) {
+    edge.delay.record(*visible);
+  }
+  const execution::Objects& objects = database.objects();
   const auto& subscription = objects[instance.callback].subscription;
   if (!publication.publisher || !subscription || !instance.taken) {
     return;
   }
-  const auto way = ways_.find({objects[*publication.publisher].gid, publication.source_timestamp},
-                              objects[*subscription].process);
-  if (way) {
-    edge.sending.add(way->written - publication.sent);
-    edge.transport.add(way->received - way->written);
-    edge.waiting.add(*instance.taken - way->received);
+  const auto times =
+      message_times_.find({objects[*publication.publisher].gid, publication.source_timestamp},
+                          objects[*subscription].process);
+  if (times) {
+    edge.sending.record(times->written - publication.sent);
+    edge.transport.record(times->received - times->written);
+    edge.waiting.record(*instance.taken - times->received);
   }
 }
 
-void Measurement::Implementation::add_late_source(InstanceId instance,
-                                                  execution::PublicationId source) {
+void Measurer::on_late_source(const Database& database, InstanceId instance, PublicationId source) {
   InstanceRecord* const record = window_.find(instance);
-  const Publication* const publication = interpreter_->publication(source);
+  const Publication* const publication = database.publication(source);
   if (record != nullptr && publication != nullptr) {
     record->cause = publication->instance;
   } else {
-    late_sources_[static_cast<std::uint64_t>(instance)] = source;
+    late_sources_[instance] = source;
+    if (late_sources_.size() > max_late_sources) {
+      late_sources_.erase(late_sources_.begin());  // the instance that began first
+    }
   }
 }
 
-void Measurement::Implementation::follow(InstanceId id) {
-  InstanceRecord* const end = window_.find(id);
+void Measurer::on_dds_write(const Database& /*database*/, const execution::DdsMessage& message,
+                            Instant time) {
+  message_times_.write(message, time);
+}
+
+void Measurer::on_dds_receive(const Database& /*database*/, const execution::DdsMessage& message,
+                              execution::ProcessIndex process, Instant time) {
+  message_times_.receive(message, process, time);
+}
+
+void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
+  steady_since_ = time;
+  ends_.clear();
+  measured_.timeline.clear();
+  std::ranges::fill(measured_.callbacks, Measurement::Callback{});
+  std::ranges::fill(measured_.chains, Measurement::Chain{});
+  std::ranges::fill(measured_.edges, Measurement::Edge{});
+}
+
+void Measurer::follow(InstanceWindow& window, Measurement& measurement, InstanceId id) const {
+  const InstanceRecord* const end = window.find(id);
   if (end == nullptr) {
     return;
   }
   for (const std::size_t chain : callbacks_[end->callback.value()].last_in) {
-    follow(*end, chain);
+    follow(window, measurement, *end, chain);
   }
 }
 
-/// Goes back from the end of a chain to its beginning; does nothing if the message came another
-/// way.
-void Measurement::Implementation::follow(InstanceRecord& end, std::size_t chain) {
+/// Goes back from the end of a chain to its beginning. Does nothing if the instances before are not
+/// those of the chain.
+void Measurer::follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
+                      std::size_t chain) const {
   const auto& path = model_.chains[chain].callbacks;
-  InstanceRecord* current = &end;
+  const InstanceRecord* current = &end;
+  std::vector<InstanceId> instances(path.size(), end.id);
   for (std::size_t i = path.size() - 1; i > 0; --i) {
-    current = window_.find(current->cause);
+    current = window.find(before(*current, path[i - 1]));
     if (current == nullptr || current->callback != path[i - 1]) {
       return;
     }
+    instances[i - 1] = current->id;
   }
   if (steady_since_ && current->end < *steady_since_) {
     return;
   }
-  chains_[chain].latency.add(end.end - current->activation);
+  measurement.chains[chain].latency.record(end.end - current->activation);
+  if (on_chain_) {
+    on_chain_({chain, current->activation, end.end, std::move(instances)});
+  }
+  InstanceRecord& beginning = *window.find(current->id);
   const auto& starting = callbacks_[path.front().value()].first_in;
-  const auto number = static_cast<std::size_t>(std::find(starting.begin(), starting.end(), chain) -
-                                               starting.begin());
+  const auto number =
+      static_cast<std::size_t>(std::ranges::find(starting, chain) - starting.begin());
   const std::uint64_t bit = number < chains_per_record ? std::uint64_t{1} << number : 0;
-  chains_[chain].completed += (current->completed & bit) == 0 ? 1u : 0u;
-  current->completed |= bit;
+  measurement.chains[chain].completed += (beginning.completed & bit) == 0 ? 1u : 0u;
+  beginning.completed |= bit;
 }
 
-void Measurement::Implementation::reset(Instant time) {
-  steady_since_ = time;
-  to_follow_.clear();
-  timeline_.clear();
-  for (CallbackState& state : callbacks_) {
-    state.count = 0;
-    state.execution_time = {};
-    state.response_time = {};
-    state.activations = {};
-  }
-  std::fill(chains_.begin(), chains_.end(), ChainState{});
-  std::fill(edges_.begin(), edges_.end(), EdgeState{});
-}
-
-Json Measurement::Implementation::callbacks_json() const {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-    const CallbackState& state = callbacks_[i];
-    Json distances = Json::array();
-    for (const Duration distance : state.activations.values()) {
-      distances.push_back(distance.count());
+void Measurer::follow_until(Instant time) {
+  while (!ends_.empty()) {
+    const InstanceRecord* const end = window_.find(ends_.front());
+    if (end != nullptr && end->end >= time) {
+      return;
     }
-    list.push_back({{"id", model_.callbacks[i].id},
-                    {"count", state.count},
-                    {"execution_time", statistics(state.execution_time, Duration(0), true)},
-                    // Its activations were recorded, so its bound can be held against it.
-                    {"bound_relevant", state.count != 0},
-                    {"response_time", statistics(state.response_time, state.phase(), true)},
-                    {"min_distance", distances}});
+    follow(window_, measured_, ends_.front());
+    ends_.pop_front();
   }
-  return list;
 }
 
-Json Measurement::Implementation::chains_json() const {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < chains_.size(); ++i) {
-    const ChainState& state = chains_[i];
-    const CallbackState& first = callbacks_[model_.chains[i].callbacks.front().value()];
-    Json chain{{"id", model_.chains[i].id}, {"count", state.latency.count()}};
-    chain.update(statistics(state.latency, first.phase(), true));
-    chain["incomplete"] = state.begun - std::min(state.begun, state.completed);
-    list.push_back(std::move(chain));
+void Measurer::finish() {
+  for (const InstanceId end : ends_) {
+    follow(window_, measured_, end);
   }
-  return list;
+  ends_.clear();
 }
 
-Json Measurement::Implementation::edges_json() const {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < edges_.size(); ++i) {
-    const model::Edge& edge = model_.edges[i];
-    list.push_back({{"from", model_[edge.from].id},
-                    {"to", model_[edge.to].id},
-                    {"count", edges_[i].count},
-                    {"delay", statistics(edges_[i].delay, Duration(0), false)}});
-    if (edges_[i].transport.count() != 0) {
-      list.back()["way"] = {{"count", edges_[i].transport.count()},
-                            {"sending", statistics(edges_[i].sending, Duration(0), false)},
-                            {"transport", statistics(edges_[i].transport, Duration(0), false)},
-                            {"waiting", statistics(edges_[i].waiting, Duration(0), false)}};
-    }
+Duration Measurer::correction(model::CallbackIndex callback) const {
+  const auto& grid = callbacks_[callback.value()].grid;
+  return grid ? grid->correction() : Duration{0};
+}
+
+Measurement Measurer::measurement() const {
+  Measurement corrected = measured_;
+  InstanceWindow window = window_;
+  for (const InstanceId end : ends_) {
+    follow(window, corrected, end);
   }
-  return list;
-}
-
-Json Measurement::Implementation::timeline_json() const {
-  Json list = Json::array();
-  for (const Shown& shown : timeline_) {
-    const Duration phase = callbacks_[shown.callback.value()].phase();
-    list.push_back({{"executor", model_[model_[shown.callback].executor].id},
-                    {"callback", model_[shown.callback].id},
-                    {"activation", (shown.activation.time_since_epoch() + phase).count()},
-                    {"start", shown.start.time_since_epoch().count()},
-                    {"end", shown.end.time_since_epoch().count()}});
+  for (std::size_t i = 0; i < corrected.callbacks.size(); ++i) {
+    corrected.callbacks[i].response_time.shift(-correction(model::CallbackIndex(i)));
   }
-  return list;
-}
-
-Json Measurement::Implementation::executors_json() const {
-  Json list = Json::array();
-  for (const execution::ExecutorThread& thread : interpreter_->objects().executor_threads) {
-    list.push_back({{"id", thread.executor},
-                    {"policy", thread.policy},
-                    {"runtime", thread.runtime.count()},
-                    {"deadline", thread.deadline.count()},
-                    {"period", thread.period.count()},
-                    {"priority", thread.priority},
-                    {"cpu", thread.cpu}});
+  for (std::size_t i = 0; i < corrected.chains.size(); ++i) {
+    corrected.chains[i].latency.shift(-correction(model_.chains[i].callbacks.front()));
   }
-  return list;
-}
-
-std::string Measurement::Implementation::to_json(const events::Source& source,
-                                                 const execution::Pass& pass) {
-  for (const InstanceId end : to_follow_) {
-    follow(end);
+  for (Measurement::Shown& shown : corrected.timeline) {
+    shown.activation += correction(shown.callback);
   }
-  to_follow_.clear();
-  Json json{{"format", "takt/measurement"}, {"version", 1}};
-  json["provenance"] = execution::provenance(source, *interpreter_, pass, steady_since_);
-  json["provenance"]["warnings"] = execution::warnings(source, *interpreter_);
-  json["losses"] = execution::losses(source.losses(), interpreter_->anomalies());
-  json["executors"] = executors_json();
-  json["callbacks"] = callbacks_json();
-  json["chains"] = chains_json();
-  json["edges"] = edges_json();
-  json["timeline"] = timeline_json();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Measurement::Measurement(const model::Model& model)
-    : implementation_(std::make_unique<Implementation>(model)) {}
-
-Measurement::~Measurement() = default;
-
-void Measurement::watch(const execution::Interpreter& interpreter) {
-  implementation_->interpreter_ = &interpreter;
-}
-
-void Measurement::on_dds_write(const execution::DdsMessage& message, Instant time) {
-  implementation_->ways_.write(message, time);
-}
-
-void Measurement::on_dds_receive(const execution::DdsMessage& message,
-                                 execution::ProcessIndex process, Instant time) {
-  implementation_->ways_.receive(message, process, time);
-}
-
-void Measurement::on_instance(const CallbackInstance& instance) { implementation_->add(instance); }
-
-void Measurement::on_late_source(InstanceId instance, execution::PublicationId source) {
-  implementation_->add_late_source(instance, source);
-}
-
-void Measurement::on_steady_state(Instant time) { implementation_->reset(time); }
-
-std::string Measurement::to_json(const events::Source& source, const execution::Pass& pass) {
-  return implementation_->to_json(source, pass);
+  return corrected;
 }
 
 }  // namespace takt::flow

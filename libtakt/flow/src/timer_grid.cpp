@@ -4,13 +4,14 @@
 
 namespace takt::flow {
 
-Duration TimerGrid::add(const execution::CallbackInstance& instance) {
+Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   const Instant start = instance.start;
   if (!started_) {
     started_ = true;
+    first_ = start;
     phase_ = start;
     next_ = period_;
-    return Duration(0);
+    return first_;
   }
   if (start < phase_ + next_) {
     phase_ = start - next_;
@@ -24,7 +25,7 @@ Duration TimerGrid::add(const execution::CallbackInstance& instance) {
   const auto skipped = period_.count() > 0 ? (late.count() + period_.count() - 1) / period_.count()
                                            : std::int64_t{0};
   next_ = due + period_ * std::max<std::int64_t>(skipped, 1);
-  return due;
+  return first_ + due;
 }
 
 }  // namespace takt::flow

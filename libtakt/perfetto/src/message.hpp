@@ -20,6 +20,10 @@ class Message {
   Message& number(std::uint32_t field, std::int64_t value) {
     return number(field, static_cast<std::uint64_t>(value));
   }
+  /// Negative numbers are extended to 64 bits, as protocol buffers do it.
+  Message& number(std::uint32_t field, std::int32_t value) {
+    return number(field, std::int64_t{value});
+  }
   Message& number(std::uint32_t field, std::uint32_t value) {
     return number(field, std::uint64_t{value});
   }
@@ -30,7 +34,7 @@ class Message {
     }
     return *this;
   }
-  /// Of a text from a trace, whatever its bytes.
+  /// Adds a text from a trace; bytes that are not UTF-8 are replaced.
   Message& text(std::uint32_t field, std::string_view value) {
     std::string valid;
     events::append_utf8(value, valid);

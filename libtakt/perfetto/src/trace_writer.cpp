@@ -8,6 +8,8 @@
 
 #include "fields.hpp"
 #include "packet_file.hpp"
+#include "takt/base/grow.hpp"
+#include "takt/events/fields.hpp"
 #include "takt/execution/names.hpp"
 #include "tracks.hpp"
 
@@ -16,9 +18,10 @@ namespace {
 
 using events::Event;
 using events::EventType;
-using execution::CallbackIndex;
 using execution::CallbackInstance;
+using execution::Database;
 using execution::InstanceId;
+using execution::ObservedCallbackIndex;
 using execution::Publication;
 using execution::PublicationId;
 
@@ -39,31 +42,31 @@ std::uint64_t timestamp(Instant time) {
 
 class TraceWriter::Implementation {
  public:
-  Implementation(const std::filesystem::path& path, const events::Source& source)
+  Implementation(const std::filesystem::path& path, const events::EventStream& source)
       : source_(source), file_(path), tracks_(source.threads(), file_) {}
 
   void add(const Event& event, const events::Batch& batch);
-  void add(const CallbackInstance& instance);
-  void add(const Publication& publication);
-  void link(InstanceId instance, PublicationId source);
-  Result<void> finish(const std::vector<std::string>& warnings);
-
-  const execution::Interpreter* interpreter_ = nullptr;
+  void add(const Database& database, const CallbackInstance& instance);
+  void add(const Database& database, const Publication& publication);
+  void link(const Database& database, InstanceId instance, PublicationId source);
+  Result<void> finish(const Database& database, const std::vector<std::string>& warnings);
 
  private:
   enum class Category : std::uint64_t { callback = 1, publication, message };
 
   /// Names are written once and then referred to by number; 1 and up.
   std::uint64_t name(const std::string& text);
-  std::uint64_t callback_name(CallbackIndex callback);
-  std::uint64_t publication_name(execution::TopicIndex topic);
+  std::uint64_t callback_name(const execution::Objects& objects, ObservedCallbackIndex callback);
+  std::uint64_t publication_name(const execution::Objects& objects, execution::TopicIndex topic);
 
   void begin_trace(Instant time);
-  void begin_slice(const CallbackInstance& instance);
+  void begin_slice(const Database& database, const CallbackInstance& instance);
   void write(Instant time, Message event, events::ThreadIndex thread);
+  /// Adds an event of the scheduler, on behalf of a thread, to those of its processor.
+  void write_scheduled(const Event& event, std::int32_t thread, Message scheduled);
   void write_bundle(std::uint16_t processor, Message& events);
 
-  const events::Source& source_;
+  const events::EventStream& source_;
   PacketFile file_;
   Tracks tracks_;
   bool begun_ = false;
@@ -74,7 +77,7 @@ class TraceWriter::Implementation {
   std::vector<std::uint64_t> callback_names_;     // 0: not known yet
   std::vector<std::uint64_t> publication_names_;  // likewise
   std::map<std::uint16_t, Message> bundles_;      // by processor
-  /// Where an arrow would end.
+  /// The end of an arrow whose beginning is not known yet.
   struct End {
     Instant time;
     events::ThreadIndex thread;
@@ -92,24 +95,20 @@ std::uint64_t TraceWriter::Implementation::name(const std::string& text) {
   return entry->second;
 }
 
-std::uint64_t TraceWriter::Implementation::callback_name(CallbackIndex callback) {
-  if (callback.value() >= callback_names_.size()) {
-    callback_names_.resize(callback.value() + 1);
-  }
-  std::uint64_t& known = callback_names_[callback.value()];
+std::uint64_t TraceWriter::Implementation::callback_name(const execution::Objects& objects,
+                                                         ObservedCallbackIndex callback) {
+  std::uint64_t& known = grow_to(callback_names_, callback);
   if (known == 0) {
-    known = name(execution::callback_ids(interpreter_->objects())[callback.value()]);
+    known = name(execution::callback_ids(objects)[callback.value()]);
   }
   return known;
 }
 
-std::uint64_t TraceWriter::Implementation::publication_name(execution::TopicIndex topic) {
-  if (topic.value() >= publication_names_.size()) {
-    publication_names_.resize(topic.value() + 1);
-  }
-  std::uint64_t& known = publication_names_[topic.value()];
+std::uint64_t TraceWriter::Implementation::publication_name(const execution::Objects& objects,
+                                                            execution::TopicIndex topic) {
+  std::uint64_t& known = grow_to(publication_names_, topic);
   if (known == 0) {
-    known = name("publish " + interpreter_->objects()[topic]);
+    known = name("publish " + objects[topic]);
   }
   return known;
 }
@@ -158,11 +157,12 @@ void TraceWriter::Implementation::write(Instant time, Message event, events::Thr
   file_.add(packet.message(trace_packet::track_event, event));
 }
 
-void TraceWriter::Implementation::begin_slice(const CallbackInstance& instance) {
+void TraceWriter::Implementation::begin_slice(const Database& database,
+                                              const CallbackInstance& instance) {
   Message begin;
   begin.number(track_event::type, track_event::slice_begin)
       .number(track_event::category_iids, static_cast<std::uint64_t>(Category::callback))
-      .number(track_event::name_iid, callback_name(instance.callback));
+      .number(track_event::name_iid, callback_name(database.objects(), instance.callback));
   if (instance.cpu_time) {
     begin.message(track_event::debug_annotations,
                   Message()
@@ -175,9 +175,9 @@ void TraceWriter::Implementation::begin_slice(const CallbackInstance& instance) 
   write(instance.start, std::move(begin), instance.thread);
 }
 
-void TraceWriter::Implementation::add(const CallbackInstance& instance) {
-  link(instance.id, instance.source);
-  begin_slice(instance);
+void TraceWriter::Implementation::add(const Database& database, const CallbackInstance& instance) {
+  link(database, instance.id, instance.source);
+  begin_slice(database, instance);
   write(instance.end, Message().number(track_event::type, track_event::slice_end), instance.thread);
   if (instance.taken && instance.source == PublicationId::none &&
       source_.threads().hosts().size() > 1 && unmatched_.size() < most_unmatched) {
@@ -186,13 +186,14 @@ void TraceWriter::Implementation::add(const CallbackInstance& instance) {
 }
 
 /// The arrow's beginning. A message may have several receivers, so each arrow is a flow of its own.
-void TraceWriter::Implementation::link(InstanceId instance, PublicationId source) {
-  if (const Publication* const sent = interpreter_->publication(source)) {
+void TraceWriter::Implementation::link(const Database& database, InstanceId instance,
+                                       PublicationId source) {
+  if (const Publication* const sent = database.publication(source)) {
     write(sent->sent,
           Message()
               .number(track_event::type, track_event::instant)
               .number(track_event::category_iids, static_cast<std::uint64_t>(Category::message))
-              .number(track_event::name_iid, publication_name(sent->topic))
+              .number(track_event::name_iid, publication_name(database.objects(), sent->topic))
               .fixed(track_event::flow_ids, static_cast<std::uint64_t>(instance)),
           sent->thread);
   }
@@ -207,12 +208,12 @@ void TraceWriter::Implementation::link(InstanceId instance, PublicationId source
   }
 }
 
-void TraceWriter::Implementation::add(const Publication& publication) {
+void TraceWriter::Implementation::add(const Database& database, const Publication& publication) {
   write(publication.begin,
         Message()
             .number(track_event::type, track_event::slice_begin)
             .number(track_event::category_iids, static_cast<std::uint64_t>(Category::publication))
-            .number(track_event::name_iid, publication_name(publication.topic)),
+            .number(track_event::name_iid, publication_name(database.objects(), publication.topic)),
         publication.thread);
   write(publication.sent, Message().number(track_event::type, track_event::slice_end),
         publication.thread);
@@ -222,34 +223,37 @@ void TraceWriter::Implementation::add(const Event& event, const events::Batch& b
   if (!first_) {
     first_ = event.time;
   }
-  Message scheduled;
   if (event.type == EventType::sched_switch) {
-    const auto& names = batch.payload(event).texts;
-    scheduled.message(ftrace_event::sched_switch,
-                      Message()
-                          .text(sched_switch::prev_comm, names[0])
-                          .number(sched_switch::prev_pid, event.values[0])
-                          .number(sched_switch::prev_prio, event.values[1])
-                          .number(sched_switch::prev_state, event.values[2])
-                          .text(sched_switch::next_comm, names[1])
-                          .number(sched_switch::next_pid, event.values[3])
-                          .number(sched_switch::next_prio, event.values[4]));
+    const auto fields = events::fields_of<tracepoints::SchedSwitch>(event, batch);
+    write_scheduled(event, fields.prev_tid,
+                    Message().message(ftrace_event::sched_switch,
+                                      Message()
+                                          .text(sched_switch::prev_comm, fields.prev_comm)
+                                          .number(sched_switch::prev_pid, fields.prev_tid)
+                                          .number(sched_switch::prev_prio, fields.prev_prio)
+                                          .number(sched_switch::prev_state, fields.prev_state)
+                                          .text(sched_switch::next_comm, fields.next_comm)
+                                          .number(sched_switch::next_pid, fields.next_tid)
+                                          .number(sched_switch::next_prio, fields.next_prio)));
   } else if (event.type == EventType::sched_wakeup) {
-    scheduled.message(ftrace_event::sched_wakeup,
-                      Message()
-                          .text(sched_wakeup::comm, batch.payload(event).texts[0])
-                          .number(sched_wakeup::pid, event.values[0])
-                          .number(sched_wakeup::prio, event.values[1])
-                          .number(sched_wakeup::success, 1u)
-                          .number(sched_wakeup::target_cpu, event.values[2]));
-  } else {
-    return;
+    const auto fields = events::fields_of<tracepoints::SchedWakeup>(event, batch);
+    // On whose behalf the kernel wakes a thread is not recorded.
+    write_scheduled(event, 0,
+                    Message().message(ftrace_event::sched_wakeup,
+                                      Message()
+                                          .text(sched_wakeup::comm, fields.comm)
+                                          .number(sched_wakeup::pid, fields.tid)
+                                          .number(sched_wakeup::prio, fields.prio)
+                                          .number(sched_wakeup::success, 1u)
+                                          .number(sched_wakeup::target_cpu, fields.target_cpu)));
   }
+}
+
+void TraceWriter::Implementation::write_scheduled(const Event& event, std::int32_t thread,
+                                                  Message scheduled) {
   if (!begun_) {
     begin_trace(event.time);
   }
-  // The thread on whose behalf the kernel acted; of a wake-up that is not recorded.
-  const std::uint64_t thread = event.type == EventType::sched_switch ? event.values[0] : 0;
   scheduled.number(ftrace_event::timestamp, timestamp(event.time))
       .number(ftrace_event::pid, thread);
   Message& bundle = bundles_[event.cpu];
@@ -264,9 +268,10 @@ void TraceWriter::Implementation::write_bundle(std::uint16_t processor, Message&
   file_.add(Message().message(trace_packet::ftrace_events, std::exchange(events, {})));
 }
 
-Result<void> TraceWriter::Implementation::finish(const std::vector<std::string>& warnings) {
-  for (const CallbackInstance& open : interpreter_->open_instances()) {
-    begin_slice(open);
+Result<void> TraceWriter::Implementation::finish(const Database& database,
+                                                 const std::vector<std::string>& warnings) {
+  for (const CallbackInstance& open : database.open_instances()) {
+    begin_slice(database, open);
   }
   for (auto& [processor, bundle] : bundles_) {
     if (!bundle.empty()) {
@@ -293,14 +298,10 @@ Result<void> TraceWriter::Implementation::finish(const std::vector<std::string>&
   return file_.close();
 }
 
-TraceWriter::TraceWriter(const std::filesystem::path& path, const events::Source& source)
+TraceWriter::TraceWriter(const std::filesystem::path& path, const events::EventStream& source)
     : implementation_(std::make_unique<Implementation>(path, source)) {}
 
 TraceWriter::~TraceWriter() = default;
-
-void TraceWriter::watch(const execution::Interpreter& interpreter) {
-  implementation_->interpreter_ = &interpreter;
-}
 
 void TraceWriter::add(const events::Batch& batch) {
   for (const Event& event : batch.events) {
@@ -308,18 +309,22 @@ void TraceWriter::add(const events::Batch& batch) {
   }
 }
 
-void TraceWriter::on_instance(const CallbackInstance& instance) { implementation_->add(instance); }
-
-void TraceWriter::on_publication(const Publication& publication) {
-  implementation_->add(publication);
+void TraceWriter::on_instance(const Database& database, const CallbackInstance& instance) {
+  implementation_->add(database, instance);
 }
 
-void TraceWriter::on_late_source(InstanceId instance, PublicationId source) {
-  implementation_->link(instance, source);
+void TraceWriter::on_publication(const Database& database, const Publication& publication) {
+  implementation_->add(database, publication);
 }
 
-Result<void> TraceWriter::finish(const std::vector<std::string>& warnings) {
-  return implementation_->finish(warnings);
+void TraceWriter::on_late_source(const Database& database, InstanceId instance,
+                                 PublicationId source) {
+  implementation_->link(database, instance, source);
+}
+
+Result<void> TraceWriter::finish(const Database& database,
+                                 const std::vector<std::string>& warnings) {
+  return implementation_->finish(database, warnings);
 }
 
 }  // namespace takt::perfetto

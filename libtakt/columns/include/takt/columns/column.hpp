@@ -13,7 +13,7 @@ namespace takt::columns {
 /// Memory of a column, whatever the type of its elements. Copies share it.
 class Buffer {
  public:
-  /// Of contiguous elements.
+  /// The contiguous elements.
   template <typename Elements>
   explicit Buffer(Elements elements) {
     auto owner = std::make_shared<const Elements>(std::move(elements));

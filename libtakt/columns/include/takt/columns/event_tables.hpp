@@ -15,13 +15,14 @@ namespace takt::columns {
 /// Sorts events into one table for each type. A table is handed out whenever it has a number of
 /// rows, so that a trace of any length takes bounded memory.
 ///
-/// Columns: time (ns of CLOCK_MONOTONIC of the first host), host, cpu_id; of what programs do also
-/// vpid, vtid and procname; then the fields as events::schema() names them: numbers as int64,
+/// Columns: time (ns of CLOCK_MONOTONIC of the first host), host, cpu_id; for events of programs
+/// also vpid, vtid and procname; then the fields as events::schema() names them: numbers as int64,
 /// handles as uint64, GIDs as 32 hexadecimal digits, texts, and lists of handles.
 class EventTables {
  public:
-  /// `threads`, by which events name theirs, outlives the tables. `types`: those that are wanted,
-  /// of the others nothing is kept; none: all. `rows`: of a table that is handed out.
+  /// `threads`, by which events name theirs, outlives the tables. `types` are those that
+  /// are wanted, all if there are none; the others are skipped. `rows` is how many rows a table has
+  /// before it is handed out.
   EventTables(const events::Threads& threads, std::span<const events::EventType> types,
               std::size_t rows);
   ~EventTables();
@@ -45,7 +46,7 @@ class EventTables {
 
   const events::Threads& threads_;
   std::size_t rows_;
-  /// By type; null: not wanted.
+  /// Indexed by type; null if the type is not wanted.
   std::array<std::unique_ptr<Rows>, events::event_type_count> tables_;
 };
 

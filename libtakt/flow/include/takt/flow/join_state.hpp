@@ -9,12 +9,12 @@
 
 namespace takt::flow {
 
-/// Which messages a join holds, to tell the arrivals that complete it from those that only add.
+/// The messages that a join holds. Tells the arrivals that complete a set from those that only add.
 class JoinState {
  public:
   JoinState(model::JoinKind kind, std::size_t inputs) : kind_(kind), waiting_(inputs) {}
 
-  /// A message comes in. True if it completes the set, which is used up.
+  /// A message arrives. Returns whether it completes a set, which is then used up.
   bool arrive(std::size_t input) {
     waiting_[input] = kind_ == model::JoinKind::newest ? 1 : waiting_[input] + 1;
     if (std::find(waiting_.begin(), waiting_.end(), 0u) != waiting_.end()) {

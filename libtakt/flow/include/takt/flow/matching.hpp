@@ -10,20 +10,22 @@
 
 namespace takt::flow {
 
-/// Finds which callback of a model a callback of a trace is: the one of the same id, or else of the
-/// same node and kind with the same topic, service or period; among several alike, in order of
-/// registration. A callback with a join stands for the subscriptions of all its topics.
+/// Finds the callback of a model that a callback of a trace is. It has the same node and kind and
+/// the same topic, service or period. Among several such callbacks, one with the same id is
+/// preferred; the others are taken in order of registration. A callback with a join stands for the
+/// subscriptions of all its topics.
 class Matcher {
  public:
   explicit Matcher(const model::Model& model);
 
   struct Match {
     model::CallbackIndex callback;
-    /// Topic of the subscription; empty for timers.
+    /// The topic of the subscription or the name of the service; empty for timers.
     std::string topic;
   };
-  /// The match, decided when a callback is asked for the first time.
-  std::optional<Match> match(const execution::Objects& objects, execution::CallbackIndex callback);
+  /// The match. It is decided when a callback is asked for the first time.
+  std::optional<Match> match(const execution::Objects& objects,
+                             execution::ObservedCallbackIndex callback);
 
  private:
   struct Candidates {

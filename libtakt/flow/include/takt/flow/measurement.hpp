@@ -1,46 +1,173 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "takt/events/source.hpp"
-#include "takt/execution/instances.hpp"
-#include "takt/execution/interpreter.hpp"
-#include "takt/execution/pass.hpp"
+#include "takt/execution/curves.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/flow/instance_window.hpp"
+#include "takt/flow/join_state.hpp"
+#include "takt/flow/matching.hpp"
+#include "takt/flow/message_times.hpp"
+#include "takt/flow/timer_grid.hpp"
 #include "takt/model/model.hpp"
+#include "takt/statistics/distribution.hpp"
 
 namespace takt::flow {
 
-/// Measures the callbacks and chains of a model in a trace.
-///
-/// Activation of a timer is its due time; of a message-driven callback the publication plus the
-/// longest delay of the model's edge (but not after the message was taken); of one whose message is
-/// not in the trace the start. Response time is completion minus activation; a chain's latency is
-/// completion of its last minus activation of its first instance, linked by the messages that
-/// triggered each. Where Fast DDS's moments were recorded, the way of an edge's messages is split
-/// by them: from rmw_publish to dds:write, to dds:receive, to rmw_take. Start-up is left out
-/// (Observer::on_steady_state).
-class Measurement final : public execution::Observer {
+using statistics::Distribution;
+
+/// The measured times of a model's callbacks, chains and edges, each by its position in the model.
+/// Start-up is left out (Observer::on_steady_state).
+struct Measurement {
+  /// A timer is activated when it is due; a callback with a message is activated when the message
+  /// was published, plus the longest delay of the model's edge, but at the latest when it was
+  /// taken; a callback whose message is not in the trace is activated when it starts. Response time
+  /// is completion minus activation.
+  struct Callback {
+    std::uint64_t count = 0;
+    Distribution execution_time;
+    Distribution response_time;
+    execution::DistanceCurve activations;
+  };
+  /// Latency is completion of the last minus activation of the first instance, linked by the
+  /// messages that triggered each and, where a timer samples what another callback leaves, by the
+  /// newest that was left between the timer's instance before and this one.
+  struct Chain {
+    Distribution latency;
+    std::uint64_t begun = 0;
+    /// Beginnings that were followed to an end; several ends may have the same beginning.
+    std::uint64_t completed = 0;
+  };
+  struct Edge {
+    std::uint64_t count = 0;
+    /// From a publication to the end of the executor's wait that its arrival ended.
+    Distribution delay;
+    /// If dds:write and dds:receive were recorded, they split the time of a message: from
+    /// rmw_publish to dds:write, from there to dds:receive, and from there to rmw_take.
+    Distribution sending;
+    Distribution transport;
+    Distribution waiting;
+  };
+  /// A callback instance of the piece of the run that is shown as a timeline.
+  struct Shown {
+    model::CallbackIndex callback;
+    Instant activation;
+    Instant start;
+    Instant end;
+  };
+
+  std::vector<Callback> callbacks;
+  std::vector<Chain> chains;
+  std::vector<Edge> edges;
+  std::vector<Shown> timeline;
+};
+
+/// An instance of a chain: the instances of its callbacks, each activated by the one before.
+struct ChainInstance {
+  std::size_t chain = 0;
+  /// Of the first; off by Measurer::correction() of its callback.
+  Instant activation;
+  Instant completion;
+  std::vector<execution::InstanceId> path;
+};
+
+/// Is told of each instance of a chain whose latency is measured.
+using ChainListener = std::function<void(const ChainInstance&)>;
+
+/// Observes an execution to measure what a model describes of it. Memory is bounded by the size of
+/// the model and the number of objects.
+class Measurer final : public execution::Observer {
  public:
-  explicit Measurement(const model::Model& model);
-  ~Measurement() override;
+  /// The model outlives the measurer.
+  explicit Measurer(const model::Model& model, ChainListener on_chain = {});
 
-  /// The interpreter that this observes, before the first event.
-  void watch(const execution::Interpreter& interpreter);
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
+                    Instant time) override;
+  void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
+                      execution::ProcessIndex process, Instant time) override;
+  void on_late_source(const execution::Database& database, execution::InstanceId instance,
+                      execution::PublicationId source) override;
+  void on_steady_state(const execution::Database& database, Instant time) override;
 
-  void on_instance(const execution::CallbackInstance& instance) override;
-  void on_dds_write(const execution::DdsMessage& message, Instant time) override;
-  void on_dds_receive(const execution::DdsMessage& message, execution::ProcessIndex process,
-                      Instant time) override;
-  void on_late_source(execution::InstanceId instance, execution::PublicationId source) override;
-  void on_steady_state(Instant time) override;
+  /// Tells the listener of the chains that ended before this time, which it else is told of much
+  /// later. Instances that began them and still run then are not found.
+  void follow_until(Instant time);
+  /// After the last event: tells the listener of the chains whose ends were seen last.
+  void finish();
 
-  /// The `takt/measurement` version 1 document.
-  [[nodiscard]] std::string to_json(const events::Source& source, const execution::Pass& pass);
+  /// The time to add to activations of a callback told so far; at most 0 (TimerGrid).
+  [[nodiscard]] Duration correction(model::CallbackIndex callback) const;
+
+  /// What was measured so far. O(size of the measurement). Where there is a listener, finish()
+  /// comes first.
+  [[nodiscard]] Measurement measurement() const;
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  /// The instance that left what a timer's instance read, of a callback that it samples.
+  struct Sampled {
+    model::CallbackIndex from;
+    execution::InstanceId instance = execution::InstanceId::none;
+  };
+
+  /// The state that links the instances of a callback of the model to those before.
+  struct CallbackState {
+    std::optional<TimerGrid> grid;
+    std::optional<JoinState> join;
+    /// The input of a join that a message of a predecessor or topic counts for.
+    std::map<model::CallbackIndex, std::size_t> input_of_sender;
+    std::map<std::string, std::size_t> input_of_topic;
+    std::map<model::CallbackIndex, std::size_t> edge_from;  // predecessor → edge
+    std::vector<std::size_t> first_in;                      // chains
+    std::vector<std::size_t> last_in;
+    /// The callbacks that it samples, each with what it read last.
+    std::vector<Sampled> samples;
+    /// Of a callback that is sampled: its newest instances, the newest last.
+    bool is_sampled = false;
+    std::deque<execution::InstanceId> newest;
+  };
+
+  /// Notes what an instance of a timer reads.
+  void sample(CallbackState& state, const execution::CallbackInstance& instance);
+  /// The instance before `current` on a chain that comes from callback `from`.
+  [[nodiscard]] execution::InstanceId before(const InstanceRecord& current,
+                                             model::CallbackIndex from) const;
+  /// The publication whose message an instance handled.
+  [[nodiscard]] execution::PublicationId source_of(const execution::CallbackInstance& instance);
+  [[nodiscard]] std::optional<model::CallbackIndex> sender_of(
+      const execution::Database& database, const execution::Publication* publication);
+  void measure_edge(const execution::Database& database, Measurement::Edge& edge,
+                    const execution::CallbackInstance& instance,
+                    const execution::Publication& publication, bool alone);
+  static bool completes_join(CallbackState& state, const std::string& topic,
+                             std::optional<model::CallbackIndex> sender);
+  void follow(InstanceWindow& window, Measurement& measurement, execution::InstanceId end) const;
+  void follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
+              std::size_t chain) const;
+
+  const model::Model& model_;
+  ChainListener on_chain_;
+  Matcher matcher_;
+  /// With the timers' times before correction.
+  Measurement measured_;
+  std::vector<CallbackState> callbacks_;
+  MessageTimes message_times_;
+  InstanceWindow window_;
+  /// What instances of timers read, as long as the window holds them.
+  std::map<execution::InstanceId, std::vector<Sampled>> sampled_;
+  /// Ends of chains that are not followed back yet.
+  std::deque<execution::InstanceId> ends_;
+  execution::InstanceId newest_ = execution::InstanceId::none;
+  /// Sources that came to light while their instances were running.
+  std::map<execution::InstanceId, execution::PublicationId> late_sources_;
+  std::optional<Instant> steady_since_;
 };
 
 }  // namespace takt::flow

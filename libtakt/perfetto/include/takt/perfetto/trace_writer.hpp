@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
-#include "takt/events/source.hpp"
-#include "takt/execution/instances.hpp"
-#include "takt/execution/interpreter.hpp"
+#include "takt/events/event_stream.hpp"
+#include "takt/execution/observer.hpp"
 
 namespace takt::perfetto {
 
@@ -19,29 +18,29 @@ namespace takt::perfetto {
 ///   its argument cpu_time_ns, where recorded.
 /// - A slice for each publication, named by the topic, within the callback that published.
 /// - A flow, drawn as an arrow, for each message that a callback received, from the instant at
-/// which
-///   it was sent to the callback.
+///   which it was sent to the callback.
 /// - The scheduler's switches and wake-ups, if recorded, which give Perfetto its processor tracks
 ///   and the states of threads.
 /// - What the trace lost, as instants of a track of their own.
 class TraceWriter final : public execution::Observer {
  public:
   /// Begins the file. The source outlives the writer.
-  TraceWriter(const std::filesystem::path& path, const events::Source& source);
+  TraceWriter(const std::filesystem::path& path, const events::EventStream& source);
   ~TraceWriter() override;
-
-  /// The interpreter that this observes, before the first event.
-  void watch(const execution::Interpreter& interpreter);
 
   /// The scheduler's events of a batch; the interpreter tells of the others.
   void add(const events::Batch& batch);
-  void on_instance(const execution::CallbackInstance& instance) override;
-  void on_publication(const execution::Publication& publication) override;
-  void on_late_source(execution::InstanceId instance, execution::PublicationId source) override;
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
+  void on_late_source(const execution::Database& database, execution::InstanceId instance,
+                      execution::PublicationId source) override;
 
   /// After the last event: what is still open, the warnings, and the rest of the file. Error: it
   /// could not be written.
-  [[nodiscard]] Result<void> finish(const std::vector<std::string>& warnings);
+  [[nodiscard]] Result<void> finish(const execution::Database& database,
+                                    const std::vector<std::string>& warnings);
 
  private:
   class Implementation;

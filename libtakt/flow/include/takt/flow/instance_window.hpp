@@ -13,16 +13,17 @@ namespace takt::flow {
 struct InstanceRecord {
   execution::InstanceId id = execution::InstanceId::none;
   model::CallbackIndex callback;
-  /// Of a timer: relative to its grid's phase.
+  /// For a timer, its TimerGrid's correction has to be added.
   Instant activation;
   Instant end;
   /// The instance that sent the message that activated this one.
   execution::InstanceId cause = execution::InstanceId::none;
-  /// Chains that begin with this instance and were seen complete, by their number at the callback.
+  /// A bit for each chain that begins with this instance and was seen complete, by the chain's
+  /// number among those that begin with the callback.
   std::uint64_t completed = 0;
 };
 
-/// The most recent instances by id, a fixed number of them.
+/// A fixed number of instances, the most recent ones, by id.
 class InstanceWindow {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 17;
@@ -31,7 +32,7 @@ class InstanceWindow {
     InstanceRecord& record = records_[position(id)];
     return record.id == id && id != execution::InstanceId::none ? &record : nullptr;
   }
-  /// Keeps a record in place of the one `capacity` ids before.
+  /// Adds a record; the one `capacity` ids before is forgotten.
   void put(const InstanceRecord& record) { records_[position(record.id)] = record; }
 
  private:

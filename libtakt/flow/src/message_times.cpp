@@ -1,10 +1,10 @@
-#include "message_ways.hpp"
+#include "takt/flow/message_times.hpp"
 
 #include <algorithm>
 
 namespace takt::flow {
 
-void MessageWays::write(const execution::DdsMessage& message, Instant time) {
+void MessageTimes::write(const execution::DdsMessage& message, Instant time) {
   if (!messages_.try_emplace(message, Moments{time, {}}).second) {
     return;  // to one more transport
   }
@@ -15,8 +15,8 @@ void MessageWays::write(const execution::DdsMessage& message, Instant time) {
   }
 }
 
-void MessageWays::receive(const execution::DdsMessage& message, execution::ProcessIndex by,
-                          Instant time) {
+void MessageTimes::receive(const execution::DdsMessage& message, execution::ProcessIndex by,
+                           Instant time) {
   constexpr std::size_t processes = 1024;
   const auto found = messages_.find(message);
   if (found == messages_.end() || found->second.received.size() >= processes) {
@@ -29,12 +29,12 @@ void MessageWays::receive(const execution::DdsMessage& message, execution::Proce
   }
 }
 
-std::optional<MessageWays::Way> MessageWays::find(const execution::DdsMessage& message,
-                                                  execution::ProcessIndex to) const {
+std::optional<MessageTimes::Times> MessageTimes::find(const execution::DdsMessage& message,
+                                                      execution::ProcessIndex to) const {
   if (const auto found = messages_.find(message); found != messages_.end()) {
     for (const auto& [process, time] : found->second.received) {
       if (process == to) {
-        return Way{found->second.written, time};
+        return Times{found->second.written, time};
       }
     }
   }

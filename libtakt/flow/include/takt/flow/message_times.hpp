@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,27 +12,27 @@
 
 namespace takt::flow {
 
-/// When Fast DDS handed messages to its transports and had them at the other end. Of the newest
-/// messages, a fixed number of them.
-class MessageWays {
+/// When Fast DDS handed messages to its transports and had them at the other end. Holds a fixed
+/// number of messages, the newest.
+class MessageTimes {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 16;
 
-  struct Way {
+  struct Times {
     Instant written;
     Instant received;
   };
 
   void write(const execution::DdsMessage& message, Instant time);
   void receive(const execution::DdsMessage& message, execution::ProcessIndex by, Instant time);
-  /// The way of a message to a process, if both ends of it are known.
-  [[nodiscard]] std::optional<Way> find(const execution::DdsMessage& message,
-                                        execution::ProcessIndex to) const;
+  /// The times of a message that a process received, if both are known.
+  [[nodiscard]] std::optional<Times> find(const execution::DdsMessage& message,
+                                          execution::ProcessIndex to) const;
 
  private:
   struct Moments {
     Instant written;
-    /// By process, the first of each: what a process receives once more it has already.
+    /// By process, the first time of each: a message that is received again is known already.
     std::vector<std::pair<execution::ProcessIndex, Instant>> received;
   };
 

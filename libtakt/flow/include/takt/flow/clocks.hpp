@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "takt/events/threads.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::flow {
+
+using events::HostIndex;
+
+/// How well the clocks of two hosts are known against each other.
+enum class ClockQuality {
+  reference,  ///< the clock by which all times are told
+  accurate,   ///< messages went both ways and bound the difference from both sides
+  one_way,    ///< messages went one way only: the fastest is taken to have needed no time
+  absent,     ///< no message tells: the hosts' own offsets to the epoch are believed
+};
+
+[[nodiscard]] std::string_view to_string(ClockQuality quality);
+
+/// What the clock of a host shows beyond the reference's, a straight line over the reference's
+/// time, and the bounds of that.
+struct HostClock {
+  ClockQuality quality = ClockQuality::absent;
+  /// At the reference's time `origin`; and its growth, ns per ns.
+  Instant origin;
+  double offset = 0;
+  double drift = 0;
+  /// How far the offset can be from the line, from `origin` on at equal distances up to `last`; of
+  /// accurate clocks.
+  std::vector<double> uncertainty;
+  Instant last;
+  /// Messages that the estimate rests on.
+  std::uint64_t messages = 0;
+
+  /// The reference's time when this clock shows `time`. Monotone.
+  [[nodiscard]] Instant to_reference(Instant time) const;
+  /// How far that can be from the truth; nothing if nobody knows.
+  [[nodiscard]] std::optional<Duration> uncertainty_at(Instant reference) const;
+};
+
+/// Estimates offset and drift of hosts' clocks from the messages between them: the convex-hull
+/// method (message-flow 3.2). A message is received after it was sent, so those from the reference
+/// bound the other clock's offset from above and those to it from below; every straight line
+/// between both hulls is possible. The middle of the steepest and the flattest is taken, and the
+/// width of all of them is the uncertainty. Memory is bounded by the hulls.
+class ClockEstimator {
+ public:
+  /// No crystal is worse.
+  static constexpr double most_drift = 1e-3;
+
+  /// A message was sent at a time of its sender's clock and received at one of its receiver's.
+  void add(HostIndex from, Instant sent, HostIndex to, Instant received);
+
+  /// One clock for each of `hosts` hosts; host 0 is the reference. Others are estimated against the
+  /// one by which they are known best, along a spanning tree.
+  [[nodiscard]] std::vector<HostClock> estimate(std::size_t hosts) const;
+
+ private:
+  struct Point {
+    double time = 0;
+    double difference = 0;
+  };
+  /// What bounds the offset of the second clock of a pair to the first, over the first's time.
+  struct Pair {
+    Instant origin;
+    std::vector<Point> above;
+    std::vector<Point> below;
+    std::uint64_t count = 0;
+  };
+  static void add(std::vector<Point>& points, Point point, bool is_above);
+  static std::vector<Point> hull(std::vector<Point> points, bool is_above);
+  static HostClock line(const Pair& pair, bool inverse);
+  static HostClock compose(const HostClock& near, const HostClock& far);
+
+  std::map<std::pair<HostIndex, HostIndex>, Pair> pairs_;
+};
+
+}  // namespace takt::flow

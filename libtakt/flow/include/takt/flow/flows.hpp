@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/flow/paths.hpp"
+#include "takt/flow/store.hpp"
+
+namespace takt::flow {
+
+struct FlowOptions {
+  /// Names of where flows begin and end (selection.hpp); none: every source, every sink.
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  /// Whether to list every instance.
+  bool instances = false;
+  /// An instance whose story is told, by its number (PathInstance).
+  std::optional<std::uint64_t> asked;
+  Inference inference = Inference::on;
+  /// Whose joins say what programs did not declare; may be null, outlives the tracker.
+  const model::Model* model = nullptr;
+  /// Runs that are kept at once. Flows longer than half of that are cut, and counted.
+  std::uint64_t window = std::uint64_t{1} << 22;
+};
+
+/// Observes an execution to find the flows of its messages (message-flow 3.4 to 3.7). Memory is
+/// bounded by the window, the number of paths and, if asked for, of listed instances.
+class FlowTracker final : public execution::Observer {
+ public:
+  explicit FlowTracker(FlowOptions options);
+
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
+  void on_take(const execution::Database& database, const execution::Take& take) override;
+  void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
+                    Instant time) override;
+  void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
+                      execution::ProcessIndex process, Instant time) override;
+  void on_late_source(const execution::Database& database, InstanceId instance,
+                      PublicationId source) override;
+  void on_switch(const execution::Database& database, const execution::Occurrence& at,
+                 const tracepoints::SchedSwitch& change) override;
+  void on_wakeup(const execution::Database& database, const execution::Occurrence& at,
+                 const tracepoints::SchedWakeup& wakeup) override;
+
+  /// After the last event. Error: a name of the options stands for nothing in the trace.
+  [[nodiscard]] Result<void> finish(const execution::Database& database);
+
+  [[nodiscard]] const FlowOptions& options() const { return options_; }
+  /// Complete after finish().
+  [[nodiscard]] const PathCollector& collected() const { return collector_; }
+  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] const Store& store() const { return store_; }
+  [[nodiscard]] const ThreadStates& states() const { return states_; }
+  /// By host; the first is the reference.
+  [[nodiscard]] const std::vector<HostClock>& clocks() const { return clocks_; }
+
+ private:
+  [[nodiscard]] Result<void> evaluate(const execution::Database& database, std::uint64_t end);
+
+  FlowOptions options_;
+  Store store_;
+  ThreadStates states_;
+  PathCollector collector_;
+  std::vector<Group> groups_;
+  std::vector<HostClock> clocks_;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace takt::flow

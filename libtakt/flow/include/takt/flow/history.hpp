@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "takt/flow/store.hpp"
+
+namespace takt::flow {
+
+/// The rows of a store in the orders in which flows ask for them. Made once, in O(rows); the store
+/// does not change meanwhile.
+class History {
+ public:
+  explicit History(const Store& store);
+
+  [[nodiscard]] const Store& store() const { return store_; }
+  /// In order of their starts.
+  [[nodiscard]] std::span<const InstanceId> runs_of(
+      execution::ObservedCallbackIndex callback) const;
+  [[nodiscard]] std::span<const InstanceId> runs_on(execution::ThreadIndex thread) const;
+  /// In the order in which they were sent.
+  [[nodiscard]] std::span<const PublicationId> messages_of(
+      execution::PublisherIndex publisher) const;
+  [[nodiscard]] std::span<const PublicationId> sent_by(InstanceId run) const;
+  /// The runs that handled a message.
+  [[nodiscard]] std::span<const InstanceId> receivers_of(PublicationId message) const;
+
+  /// The last run of a callback that had ended by then. O(log runs).
+  [[nodiscard]] std::optional<InstanceId> last_ended(execution::ObservedCallbackIndex callback,
+                                                     Instant by) const;
+  /// The runs of a thread that overlap [begin, end), in order of their starts. O(log runs +
+  /// result).
+  [[nodiscard]] std::span<const InstanceId> overlapping(execution::ThreadIndex thread,
+                                                        Instant begin, Instant end) const;
+
+ private:
+  /// Lists of numbers, one after another: list i is values[begins[i] … begins[i + 1]].
+  template <typename Value>
+  struct Lists {
+    std::vector<std::uint32_t> begins;
+    std::vector<Value> values;
+
+    [[nodiscard]] std::span<const Value> operator[](std::size_t i) const {
+      if (i + 1 >= begins.size()) {
+        return {};
+      }
+      return std::span(values).subspan(begins[i], begins[i + 1] - begins[i]);
+    }
+  };
+  /// The lists of what each row of a store belongs to; key(row) says which list, none for nothing.
+  template <typename Id, typename Key>
+  Lists<Id> lists(std::uint64_t first, std::uint64_t end, Key key) const;
+
+  const Store& store_;
+  Lists<InstanceId> by_callback_;
+  Lists<InstanceId> by_thread_;
+  Lists<InstanceId> by_source_;
+  Lists<PublicationId> by_publisher_;
+  Lists<PublicationId> by_run_;
+};
+
+}  // namespace takt::flow

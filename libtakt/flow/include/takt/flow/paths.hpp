@@ -1,0 +1,172 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "takt/flow/parts.hpp"
+#include "takt/flow/selection.hpp"
+#include "takt/statistics/distribution.hpp"
+
+namespace takt::flow {
+
+using statistics::Distribution;
+
+/// An element of a path: a callback or, where a flow begins or ends with a message that no callback
+/// sent or received, its publisher.
+struct Step {
+  std::optional<execution::ObservedCallbackIndex> callback;
+  std::optional<execution::PublisherIndex> publisher;
+  /// The timer that used what the element before had stored.
+  bool is_user = false;
+  bool operator==(const Step&) const = default;
+};
+
+/// A part of an instance, with the callback that ran or was waited for.
+struct ToldPart {
+  Part part;
+  std::optional<execution::ObservedCallbackIndex> callback;
+};
+
+/// One measured instance of a path.
+struct PathInstance {
+  /// Of the sink's run, counted through the recording.
+  std::uint64_t number = 0;
+  /// When the source called publish.
+  Instant begin;
+  Duration latency{};
+  /// How far the latency can be from the truth because source and sink have different clocks;
+  /// nothing if nobody knows.
+  std::optional<Duration> uncertainty = Duration{0};
+  /// The parts of its latency, for those whose story is told.
+  std::vector<ToldPart> parts;
+  /// Start and end of the run at each step of the path, for those that are listed.
+  std::vector<std::pair<Instant, Instant>> times;
+};
+
+/// A way that messages took, with what it took them.
+struct Path {
+  std::vector<Step> steps;
+  /// The topic of the message with which it begins, and of that with which it ends, if it does.
+  std::optional<execution::TopicIndex> topic;
+  std::optional<execution::TopicIndex> last_topic;
+  /// From the call of publish in the source to the start of the sink's run, once for each of the
+  /// latter.
+  Distribution latency;
+  /// From the start of the source's run to the end of the sink's.
+  Distribution span;
+  /// From a message of the source to the first and to the last sink's run that it led to.
+  Distribution first;
+  Distribution last;
+  /// From every message of the source, also those that led nowhere, to the first sink's run that it
+  /// or a later one led to.
+  Distribution reaction;
+  std::array<double, stages> sums{};
+  /// The largest of an instance; nothing if one is not known.
+  std::optional<Duration> uncertainty = Duration{0};
+  /// Those with the largest latencies, the largest first.
+  std::vector<PathInstance> worst;
+  /// The one that was asked for.
+  std::optional<PathInstance> asked;
+  /// All of them, if asked for.
+  std::vector<PathInstance> instances;
+};
+
+/// What could not be linked or was not followed.
+struct Unlinked {
+  /// Runs at which a way ended because their message is not in the trace.
+  std::uint64_t sources_not_in_trace = 0;
+  /// Ways that lead back beyond what is kept.
+  std::uint64_t beyond_window = 0;
+  /// Ways that were not followed because a run had too many, or because there were too many paths.
+  std::uint64_t ways_not_followed = 0;
+  /// Instances that were counted but are not listed.
+  std::uint64_t instances_not_listed = 0;
+};
+
+/// Where flows begin and end; none: at every source, at every sink.
+struct Ends {
+  std::optional<Selection> from;
+  std::optional<Selection> to;
+};
+
+/// What paths are found in.
+struct Recorded {
+  const History& history;
+  const execution::Database& database;
+  const Causality& causality;
+  const Splitter& splitter;
+  /// By host.
+  const std::vector<HostClock>& clocks;
+};
+
+/// Collects the paths that flows take, over one history after another of the same recording.
+class PathCollector {
+ public:
+  static constexpr std::size_t most_paths = 20'000;
+  static constexpr std::size_t most_ways = 4096;
+  static constexpr std::size_t worst_kept = 10;
+  static constexpr std::size_t most_listed = 2'000'000;
+
+  struct Options {
+    /// Whether to list every instance.
+    bool list = false;
+    /// An instance whose story is told, by its number.
+    std::optional<std::uint64_t> asked;
+  };
+  explicit PathCollector(Options options) : options_(options) {}
+
+  /// Follows all that ends with the runs from `begin` to one before `end`.
+  void collect(const Recorded& recorded, const Ends& ends, std::uint64_t begin, std::uint64_t end);
+  /// After the last.
+  void finish();
+
+  /// In the order in which they were found.
+  [[nodiscard]] const std::vector<Path>& paths() const { return paths_; }
+  [[nodiscard]] const Unlinked& unlinked() const { return unlinked_; }
+
+ private:
+  class Walk;
+  /// What a path's newest instance began with, to tell first from last.
+  struct Newest {
+    std::uint64_t source = 0;
+    Duration latency{};
+  };
+
+  std::uint32_t child(std::uint32_t parent, std::uint32_t key);
+  std::optional<std::size_t> path(std::uint32_t leaf);
+  void add(std::size_t path, const Recorded& recorded, const Trail& trail, std::uint64_t number);
+  void keep(Path& path, const History& history, const Breakdown& breakdown, const Trail& trail,
+            PathInstance instance);
+  void add_reaction(Path& path, const History& history, const Trail& trail, std::uint64_t before,
+                    Instant end);
+
+  Options options_;
+  std::vector<Path> paths_;
+  std::vector<Newest> newest_;  // by path
+  std::size_t listed_ = 0;
+  Unlinked unlinked_;
+  /// The paths as a tree from their sinks to their sources: (node, key of a step) → node.
+  std::unordered_map<std::uint64_t, std::uint32_t> children_;
+  struct Node {
+    std::uint32_t parent = 0;
+    std::uint32_t key = 0;
+    std::optional<std::size_t> path;
+  };
+  std::vector<Node> nodes_{1};
+};
+
+/// Where flows end by themselves.
+struct Sinks {
+  /// Callbacks that receive messages, send none and store none.
+  std::vector<bool> callbacks;
+  /// Callbacks whose messages nobody handles: flows end with those.
+  std::vector<bool> senders;
+};
+/// Parameters, logging and the like do not count.
+[[nodiscard]] Sinks find_sinks(const History& history, const execution::Objects& objects,
+                               const Causality& causality);
+
+}  // namespace takt::flow

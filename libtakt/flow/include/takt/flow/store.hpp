@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "takt/execution/executors.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/flow/clocks.hpp"
+#include "takt/flow/message_times.hpp"
+#include "takt/flow/timer_grid.hpp"
+
+namespace takt::flow {
+
+using execution::InstanceId;
+using execution::PublicationId;
+
+/// One run of a callback, in as few bytes as tell what flows need.
+struct Run {
+  Instant start;
+  Instant end;
+  /// For a timer when it was due, off by Store::correction(); else when the message was taken, or
+  /// the start where nobody knows.
+  Instant activation;
+  /// The last wait of the thread before the run; both the same where none was recorded.
+  Instant wait_begin;
+  Instant wait_end;
+  PublicationId source = PublicationId::none;
+  execution::ObservedCallbackIndex callback;
+  execution::ThreadIndex thread;
+  bool is_known = false;
+  bool first_after_wait = false;
+
+  [[nodiscard]] bool has_wait() const { return wait_begin < wait_end; }
+};
+
+/// One message that was sent.
+struct Message {
+  /// When the program called publish, and when the message went to the middleware.
+  Instant begin;
+  Instant sent;
+  execution::TopicIndex topic;
+  std::optional<execution::PublisherIndex> publisher;
+  execution::ThreadIndex thread;
+  /// The run that sent it, on the same thread.
+  InstanceId run = InstanceId::none;
+  /// The callback of that run.
+  execution::ObservedCallbackIndex callback;
+  bool is_request = false;
+  /// It went through rclcpp's buffers to subscriptions of the same process.
+  bool intra_process = false;
+};
+
+/// Observes an execution and keeps its runs and messages as rows that are found by their numbers,
+/// so that a link is one number: 10 million events take less than 200 MB. What is old can be
+/// dropped, which bounds the memory for recordings of any length.
+class Store final : public execution::Observer {
+ public:
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
+  void on_take(const execution::Database& database, const execution::Take& take) override;
+  void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
+                    Instant time) override;
+  void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
+                      execution::ProcessIndex process, Instant time) override;
+  void on_late_source(const execution::Database& database, InstanceId instance,
+                      PublicationId source) override;
+
+  /// The run, or null if it was dropped or has not ended. O(1), as is all that follows.
+  [[nodiscard]] const Run* find(InstanceId id) const {
+    const std::uint64_t position = static_cast<std::uint64_t>(id) - first_run_;  // may wrap round
+    return position < runs_.size() && runs_[position].is_known ? &runs_[position] : nullptr;
+  }
+  [[nodiscard]] const Message* find(PublicationId id) const {
+    const std::uint64_t position = static_cast<std::uint64_t>(id) - first_message_;
+    return position < messages_.size() ? &messages_[position] : nullptr;
+  }
+  /// The moments of a run's message, if Fast DDS's events were recorded.
+  [[nodiscard]] std::optional<MessageTimes::Times> times(InstanceId id) const;
+  /// Numbers from first to one before end; some of them may not be known.
+  [[nodiscard]] std::uint64_t first_run() const { return first_run_; }
+  [[nodiscard]] std::uint64_t end_run() const { return first_run_ + runs_.size(); }
+  [[nodiscard]] std::uint64_t first_message() const { return first_message_; }
+  [[nodiscard]] std::uint64_t end_message() const { return first_message_ + messages_.size(); }
+
+  /// The time to add to a timer's activations; at most 0 (TimerGrid).
+  [[nodiscard]] Duration correction(execution::ObservedCallbackIndex timer) const;
+  [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
+  /// Messages that somebody took, by what took them: a callback, or nothing that is in the trace.
+  [[nodiscard]] std::uint64_t takes() const { return takes_; }
+
+  /// The clocks of the hosts, as messages between them tell so far.
+  [[nodiscard]] const ClockEstimator& clocks() const { return clocks_; }
+  /// Tells the times of all rows that were not told so yet by the reference clock; clocks by host.
+  void align(const events::Threads& threads, const std::vector<HostClock>& clocks);
+
+  /// Forgets the runs below `run` and the messages below the first that a kept run can have sent.
+  void drop_before(std::uint64_t run);
+
+ private:
+  /// A run handled a message of another host, perhaps.
+  void compare_clocks(const execution::Database& database, InstanceId instance,
+                      const execution::Publication* sent);
+
+  std::uint64_t first_run_ = 1;
+  std::uint64_t first_message_ = 1;
+  std::vector<Run> runs_;
+  std::vector<Message> messages_;
+  std::unordered_map<InstanceId, MessageTimes::Times> times_;
+  MessageTimes message_times_;
+  std::vector<std::optional<TimerGrid>> grids_;
+  std::unordered_map<InstanceId, PublicationId> late_sources_;
+  execution::ExecutorFinder executors_;
+  std::uint64_t takes_ = 0;
+  ClockEstimator clocks_;
+  /// Rows below these numbers are told by the reference clock.
+  std::uint64_t aligned_run_ = 1;
+  std::uint64_t aligned_message_ = 1;
+};
+
+}  // namespace takt::flow

@@ -1,0 +1,117 @@
+#include "takt/flow/document.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "statistics_json.hpp"
+#include "takt/execution/provenance.hpp"
+
+namespace takt::flow {
+namespace {
+
+constexpr std::size_t max_samples = 2000;
+
+Json with_samples(const Distribution& values) {
+  Json json = statistics_json(values);
+  json["samples"] = Json::array();
+  for (const Duration sample : values.samples(max_samples)) {
+    json["samples"].push_back(sample.count());
+  }
+  return json;
+}
+
+Json callbacks_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < measurement.callbacks.size(); ++i) {
+    const Measurement::Callback& callback = measurement.callbacks[i];
+    Json distances = Json::array();
+    for (const Duration distance : callback.activations.values()) {
+      distances.push_back(distance.count());
+    }
+    list.push_back({{"id", model.callbacks[i].id},
+                    {"count", callback.count},
+                    {"execution_time", with_samples(callback.execution_time)},
+                    // Its activations were recorded, so its bound can be held against it.
+                    {"bound_relevant", callback.count != 0},
+                    {"response_time", with_samples(callback.response_time)},
+                    {"min_distance", distances}});
+  }
+  return list;
+}
+
+Json chains_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < measurement.chains.size(); ++i) {
+    const Measurement::Chain& measured = measurement.chains[i];
+    Json chain{{"id", model.chains[i].id}, {"count", measured.latency.count()}};
+    chain.update(with_samples(measured.latency));
+    chain["incomplete"] = measured.begun - std::min(measured.begun, measured.completed);
+    list.push_back(std::move(chain));
+  }
+  return list;
+}
+
+Json edges_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < measurement.edges.size(); ++i) {
+    const model::Edge& edge = model.edges[i];
+    const Measurement::Edge& measured = measurement.edges[i];
+    list.push_back({{"from", model[edge.from].id},
+                    {"to", model[edge.to].id},
+                    {"count", measured.count},
+                    {"delay", statistics_json(measured.delay)}});
+    if (measured.transport.count() != 0) {
+      list.back()["way"] = {{"count", measured.transport.count()},
+                            {"sending", statistics_json(measured.sending)},
+                            {"transport", statistics_json(measured.transport)},
+                            {"waiting", statistics_json(measured.waiting)}};
+    }
+  }
+  return list;
+}
+
+Json timeline_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (const Measurement::Shown& shown : measurement.timeline) {
+    const model::Callback& callback = model[shown.callback];
+    list.push_back({{"executor", model[callback.executor].id},
+                    {"callback", callback.id},
+                    {"activation", shown.activation.time_since_epoch().count()},
+                    {"start", shown.start.time_since_epoch().count()},
+                    {"end", shown.end.time_since_epoch().count()}});
+  }
+  return list;
+}
+
+Json executors_json(const execution::Objects& objects) {
+  Json list = Json::array();
+  for (const execution::ExecutorThread& thread : objects.executor_threads) {
+    list.push_back({{"id", thread.executor},
+                    {"policy", thread.policy},
+                    {"runtime", thread.runtime.count()},
+                    {"deadline", thread.deadline.count()},
+                    {"period", thread.period.count()},
+                    {"priority", thread.priority},
+                    {"cpu", thread.cpu}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string to_json(const model::Model& model, const events::EventStream& source,
+                    const execution::Database& database, const execution::Pass& pass,
+                    const Measurement& measurement) {
+  Json json{{"format", "takt/measurement"}, {"version", 1}};
+  json["provenance"] = execution::provenance(source, database, pass, database.steady_since());
+  json["provenance"]["warnings"] = execution::warnings(source, database);
+  json["losses"] = execution::losses(source.losses(), database.anomalies());
+  json["executors"] = executors_json(database.objects());
+  json["callbacks"] = callbacks_json(model, measurement);
+  json["chains"] = chains_json(model, measurement);
+  json["edges"] = edges_json(model, measurement);
+  json["timeline"] = timeline_json(model, measurement);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace takt::flow

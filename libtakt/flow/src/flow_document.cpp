@@ -1,0 +1,246 @@
+#include "takt/flow/flow_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "statistics_json.hpp"
+#include "takt/execution/names.hpp"
+#include "takt/execution/provenance.hpp"
+
+namespace takt::flow {
+namespace {
+
+/// Writes the flows of one recording.
+class Writer {
+ public:
+  Writer(const execution::Database& database, const FlowTracker& tracker, Instant begin)
+      : objects_(database.objects()),
+        tracker_(tracker),
+        begin_(begin),
+        ids_(execution::callback_ids(objects_)) {}
+
+  [[nodiscard]] Json flows() const {
+    const std::vector<Path>& paths = tracker_.collected().paths();
+    std::vector<std::size_t> order(paths.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return longest(paths[a]) > longest(paths[b]); });
+    Json list = Json::array();
+    for (const std::size_t i : order) {
+      if (paths[i].latency.count() != 0) {
+        list.push_back(flow(paths[i]));
+      }
+    }
+    return list;
+  }
+
+  [[nodiscard]] Json links() const {
+    Json list = Json::array();
+    for (const Group& group : tracker_.groups()) {
+      Json inputs = Json::array();
+      for (const auto input : group.inputs) {
+        inputs.push_back(ids_[input.value()]);
+      }
+      Json outputs = Json::array();
+      for (const auto output : group.outputs) {
+        outputs.push_back(end(objects_[output].node, objects_[output].topic));
+      }
+      list.push_back({{"kind", to_string(group.kind)},
+                      {"origin", to_string(group.origin)},
+                      {"inputs", inputs},
+                      {"outputs", outputs}});
+    }
+    return list;
+  }
+
+  [[nodiscard]] Json clocks(const events::Threads& threads) const {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < tracker_.clocks().size(); ++i) {
+      const HostClock& clock = tracker_.clocks()[i];
+      const auto& band = clock.uncertainty;
+      const double widest = band.empty() ? 0 : *std::ranges::max_element(band);
+      const bool is_known = clock.quality == ClockQuality::reference || !band.empty();
+      list.push_back({{"host", threads.hosts()[i].name},
+                      {"quality", to_string(clock.quality)},
+                      {"offset", std::llround(clock.offset)},
+                      {"drift", clock.drift},
+                      {"uncertainty", is_known ? Json(std::llround(widest)) : Json()},
+                      {"messages", clock.messages}});
+    }
+    return list;
+  }
+
+  [[nodiscard]] Json unlinked() const {
+    const Unlinked& unlinked = tracker_.collected().unlinked();
+    return {{"sources_not_in_trace", unlinked.sources_not_in_trace},
+            {"beyond_window", unlinked.beyond_window},
+            {"ways_not_followed", unlinked.ways_not_followed},
+            {"instances_not_listed", unlinked.instances_not_listed}};
+  }
+
+ private:
+  static Duration longest(const Path& path) {
+    return path.latency.count() == 0 ? Duration::min() : path.latency.max();
+  }
+
+  static Json nanoseconds(const std::optional<Duration>& duration) {
+    return duration ? Json(duration->count()) : Json();
+  }
+
+  /// "node:topic", as flows are named at their ends.
+  [[nodiscard]] std::string end(const std::optional<execution::NodeIndex>& node,
+                                execution::TopicIndex topic) const {
+    return fmt::format("{}:{}", node ? objects_[*node].full_name() : "unknown", objects_[topic]);
+  }
+
+  [[nodiscard]] Json node_of(const Step& step) const {
+    const auto node = step.callback    ? objects_.node_of(objects_[*step.callback])
+                      : step.publisher ? objects_[*step.publisher].node
+                                       : std::nullopt;
+    return node ? Json(objects_[*node].full_name()) : Json();
+  }
+
+  /// What the element receives, if it does.
+  [[nodiscard]] std::optional<execution::TopicIndex> received(const Step& step) const {
+    return step.callback ? objects_.topic_of(objects_[*step.callback]) : std::nullopt;
+  }
+
+  /// What is sent on to the element behind a position of a path.
+  [[nodiscard]] std::optional<execution::TopicIndex> sent(const Path& path, std::size_t at) const {
+    for (std::size_t next = at + 1; next < path.steps.size(); ++next) {
+      if (!path.steps[next].is_user) {
+        return received(path.steps[next]);
+      }
+    }
+    return path.last_topic;
+  }
+
+  [[nodiscard]] Json steps(const Path& path) const {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < path.steps.size(); ++i) {
+      const Step& step = path.steps[i];
+      const auto topic = received(step);
+      const bool is_kept = i + 1 < path.steps.size() && path.steps[i + 1].is_user;
+      const auto publishes = is_kept ? std::nullopt : sent(path, i);
+      list.push_back({{"callback", step.callback ? Json(ids_[step.callback->value()]) : Json()},
+                      {"node", node_of(step)},
+                      {"topic", topic ? Json(objects_[*topic]) : Json()},
+                      {"publishes", publishes ? Json(objects_[*publishes]) : Json()}});
+    }
+    return list;
+  }
+
+  [[nodiscard]] std::string source(const Path& path) const {
+    const Step& step = path.steps.front();
+    const auto node = node_of(step);
+    const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
+    const auto topic = path.topic ? path.topic : received(step);
+    return topic ? fmt::format("{}:{}", name, objects_[*topic]) : name;
+  }
+
+  [[nodiscard]] std::string sink(const Path& path) const {
+    const Step& step = path.steps.back();
+    const auto node = node_of(step);
+    const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
+    const auto topic = path.last_topic ? path.last_topic : received(step);
+    return topic ? fmt::format("{}:{}", name, objects_[*topic]) : name;
+  }
+
+  /// The stages' shares of the mean, rounded such that they add up to the rounded mean.
+  static Json breakdown(const Path& path) {
+    Json json = Json::object();
+    double total = 0;
+    std::int64_t told = 0;
+    for (std::size_t i = 0; i < stages; ++i) {
+      total += path.sums[i] / static_cast<double>(path.latency.count());
+      const std::int64_t share = std::llround(total) - told;
+      told += share;
+      json[std::string(to_string(static_cast<Stage>(i)))] = share;
+    }
+    return json;
+  }
+
+  [[nodiscard]] Json instance(const PathInstance& instance) const {
+    return {{"instance", instance.number},
+            {"begin", (instance.begin - begin_).count()},
+            {"latency", instance.latency.count()},
+            {"uncertainty", nanoseconds(instance.uncertainty)}};
+  }
+
+  [[nodiscard]] Json story(const PathInstance& told) const {
+    Json json = instance(told);
+    json["parts"] = Json::array();
+    for (const ToldPart& part : told.parts) {
+      const std::uint32_t actor = part.part.actor;
+      json["parts"].push_back(
+          {{"stage", to_string(part.part.stage)},
+           {"step", part.part.step},
+           {"duration", part.part.duration.count()},
+           {"callback", part.callback ? Json(ids_[part.callback->value()]) : Json()},
+           {"by", actor == no_actor ? Json() : Json(tracker_.states().name(actor))}});
+    }
+    return json;
+  }
+
+  [[nodiscard]] Json flow(const Path& path) const {
+    Json json{{"from", source(path)},
+              {"to", sink(path)},
+              {"path", steps(path)},
+              {"count", path.latency.count()}};
+    json.update(statistics_json(path.latency));
+    json["uncertainty"] = nanoseconds(path.uncertainty);
+    json["breakdown"] = breakdown(path);
+    json["span"] = statistics_json(path.span);
+    json["first"] = statistics_json(path.first);
+    json["last"] = statistics_json(path.last);
+    json["reaction"] = statistics_json(path.reaction);
+    json["worst"] = Json::array();
+    for (const PathInstance& worst : path.worst) {
+      json["worst"].push_back(story(worst));
+    }
+    if (tracker_.options().asked) {
+      json["asked"] = path.asked ? story(*path.asked) : Json();
+    }
+    if (tracker_.options().instances) {
+      json["instances"] = Json::array();
+      for (const PathInstance& listed : path.instances) {
+        Json entry = instance(listed);
+        entry["times"] = Json::array();
+        for (const auto& [start, end] : listed.times) {
+          entry["times"].push_back({(start - begin_).count(), (end - begin_).count()});
+        }
+        json["instances"].push_back(std::move(entry));
+      }
+    }
+    return json;
+  }
+
+  const execution::Objects& objects_;
+  const FlowTracker& tracker_;
+  Instant begin_;
+  std::vector<std::string> ids_;
+};
+
+}  // namespace
+
+std::string to_json(const events::EventStream& source, const execution::Database& database,
+                    const execution::Pass& pass, const FlowTracker& tracker) {
+  const FlowOptions& options = tracker.options();
+  const Writer writer(database, tracker, pass.first);
+  Json json{{"format", "takt/flow"}, {"version", 1}};
+  json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
+  json["provenance"]["warnings"] = execution::warnings(source, database);
+  json["losses"] = execution::losses(source.losses(), database.anomalies());
+  json["from"] = options.from ? Json(*options.from) : Json();
+  json["to"] = options.to ? Json(*options.to) : Json();
+  json["clocks"] = writer.clocks(database.threads());
+  json["links"] = writer.links();
+  json["flows"] = writer.flows();
+  json["unlinked"] = writer.unlinked();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace takt::flow

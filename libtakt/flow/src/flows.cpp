@@ -1,0 +1,100 @@
+#include "takt/flow/flows.hpp"
+
+#include <utility>
+
+namespace takt::flow {
+
+FlowTracker::FlowTracker(FlowOptions options)
+    : options_(std::move(options)), collector_({options_.instances, options_.asked}) {}
+
+void FlowTracker::on_instance(const execution::Database& database,
+                              const execution::CallbackInstance& instance) {
+  store_.on_instance(database, instance);
+  const std::uint64_t kept = store_.end_run() - store_.first_run();
+  if (kept >= options_.window) {
+    // What still runs, or whose message comes to light late, is among the last.
+    const std::uint64_t settled = store_.end_run() - options_.window / 8;
+    // A name that nothing is called yet may appear later; finish() tells.
+    static_cast<void>(evaluate(database, settled));
+    store_.drop_before(store_.end_run() - options_.window / 2);
+    if (const Run* const first = store_.find(static_cast<InstanceId>(store_.first_run()))) {
+      states_.drop_before(first->start);
+    }
+  }
+}
+
+void FlowTracker::on_publication(const execution::Database& database,
+                                 const execution::Publication& publication) {
+  store_.on_publication(database, publication);
+}
+
+void FlowTracker::on_take(const execution::Database& database, const execution::Take& take) {
+  store_.on_take(database, take);
+}
+
+void FlowTracker::on_dds_write(const execution::Database& database,
+                               const execution::DdsMessage& message, Instant time) {
+  store_.on_dds_write(database, message, time);
+}
+
+void FlowTracker::on_dds_receive(const execution::Database& database,
+                                 const execution::DdsMessage& message,
+                                 execution::ProcessIndex process, Instant time) {
+  store_.on_dds_receive(database, message, process, time);
+}
+
+void FlowTracker::on_late_source(const execution::Database& database, InstanceId instance,
+                                 PublicationId source) {
+  store_.on_late_source(database, instance, source);
+}
+
+void FlowTracker::on_switch(const execution::Database& database, const execution::Occurrence& at,
+                            const tracepoints::SchedSwitch& change) {
+  states_.on_switch(database, at, change);
+}
+
+void FlowTracker::on_wakeup(const execution::Database& database, const execution::Occurrence& at,
+                            const tracepoints::SchedWakeup& wakeup) {
+  states_.on_wakeup(database, at, wakeup);
+}
+
+Result<void> FlowTracker::evaluate(const execution::Database& database, std::uint64_t end) {
+  const execution::Objects& objects = database.objects();
+  Ends ends;
+  if (options_.from) {
+    auto from = select_source(objects, "--from", *options_.from);
+    if (!from) {
+      return tl::unexpected(from.error());
+    }
+    ends.from = std::move(*from);
+  }
+  if (options_.to) {
+    auto to = select_sink(objects, "--to", *options_.to);
+    if (!to) {
+      return tl::unexpected(to.error());
+    }
+    ends.to = std::move(*to);
+  }
+  const events::Threads& threads = database.threads();
+  clocks_ = store_.clocks().estimate(threads.hosts().size());
+  if (threads.hosts().size() > 1) {
+    store_.align(threads, clocks_);
+    states_.align(threads, clocks_);
+  }
+  const History history(store_);
+  const Causality causality(history, objects,
+                            find_groups(objects, history, options_.model, options_.inference));
+  groups_ = causality.groups();
+  const Splitter splitter(history, database, states_);
+  collector_.collect({history, database, causality, splitter, clocks_}, ends, next_, end);
+  next_ = end;
+  return {};
+}
+
+Result<void> FlowTracker::finish(const execution::Database& database) {
+  auto done = evaluate(database, store_.end_run());
+  collector_.finish();
+  return done;
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <set>
+
+#include "takt/flow/causality.hpp"
+#include "takt/flow/inference.hpp"
+
+namespace takt::flow {
+namespace {
+
+using execution::NodeIndex;
+using execution::ObservedCallbackIndex;
+using execution::PublisherIndex;
+
+Group declared_group(const execution::Objects& objects, const execution::MessageLink& link) {
+  Group group;
+  group.kind = link.kind == execution::MessageLink::Kind::periodic_async ? LinkKind::periodic_async
+                                                                         : LinkKind::partial_sync;
+  group.process = link.process;
+  for (const execution::SubscriptionIndex input : link.inputs) {
+    group.inputs.push_back(objects[input].callback);
+  }
+  group.outputs = link.outputs;
+  return group;
+}
+
+/// The publishers by which a callback sent something.
+std::set<PublisherIndex> publishers_of(const History& history,
+                                       const std::vector<ObservedCallbackIndex>& callbacks) {
+  std::set<PublisherIndex> publishers;
+  for (const ObservedCallbackIndex callback : callbacks) {
+    for (const InstanceId run : history.runs_of(callback)) {
+      for (const PublicationId message : history.sent_by(run)) {
+        if (const auto& publisher = history.store().find(message)->publisher) {
+          publishers.insert(*publisher);
+        }
+      }
+    }
+  }
+  return publishers;
+}
+
+void add_joins(const execution::Objects& objects, const History& history, const model::Model& model,
+               const std::set<NodeIndex>& known, std::vector<Group>& groups) {
+  Matcher matcher(model);
+  std::map<model::CallbackIndex, std::vector<ObservedCallbackIndex>> members;
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    const ObservedCallbackIndex index(i);
+    const auto node = objects.node_of(objects[index]);
+    const auto match = matcher.match(objects, index);
+    if (match && node && !known.contains(*node) && objects[index].subscription) {
+      members[match->callback].push_back(index);
+    }
+  }
+  for (const model::Join& join : model.joins) {
+    const auto& inputs = members[join.callback];
+    if (inputs.size() < 2) {
+      continue;
+    }
+    const auto outputs = publishers_of(history, inputs);
+    groups.push_back({LinkKind::partial_sync,
+                      LinkOrigin::model,
+                      objects[inputs.front()].process,
+                      inputs,
+                      {outputs.begin(), outputs.end()}});
+  }
+}
+
+std::set<NodeIndex> nodes_of(const execution::Objects& objects, const std::vector<Group>& groups) {
+  std::set<NodeIndex> nodes;
+  for (const Group& group : groups) {
+    for (const ObservedCallbackIndex input : group.inputs) {
+      if (const auto node = objects.node_of(objects[input])) {
+        nodes.insert(*node);
+      }
+    }
+    for (const PublisherIndex output : group.outputs) {
+      if (const auto& node = objects[output].node) {
+        nodes.insert(*node);
+      }
+    }
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<Group> find_groups(const execution::Objects& objects, const History& history,
+                               const model::Model* model, Inference inference) {
+  std::vector<Group> groups;
+  for (const execution::MessageLink& link : objects.message_links) {
+    groups.push_back(declared_group(objects, link));
+  }
+  if (model != nullptr) {
+    add_joins(objects, history, *model, nodes_of(objects, groups), groups);
+  }
+  if (inference == Inference::on) {
+    auto more = infer_groups(objects, history, nodes_of(objects, groups));
+    std::ranges::move(more, std::back_inserter(groups));
+  }
+  return groups;
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,104 @@
+#include "takt/flow/history.hpp"
+
+#include <algorithm>
+
+namespace takt::flow {
+
+template <typename Id, typename Key>
+History::Lists<Id> History::lists(std::uint64_t first, std::uint64_t end, Key key) const {
+  Lists<Id> made;
+  const auto each = [&](auto&& use) {
+    for (std::uint64_t number = first; number < end; ++number) {
+      const auto* const row = store_.find(static_cast<Id>(number));
+      if (const auto list = row == nullptr ? std::nullopt : key(*row)) {
+        use(*list, static_cast<Id>(number));
+      }
+    }
+  };
+  each([&](std::size_t list, Id) {
+    if (list + 2 > made.begins.size()) {
+      made.begins.resize(list + 2);
+    }
+    ++made.begins[list + 1];
+  });
+  for (std::size_t i = 1; i < made.begins.size(); ++i) {
+    made.begins[i] += made.begins[i - 1];
+  }
+  made.values.resize(made.begins.empty() ? 0 : made.begins.back());
+  std::vector<std::uint32_t> next = made.begins;
+  each([&](std::size_t list, Id id) { made.values[next[list]++] = id; });
+  return made;
+}
+
+History::History(const Store& store) : store_(store) {
+  using Key = std::optional<std::size_t>;
+  const auto runs = [&](auto key) {
+    return lists<InstanceId>(store.first_run(), store.end_run(), key);
+  };
+  const auto messages = [&](auto key) {
+    return lists<PublicationId>(store.first_message(), store.end_message(), key);
+  };
+  by_callback_ = runs([](const Run& run) -> Key { return run.callback.value(); });
+  by_thread_ = runs([](const Run& run) -> Key { return run.thread.value(); });
+  by_source_ = runs([&](const Run& run) -> Key {
+    const auto number = static_cast<std::uint64_t>(run.source);
+    return store.find(run.source) == nullptr ? Key() : Key(number - store.first_message());
+  });
+  by_publisher_ = messages([](const Message& message) -> Key {
+    return message.publisher ? Key(message.publisher->value()) : Key();
+  });
+  by_run_ = messages([&](const Message& message) -> Key {
+    const auto number = static_cast<std::uint64_t>(message.run);
+    return store.find(message.run) == nullptr ? Key() : Key(number - store.first_run());
+  });
+}
+
+std::span<const InstanceId> History::runs_of(execution::ObservedCallbackIndex callback) const {
+  return by_callback_[callback.value()];
+}
+
+std::span<const InstanceId> History::runs_on(execution::ThreadIndex thread) const {
+  return by_thread_[thread.value()];
+}
+
+std::span<const PublicationId> History::messages_of(execution::PublisherIndex publisher) const {
+  return by_publisher_[publisher.value()];
+}
+
+std::span<const PublicationId> History::sent_by(InstanceId run) const {
+  return by_run_[static_cast<std::uint64_t>(run) - store_.first_run()];
+}
+
+std::span<const InstanceId> History::receivers_of(PublicationId message) const {
+  return by_source_[static_cast<std::uint64_t>(message) - store_.first_message()];
+}
+
+std::optional<InstanceId> History::last_ended(execution::ObservedCallbackIndex callback,
+                                              Instant by) const {
+  const auto runs = runs_of(callback);
+  auto after = std::ranges::partition_point(
+      runs, [&](InstanceId id) { return store_.find(id)->start <= by; });
+  while (after != runs.begin()) {
+    --after;
+    if (store_.find(*after)->end <= by) {
+      return *after;
+    }
+  }
+  return std::nullopt;
+}
+
+std::span<const InstanceId> History::overlapping(execution::ThreadIndex thread, Instant begin,
+                                                 Instant end) const {
+  const auto runs = runs_on(thread);
+  auto from = std::ranges::partition_point(
+      runs, [&](InstanceId id) { return store_.find(id)->start <= begin; });
+  // Of those that began before, only the last can still run, unless callbacks spin.
+  while (from != runs.begin() && store_.find(*std::prev(from))->end > begin) {
+    --from;
+  }
+  const auto to = std::partition_point(from, runs.end(),
+                                       [&](InstanceId id) { return store_.find(id)->start < end; });
+  return {from, to};
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,117 @@
+#include "takt/flow/thread_states.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "takt/base/grow.hpp"
+
+namespace takt::flow {
+namespace {
+
+/// A state of 0 is ready to run; higher bits are the kernel's flags for tracers.
+bool is_ready(std::int64_t state) { return (state & 0xff) == 0; }
+
+/// Priorities below 0 are those of SCHED_DEADLINE.
+bool has_reservation(std::int32_t priority) { return priority < 0; }
+
+/// Names of a hostile trace beyond this many are one.
+constexpr std::size_t most_names = std::size_t{1} << 16;
+
+}  // namespace
+
+std::uint32_t ThreadStates::actor(std::string_view name) {
+  const auto found = actors_.find(std::string(name));
+  if (found != actors_.end()) {
+    return found->second;
+  }
+  if (names_.size() == most_names) {
+    return 0;
+  }
+  names_.emplace_back(name);
+  return actors_[names_.back()] = static_cast<std::uint32_t>(names_.size() - 1);
+}
+
+ThreadStates::Thread* ThreadStates::find(const execution::Database& database,
+                                         events::HostIndex host, std::int64_t number) {
+  const auto& threads = database.threads().threads();
+  for (; seen_ < threads.size(); ++seen_) {
+    const events::Process& process = database.threads()[threads[seen_].process];
+    if (process.id != 0) {  // the kernel's own
+      known_[{process.host, threads[seen_].id}] = execution::ThreadIndex(seen_);
+    }
+  }
+  const auto found = known_.find({host, number});
+  return found == known_.end() ? nullptr : &grow_to(threads_, found->second);
+}
+
+void ThreadStates::on_switch(const execution::Database& database, const execution::Occurrence& at,
+                             const tracepoints::SchedSwitch& change) {
+  const events::HostIndex host = database.threads()[at.process].host;
+  const std::uint32_t next = actor(change.next_comm);
+  running_[{host, at.cpu}] = next;
+  if (Thread* const thread = find(database, host, change.prev_tid)) {
+    thread->is_off = true;
+    thread->now = {at.time, at.time, Why::blocked, no_actor};
+    if (is_ready(change.prev_state)) {
+      const bool is_throttled =
+          has_reservation(change.prev_prio) && !has_reservation(change.next_prio);
+      thread->now.why = is_throttled ? Why::reservation : Why::preempted;
+      thread->now.actor = next;
+    }
+  }
+  Thread* const thread = find(database, host, change.next_tid);
+  if (thread != nullptr && std::exchange(thread->is_off, false)) {
+    thread->now.end = at.time;
+    thread->off.push_back(thread->now);
+  }
+}
+
+void ThreadStates::on_wakeup(const execution::Database& database, const execution::Occurrence& at,
+                             const tracepoints::SchedWakeup& wakeup) {
+  const events::HostIndex host = database.threads()[at.process].host;
+  Thread* const thread = find(database, host, wakeup.tid);
+  if (thread == nullptr || !thread->is_off || thread->now.why != Why::blocked) {
+    return;
+  }
+  thread->now.end = at.time;
+  thread->off.push_back(thread->now);
+  const auto running = running_.find({host, wakeup.target_cpu});
+  thread->now = {at.time, at.time, Why::preempted,
+                 running == running_.end() ? no_actor : running->second};
+}
+
+std::vector<ThreadStates::Off> ThreadStates::off(execution::ThreadIndex thread, Instant begin,
+                                                 Instant end) const {
+  if (thread.value() >= threads_.size()) {
+    return {};
+  }
+  const auto& all = threads_[thread.value()].off;
+  const auto from =
+      std::ranges::partition_point(all, [&](const Off& off) { return off.end <= begin; });
+  const auto to =
+      std::partition_point(from, all.end(), [&](const Off& off) { return off.begin < end; });
+  return {from, to};
+}
+
+void ThreadStates::align(const events::Threads& threads, const std::vector<HostClock>& clocks) {
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const events::HostIndex host = threads[threads[execution::ThreadIndex(i)].process].host;
+    Thread& thread = threads_[i];
+    for (; thread.aligned < thread.off.size(); ++thread.aligned) {
+      Off& off = thread.off[thread.aligned];
+      off.begin = clocks[host.value()].to_reference(off.begin);
+      off.end = clocks[host.value()].to_reference(off.end);
+    }
+  }
+}
+
+void ThreadStates::drop_before(Instant time) {
+  for (Thread& thread : threads_) {
+    const auto kept =
+        std::ranges::partition_point(thread.off, [time](const Off& off) { return off.end < time; });
+    thread.aligned -= std::min(thread.aligned, static_cast<std::size_t>(kept - thread.off.begin()));
+    thread.off.erase(thread.off.begin(), kept);
+  }
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "takt/flow/store.hpp"
+
+namespace takt::flow {
+
+/// A /tf message that a listener of the same process gets says nothing new there; without this rule
+/// every user of transforms would seem to be in a loop (message-flow 3.6).
+[[nodiscard]] inline bool is_own_transform(const execution::Objects& objects,
+                                           const Message& message, const Run& receiver) {
+  const std::string& topic = objects[message.topic];
+  return (topic == "/tf" || topic == "/tf_static") && message.publisher &&
+         objects[*message.publisher].process == objects[receiver.callback].process;
+}
+
+}  // namespace takt::flow

@@ -1,0 +1,156 @@
+#include "walk.hpp"
+
+#include <algorithm>
+
+#include "transforms.hpp"
+
+namespace takt::flow {
+namespace {
+
+enum : std::uint32_t { is_callback = 0, is_user = 1, is_publisher = 2 };
+
+/// Ways longer than this go round in circles that a damaged trace makes.
+constexpr std::size_t most_hops = 256;
+
+}  // namespace
+
+std::uint32_t key_of(const Step& step) {
+  if (!step.callback) {
+    const std::size_t publisher = step.publisher ? step.publisher->value() + 1 : 0;
+    return static_cast<std::uint32_t>(4 * publisher) + is_publisher;
+  }
+  return static_cast<std::uint32_t>(4 * step.callback->value()) +
+         (step.is_user ? is_user : is_callback);
+}
+
+Step step_of(std::uint32_t key) {
+  Step step;
+  if (key % 4 != is_publisher) {
+    step.callback = execution::ObservedCallbackIndex(key / 4);
+    step.is_user = key % 4 == is_user;
+  } else if (key / 4 != 0) {
+    step.publisher = execution::PublisherIndex(key / 4 - 1);
+  }
+  return step;
+}
+
+PathCollector::Walk::Walk(PathCollector& collector, const Recorded& recorded, const Ends& ends)
+    : collector_(collector),
+      recorded_(recorded),
+      history_(recorded.history),
+      objects_(recorded.database.objects()),
+      ends_(ends),
+      inputs_(most_hops + 1) {}
+
+void PathCollector::Walk::from_run(InstanceId sink) {
+  ways_ = 0;
+  last_ = PublicationId::none;
+  number_ = static_cast<std::uint64_t>(sink);
+  before_run(sink, LinkKind::direct, 0);
+}
+
+void PathCollector::Walk::from_message(PublicationId sink) {
+  ways_ = 0;
+  last_ = sink;
+  number_ = static_cast<std::uint64_t>(history_.store().find(sink)->run);
+  before_message(sink, 0);
+}
+
+void PathCollector::Walk::begin_at(const Hop& source, std::uint32_t node) {
+  if (++ways_ > most_ways) {
+    ++collector_.unlinked_.ways_not_followed;
+    return;
+  }
+  if (hops_.empty()) {
+    return;  // a message that is source and sink is no flow
+  }
+  const auto path = collector_.path(node);
+  if (!path) {
+    ++collector_.unlinked_.ways_not_followed;
+    return;
+  }
+  Trail trail{{source}, last_};
+  trail.hops.insert(trail.hops.end(), hops_.rbegin(), hops_.rend());
+  collector_.add(*path, recorded_, trail, number_);
+}
+
+void PathCollector::Walk::begin_at_sender(PublicationId id, std::uint32_t node) {
+  const Message& message = *history_.store().find(id);
+  Step step;
+  InstanceId run = InstanceId::none;
+  if (history_.store().find(message.run) != nullptr) {
+    run = message.run;
+    step.callback = message.callback;
+  } else {
+    step.publisher = message.publisher;
+  }
+  begin_at({PublicationId::none, run, LinkKind::direct}, collector_.child(node, key_of(step)));
+}
+
+void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t parent) {
+  const Store& store = history_.store();
+  const Run& run = *store.find(id);
+  if (std::ranges::find(passed_, run.callback) != passed_.end() || depth_ == most_hops) {
+    return;  // what came round came from the callback itself
+  }
+  const std::uint32_t node = collector_.child(parent, key_of({run.callback, {}, false}));
+  const bool is_sink = hops_.empty() && last_ == PublicationId::none;
+  const Message* const message = store.find(run.source);
+  if (ends_.from && ends_.from->has(run.callback) && !is_sink) {
+    begin_at({PublicationId::none, id, kind}, node);
+  } else if (message == nullptr || is_own_transform(objects_, *message, run)) {
+    const bool is_cut = run.source != PublicationId::none && message == nullptr;
+    collector_.unlinked_.beyond_window += is_cut ? 1u : 0u;
+    if (!is_cut && !objects_[run.callback].timer) {
+      collector_.unlinked_.sources_not_in_trace += message == nullptr ? 1u : 0u;
+      if (!ends_.from && !is_sink) {
+        begin_at({PublicationId::none, id, kind}, node);
+      }
+    }
+  } else {
+    hops_.push_back({run.source, id, kind});
+    passed_.push_back(run.callback);
+    before_message(run.source, node);
+    passed_.pop_back();
+    hops_.pop_back();
+  }
+}
+
+void PathCollector::Walk::before_message(PublicationId id, std::uint32_t node) {
+  if (ways_ > most_ways || depth_ == most_hops) {
+    return;
+  }
+  const Message& message = *history_.store().find(id);
+  const bool is_source =
+      ends_.from && ((message.publisher && ends_.from->has(*message.publisher)) ||
+                     (message.run != InstanceId::none && ends_.from->has(message.callback)));
+  if (is_source) {
+    begin_at_sender(id, node);
+    return;
+  }
+  auto& inputs = inputs_[depth_];
+  recorded_.causality.inputs(id, inputs);
+  if (inputs.empty()) {
+    if (!ends_.from) {
+      begin_at_sender(id, node);
+    }
+    return;
+  }
+  ++depth_;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Input input = inputs[i];
+    if (input.kind == LinkKind::direct && objects_[message.callback].timer) {
+      if (!ends_.from) {
+        begin_at_sender(id, node);
+      }
+    } else if (input.kind == LinkKind::periodic_async) {
+      before_run(input.run, input.kind,
+                 collector_.child(node, key_of({message.callback, {}, true})));
+    } else {
+      before_run(input.run, input.kind, node);
+    }
+  }
+  --depth_;
+}
+
+}  // namespace takt::flow

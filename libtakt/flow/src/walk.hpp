@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "takt/flow/paths.hpp"
+
+namespace takt::flow {
+
+/// The number of a step in the tree of paths, and back.
+[[nodiscard]] std::uint32_t key_of(const Step& step);
+[[nodiscard]] Step step_of(std::uint32_t key);
+
+/// Goes back from a sink to all of its sources.
+class PathCollector::Walk {
+ public:
+  Walk(PathCollector& collector, const Recorded& recorded, const Ends& ends);
+
+  /// All ways to the start of a run.
+  void from_run(InstanceId sink);
+  /// All ways to a message.
+  void from_message(PublicationId sink);
+
+ private:
+  void before_run(InstanceId run, LinkKind kind, std::uint32_t node);
+  void before_message(PublicationId message, std::uint32_t node);
+  void begin_at(const Hop& source, std::uint32_t node);
+  void begin_at_sender(PublicationId message, std::uint32_t node);
+
+  PathCollector& collector_;
+  const Recorded& recorded_;
+  const History& history_;
+  const execution::Objects& objects_;
+  const Ends& ends_;
+  /// From the sink back.
+  std::vector<Hop> hops_;
+  std::vector<execution::ObservedCallbackIndex> passed_;
+  /// What was found to go into messages, one list for each message on the way.
+  std::vector<std::vector<Input>> inputs_;
+  std::size_t depth_ = 0;
+  PublicationId last_ = PublicationId::none;
+  std::uint64_t number_ = 0;
+  std::size_t ways_ = 0;
+};
+
+}  // namespace takt::flow

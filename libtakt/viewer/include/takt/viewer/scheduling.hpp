@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "takt/events/event.hpp"
+#include "takt/events/fields.hpp"
+#include "takt/events/threads.hpp"
+#include "takt/viewer/storage.hpp"
+
+namespace takt::viewer {
+
+/// Who ran when on which processor, and why a thread did not run, from the events of the kernel's
+/// scheduler. Everything is empty if the trace has none.
+class Scheduling {
+ public:
+  /// Why a thread does not run; positions in the viewer's list of states.
+  enum class State : std::uint8_t {
+    preempted,  ///< It could run, and another thread or none had the processor.
+    blocked,    ///< It waits for something.
+    supply,     ///< SCHED_DEADLINE: its reservation is used up.
+  };
+  /// Time that a thread was not running.
+  struct Segment {
+    State state{};
+    Instant start;
+    Instant end;
+    /// Who ran instead, -1 if nobody did.
+    std::int32_t actor = -1;
+  };
+  /// Time that a thread had a processor.
+  struct Occupation {
+    std::uint32_t processor = 0;
+    std::int32_t actor = 0;
+    Instant start;
+    Instant end;
+  };
+  struct Processor {
+    events::HostIndex host;
+    std::uint16_t number = 0;
+  };
+
+  /// The threads outlive it.
+  Scheduling(const events::Threads& threads, const Storage& storage);
+
+  /// The scheduler's events of a batch.
+  void add(const events::Batch& batch);
+  /// After the last event, at that time: sorts what was found.
+  void finish(Instant last);
+
+  [[nodiscard]] bool recorded() const { return recorded_; }
+  /// What was left out because the storage was full.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  /// When a thread did not run between two times, in order and cut off there. O(log all + found).
+  [[nodiscard]] std::vector<Segment> segments(events::ThreadIndex thread, Instant from,
+                                              Instant to) const;
+  /// Threads by name and number; positions here are the actors.
+  [[nodiscard]] std::vector<std::string> actors() const;
+  [[nodiscard]] const std::vector<Processor>& processors() const { return processors_; }
+  /// By processor, then start.
+  [[nodiscard]] const std::pmr::vector<Occupation>& occupations() const { return occupations_; }
+
+ private:
+  using ThreadKey = std::pair<std::uint32_t, std::int32_t>;  // host, number
+
+  struct Actor {
+    std::int32_t number = 0;
+    std::string name;
+    bool has_reservation = false;
+    /// Why and since when it does not run; nothing while it runs, or before it is known.
+    std::optional<Segment> off{};
+    /// It lost its processor though it could have run on.
+    bool was_ousted = false;
+    /// Where it waits for a processor.
+    std::optional<std::uint32_t> waits_on{};
+  };
+  struct Cpu {
+    std::int32_t actor = -1;
+    std::optional<Instant> since{};
+    /// Threads that could run here.
+    std::vector<std::int32_t> waiting{};
+  };
+  struct Absence {
+    std::int32_t actor = 0;
+    Segment segment;
+  };
+
+  void on(const events::Event& event, const tracepoints::SchedSwitch& change);
+  void wake(const events::Event& event, std::int32_t thread, std::string_view name,
+            std::int32_t cpu);
+  std::uint32_t processor(std::uint32_t host, std::uint16_t cpu);
+  /// -1 for a processor's idle thread.
+  std::int32_t actor(std::uint32_t host, std::int32_t thread, std::string_view name);
+  void wait_on(std::uint32_t processor, std::int32_t actor, Instant since);
+  [[nodiscard]] State why_not(std::int32_t waiting, std::int32_t running) const;
+  void leave(std::int32_t actor, Instant end);
+  void occupy(std::uint32_t processor, Instant end);
+  [[nodiscard]] std::uint32_t host_of(const events::Event& event) const;
+
+  const events::Threads& threads_;
+  std::size_t most_;
+  bool recorded_ = false;
+  std::uint64_t left_out_ = 0;
+  std::map<ThreadKey, std::int32_t> actor_of_;
+  std::vector<Actor> actors_;
+  std::map<std::pair<std::uint32_t, std::uint16_t>, std::uint32_t> processor_of_;
+  std::vector<Processor> processors_;
+  std::vector<Cpu> cpus_;
+  std::pmr::vector<Occupation> occupations_;
+  std::pmr::vector<Absence> absences_;  // by actor, then start, once finished
+};
+
+}  // namespace takt::viewer

@@ -1,0 +1,334 @@
+#include "takt/viewer/document.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ranges>
+#include <set>
+#include <string_view>
+
+#include "cause.hpp"
+#include "chains.hpp"
+#include "links.hpp"
+#include "takt/base/grow.hpp"
+#include "takt/execution/names.hpp"
+#include "takt/execution/provenance.hpp"
+#include "takt/statistics/distribution.hpp"
+#include "timeline.hpp"
+
+namespace takt::viewer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using execution::Objects;
+using execution::ObservedCallbackIndex;
+using statistics::Distribution;
+
+/// What every node has besides its own callbacks: the graph shows it only when asked for.
+std::string_view side_of(std::string_view name, bool service) {
+  constexpr std::string_view parameters[] = {
+      "/describe_parameters",  "/get_parameter_types",       "/get_parameters",
+      "/list_parameters",      "/set_parameters_atomically", "/set_parameters",
+      "/get_type_description", "/parameter_events",
+  };
+  if (std::ranges::any_of(parameters, [&](std::string_view end) { return name.ends_with(end); })) {
+    return "parameters";
+  }
+  if (name == "/rosout") {
+    return "logging";
+  }
+  return service ? "services" : "";
+}
+
+Json statistics_of(const Distribution& times) {
+  if (times.count() == 0) {
+    return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+  }
+  return {{"p50", times.quantile(0.5).count()},
+          {"p99", times.quantile(0.99).count()},
+          {"max", times.max().count()}};
+}
+
+Json hosts(const events::Threads& threads) {
+  Json list = Json::array();
+  for (const events::Host& host : threads.hosts()) {
+    list.push_back({{"name", host.name}});
+  }
+  return list;
+}
+
+Json processes(const events::Threads& threads) {
+  Json list = Json::array();
+  for (const events::Process& process : threads.processes()) {
+    list.push_back({{"name", process.name}, {"pid", process.id}, {"host", process.host.value()}});
+  }
+  return list;
+}
+
+Json executors(const Timeline& timeline, const events::Threads& threads) {
+  Json list = Json::array();
+  const auto ids = execution::executor_ids(timeline.executors(), threads);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const execution::Executor& executor = timeline.executors()[i];
+    list.push_back({{"name", ids[i]},
+                    {"kind", executor.kind()},
+                    {"process", executor.process.value()},
+                    {"supply", ""}});
+  }
+  return list;
+}
+
+Json tracks(const Timeline& timeline, const events::Threads& threads) {
+  Json list = Json::array();
+  for (const Track& track : timeline.tracks()) {
+    const events::Thread& thread = threads[track.thread];
+    const auto nested = track.depth == 0 ? "" : fmt::format(" (nested {})", track.depth);
+    const bool known = track.executor < timeline.executors().size();
+    list.push_back({{"kind", "thread"},
+                    {"name", fmt::format("thread {}{}", thread.id, nested)},
+                    {"executor", known ? static_cast<std::int64_t>(track.executor) : -1},
+                    {"host", threads[thread.process].host.value()}});
+  }
+  for (const Scheduling::Processor& processor : timeline.scheduling().processors()) {
+    list.push_back({{"kind", "cpu"},
+                    {"name", fmt::format("CPU {}", processor.number)},
+                    {"executor", -1},
+                    {"host", processor.host.value()}});
+  }
+  return list;
+}
+
+Json topics(const Objects& objects) {
+  std::set<std::string> services;
+  for (const execution::Service& service : objects.services) {
+    services.insert(objects[service.name]);
+  }
+  Json list = Json::array();
+  for (const std::string& topic : objects.topics) {
+    list.push_back({{"name", topic}, {"side", side_of(topic, services.contains(topic))}});
+  }
+  return list;
+}
+
+Json callbacks(const Objects& objects, const Recording& recording, const Timeline& timeline,
+               const model::Model& model, const flow::Measurement& measured) {
+  std::vector<Distribution> execution_times(objects.callbacks.size());
+  for (const Run& run : recording.runs()) {
+    execution_times[run.instance.callback.value()].record(run.instance.execution_time());
+  }
+  std::vector<std::int64_t> executor_of(objects.callbacks.size(), -1);
+  for (std::size_t i = 0; i < timeline.executors().size(); ++i) {
+    for (const ObservedCallbackIndex callback : timeline.executors()[i].callbacks) {
+      executor_of[callback.value()] = static_cast<std::int64_t>(i);
+    }
+  }
+  Json list = Json::array();
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    const execution::Callback& callback = objects.callbacks[i];
+    const auto topic = objects.topic_of(callback);
+    const auto match = value_at(recording.matches(), ObservedCallbackIndex(i));
+    Json entry = {
+        {"name", execution::display_name(objects, callback)},
+        {"node", objects.node_name(callback)},
+        {"kind", execution::to_string(callback.kind)},
+        {"topic", topic ? static_cast<std::int64_t>(topic->value()) : -1},
+        {"executor", executor_of[i]},
+        {"side", topic ? side_of(objects[*topic], callback.service.has_value()) : ""},
+        {"period", nullptr},
+        {"count", execution_times[i].count()},
+        {"execution", statistics_of(execution_times[i])},
+        {"response",
+         statistics_of(match ? measured.callbacks[match->value()].response_time : Distribution())},
+        {"bound", nullptr},
+        {"id", match ? Json(model.callbacks[match->value()].id) : Json(nullptr)},
+    };
+    if (callback.timer) {
+      entry["period"] = objects[*callback.timer].period.count();
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json edges(const Objects& objects, const Recording& recording, const Timeline& timeline,
+           const Links& links) {
+  using Key = std::tuple<std::int64_t, std::int64_t, std::size_t>;
+  std::map<Key, std::uint64_t> counts;
+  const auto callback_of = [&](std::int64_t run) {
+    return static_cast<std::int64_t>(
+        recording.runs()[static_cast<std::size_t>(run)].instance.callback.value());
+  };
+  for (const Message& message : timeline.messages()) {
+    if (message.source >= 0 && message.target >= 0) {
+      ++counts[{callback_of(message.source), callback_of(message.target), message.topic.value()}];
+    }
+  }
+  Json list = Json::array();
+  for (const auto& [key, count] : counts) {
+    const auto [from, to, topic] = key;
+    const auto& target = objects.callbacks[static_cast<std::size_t>(to)];
+    const bool service = target.service.has_value();
+    list.push_back({{"from", from},
+                    {"to", to},
+                    {"topic", topic},
+                    {"kind", service ? "service" : "message"},
+                    {"count", count},
+                    {"side", side_of(objects.topics[topic], service)}});
+  }
+  for (const auto& [ends, count] : links.counts) {
+    list.push_back({{"from", ends.first.value()},
+                    {"to", ends.second.value()},
+                    {"topic", -1},
+                    {"kind", "stored"},
+                    {"count", count},
+                    {"side", ""}});
+  }
+  return list;
+}
+
+/// The first callback of the trace that each step of a chain without any instance may be.
+std::vector<std::int64_t> path_of(const model::Chain& chain, const Recording& recording) {
+  std::vector<std::int64_t> path;
+  for (const model::CallbackIndex step : chain.callbacks) {
+    const auto match = std::ranges::find(recording.matches(), std::optional(step));
+    if (match != recording.matches().end()) {
+      path.push_back(match - recording.matches().begin());
+    }
+  }
+  return path;
+}
+
+Json chains_of(const model::Model& model, const Chains& chains, const Recording& recording,
+               const flow::Measurement& measured, const std::vector<std::string>& names,
+               const std::vector<std::string>& actors) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < model.chains.size(); ++i) {
+    const model::Chain& chain = model.chains[i];
+    const ChainView& view = chains.views[i];
+    const Distribution& latency = measured.chains[i].latency;
+    Json endings = Json::array();
+    for (const ChainView::Ending& ending : view.endings) {
+      endings.push_back(
+          {{"step", ending.step}, {"reason", ending.reason}, {"count", ending.count}});
+    }
+    Json entry = {
+        {"name", chain.id},
+        {"callbacks", view.worst >= 0 ? view.callbacks : path_of(chain, recording)},
+        {"goal", chain.goal ? Json(chain.goal->count()) : Json(nullptr)},
+        {"bound", nullptr},
+        {"count", latency.count()},
+        {"incomplete", view.incomplete},
+        {"min", nullptr},
+        {"mean", nullptr},
+        {"p50", nullptr},
+        {"p99", nullptr},
+        {"max", nullptr},
+        {"tone", "none"},
+        {"verdict", ""},
+        {"cause",
+         cause(recording, view.worst_parts, view.callbacks, names, actors, view.worst_latency)},
+        {"worst", view.worst},
+        {"endings", std::move(endings)},
+    };
+    if (latency.count() > 0) {
+      entry["min"] = latency.min().count();
+      entry["mean"] = static_cast<std::int64_t>(latency.mean());
+      entry.update(statistics_of(latency));
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json warning(const std::string& line) {
+  return {{"tone", "warn"}, {"title", line}, {"lines", Json::array()}};
+}
+
+Json warnings(const Recorded& recorded, const Storage& storage) {
+  Json list = Json::array();
+  for (const std::string& line : execution::warnings(recorded.source, recorded.database)) {
+    list.push_back(warning(line));
+  }
+  if (const std::uint64_t left_out = recorded.recording.left_out()) {
+    const char* const advice = storage.on_disk() ? "" : "; takt serve shows them all";
+    list.push_back(warning(fmt::format("{} callback runs are not shown: a page holds {}{}",
+                                       left_out, storage.runs(), advice)));
+  }
+  if (const std::uint64_t left_out = recorded.scheduling.left_out()) {
+    list.push_back(
+        warning(fmt::format("{} changes of threads on processors are not shown", left_out)));
+  }
+  return list;
+}
+
+/// The tables as blocks, or the rest of them into their files.
+Result<void> finish(Document& document, const Storage& storage,
+                    std::initializer_list<std::pair<const char*, Table*>> tables) {
+  for (const auto& [name, table] : tables) {
+    if (storage.on_disk()) {
+      if (const auto written = table->close(); !written) {
+        return written;
+      }
+    } else if (name != std::string_view("tracks")) {  // which a page has in its index
+      document.tables.emplace(name, table->block());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Document> make_document(const Recorded& recorded, const Storage& storage) {
+  const auto& [model, source, database, pass, recording, scheduling, measurer] = recorded;
+  const Objects& objects = database.objects();
+  const events::Threads& threads = database.threads();
+  const flow::Measurement measured = measurer.measurement();
+  Timeline timeline(database, recording, scheduling, pass.first, storage);
+  Links links = make_links(objects, model, recording, timeline, storage);
+  Chains chains = make_chains(model, recording, timeline, measurer, pass.first, pass.last,
+                              database.steady_since().value_or(pass.first), storage);
+  const std::vector<std::string> names = execution::callback_ids(objects);
+  const std::vector<std::string> actors = scheduling.actors();
+
+  const Json index = {
+      {"format", "takt/viewer"},
+      {"version", 1},
+      {"title", model.name},
+      {"origin", std::to_string((pass.first.time_since_epoch() + source.epoch_offset()).count())},
+      {"duration", (pass.last - pass.first).count()},
+      {"facts", Json::array()},
+      {"scheduling", scheduling.recorded()},
+      {"hosts", hosts(threads)},
+      {"processes", processes(threads)},
+      {"executors", executors(timeline, threads)},
+      {"tracks", tracks(timeline, threads)},
+      {"topics", topics(objects)},
+      {"callbacks", callbacks(objects, recording, timeline, model, measured)},
+      {"edges", edges(objects, recording, timeline, links)},
+      {"chains", chains_of(model, chains, recording, measured, names, actors)},
+      {"actors", actors},
+      {"answer", Json::array()},
+      {"warnings", warnings(recorded, storage)},
+      {"provenance", Json::array()},
+  };
+  Document document;
+  // Names in a trace may be anything, also no UTF-8.
+  document.index = index.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Table tracks(storage, "tracks", {{"processor"}});
+  for (const Json& track : index["tracks"]) {
+    tracks.add({track["kind"] == "cpu" ? 1 : 0});
+  }
+  const auto finished = finish(document, storage,
+                               {{"tracks", &tracks},
+                                {"spans", &timeline.span_table()},
+                                {"segments", &timeline.segment_table()},
+                                {"messages", &timeline.message_table()},
+                                {"links", &links.table},
+                                {"instances", &chains.instances},
+                                {"parts", &chains.parts}});
+  if (!finished) {
+    return tl::unexpected(finished.error());
+  }
+  return document;
+}
+
+}  // namespace takt::viewer

@@ -1,0 +1,112 @@
+#include "parts.hpp"
+
+#include <algorithm>
+
+namespace takt::viewer {
+namespace {
+
+PartKind kind_of(Scheduling::State state) {
+  switch (state) {
+    case Scheduling::State::preempted:
+      return PartKind::preempted;
+    case Scheduling::State::blocked:
+      return PartKind::blocked;
+    case Scheduling::State::supply:
+      break;
+  }
+  return PartKind::supply;
+}
+
+/// Goes through the time of an instance from its beginning. Clocks of hosts may differ: time never
+/// goes back, so that the parts add up.
+class Splitter {
+ public:
+  Splitter(const Recording& recording, const Timeline& timeline, Instant begin)
+      : recording_(recording), timeline_(timeline), now_(begin) {}
+
+  void until(Instant time, Part part) {
+    if (time > now_) {
+      part.duration = time - now_;
+      parts_.push_back(part);
+      now_ = time;
+    }
+  }
+
+  /// Waits in the executor for the start of a run, behind what its thread runs meanwhile.
+  void wait(std::size_t step, std::size_t run) {
+    const Instant start = recording_.runs()[run].instance.start;
+    const Part idle{step, PartKind::executor, {}, {}, -1};
+    for (const std::size_t other : timeline_.runs_between(run, now_, start)) {
+      const execution::CallbackInstance& ahead = recording_.runs()[other].instance;
+      until(std::min(ahead.start, start), idle);
+      until(std::min(ahead.end, start), {step, PartKind::executor, {}, other, -1});
+    }
+    until(start, idle);
+  }
+
+  /// A run goes on until a time, if its thread is let.
+  void run(std::size_t step, std::size_t run, Instant end) {
+    const auto& segments =
+        timeline_.scheduling().segments(recording_.runs()[run].instance.thread, now_, end);
+    for (const Scheduling::Segment& segment : segments) {
+      until(segment.start, {step, PartKind::running, {}, run, -1});
+      until(segment.end, {step, kind_of(segment.state), {}, run, -1, segment.actor});
+    }
+    until(end, {step, PartKind::running, {}, run, -1});
+  }
+
+  /// A message is on its way to a run, which then waits to be called. What a timer reads waits
+  /// until the timer is due.
+  void deliver(std::size_t step, std::size_t run) {
+    const Run& to = recording_.runs()[run];
+    const execution::CallbackInstance& instance = to.instance;
+    const std::int64_t message = timeline_.message_to(run);
+    const Instant sent = now_;
+    if (const auto due = recording_.due(to)) {
+      until(std::min(*due, instance.start), {step, PartKind::timer, {}, {}, -1});
+    } else if (to.message) {
+      until(std::min(to.message->written, instance.start),
+            {step, PartKind::sending, {}, {}, message});
+      until(std::min(to.message->received, instance.start),
+            {step, PartKind::transport, {}, {}, message});
+    } else if (instance.first_after_wait && *instance.wait_begin < sent &&
+               sent <= *instance.wait_end) {
+      until(*instance.wait_end, {step, PartKind::transport, {}, {}, message});
+    }
+    wait(step, run);
+  }
+
+  [[nodiscard]] std::vector<Part> take() { return std::move(parts_); }
+
+ private:
+  const Recording& recording_;
+  const Timeline& timeline_;
+  Instant now_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+std::vector<Part> split(const Recording& recording, const Timeline& timeline, Instant activation,
+                        std::span<const std::size_t> path) {
+  Splitter splitter(recording, timeline, activation);
+  for (std::size_t step = 0; step < path.size(); ++step) {
+    const execution::CallbackInstance& run = recording.runs()[path[step]].instance;
+    if (step == 0) {
+      splitter.wait(step, path[step]);
+    } else {
+      splitter.deliver(step, path[step]);
+    }
+    Instant until = run.end;
+    if (step + 1 < path.size()) {
+      const auto& next = recording.runs()[path[step + 1]].instance;
+      if (const Sent* const sent = recording.find(next.source)) {
+        until = std::min(until, sent->time);
+      }
+    }
+    splitter.run(step, path[step], until);
+  }
+  return splitter.take();
+}
+
+}  // namespace takt::viewer

@@ -1,0 +1,230 @@
+#include "takt/viewer/scheduling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "takt/events/fields.hpp"
+
+namespace takt::viewer {
+namespace {
+
+/// Bits of a switch's prev_state that say why a thread stops running; without any of them it could
+/// run on. Those above are flags, such as that it was preempted.
+constexpr std::int64_t not_runnable = 0xff;
+/// As the kernel shows the priority of SCHED_DEADLINE.
+constexpr std::int32_t deadline_priority = -1;
+
+}  // namespace
+
+Scheduling::Scheduling(const events::Threads& threads, const Storage& storage)
+    : threads_(threads),
+      most_(storage.runs()),
+      occupations_(storage.memory()),
+      absences_(storage.memory()) {
+  storage.prepare(occupations_, most_);
+  storage.prepare(absences_, most_);
+}
+
+std::uint32_t Scheduling::host_of(const events::Event& event) const {
+  return static_cast<std::uint32_t>(threads_[threads_[event.thread].process].host.value());
+}
+
+void Scheduling::add(const events::Batch& batch) {
+  for (const events::Event& event : batch.events) {
+    if (event.type == events::EventType::sched_switch) {
+      on(event, events::fields_of<tracepoints::SchedSwitch>(event, batch));
+    } else if (event.type == events::EventType::sched_wakeup) {
+      const auto fields = events::fields_of<tracepoints::SchedWakeup>(event, batch);
+      wake(event, fields.tid, fields.comm, fields.target_cpu);
+    } else if (event.type == events::EventType::sched_wakeup_new) {
+      const auto fields = events::fields_of<tracepoints::SchedWakeupNew>(event, batch);
+      wake(event, fields.tid, fields.comm, fields.target_cpu);
+    }
+  }
+}
+
+std::uint32_t Scheduling::processor(std::uint32_t host, std::uint16_t cpu) {
+  const auto number = static_cast<std::uint32_t>(processors_.size());
+  const auto [known, is_new] = processor_of_.try_emplace({host, cpu}, number);
+  if (is_new) {
+    processors_.push_back({events::HostIndex(host), cpu});
+    cpus_.emplace_back();
+  }
+  return known->second;
+}
+
+std::int32_t Scheduling::actor(std::uint32_t host, std::int32_t thread, std::string_view name) {
+  if (thread == 0) {
+    return -1;
+  }
+  const auto number = static_cast<std::int32_t>(actors_.size());
+  const auto [known, is_new] = actor_of_.try_emplace({host, thread}, number);
+  if (is_new) {
+    actors_.push_back({.number = thread, .name = {}});
+  }
+  if (!name.empty()) {
+    actors_[static_cast<std::size_t>(known->second)].name = name;
+  }
+  return known->second;
+}
+
+void Scheduling::on(const events::Event& event, const tracepoints::SchedSwitch& change) {
+  recorded_ = true;
+  const std::uint32_t host = host_of(event);
+  const std::uint32_t here = processor(host, event.cpu);
+  const std::int32_t from = actor(host, change.prev_tid, change.prev_comm);
+  const std::int32_t to = actor(host, change.next_tid, change.next_comm);
+  // A lost event shows as a thread that leaves without having come.
+  if (cpus_[here].actor == from) {
+    occupy(here, event.time);
+  }
+  cpus_[here].actor = to;
+  cpus_[here].since = event.time;
+  if (to >= 0) {
+    Actor& next = actors_[static_cast<std::size_t>(to)];
+    leave(to, event.time);
+    next.has_reservation = change.next_prio == deadline_priority;
+  }
+  // Those that wait here now wait for somebody else.
+  for (const std::int32_t waiting : std::vector(cpus_[here].waiting)) {
+    wait_on(here, waiting, event.time);
+  }
+  if (from >= 0) {
+    Actor& previous = actors_[static_cast<std::size_t>(from)];
+    previous.has_reservation = change.prev_prio == deadline_priority;
+    previous.was_ousted = (change.prev_state & not_runnable) == 0;
+    if (previous.was_ousted) {
+      wait_on(here, from, event.time);
+    } else {
+      previous.off = Segment{State::blocked, event.time, event.time, -1};
+    }
+  }
+}
+
+void Scheduling::wake(const events::Event& event, std::int32_t thread, std::string_view name,
+                      std::int32_t cpu) {
+  const std::uint32_t host = host_of(event);
+  const std::int32_t woken = actor(host, thread, name);
+  if (woken < 0 || cpu < 0) {
+    return;
+  }
+  Actor& known = actors_[static_cast<std::size_t>(woken)];
+  // A thread that is about to block may be woken before it has left its processor.
+  if (known.off && known.off->state == State::blocked) {
+    known.was_ousted = false;
+    wait_on(processor(host, static_cast<std::uint16_t>(cpu)), woken, event.time);
+  }
+}
+
+/// From now on a thread waits for a processor: for who runs there now.
+void Scheduling::wait_on(std::uint32_t processor, std::int32_t actor, Instant since) {
+  leave(actor, since);
+  Actor& waiting = actors_[static_cast<std::size_t>(actor)];
+  const std::int32_t running = cpus_[processor].actor;
+  waiting.off = Segment{why_not(actor, running), since, since, running};
+  waiting.waits_on = processor;
+  cpus_[processor].waiting.push_back(actor);
+}
+
+/// A thread with a reservation gives way only to another one: else its budget is used up.
+Scheduling::State Scheduling::why_not(std::int32_t waiting, std::int32_t running) const {
+  const Actor& thread = actors_[static_cast<std::size_t>(waiting)];
+  const bool outranked = running >= 0 && actors_[static_cast<std::size_t>(running)].has_reservation;
+  return thread.has_reservation && thread.was_ousted && !outranked ? State::supply
+                                                                   : State::preempted;
+}
+
+/// What a thread waited for is over.
+void Scheduling::leave(std::int32_t actor, Instant end) {
+  Actor& thread = actors_[static_cast<std::size_t>(actor)];
+  if (thread.off && thread.off->start < end) {
+    thread.off->end = end;
+    if (absences_.size() < most_) {
+      absences_.push_back({actor, *thread.off});
+    } else {
+      ++left_out_;
+    }
+  }
+  thread.off.reset();
+  if (thread.waits_on) {
+    std::erase(cpus_[*thread.waits_on].waiting, actor);
+    thread.waits_on.reset();
+  }
+}
+
+void Scheduling::occupy(std::uint32_t processor, Instant end) {
+  const Cpu& cpu = cpus_[processor];
+  if (cpu.actor < 0 || !cpu.since || *cpu.since >= end) {
+    return;
+  }
+  if (occupations_.size() < most_) {
+    occupations_.push_back({processor, cpu.actor, *cpu.since, end});
+  } else {
+    ++left_out_;
+  }
+}
+
+void Scheduling::finish(Instant last) {
+  for (std::uint32_t processor = 0; processor < cpus_.size(); ++processor) {
+    occupy(processor, last);
+  }
+  for (std::size_t actor = 0; actor < actors_.size(); ++actor) {
+    leave(static_cast<std::int32_t>(actor), last);
+  }
+  // Processors were numbered as they appeared; people look for them by their own numbers.
+  std::uint32_t next = 0;
+  std::vector<std::uint32_t> places(processors_.size());
+  for (const auto& [key, processor] : processor_of_) {
+    places[processor] = next++;
+  }
+  for (Occupation& occupation : occupations_) {
+    occupation.processor = places[occupation.processor];
+  }
+  std::ranges::sort(processors_, {}, [](const Processor& processor) {
+    return std::pair(processor.host.value(), processor.number);
+  });
+  std::ranges::sort(occupations_, {}, [](const Occupation& occupation) {
+    return std::tuple(occupation.processor, occupation.start);
+  });
+  std::ranges::sort(absences_, {}, [](const Absence& absence) {
+    return std::tuple(absence.actor, absence.segment.start);
+  });
+}
+
+std::vector<Scheduling::Segment> Scheduling::segments(events::ThreadIndex thread, Instant from,
+                                                      Instant to) const {
+  const events::Thread& wanted = threads_[thread];
+  const auto host = static_cast<std::uint32_t>(threads_[wanted.process].host.value());
+  const auto known = actor_of_.find({host, static_cast<std::int32_t>(wanted.id)});
+  if (known == actor_of_.end()) {
+    return {};
+  }
+  const auto key = [](const Absence& absence) {
+    return std::tuple(absence.actor, absence.segment.end);
+  };
+  // Those of one thread do not overlap: they are in the order of their ends, too.
+  auto next = std::ranges::upper_bound(absences_, std::tuple(known->second, from), {}, key);
+  std::vector<Segment> found;
+  for (; next != absences_.end() && next->actor == known->second && next->segment.start < to;
+       ++next) {
+    Segment segment = next->segment;
+    segment.start = std::max(segment.start, from);
+    segment.end = std::min(segment.end, to);
+    found.push_back(segment);
+  }
+  return found;
+}
+
+std::vector<std::string> Scheduling::actors() const {
+  std::vector<std::string> names;
+  names.reserve(actors_.size());
+  for (const Actor& actor : actors_) {
+    names.push_back(
+        fmt::format("{} ({})", actor.name.empty() ? "thread" : actor.name, actor.number));
+  }
+  return names;
+}
+
+}  // namespace takt::viewer
