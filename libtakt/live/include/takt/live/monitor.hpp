@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/analysis/analyze.hpp"
+#include "takt/analysis/bounds.hpp"
+#include "takt/base/error.hpp"
+#include "takt/events/event.hpp"
+#include "takt/execution/executors.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/execution/pass.hpp"
+#include "takt/flow/measurement.hpp"
+#include "takt/goals/goals.hpp"
+#include "takt/live/stream.hpp"
+#include "takt/live/window.hpp"
+#include "takt/model/model.hpp"
+#include "takt/synthesis/synthesizer.hpp"
+
+namespace takt::live {
+
+/// Takes part in an execution for a while: observers that come and go stand behind it.
+class Relay final : public execution::Observer {
+ public:
+  void set(execution::Observer* observer, const execution::Database& database);
+
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override {
+    if (observer_ != nullptr) observer_->on_instance(database, instance);
+  }
+  void on_late_source(const execution::Database& database, execution::InstanceId instance,
+                      execution::PublicationId source) override {
+    if (observer_ != nullptr) observer_->on_late_source(database, instance, source);
+  }
+  void on_steady_state(const execution::Database& database, Instant time) override {
+    if (observer_ != nullptr) observer_->on_steady_state(database, time);
+  }
+
+ private:
+  execution::Observer* observer_ = nullptr;
+};
+
+/// What runs now: its timing model, the bounds of its chains and their measured latencies. Memory
+/// is bounded by the number of objects of the programs.
+class Monitor {
+ public:
+  struct Options {
+    /// As of Stream::start().
+    bool only_started = false;
+    /// None: all chains that there are, without goals.
+    std::optional<goals::Goals> goals{};
+    analysis::Options analysis{.horizon = std::chrono::seconds{10}};
+    /// Over how long latencies are reported.
+    Duration window = std::chrono::seconds{10};
+  };
+  /// A goal that means no chain of the model, and why.
+  struct MissingGoal {
+    std::string name;
+    std::string reason;
+  };
+  /// An executor of the model and who runs it.
+  struct Threads {
+    std::int64_t process = 0;
+    std::vector<std::int64_t> threads;
+    /// The share of a core that its callbacks took in the last seconds.
+    double busy = 0;
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<Monitor>> start(Options options);
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  [[nodiscard]] std::map<std::string, std::string> environment() const {
+    return stream_->environment();
+  }
+  /// Takes in what has happened since. To be called some times a second.
+  void poll();
+  /// Makes the model anew and bounds it. False: nothing ran yet that a model could be made of.
+  bool refresh();
+  void set_goals(std::optional<goals::Goals> goals) { options_.goals = std::move(goals); }
+
+  /// Of the last refresh() that was true.
+  [[nodiscard]] const model::Model& model() const { return *model_; }
+  [[nodiscard]] const analysis::Bounds& bounds() const { return bounds_; }
+  [[nodiscard]] const std::vector<MissingGoal>& missing_goals() const { return missing_; }
+  /// By the model's executors.
+  [[nodiscard]] std::vector<Threads> threads() const;
+  /// How often each of the model's callbacks has run since the beginning.
+  [[nodiscard]] std::vector<std::uint64_t> runs() const;
+  [[nodiscard]] const events::StreamLosses& losses() const { return stream_->losses(); }
+  [[nodiscard]] const execution::Database& database() const { return interpreter_.database(); }
+  /// Changes when objects appear, callbacks run for the first time, or programs end.
+  [[nodiscard]] std::uint64_t structure() const;
+  [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_; }
+  [[nodiscard]] Instant now() const { return now_; }
+  [[nodiscard]] const execution::Pass& pass() const { return pass_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+
+  /// The `takt/watch` version 1 document of this moment.
+  [[nodiscard]] std::string to_json() const;
+
+ private:
+  Monitor(Options options, std::unique_ptr<Stream> stream);
+  void apply_goals(model::Model& model);
+  void measure(const model::Model& model);
+
+  Options options_;
+  std::unique_ptr<Stream> stream_;
+  execution::Interpreter interpreter_;
+  synthesis::Synthesizer synthesizer_;
+  execution::ExecutorFinder executors_;
+  BusyThreads busy_;
+  Relay relay_;
+  events::Batch batch_;
+  execution::Pass pass_;
+  Instant now_{};
+
+  std::optional<model::Model> model_;
+  analysis::Bounds bounds_;
+  std::vector<MissingGoal> missing_;
+  /// What is measured, and by which model; replaced when the model has another structure.
+  std::unique_ptr<const model::Model> measured_;
+  std::unique_ptr<flow::Measurer> measurer_;
+  std::vector<ChainWindow> chains_;
+};
+
+}  // namespace takt::live

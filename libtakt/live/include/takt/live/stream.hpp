@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/capture/ring/listener.hpp"
+#include "takt/events/event_stream.hpp"
+
+namespace takt::live {
+
+/// What programs do, as it happens: the events of their rings, in time order.
+class Stream final : public events::EventStream {
+ public:
+  /// `only_started`: programs with environment() and what they start; else every program of this
+  /// user that has Takt's libtracetools.so, those that run already included. Errors: somebody else
+  /// records these programs.
+  [[nodiscard]] static Result<std::unique_ptr<Stream>> start(bool only_started);
+
+  /// Variables to set for a program that is to be heard.
+  [[nodiscard]] std::map<std::string, std::string> environment() const {
+    return listener_->environment();
+  }
+
+  /// The events since the last call, up to a fiftieth of a second ago: so late the events of one
+  /// program may become visible after those of another. Replaces the batch; false if there are
+  /// none now.
+  bool read(events::Batch& batch) override;
+
+  [[nodiscard]] Position position() const override { return {}; }
+  [[nodiscard]] std::map<std::string, std::uint64_t> counts() const override { return {}; }
+  /// Events that were handed out, and programs that have ended, since the beginning.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  [[nodiscard]] std::uint64_t ended_programs() const { return ended_programs_; }
+
+ private:
+  explicit Stream(std::unique_ptr<capture::ring::Listener> listener);
+  void keep(pid_t process, std::string_view program, const capture::ring::Event& event);
+
+  std::unique_ptr<capture::ring::Listener> listener_;
+  events::HostIndex host_;
+  /// Not yet handed out; their payloads are those of the same position in `payloads_`.
+  std::vector<events::Event> pending_;
+  std::vector<events::Payload> payloads_;
+  std::uint64_t total_ = 0;
+  std::uint64_t ended_programs_ = 0;
+};
+
+}  // namespace takt::live

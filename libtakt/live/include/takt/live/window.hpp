@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "takt/events/threads.hpp"
+#include "takt/execution/observer.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::live {
+
+/// The latencies of a chain that ended within the last while, and the worst since the beginning.
+class ChainWindow {
+ public:
+  /// Beyond so many the oldest are forgotten early.
+  static constexpr std::size_t most = 20'000;
+
+  void add(Instant completion, Duration latency);
+  /// Forgets what ended before.
+  void forget(Instant before);
+
+  struct Figures {
+    std::size_t count = 0;
+    Duration p50{};
+    Duration p99{};
+    Duration max{};
+  };
+  /// O(n).
+  [[nodiscard]] Figures figures() const;
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  [[nodiscard]] Duration worst() const { return worst_; }
+  /// How many since the beginning took longer.
+  [[nodiscard]] std::uint64_t missed() const { return missed_; }
+  void set_goal(Duration goal) { goal_ = goal; }
+
+ private:
+  struct Entry {
+    Instant completion;
+    Duration latency{};
+  };
+  std::deque<Entry> entries_;
+  std::uint64_t total_ = 0;
+  std::uint64_t missed_ = 0;
+  Duration worst_{};
+  Duration goal_ = Duration::max();
+};
+
+/// The time that callbacks ran, by thread, in the last whole seconds, and how often each ever ran.
+class BusyThreads final : public execution::Observer {
+ public:
+  static constexpr std::size_t seconds = 10;
+
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+
+  /// What a thread ran of the seconds that end at `now`, between 0 and 1.
+  [[nodiscard]] double share(events::ThreadIndex thread, Instant now) const;
+  [[nodiscard]] std::uint64_t runs(execution::ObservedCallbackIndex callback) const {
+    return callback.value() < runs_.size() ? runs_[callback.value()] : 0;
+  }
+
+ private:
+  struct Second {
+    std::int64_t number = -1;
+    Duration busy{};
+  };
+  std::vector<std::array<Second, seconds + 1>> threads_;
+  std::vector<std::uint64_t> runs_;
+};
+
+}  // namespace takt::live

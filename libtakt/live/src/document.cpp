@@ -1,0 +1,73 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "takt/live/monitor.hpp"
+
+namespace takt::live {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+Json chain_entry(const model::Chain& chain, const analysis::ChainBound& bound,
+                 const ChainWindow& measured, Duration window) {
+  const ChainWindow::Figures figures = measured.figures();
+  const auto number = [&](Duration value) {
+    return figures.count == 0 ? Json() : Json(value.count());
+  };
+  return {{"id", chain.id},
+          {"rate", static_cast<double>(figures.count) / seconds(window)},
+          {"count", figures.count},
+          {"p50", number(figures.p50)},
+          {"p99", number(figures.p99)},
+          {"max", number(figures.max)},
+          {"total", measured.total()},
+          {"worst", measured.total() == 0 ? Json() : Json(measured.worst().count())},
+          {"bound", or_null(bound.bound)},
+          {"goal", or_null(chain.goal)},
+          {"missed", measured.missed()}};
+}
+
+}  // namespace
+
+std::string Monitor::to_json() const {
+  Json document{
+      {"format", "takt/watch"},
+      {"version", 1},
+      {"seconds", pass_.events == 0 ? 0 : seconds(pass_.last - pass_.first)},
+      {"window", options_.window.count()},
+      {"events", pass_.events},
+      {"lost", {{"events", losses().discarded_events}, {"programs", losses().discarded_packets}}},
+      {"chains", Json::array()},
+      {"executors", Json::array()},
+      {"goals_not_found", Json::array()}};
+  if (model_) {
+    // A window that began before the first event is not over yet.
+    const Duration seen = std::max(Duration{1}, now_ - pass_.first);
+    const Duration window = std::min(options_.window, seen);
+    for (std::size_t c = 0; c < model_->chains.size(); ++c) {
+      document["chains"].push_back(
+          chain_entry(model_->chains[c], bounds_.chains[c], chains_[c], window));
+    }
+    const auto running = threads();
+    for (std::size_t e = 0; e < model_->executors.size(); ++e) {
+      document["executors"].push_back({{"id", model_->executors[e].id},
+                                       {"name", model_->executors[e].name},
+                                       {"process", running[e].process},
+                                       {"threads", running[e].threads},
+                                       {"busy", running[e].busy}});
+    }
+    for (const MissingGoal& goal : missing_) {
+      document["goals_not_found"].push_back({{"name", goal.name}, {"reason", goal.reason}});
+    }
+  }
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace takt::live

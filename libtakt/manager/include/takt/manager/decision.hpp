@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/time/time.hpp"
+
+namespace takt::manager {
+
+/// What becomes of a chain.
+enum class ChainState {
+  guaranteed,
+  /// Not all goals can be kept at once, and this chain is among the least important (ros-llama
+  /// S-4.5.3): best effort.
+  degraded,
+  /// It is left alone: its goal means no chain of what runs, or what was seen of it is in doubt.
+  unmanaged,
+};
+
+[[nodiscard]] std::string_view to_string(ChainState state);
+
+struct ChainDecision {
+  std::string id;
+  ChainState state = ChainState::unmanaged;
+  /// Why it is not guaranteed; empty if it is.
+  std::string reason;
+  std::optional<Duration> goal{};
+  /// With the reservations decided on; of a guaranteed chain.
+  std::optional<Duration> bound{};
+  bool operator==(const ChainDecision&) const = default;
+};
+
+/// The reservation of each thread of an executor.
+struct ReservationDecision {
+  std::string executor;
+  Duration budget{};
+  Duration deadline{};
+  Duration period{};
+  bool operator==(const ReservationDecision&) const = default;
+};
+
+struct Decision {
+  Instant time;
+  /// In the order of importance; goals that were not found come last.
+  std::vector<ChainDecision> chains;
+  /// Executors that are not here run as the programs' authors left them.
+  std::vector<ReservationDecision> reservations;
+  /// What differs from the decision before, a line each; empty: nothing.
+  std::vector<std::string> changes;
+  bool operator==(const Decision&) const = default;
+};
+
+}  // namespace takt::manager

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "takt/linux/guard.hpp"
+#include "takt/linux/thread_identity.hpp"
+#include "takt/linux/thread_scheduling.hpp"
+#include "takt/manager/decision.hpp"
+#include "takt/manager/situation.hpp"
+
+namespace takt::manager {
+
+/// The threads that run an executor.
+struct ExecutorThreads {
+  std::string executor;
+  pid_t process = 0;
+  std::vector<pid_t> threads;
+};
+
+/// Has decisions carried out by the kernel: SCHED_DEADLINE for the threads of executors with a
+/// reservation, SCHED_RR of the lowest priority for the threads of Fast DDS in their processes, so
+/// that messages do not wait for best effort (ros-llama S-4.5.1), and their own scheduling for all
+/// others. First threads leave their reservations,
+/// then reservations shrink, then they grow and new ones come, so that the kernel's admission never
+/// refuses what fits in the end (ros-llama S-4.5.4). What is as decided already is not touched.
+class Enactor {
+ public:
+  /// `guard`: restores the threads if this process ends; outlives the enactor.
+  explicit Enactor(linux_os::Guard& guard) : guard_(guard) {}
+
+  /// Returns what the kernel refused: an executor that is refused has no thread with a reservation.
+  [[nodiscard]] std::vector<Doubt> enact(const Decision& decision,
+                                         const std::vector<ExecutorThreads>& threads);
+
+ private:
+  /// How a thread is to be scheduled, or is; the executor is empty for a thread of the middleware.
+  struct Wanted {
+    linux_os::ThreadIdentity thread;
+    std::string executor;
+    linux_os::ThreadScheduling scheduling;
+  };
+  [[nodiscard]] std::vector<Wanted> wanted(const Decision& decision,
+                                           const std::vector<ExecutorThreads>& threads,
+                                           std::vector<Doubt>& refused) const;
+  static void add_middleware(std::vector<Wanted>& wanted);
+  void leave(const std::vector<Wanted>& wanted);
+  [[nodiscard]] Result<void> set(const Wanted& wanted);
+  void give_up(const std::string& executor);
+  [[nodiscard]] const Wanted* enacted(const linux_os::ThreadIdentity& thread) const;
+
+  linux_os::Guard& guard_;
+  std::vector<Wanted> enacted_;
+};
+
+}  // namespace takt::manager

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "takt/budget/search.hpp"
+#include "takt/manager/decision.hpp"
+#include "takt/manager/situation.hpp"
+
+namespace takt::manager {
+
+struct Options {
+  /// Percent by which execution times may grow beyond what was seen without a goal being missed.
+  int margin = 10;
+  /// A chain that was degraded is guaranteed again when so many decisions in a row could do it.
+  int calm = 3;
+  /// Budgets stay as they are as long as they are enough, and take no more than this many percent
+  /// more bandwidth than new ones would.
+  int spare = 20;
+  /// Of every reservation.
+  Duration period = budget::default_period;
+  analysis::Options analysis{.horizon = std::chrono::seconds{10}};
+};
+
+/// Decides which chains are guaranteed by which reservations (ros-llama S-4.5). It knows no kernel
+/// and no clock: the same situations give the same decisions, so that a log can be replayed.
+///
+/// Overload degrades at once and predictably, the least important chain first; it takes several
+/// calm decisions until a chain is restored, and budgets change only if they must. Nothing is
+/// reserved on what is in doubt.
+class Manager {
+ public:
+  explicit Manager(Options options = {}) : options_(options) {}
+
+  Decision decide(const Situation& situation);
+  [[nodiscard]] const Options& options() const { return options_; }
+  /// How many analyses the last decision took.
+  [[nodiscard]] std::size_t analyses() const { return analyses_; }
+
+ private:
+  /// Chains that may be guaranteed: the first `level` of those that have a goal.
+  struct Level {
+    std::vector<std::string> chains;
+    std::size_t guaranteed = 0;
+    /// Decisions in a row that could guarantee more, and the least that they could.
+    int calm = 0;
+    std::size_t next = 0;
+  };
+  [[nodiscard]] budget::Plan plan(const model::Model& model, const budget::Cores& cores);
+  /// Adjusts level_ to what a plan of all chains can guarantee.
+  void settle(const std::vector<std::string>& chains, std::size_t possible);
+  [[nodiscard]] bool still_good(const model::Model& model, const budget::Plan& plan,
+                                const budget::Cores& cores);
+
+  Options options_;
+  Level level_;
+  Decision last_;
+  std::size_t analyses_ = 0;
+};
+
+}  // namespace takt::manager

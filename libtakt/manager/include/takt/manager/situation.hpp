@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "takt/budget/mapping.hpp"
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::manager {
+
+/// Why something that was observed is not to be relied on.
+struct Doubt {
+  /// The id of the executor that it is about; empty: everything.
+  std::string executor;
+  /// A sentence for people, without a full stop.
+  std::string reason;
+  bool operator==(const Doubt&) const = default;
+};
+
+/// All that a decision depends on, besides the decisions before it.
+struct Situation {
+  /// On the host's monotonic time line.
+  Instant time;
+  /// What runs. Its chains are those of the goals that were found in it, with their ranks.
+  model::Model model;
+  /// Names of goals that mean no chain of the model, with the reasons.
+  std::vector<Doubt> missing_goals;
+  std::vector<Doubt> doubts;
+  budget::Cores cores;
+};
+
+}  // namespace takt::manager

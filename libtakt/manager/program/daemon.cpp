@@ -1,0 +1,227 @@
+#include "daemon.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "takt/manager/log.hpp"
+
+namespace takt::manager {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace std::chrono_literals;
+
+/// Between two looks at the rings; a ring holds what a busy program does in many times that.
+constexpr auto look_interval = 100ms;
+/// Something new is given time to settle, and no two decisions are closer than this.
+constexpr auto settle_interval = 1s;
+
+Result<goals::ParsedGoals> read_goals(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return error("{}: cannot be read", path);
+  return goals::parse(text.str(), path);
+}
+
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void print(const Json& line) {
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Who does not read any more is no reason to end: the end of standard input is.
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
+                                              std::unique_ptr<linux_os::Guard> guard) {
+  auto parsed = read_goals(settings.goals);
+  if (!parsed) return tl::unexpected(parsed.error());
+  auto cores = available_cores();
+  if (!cores) return tl::unexpected(cores.error());
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
+                                            std::move(parsed->goals), std::move(*cores)));
+  auto monitor = live::Monitor::start(
+      {.only_started = daemon->settings_.only_started, .goals = daemon->goals_});
+  if (!monitor) return tl::unexpected(monitor.error());
+  daemon->monitor_ = std::move(*monitor);
+  if (const std::string& path = daemon->settings_.log; !path.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    daemon->log_.open(path);
+    if (!daemon->log_) return error("{}: cannot be written", path);
+    daemon->log_ << header_line(daemon->manager_.options()) << std::flush;
+  }
+  if (!daemon->settings_.socket.empty()) {
+    auto socket = ControlSocket::listen(
+        daemon->settings_.socket,
+        [made = daemon.get()](std::string_view request) { return made->answer(request); });
+    if (!socket) return tl::unexpected(socket.error());
+    daemon->socket_ = std::move(*socket);
+  }
+  return daemon;
+}
+
+Daemon::Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals::Goals goals,
+               budget::Cores cores)
+    : settings_(std::move(settings)),
+      guard_(std::move(guard)),
+      goals_(std::move(goals)),
+      cores_(std::move(cores)),
+      manager_({.margin = settings_.margin, .period = Duration{settings_.period}}) {
+  if (guard_) enactor_.emplace(*guard_);
+  status_.dry_run = settings_.dry_run;
+}
+
+std::string Daemon::greeting() const {
+  return Json{{"event", "ready"}, {"environment", monitor_->environment()}}.dump() + "\n";
+}
+
+std::string Daemon::run() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
+  const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
+  std::array<pollfd, 3> events{{{STDIN_FILENO, POLLIN, 0},
+                                {signals, POLLIN, 0},
+                                {socket_ ? socket_->descriptor() : -1, POLLIN, 0}}};
+  auto next = Clock::now();
+  for (;;) {
+    next += look_interval;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    const int found =
+        poll(events.data(), events.size(), std::max(0, static_cast<int>(left.count())));
+    if (found > 0) {
+      if ((events[0].revents | events[1].revents) != 0) break;
+      if (events[2].revents != 0) socket_->serve();
+    }
+    if (guard_ && !guard_->is_alive()) {
+      guard_->restore();
+      return "the process that restores threads was killed; all threads are as they were";
+    }
+    next = std::max(next, Clock::now() - look_interval);
+    look();
+  }
+  close(signals);
+  if (guard_) guard_->restore();
+  return "";
+}
+
+void Daemon::look() {
+  monitor_->poll();
+  const auto now = Clock::now();
+  if (is_due(now)) {
+    decided_ = now;
+    decide();
+  }
+}
+
+std::uint64_t Daemon::missed() const {
+  std::uint64_t sum = 0;
+  for (const auto& chain : monitor_->chains()) sum += chain.missed();
+  return sum;
+}
+
+bool Daemon::is_due(Clock::time_point now) {
+  // Start-up is no steady state.
+  if (!monitor_->database().steady_since()) return false;
+  if (decided_ != Clock::time_point{} && now - decided_ < settle_interval) return false;
+  const std::uint64_t structure = monitor_->structure();
+  const std::uint64_t misses = missed();
+  const bool changed = structure != structure_ || misses > missed_;
+  structure_ = structure;
+  missed_ = misses;
+  return std::exchange(asked_, false) || changed || now - decided_ >= goals_.period;
+}
+
+void Daemon::decide() {
+  const auto begin = Clock::now();
+  if (!monitor_->refresh()) return;
+  missed_ = missed();
+  Situation situation = situation_of(*monitor_, doubts_.next(*monitor_), cores_);
+  Decision decision = manager_.decide(situation);
+  tell(decision);
+  log(situation, decision);
+  if (enactor_) {
+    const auto refused = enactor_->enact(decision, threads_of(*monitor_));
+    if (!refused.empty()) {
+      // What the kernel does not do, nobody may count on.
+      doubts_.refused(refused);
+      situation.doubts = doubts_.present();
+      decision = manager_.decide(situation);
+      tell(decision);
+      log(situation, decision);
+      doubts_.refused(enactor_->enact(decision, threads_of(*monitor_)));
+    }
+  }
+  status_.decision = std::move(decision);
+  status_.up = true;
+  status_.planning_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void Daemon::tell(const Decision& decision) {
+  ++status_.decisions;
+  if (decision.changes.empty()) return;
+  for (const std::string& change : decision.changes) {
+    status_.changes.emplace_back(decision.time, change);
+    if (status_.changes.size() > Status::most_changes) status_.changes.pop_front();
+  }
+  print({{"event", "changes"}, {"changes", decision.changes}});
+}
+
+void Daemon::log(const Situation& situation, const Decision& decision) {
+  if (log_.is_open()) log_ << entry_line(situation, decision) << std::flush;
+}
+
+std::string Daemon::status_line() {
+  status_.cpu_seconds = cpu_seconds();
+  status_.running_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  return to_json(status_, *monitor_).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string Daemon::reload() {
+  auto parsed = read_goals(settings_.goals);
+  if (!parsed) return Json{{"error", parsed.error().message}}.dump() + "\n";
+  goals_ = std::move(parsed->goals);
+  monitor_->set_goals(goals_);
+  asked_ = true;
+  return Json{{"reloaded", goals_.chains.size()}}.dump() + "\n";
+}
+
+std::string Daemon::answer(std::string_view request) {
+  if (request == "status") return status_line();
+  if (request == "reload") return reload();
+  if (request.starts_with("GET /metrics")) {
+    static_cast<void>(status_line());  // brings the figures up to date
+    const std::string body = metrics(status_, *monitor_);
+    return fmt::format(
+        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: "
+        "{}\r\n\r\n{}",
+        body.size(), body);
+  }
+  return Json{{"error", "unknown request; one of status, reload, GET /metrics"}}.dump() + "\n";
+}
+
+}  // namespace takt::manager

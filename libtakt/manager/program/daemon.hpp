@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "control_socket.hpp"
+#include "settings.hpp"
+#include "status.hpp"
+#include "surroundings.hpp"
+#include "takt/goals/goals.hpp"
+#include "takt/linux/guard.hpp"
+#include "takt/live/monitor.hpp"
+#include "takt/manager/enactor.hpp"
+#include "takt/manager/manager.hpp"
+
+namespace takt::manager {
+
+/// The loop: look at the rings, decide now and then, have it enacted, answer questions.
+///
+///   rings ─▶ monitor ─▶ situation ─▶ manager ─▶ decision ─▶ enactor ─▶ kernel
+///                                                   └─▶ log, status
+class Daemon {
+ public:
+  /// `guard`: none in a dry run.
+  [[nodiscard]] static Result<std::unique_ptr<Daemon>> start(
+      Settings settings, std::unique_ptr<linux_os::Guard> guard);
+
+  /// What whoever started the program needs to know to start others: a JSON line.
+  [[nodiscard]] std::string greeting() const;
+  /// Until standard input closes or a signal says so. Returns why it ended early; empty: it did
+  /// not.
+  [[nodiscard]] std::string run();
+  [[nodiscard]] std::string status_line();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals::Goals goals,
+         budget::Cores cores);
+  void look();
+  [[nodiscard]] bool is_due(Clock::time_point now);
+  void decide();
+  void log(const Situation& situation, const Decision& decision);
+  void tell(const Decision& decision);
+  [[nodiscard]] std::string answer(std::string_view request);
+  [[nodiscard]] std::string reload();
+  [[nodiscard]] std::uint64_t missed() const;
+
+  Settings settings_;
+  std::unique_ptr<linux_os::Guard> guard_;
+  std::optional<Enactor> enactor_;
+  goals::Goals goals_;
+  budget::Cores cores_;
+  Manager manager_;
+  Doubts doubts_;
+  std::unique_ptr<live::Monitor> monitor_;
+  std::unique_ptr<ControlSocket> socket_;
+  std::ofstream log_;
+  Status status_;
+
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point decided_{};
+  bool asked_ = true;
+  std::uint64_t structure_ = 0;
+  std::uint64_t missed_ = 0;
+};
+
+}  // namespace takt::manager

@@ -1,0 +1,49 @@
+// The program behind `takt manage`: takes its settings as one JSON argument, says on standard
+// output what happens, a JSON line each, and ends when standard input does.
+
+#include <signal.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "daemon.hpp"
+
+namespace {
+
+int fail(const std::string& message) {
+  std::fprintf(stderr, "takt: %s\n", message.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  using takt::manager::Daemon;
+  auto settings = takt::manager::parse_settings(count == 2 ? arguments[1] : "");
+  if (!settings) return fail(settings.error().message);
+  std::unique_ptr<takt::linux_os::Guard> guard;
+  if (!settings->dry_run) {
+    auto started = takt::linux_os::Guard::start();  // before there are threads
+    if (!started) return fail(started.error().message);
+    guard = std::move(*started);
+  }
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  if (guard) {
+    if (const auto able = takt::linux_os::check_deadline_scheduling(); !able) {
+      return fail(able.error().message + "; takt manage --dry-run needs no privilege");
+    }
+  }
+  auto daemon = Daemon::start(std::move(*settings), std::move(guard));
+  if (!daemon) return fail(daemon.error().message);
+  std::fputs((*daemon)->greeting().c_str(), stdout);
+  std::fflush(stdout);
+  const std::string reason = (*daemon)->run();
+  std::fputs((*daemon)->status_line().c_str(), stdout);
+  std::fflush(stdout);
+  return reason.empty() ? 0 : fail(reason);
+}

@@ -1,0 +1,25 @@
+#include "settings.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace takt::manager {
+
+Result<Settings> parse_settings(std::string_view text) {
+  using nlohmann::json;
+  Settings settings;
+  try {
+    const json given = json::parse(text);
+    settings.goals = given.at("goals").get<std::string>();
+    settings.only_started = given.at("only_started").get<bool>();
+    settings.dry_run = given.at("dry_run").get<bool>();
+    settings.margin = given.at("margin").get<int>();
+    settings.period = given.at("period").get<std::int64_t>();
+    settings.log = given.at("log").get<std::string>();
+    settings.socket = given.at("socket").get<std::string>();
+  } catch (const json::exception& fault) {
+    return error("takt-manager is started by 'takt manage': {}", fault.what());
+  }
+  return settings;
+}
+
+}  // namespace takt::manager

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "takt/base/error.hpp"
+
+namespace takt::manager {
+
+/// What `takt manage` asks of the program, as the JSON object of its one argument.
+struct Settings {
+  /// The goals file, read again on request.
+  std::string goals;
+  /// As of live::Stream::start().
+  bool only_started = false;
+  /// Changes nothing.
+  bool dry_run = false;
+  /// Percent, as of manager::Options.
+  int margin = 10;
+  /// Nanoseconds; as of manager::Options.
+  std::int64_t period = 5'000'000;
+  /// Where decisions are logged; empty: nowhere.
+  std::string log;
+  /// The control socket; empty: none.
+  std::string socket;
+};
+
+[[nodiscard]] Result<Settings> parse_settings(std::string_view text);
+
+}  // namespace takt::manager

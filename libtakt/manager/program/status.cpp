@@ -1,0 +1,88 @@
+#include "status.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace takt::manager {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
+
+/// The measured figures of a chain by its name; empty if it is not in the model now.
+Json measured(const live::Monitor& monitor, const std::string& name) {
+  const auto& chains = monitor.model().chains;
+  const auto found = std::ranges::find(chains, name, &model::Chain::id);
+  if (found == chains.end()) return {};
+  const auto& window = monitor.chains()[static_cast<std::size_t>(found - chains.begin())];
+  const auto figures = window.figures();
+  Json entry{{"count", figures.count}, {"total", window.total()}, {"missed", window.missed()}};
+  if (figures.count != 0) {
+    entry["p50"] = figures.p50.count();
+    entry["p99"] = figures.p99.count();
+    entry["max"] = figures.max.count();
+  }
+  if (window.total() != 0) entry["worst"] = window.worst().count();
+  return entry;
+}
+
+Json chains(const Status& status, const live::Monitor& monitor) {
+  Json list = Json::array();
+  for (const ChainDecision& chain : status.decision.chains) {
+    list.push_back({{"id", chain.id},
+                    {"state", to_string(chain.state)},
+                    {"reason", chain.reason},
+                    {"goal", or_null(chain.goal)},
+                    {"bound", or_null(chain.bound)},
+                    {"measured", measured(monitor, chain.id)}});
+  }
+  return list;
+}
+
+Json executors(const Status& status, const live::Monitor& monitor) {
+  Json list = Json::array();
+  const auto threads = monitor.threads();
+  for (std::size_t e = 0; e < threads.size(); ++e) {
+    const std::string& id = monitor.model().executors[e].id;
+    const auto& reservations = status.decision.reservations;
+    const auto found = std::ranges::find(reservations, id, &ReservationDecision::executor);
+    Json reservation;
+    if (found != reservations.end()) {
+      reservation = {{"budget", found->budget.count()}, {"period", found->period.count()}};
+    }
+    list.push_back({{"id", id},
+                    {"process", threads[e].process},
+                    {"threads", threads[e].threads},
+                    {"reservation", std::move(reservation)},
+                    {"busy", threads[e].busy}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json to_json(const Status& status, const live::Monitor& monitor) {
+  Json changes = Json::array();
+  for (const auto& [time, line] : status.changes) {
+    changes.push_back({{"time", time.time_since_epoch().count()}, {"change", line}});
+  }
+  return {{"format", "takt/status"},
+          {"version", 1},
+          {"process", getpid()},
+          {"dry_run", status.dry_run},
+          {"seconds", status.running_seconds},
+          {"cpu_seconds", status.cpu_seconds},
+          {"decisions", status.decisions},
+          {"planning_seconds", status.planning_seconds},
+          {"events", monitor.pass().events},
+          {"lost_events", monitor.losses().discarded_events},
+          {"chains", status.up ? chains(status, monitor) : Json::array()},
+          {"executors", status.up ? executors(status, monitor) : Json::array()},
+          {"changes", std::move(changes)}};
+}
+
+}  // namespace takt::manager

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "takt/live/monitor.hpp"
+#include "takt/manager/decision.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::manager {
+
+/// What the manager tells of itself.
+struct Status {
+  bool dry_run = false;
+  bool up = false;  ///< there is a model, and a decision
+  std::uint64_t decisions = 0;
+  /// Wall-clock time of the last one, from the model to the kernel.
+  double planning_seconds = 0;
+  double cpu_seconds = 0;
+  double running_seconds = 0;
+  Decision decision;
+  /// The newest, with their times; at most `most_changes`.
+  std::deque<std::pair<Instant, std::string>> changes;
+  static constexpr std::size_t most_changes = 100;
+};
+
+/// The `takt/status` version 1 document.
+[[nodiscard]] nlohmann::ordered_json to_json(const Status& status, const live::Monitor& monitor);
+
+/// The same figures in Prometheus' text format.
+[[nodiscard]] std::string metrics(const Status& status, const live::Monitor& monitor);
+
+}  // namespace takt::manager

@@ -1,0 +1,116 @@
+#include "surroundings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "takt/linux/admission.hpp"
+#include "takt/linux/affinity.hpp"
+
+namespace takt::manager {
+
+namespace {
+
+/// So often a chain must have been seen from end to end, and each callback of the executors that it
+/// depends on, before anything is reserved for it: its costs are not known before.
+constexpr std::uint64_t enough_instances = 10;
+
+}  // namespace
+
+Result<budget::Cores> available_cores() {
+  auto processors = linux_os::affinity(0);
+  if (!processors) return tl::unexpected(processors.error());
+  const auto share = linux_os::deadline_share();
+  if (!share) return tl::unexpected(share.error());
+  if (*share <= 0) {
+    return error("the kernel admits no reservations: raise /proc/sys/kernel/sched_rt_runtime_us");
+  }
+  return budget::Cores{.numbers = std::move(*processors), .capacity = *share, .may_pin = false};
+}
+
+void Doubts::remember(Doubt doubt, int lasts) {
+  std::erase_if(remembered_,
+                [&](const Remembered& known) { return known.doubt.executor == doubt.executor; });
+  remembered_.push_back({std::move(doubt), lasts});
+}
+
+std::vector<Doubt> Doubts::next(const live::Monitor& monitor) {
+  std::erase_if(remembered_, [](Remembered& known) { return --known.left < 0; });
+  const std::uint64_t lost = monitor.losses().discarded_events;
+  if (lost > lost_events_) {
+    remember({"", fmt::format("{} events were lost, so costs may be higher than seen",
+                              lost - lost_events_)},
+             loss_lasts);
+  }
+  lost_events_ = lost;
+  const auto& anomalies = monitor.database().anomalies();
+  const std::uint64_t unknown = anomalies.unknown_callback_instances;
+  if (unknown > unknown_) {
+    remember({"", "callbacks ran whose creation was not seen"}, loss_lasts);
+  }
+  unknown_ = unknown;
+  return present();
+}
+
+void Doubts::refused(const std::vector<Doubt>& refusals) {
+  for (const Doubt& refusal : refusals) remember(refusal, refusal_lasts);
+}
+
+std::vector<Doubt> Doubts::present() const {
+  std::vector<Doubt> doubts;
+  for (const Remembered& known : remembered_) doubts.push_back(known.doubt);
+  return doubts;
+}
+
+Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
+                       const budget::Cores& cores) {
+  Situation situation{.time = monitor.now(),
+                      .model = monitor.model(),
+                      .missing_goals = {},
+                      .doubts = std::move(doubts),
+                      .cores = cores};
+  for (const auto& goal : monitor.missing_goals()) {
+    situation.missing_goals.push_back({goal.name, goal.reason});
+  }
+  const auto runs = monitor.runs();
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    if (runs[c] >= enough_instances) continue;
+    const model::Callback& callback = situation.model.callbacks[c];
+    situation.doubts.push_back(
+        {situation.model[callback.executor].id,
+         fmt::format("{} has to run {} times first", callback.id, enough_instances)});
+  }
+  std::vector<model::Chain> known;
+  for (std::size_t c = 0; c < situation.model.chains.size(); ++c) {
+    model::Chain& chain = situation.model.chains[c];
+    const live::ChainWindow& measured = monitor.chains()[c];
+    if (measured.total() >= enough_instances && measured.figures().count != 0) {
+      known.push_back(std::move(chain));
+    } else if (measured.total() >= enough_instances) {
+      // Whatever the reason is, a reservation may be a part of it.
+      situation.missing_goals.push_back({chain.id, "was not completed for ten seconds"});
+    } else {
+      situation.missing_goals.push_back(
+          {chain.id, fmt::format("has to be seen {} times first", enough_instances)});
+    }
+  }
+  situation.model.chains = std::move(known);
+  return situation;
+}
+
+std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor) {
+  std::vector<ExecutorThreads> result;
+  const auto running = monitor.threads();
+  for (std::size_t e = 0; e < running.size(); ++e) {
+    ExecutorThreads& threads = result.emplace_back();
+    threads.executor = monitor.model().executors[e].id;
+    threads.process = static_cast<pid_t>(running[e].process);
+    for (const auto thread : running[e].threads) {
+      threads.threads.push_back(static_cast<pid_t>(thread));
+    }
+  }
+  return result;
+}
+
+}  // namespace takt::manager

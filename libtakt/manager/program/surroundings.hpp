@@ -1,0 +1,49 @@
+#pragma once
+
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/budget/mapping.hpp"
+#include "takt/live/monitor.hpp"
+#include "takt/manager/enactor.hpp"
+#include "takt/manager/situation.hpp"
+#include "takt/model/model.hpp"
+
+namespace takt::manager {
+
+/// What the machine offers reservations: the processors that this process may run on, and the share
+/// of each that the kernel admits. Threads are not pinned: that would need exclusive cpusets.
+[[nodiscard]] Result<budget::Cores> available_cores();
+
+/// Remembers what went wrong for a while, so that decisions do not go to and fro.
+class Doubts {
+ public:
+  /// How many decisions a loss and a refusal of the kernel are remembered.
+  static constexpr int loss_lasts = 3;
+  static constexpr int refusal_lasts = 10;
+
+  /// What the monitor shows to be uncertain, and what was refused lately. Counts a decision.
+  [[nodiscard]] std::vector<Doubt> next(const live::Monitor& monitor);
+  void refused(const std::vector<Doubt>& refusals);
+  /// As of the last decision, with what was refused since.
+  [[nodiscard]] std::vector<Doubt> present() const;
+
+ private:
+  struct Remembered {
+    Doubt doubt;
+    int left = 0;
+  };
+  void remember(Doubt doubt, int lasts);
+
+  std::vector<Remembered> remembered_;
+  std::uint64_t lost_events_ = 0;
+  std::uint64_t unknown_ = 0;
+};
+
+/// The situation that the monitor shows.
+[[nodiscard]] Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
+                                     const budget::Cores& cores);
+
+[[nodiscard]] std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor);
+
+}  // namespace takt::manager

@@ -1,0 +1,121 @@
+#include "takt/manager/enactor.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <variant>
+
+namespace takt::manager {
+
+namespace {
+
+using linux_os::DeadlineScheduling;
+
+/// The threads of Fast DDS that receive and send.
+constexpr std::string_view middleware_threads = "dds.";
+constexpr linux_os::RoundRobinScheduling middleware_scheduling{.priority = 1};
+
+/// The share of a core that the kernel admits for it.
+double share(const linux_os::ThreadScheduling& scheduling) {
+  const auto* deadline = std::get_if<DeadlineScheduling>(&scheduling);
+  if (deadline == nullptr) return 0;
+  return static_cast<double>(deadline->runtime.count()) /
+         static_cast<double>(deadline->period.count());
+}
+
+}  // namespace
+
+const Enactor::Wanted* Enactor::enacted(const linux_os::ThreadIdentity& thread) const {
+  const auto found = std::ranges::find(enacted_, thread, &Wanted::thread);
+  return found == enacted_.end() ? nullptr : &*found;
+}
+
+std::vector<Enactor::Wanted> Enactor::wanted(const Decision& decision,
+                                             const std::vector<ExecutorThreads>& threads,
+                                             std::vector<Doubt>& refused) const {
+  std::vector<Wanted> result;
+  for (const ReservationDecision& reservation : decision.reservations) {
+    const auto executor =
+        std::ranges::find(threads, reservation.executor, &ExecutorThreads::executor);
+    if (executor == threads.end() || executor->threads.empty()) {
+      refused.push_back({reservation.executor, "none of its threads is known"});
+      continue;
+    }
+    for (const pid_t thread : executor->threads) {
+      const auto identity = linux_os::identify(executor->process, thread);
+      if (!identity) {
+        refused.push_back({reservation.executor, "a thread of it has ended"});
+        break;
+      }
+      result.push_back(
+          {*identity, reservation.executor,
+           DeadlineScheduling{reservation.budget, reservation.deadline, reservation.period}});
+    }
+  }
+  // A part of an executor's threads would keep no promise.
+  std::erase_if(result, [&](const Wanted& wanted) {
+    return std::ranges::find(refused, wanted.executor, &Doubt::executor) != refused.end();
+  });
+  return result;
+}
+
+void Enactor::add_middleware(std::vector<Wanted>& wanted) {
+  std::set<pid_t> processes;
+  for (const Wanted& executor : wanted) processes.insert(executor.thread.process);
+  for (const pid_t process : processes) {
+    for (const auto& thread : linux_os::threads_named(process, middleware_threads)) {
+      wanted.push_back({thread, "", middleware_scheduling});
+    }
+  }
+}
+
+void Enactor::leave(const std::vector<Wanted>& wanted) {
+  std::erase_if(enacted_, [&](const Wanted& former) {
+    if (std::ranges::find(wanted, former.thread, &Wanted::thread) != wanted.end()) return false;
+    return guard_.restore(former.thread).has_value() || !linux_os::is_alive(former.thread);
+  });
+}
+
+Result<void> Enactor::set(const Wanted& wanted) {
+  const Wanted* former = enacted(wanted.thread);
+  if (former != nullptr && former->scheduling == wanted.scheduling) return {};
+  if (auto remembered = guard_.remember(wanted.thread); !remembered) return remembered;
+  auto done = linux_os::set_scheduling(wanted.thread.thread, wanted.scheduling);
+  if (!done) return done;
+  std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
+  enacted_.push_back(wanted);
+  return {};
+}
+
+void Enactor::give_up(const std::string& executor) {
+  std::erase_if(enacted_, [&](const Wanted& thread) {
+    return thread.executor == executor && guard_.restore(thread.thread).has_value();
+  });
+}
+
+std::vector<Doubt> Enactor::enact(const Decision& decision,
+                                  const std::vector<ExecutorThreads>& threads) {
+  std::vector<Doubt> refused;
+  std::vector<Wanted> all = wanted(decision, threads, refused);
+  add_middleware(all);
+  leave(all);
+  const auto growth = [&](const Wanted& wanted) {
+    const Wanted* former = enacted(wanted.thread);
+    return share(wanted.scheduling) - (former != nullptr ? share(former->scheduling) : 0);
+  };
+  std::vector<std::pair<double, const Wanted*>> order;
+  for (const Wanted& wanted : all) order.emplace_back(growth(wanted), &wanted);
+  std::ranges::stable_sort(order, {}, &std::pair<double, const Wanted*>::first);
+  for (const auto& [grows, wanted] : order) {
+    if (std::ranges::find(refused, wanted->executor, &Doubt::executor) != refused.end()) continue;
+    const auto done = set(*wanted);
+    // Without a priority for the middleware messages are slower, and the model sees that.
+    if (!done && !wanted->executor.empty()) {
+      refused.push_back({wanted->executor, done.error().message});
+      give_up(wanted->executor);
+    }
+  }
+  return refused;
+}
+
+}  // namespace takt::manager

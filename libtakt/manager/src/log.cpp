@@ -1,0 +1,154 @@
+#include "takt/manager/log.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "json.hpp"
+#include "takt/model/json.hpp"
+
+namespace takt::manager {
+
+namespace {
+
+Json doubts_to_json(const std::vector<Doubt>& doubts) {
+  Json list = Json::array();
+  for (const Doubt& doubt : doubts) {
+    list.push_back({{"about", doubt.executor}, {"reason", doubt.reason}});
+  }
+  return list;
+}
+
+std::vector<Doubt> doubts_from_json(const Json& list) {
+  std::vector<Doubt> doubts;
+  for (const Json& doubt : list) {
+    doubts.push_back({doubt.at("about").get<std::string>(), doubt.at("reason").get<std::string>()});
+  }
+  return doubts;
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Duration duration(const Json& json) { return Duration{json.get<std::int64_t>()}; }
+
+Options options_from_json(const Json& json) {
+  Options options;
+  options.margin = json.at("margin").get<int>();
+  options.calm = json.at("calm").get<int>();
+  options.spare = json.at("spare").get<int>();
+  options.period = duration(json.at("period"));
+  return options;
+}
+
+bool in_range(const Options& options) {
+  const auto percent = [](int value) { return value >= 0 && value <= 1000; };
+  return percent(options.margin) && percent(options.spare) && options.calm >= 1 &&
+         options.period >= std::chrono::microseconds{100} &&
+         options.period <= std::chrono::seconds{10};
+}
+
+/// Throws nlohmann's exceptions for what is not there.
+Result<Situation> situation_from_json(const Json& json, std::string_view source) {
+  auto parsed = model::parse(json.at("model").dump(), source);
+  if (!parsed) return tl::unexpected(parsed.error());
+  Situation situation{.time = Instant{duration(json.at("time"))},
+                      .model = std::move(parsed->model),
+                      .missing_goals = doubts_from_json(json.at("missing_goals")),
+                      .doubts = doubts_from_json(json.at("doubts")),
+                      .cores = {}};
+  situation.cores.numbers = json.at("cores").get<std::vector<int>>();
+  situation.cores.capacity = json.at("capacity").get<double>();
+  situation.cores.may_pin = json.at("may_pin").get<bool>();
+  const auto& cores = situation.cores;
+  if (cores.numbers.empty() || cores.numbers.size() > 4096 ||
+      !(cores.capacity > 0 && cores.capacity <= 1)) {
+    return error("{}: cores: at least one is needed, and a capacity above 0 and at most 1", source);
+  }
+  return situation;
+}
+
+/// Decisions as their logged form says them: times of a decision are those of its situation.
+bool same(const Decision& now, const Json& logged) { return to_json(now) == logged; }
+
+}  // namespace
+
+Json to_json(const Decision& decision) {
+  Json chains = Json::array();
+  for (const ChainDecision& chain : decision.chains) {
+    chains.push_back({{"id", chain.id},
+                      {"state", to_string(chain.state)},
+                      {"reason", chain.reason},
+                      {"goal", or_null(chain.goal)},
+                      {"bound", or_null(chain.bound)}});
+  }
+  Json reservations = Json::array();
+  for (const ReservationDecision& r : decision.reservations) {
+    reservations.push_back({{"executor", r.executor},
+                            {"budget", r.budget.count()},
+                            {"deadline", r.deadline.count()},
+                            {"period", r.period.count()}});
+  }
+  return {{"chains", std::move(chains)},
+          {"reservations", std::move(reservations)},
+          {"changes", decision.changes}};
+}
+
+std::string header_line(const Options& options) {
+  return line({{"format", "takt/decisions"},
+               {"version", 1},
+               {"margin", options.margin},
+               {"calm", options.calm},
+               {"spare", options.spare},
+               {"period", options.period.count()}});
+}
+
+std::string entry_line(const Situation& situation, const Decision& decision) {
+  return line({{"time", situation.time.time_since_epoch().count()},
+               {"model", Json::parse(model::to_json(situation.model))},
+               {"missing_goals", doubts_to_json(situation.missing_goals)},
+               {"doubts", doubts_to_json(situation.doubts)},
+               {"cores", situation.cores.numbers},
+               {"capacity", situation.cores.capacity},
+               {"may_pin", situation.cores.may_pin},
+               {"decision", to_json(decision)}});
+}
+
+Result<Replay> replay(std::string_view text, std::string_view source) {
+  Replay result;
+  std::optional<Manager> manager;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) break;  // the writer was killed within the line
+    const std::string place = fmt::format("{}: line {}", source, number);
+    try {
+      const Json json = Json::parse(text.substr(0, end));
+      if (!manager) {
+        if (json.value("format", "") != "takt/decisions" || json.value("version", 0) != 1) {
+          return error("{}: not a takt/decisions log of version 1", source);
+        }
+        const Options options = options_from_json(json);
+        if (!in_range(options)) return error("{}: an option is out of its range", place);
+        manager.emplace(options);
+      } else {
+        const auto situation = situation_from_json(json, place);
+        if (!situation) return tl::unexpected(situation.error());
+        const Decision decision = manager->decide(*situation);
+        result.decisions.push_back(decision);
+        if (!same(decision, json.at("decision"))) {
+          result.differences.push_back(
+              fmt::format("{}: decided otherwise: {}", place, to_json(decision).dump()));
+        }
+      }
+    } catch (const Json::exception& fault) {
+      return error("{}: not a line of a takt/decisions log: {}", place, fault.what());
+    }
+    text.remove_prefix(end + 1);
+  }
+  if (!manager) return error("{}: not a takt/decisions log: it is empty", source);
+  return result;
+}
+
+}  // namespace takt::manager

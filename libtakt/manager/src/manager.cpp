@@ -1,0 +1,210 @@
+#include "takt/manager/manager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "changes.hpp"
+#include "doubts.hpp"
+#include "takt/analysis/analyze.hpp"
+
+namespace takt::manager {
+
+namespace {
+
+using budget::ChainPlan;
+using budget::Plan;
+using State = ChainPlan::State;
+
+std::size_t guaranteed_chains(const Plan& plan) {
+  return static_cast<std::size_t>(
+      std::ranges::count(plan.chains, State::guaranteed, &ChainPlan::state));
+}
+
+std::optional<ReservationDecision> reservation_of(const std::vector<ReservationDecision>& list,
+                                                  const std::string& executor) {
+  const auto found = std::ranges::find(list, executor, &ReservationDecision::executor);
+  if (found == list.end()) return std::nullopt;
+  return *found;
+}
+
+double bandwidth(const model::Model& model, const std::vector<ReservationDecision>& list) {
+  double sum = 0;
+  for (const model::Executor& executor : model.executors) {
+    if (const auto found = reservation_of(list, executor.id)) {
+      sum += static_cast<double>(executor.threads) * static_cast<double>(found->budget.count()) /
+             static_cast<double>(found->period.count());
+    }
+  }
+  return sum;
+}
+
+std::vector<ReservationDecision> reservations_of(const model::Model& model, const Plan& plan) {
+  std::vector<ReservationDecision> result;
+  for (const budget::Reservation& r : plan.reservations) {
+    result.push_back({model[r.executor].id, r.budget, r.deadline, r.period});
+  }
+  return result;
+}
+
+/// The model with its execution times longer by a margin and with these reservations.
+model::Model with(model::Model model, const std::vector<ReservationDecision>& reservations,
+                  int margin) {
+  for (model::Executor& executor : model.executors) {
+    executor.supply = model::DedicatedSupply{};
+    executor.cpu.reset();
+    if (const auto found = reservation_of(reservations, executor.id)) {
+      executor.supply = model::ReservationSupply{found->budget, found->period, found->deadline};
+    }
+    for (Duration& time : executor.overhead) time += (time * margin + Duration{99}) / 100;
+  }
+  for (model::Callback& callback : model.callbacks) {
+    for (Duration& time : callback.execution_time) time += (time * margin + Duration{99}) / 100;
+  }
+  return model;
+}
+
+std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool waits) {
+  if (waits) return "waits until there has been room for it for a while";
+  if (chain.state == State::degraded) return "a more important chain is degraded";
+  if (!chain.needs) return "its reservations do not fit beside those of more important chains";
+  const budget::Needs& needs = *chain.needs;
+  const auto milliseconds = [](Duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  if (needs.cores) {
+    return fmt::format("there is room for it on {} cores only", *needs.cores);
+  }
+  if (needs.goal && *needs.goal <= *model.chains[chain.chain].goal) {
+    return "its reservations do not fit beside those of more important chains";
+  }
+  if (needs.goal) {
+    return fmt::format("its bound is {:.3g} ms even with a whole core for each executor",
+                       milliseconds(*needs.goal));
+  }
+  if (needs.period) {
+    return fmt::format(
+        "it has no bound: {} is activated every {:.3g} ms, and would have to be "
+        "every {:.3g} ms",
+        model[needs.period->callback].id, milliseconds(needs.period->from),
+        milliseconds(needs.period->to));
+  }
+  return "it has no bound";
+}
+
+}  // namespace
+
+std::string_view to_string(ChainState state) {
+  switch (state) {
+    case ChainState::guaranteed:
+      return "guaranteed";
+    case ChainState::degraded:
+      return "degraded";
+    case ChainState::unmanaged:
+      return "unmanaged";
+  }
+  return {};
+}
+
+Plan Manager::plan(const model::Model& model, const budget::Cores& cores) {
+  const bool any =
+      std::ranges::any_of(model.chains, [](const auto& c) { return c.goal.has_value(); });
+  if (!any) return {};
+  budget::Options options;
+  options.analysis = options_.analysis;
+  options.period = options_.period;
+  options.margin = options_.margin;
+  options.cores = cores;
+  auto found = budget::search(model, options);
+  if (!found) return {};
+  analyses_ += found->analyses;
+  return std::move(*found);
+}
+
+void Manager::settle(const std::vector<std::string>& chains, std::size_t possible) {
+  if (chains != level_.chains) {
+    level_ = {chains, possible, 0, possible};
+    return;
+  }
+  if (possible <= level_.guaranteed) {
+    level_ = {chains, possible, 0, possible};
+    return;
+  }
+  level_.next = level_.calm == 0 ? possible : std::min(level_.next, possible);
+  if (++level_.calm >= options_.calm) level_ = {chains, level_.next, 0, level_.next};
+}
+
+/// The reservations of the last decision keep the goals of all chains of the model, and are not
+/// much more than those planned now.
+bool Manager::still_good(const model::Model& model, const Plan& plan, const budget::Cores& cores) {
+  const auto wanted = reservations_of(model, plan);
+  const auto same_executors = [](const auto& a, const auto& b) {
+    return std::ranges::equal(a, b, {}, &ReservationDecision::executor,
+                              &ReservationDecision::executor);
+  };
+  if (!same_executors(wanted, last_.reservations)) return false;
+  const double most = bandwidth(model, wanted) * (100 + options_.spare) / 100;
+  if (bandwidth(model, last_.reservations) > most) return false;
+  std::vector<budget::Load> loads;
+  for (const ReservationDecision& r : last_.reservations) {
+    const auto executor = std::ranges::find(model.executors, r.executor, &model::Executor::id);
+    loads.push_back(
+        {.density = static_cast<double>(r.budget.count()) / static_cast<double>(r.deadline.count()),
+         .threads = static_cast<int>(executor->threads)});
+  }
+  if (!budget::map_to_cores(loads, cores)) return false;
+  ++analyses_;
+  const analysis::Bounds bounds =
+      analysis::analyze(with(model, last_.reservations, options_.margin), options_.analysis);
+  return std::ranges::all_of(bounds.chains,
+                             [](const auto& chain) { return chain.met().value_or(true); });
+}
+
+Decision Manager::decide(const Situation& situation) {
+  analyses_ = 0;
+  Decision decision;
+  decision.time = situation.time;
+  model::Model model = situation.model;
+  for (model::Executor& executor : model.executors) executor.cpu.reset();
+  std::vector<ChainDecision> unmanaged = set_doubtful_aside(situation, model);
+
+  const Plan all = plan(model, situation.cores);
+  std::vector<std::string> ids;
+  for (const ChainPlan& chain : all.chains) ids.push_back(model.chains[chain.chain].id);
+  settle(ids, guaranteed_chains(all));
+
+  model::Model managed = model;
+  for (std::size_t i = level_.guaranteed; i < all.chains.size(); ++i) {
+    managed.chains[all.chains[i].chain].goal.reset();
+  }
+  const bool fewer = level_.guaranteed < guaranteed_chains(all);
+  const Plan enacted = fewer ? plan(managed, situation.cores) : all;
+  decision.reservations = still_good(managed, enacted, situation.cores)
+                              ? last_.reservations
+                              : reservations_of(managed, enacted);
+  const analysis::Bounds bounds =
+      analysis::analyze(with(managed, decision.reservations, 0), options_.analysis);
+  for (std::size_t i = 0; i < all.chains.size(); ++i) {
+    const ChainPlan& planned = all.chains[i];
+    ChainDecision& chain = decision.chains.emplace_back();
+    chain.id = ids[i];
+    chain.goal = model.chains[planned.chain].goal;
+    if (i < level_.guaranteed) {
+      chain.state = ChainState::guaranteed;
+      chain.bound = bounds.chains[planned.chain].bound;
+    } else {
+      chain.state = ChainState::degraded;
+      chain.reason = why_degraded(model, planned, planned.state == State::guaranteed);
+    }
+  }
+  std::ranges::move(unmanaged, std::back_inserter(decision.chains));
+  decision.changes = changes(last_, decision);
+  last_ = decision;
+  return decision;
+}
+
+}  // namespace takt::manager
