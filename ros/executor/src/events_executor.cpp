@@ -63,10 +63,7 @@ EventsExecutor::~EventsExecutor() {
 Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> executables,
                                      std::unique_ptr<scheduling::Policy> policy,
                                      std::size_t callbacks, const CallbackGroups& groups) {
-  if (options_.threads > 1 && dynamic_cast<scheduling::SharablePolicy*>(policy.get()) == nullptr) {
-    return error("this policy decides for one thread; {} threads cannot share it",
-                 options_.threads);
-  }
+  if (Result<void> accepted = dispatcher_->check(*policy); !accepted) return accepted;
   Lock decision(decision_);
   // What has come so far is admitted as it was wanted when it came.
   if (Result<void> kept = dispatcher_->keep_only(executables); !kept) return kept;
@@ -161,9 +158,9 @@ void EventsExecutor::run_job(Worker& worker, Lock& decision) {
   decision.unlock();
   Result<void> ran;
   std::exception_ptr thrown;
-  const Running before = std::exchange(running, {this, worker.job.instance.entry});
+  const Running before = std::exchange(running, {this, worker.job.entry()});
   try {
-    const OriginScope origin(worker.job.instance.origin);
+    const OriginScope origin(worker.job.chosen.instance.origin);
     ran = worker.run_job();
   } catch (...) {
     thrown = std::current_exception();

@@ -30,6 +30,19 @@ Timer::~Timer() {
 
 Result<void> Timer::start() { return check(rcl_timer_reset(&timer_), "start a timer"); }
 
+Result<void> Timer::start_on_grid() {
+  const Duration now = linux_os::monotonic_now().time_since_epoch();
+  const Duration first = period_ - now % period_;
+  // A timer goes on by its period from when it was due. It is reset with a first period of its own.
+  std::int64_t former = 0;
+  Result<void> started = check(rcl_timer_exchange_period(&timer_, first.count(), &former),
+                               "set a timer's first period");
+  if (started) started = start();
+  if (!started) return started;
+  return check(rcl_timer_exchange_period(&timer_, period_.count(), &former),
+               "set a timer's period");
+}
+
 Result<void> Timer::stop() { return check(rcl_timer_cancel(&timer_), "stop a timer"); }
 
 Result<bool> Timer::is_due() const {

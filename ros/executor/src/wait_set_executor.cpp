@@ -9,23 +9,16 @@
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/thread_clock.hpp"
+#include "takt/scheduling/description.hpp"
 
 namespace takt::executor {
 
-using scheduling::Admission;
-using scheduling::CallbackIndex;
 using scheduling::Category;
+using scheduling::LocalIndex;
 
 namespace {
 
 constexpr std::int64_t forever = -1;
-
-std::vector<Category> categories(const std::vector<WaitSetEntity*>& entities) {
-  std::vector<Category> result;
-  result.reserve(entities.size());
-  for (const WaitSetEntity* entity : entities) result.push_back(entity->category());
-  return result;
-}
 
 }  // namespace
 
@@ -35,7 +28,8 @@ Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
   auto interrupt = GuardCondition::create(context);
   if (!interrupt) return tl::unexpected(interrupt.error());
   std::unique_ptr<WaitSetExecutor> executor(
-      new WaitSetExecutor(std::move(entities), timers, std::move(*interrupt)));
+      new WaitSetExecutor(std::move(entities), std::move(*interrupt)));
+  executor->start_dispatch(timers);
   if (const Result<void> result = executor->allocate_wait_set(*context); !result) {
     return tl::unexpected(result.error());
   }
@@ -43,17 +37,21 @@ Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
 }
 
 WaitSetExecutor::WaitSetExecutor(std::vector<WaitSetEntity*> entities,
-                                 scheduling::TimerHandling timers,
                                  std::unique_ptr<GuardCondition> interrupt)
-    : entities_(std::move(entities)),
-      policy_(categories(entities_), timers),
-      interrupt_(std::move(interrupt)) {
+    : entities_(std::move(entities)), interrupt_(std::move(interrupt)) {}
+
+void WaitSetExecutor::start_dispatch(scheduling::TimerHandling timers) {
+  scheduling::PolicyDescription description{.rule = scheduling::Rule::ready_set, .timers = timers};
+  for (const WaitSetEntity* entity : entities_) {
+    description.callbacks.push_back({.category = entity->category()});
+  }
+  (void)dispatch_.replace(scheduling::make_policy(description, entities_.size()), entities_.size(),
+                          description.own_origin);
   for (std::size_t i = 0; i < entities_.size(); ++i) {
-    if (policy_.admission(CallbackIndex(i)) == Admission::at_once) {
-      const auto* timer = dynamic_cast<const Timer*>(entities_[i]);
-      assert(timer != nullptr && "only timers are ever privileged");
-      privileged_.push_back({.timer = timer, .callback = CallbackIndex(i)});
-    }
+    if (dispatch_.is_polled(LocalIndex(i))) continue;
+    const auto* timer = dynamic_cast<const Timer*>(entities_[i]);
+    assert(timer != nullptr && "only timers are ever privileged");
+    privileged_.push_back({.timer = timer, .callback = LocalIndex(i)});
   }
 }
 
@@ -82,7 +80,7 @@ Result<void> WaitSetExecutor::spin() {
 
 Result<void> WaitSetExecutor::run_until_cancelled() {
   while (!cancelled_) {
-    Result<std::optional<CallbackIndex>> next = get_next_ready();
+    Result<std::optional<scheduling::Job>> next = get_next_ready();
     if (next && !*next) {
       if (Result<void> waited = wait_for_work(); !waited) return waited;
       if (cancelled_) break;
@@ -90,10 +88,11 @@ Result<void> WaitSetExecutor::run_until_cancelled() {
     }
     if (!next) return tl::unexpected(next.error());
     if (*next) {
-      if (Result<void> executed = entities_[(*next)->value()]->execute(); !executed) {
+      const scheduling::Job& job = **next;
+      if (Result<void> executed = entities_[job.callback.value()]->execute(); !executed) {
         return executed;
       }
-      ++completed_;
+      dispatch_.completed(job);
     }
   }
   return {};
@@ -104,22 +103,16 @@ void WaitSetExecutor::cancel() {
   interrupt_->trigger();
 }
 
-Result<std::optional<CallbackIndex>> WaitSetExecutor::get_next_ready() {
+Result<std::optional<scheduling::Job>> WaitSetExecutor::get_next_ready() {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_get_next_ready);
-  for (PrivilegedTimer& privileged : privileged_) {
-    if (privileged.released) continue;
+  for (const PrivilegedTimer& privileged : privileged_) {
+    if (dispatch_.waiting(privileged.callback) > 0) continue;
     const Result<bool> due = privileged.timer->is_due();
     if (!due) return tl::unexpected(due.error());
-    if (*due) {
-      release(privileged.callback, linux_os::monotonic_now());
-      privileged.released = true;
-    }
+    if (*due) release(privileged.callback, linux_os::monotonic_now());
   }
-  const std::optional<CallbackIndex> next = policy_.next();
-  for (PrivilegedTimer& privileged : privileged_) {
-    if (privileged.callback == next) privileged.released = false;
-  }
-  return next;
+  scheduling::Job job;
+  return dispatch_.next(job) ? std::optional(job) : std::nullopt;
 }
 
 Result<void> WaitSetExecutor::wait_for_work() {
@@ -138,18 +131,17 @@ Result<void> WaitSetExecutor::wait_for_work() {
   }
   const Instant now = linux_os::monotonic_now();
   for (std::size_t i = 0; i < entities_.size(); ++i) {
-    const CallbackIndex callback(i);
-    if (policy_.admission(callback) == Admission::at_polling_point &&
-        entities_[i]->is_ready_in(wait_set_)) {
+    const LocalIndex callback(i);
+    if (dispatch_.is_polled(callback) && entities_[i]->is_ready_in(wait_set_)) {
       release(callback, now);
     }
   }
   return {};
 }
 
-void WaitSetExecutor::release(CallbackIndex callback, Instant now) {
-  trace_release(*entities_[callback.value()], now, now, completed_);
-  policy_.release(callback, now);
+void WaitSetExecutor::release(LocalIndex callback, Instant now) {
+  trace_release(*entities_[callback.value()], now, now, dispatch_.completed());
+  dispatch_.release(callback, now, now, callback.value());
 }
 
 }  // namespace takt::executor

@@ -4,30 +4,20 @@
 #include <cstdint>
 
 #include "takt/executor/executable.hpp"
-#include "takt/scheduling/policy.hpp"
+#include "takt/scheduling/dispatch.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::executor {
 
-/// An activated instance that has not started.
-struct Instance {
-  /// Of the dispatcher.
-  std::size_t entry = 0;
-  Instant activation;
-  Instant origin;
-  /// In the order of release.
-  std::uint64_t number = 0;
-};
-
 /// An instance that is to run now.
 struct Job {
-  Instance instance;
-  scheduling::CallbackIndex callback;
+  /// Its payload is the entry of the dispatcher that it activates.
+  scheduling::Job chosen;
   /// One of these is its executable.
   MessageExecutable* messages = nullptr;
   TimerExecutable* timer = nullptr;
-  /// Of the policy that chose it.
-  std::uint64_t generation = 0;
+
+  [[nodiscard]] std::size_t entry() const { return chosen.instance.payload; }
 };
 
 /// A thread that runs callbacks, one job after the other. Without one it sleeps until it is given

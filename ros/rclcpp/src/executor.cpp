@@ -3,12 +3,12 @@
 #include <rcutils/logging_macros.h>
 
 #include <exception>
-#include <optional>
 #include <rclcpp/node.hpp>
 #include <rclcpp/utilities.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "ordering.hpp"
 #include "planned.hpp"
 #include "roster.hpp"
 #include "takt/executor/announcement.hpp"
@@ -35,7 +35,8 @@ T value_or_throw(Result<T> result) {
 std::unique_ptr<executor::EventsExecutor> make_core(const std::string& kind,
                                                     const scheduling::PolicyDescription& policy,
                                                     const Options& options) {
-  if (options.threads == 0 || (options.threads > 1 && !policy.is_sharable())) {
+  auto decides = scheduling::make_policy(policy, capacity);
+  if (options.threads == 0 || (options.threads > 1 && !decides->is_sharable())) {
     throw std::invalid_argument("a " + kind + " executor cannot have " +
                                 std::to_string(options.threads) + " threads");
   }
@@ -44,7 +45,7 @@ std::unique_ptr<executor::EventsExecutor> make_core(const std::string& kind,
                                             .timers = "polled",
                                             .threads = static_cast<std::int64_t>(options.threads)};
   return value_or_throw(executor::EventsExecutor::create(
-      {}, scheduling::make_policy(policy, capacity), policy.callbacks.size(),
+      {}, std::move(decides), policy.callbacks.size(),
       {.threads = options.threads,
        .thread = options.thread,
        .thread_started = [announcement](std::size_t) { executor::announce(announcement); },
@@ -69,18 +70,20 @@ class Executor::Spinning {
   std::atomic_bool& spinning_;
 };
 
-Executor::Executor(std::string kind, Ordering ordering, Options options)
-    : Executor(kind, ordering, std::nullopt, describe(ordering, {}), std::move(options)) {}
+Executor::Executor(const std::string& kind, Ordering ordering, const Options& options)
+    : Executor(make_core(kind, describe(ordering, {}), options),
+               std::make_unique<Ordering>(std::move(ordering)), nullptr, options) {}
 
-Executor::Executor(plan::PlannedExecutor planned, Options options)
-    : Executor(std::string(model::to_string(planned.kind)), {}, planned, planned.policy,
-               std::move(options)) {}
+Executor::Executor(const plan::PlannedExecutor& planned, const Options& options)
+    : Executor(make_core(std::string(model::to_string(planned.kind)), planned.policy, options),
+               std::make_unique<Ordering>(), std::make_unique<plan::PlannedExecutor>(planned),
+               options) {}
 
-Executor::Executor(const std::string& kind, Ordering ordering,
-                   std::optional<plan::PlannedExecutor> planned,
-                   const scheduling::PolicyDescription& policy, Options options)
+Executor::Executor(std::unique_ptr<executor::EventsExecutor> core,
+                   std::unique_ptr<Ordering> ordering,
+                   std::unique_ptr<plan::PlannedExecutor> planned, const Options& options)
     : ::rclcpp::Executor(options.base),
-      core_(make_core(kind, policy, options)),
+      core_(std::move(core)),
       ordering_(std::move(ordering)),
       planned_(std::move(planned)),
       adapters_(std::make_unique<Adapters>()),
@@ -201,7 +204,7 @@ std::vector<CallbackGroup::WeakPtr> Executor::get_automatically_added_callback_g
 void Executor::reorder(const std::function<void(Ordering&)>& change) {
   {
     const std::lock_guard lock(refreshing_);
-    change(ordering_);
+    change(*ordering_);
   }
   changed();
 }
@@ -242,7 +245,7 @@ void Executor::refresh() {
   }
   Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
   const scheduling::PolicyDescription policy =
-      planned_ ? follow(*planned_, roster) : describe(ordering_, roster.callbacks);
+      planned_ ? follow(*planned_, roster) : describe(*ordering_, roster.callbacks);
   value_or_throw(core_->replace(roster.executables, scheduling::make_policy(policy, capacity),
                                 policy.callbacks.size(), roster.groups));
   adapters_->keep_only(roster);

@@ -3,6 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ordering.hpp"
+#include "takt/plan/plan.hpp"
+
 namespace takt::rclcpp {
 
 using scheduling::Rule;
@@ -18,7 +21,7 @@ plan::PlannedExecutor read(const std::string& path, const std::string& executor)
 }
 
 Options complete(Options options, const plan::PlannedExecutor& planned) {
-  const Options unset;
+  const Options unset{};
   if (options.name == unset.name) options.name = planned.id;
   if (options.threads == unset.threads) options.threads = static_cast<std::size_t>(planned.threads);
   if (options.thread.processors.empty() && planned.cpu) {

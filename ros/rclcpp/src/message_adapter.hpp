@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "takt/base/ring.hpp"
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
-#include "takt/executor/ring.hpp"
 
 namespace takt::rclcpp {
 
@@ -133,7 +133,7 @@ class MessageAdapter : public executor::MessageExecutable {
   std::size_t depth_;
   /// Instances that will take their messages themselves, which are newer than those that are kept.
   std::size_t left_ = 0;
-  executor::Ring<Taken> kept_{4};
+  Ring<Taken> kept_{4};
   /// By worker; none: left for it to take.
   std::vector<std::optional<Taken>> chosen_{1};
 };

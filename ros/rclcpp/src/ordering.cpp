@@ -1,4 +1,4 @@
-#include "takt/rclcpp/ordering.hpp"
+#include "ordering.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace takt::rclcpp {
 
-using Local = scheduling::CallbackIndex;
+using Local = scheduling::LocalIndex;
 using scheduling::ChainEdfPolicy;
 using scheduling::PolicyDescription;
 using scheduling::Rule;
@@ -75,7 +75,9 @@ void describe_chain_deadlines(const Ordering& ordering, std::span<const Callback
     if (locals.empty()) continue;
     const std::optional<Duration> period = callbacks[locals.front().value()].period;
     description.chains.push_back(
-        {.callbacks = std::move(locals), .relative_deadline = chain.deadline, .period = period});
+        {.callbacks = std::move(locals),
+         .relative_deadline = chain.deadline.value_or(PolicyDescription::longest_deadline),
+         .period = period});
   }
 }
 

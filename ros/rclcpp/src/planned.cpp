@@ -33,14 +33,14 @@ scheduling::PolicyDescription follow(const plan::PlannedExecutor& planned, Roste
                         .period = callback.period});
   }
   plan::Assignment assignment = plan::assign(planned, entities);
-  const auto renumber = [&](scheduling::CallbackIndex& callback) {
+  const auto renumber = [&](scheduling::LocalIndex& callback) {
     callback = assignment.callbacks[callback.value()];
   };
   for (executor::ScheduledExecutable& scheduled : roster.executables) renumber(scheduled.callback);
   for (auto& group : roster.groups.exclusive) {
-    for (scheduling::CallbackIndex& callback : group) renumber(callback);
+    for (scheduling::LocalIndex& callback : group) renumber(callback);
   }
-  for (scheduling::CallbackIndex& callback : roster.groups.reentrant) renumber(callback);
+  for (scheduling::LocalIndex& callback : roster.groups.reentrant) renumber(callback);
   return std::move(assignment.policy);
 }
 

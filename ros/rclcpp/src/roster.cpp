@@ -11,7 +11,7 @@
 
 namespace takt::rclcpp {
 
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 
 /// A roster in the making.
 class Adapters::Listing {
@@ -32,7 +32,7 @@ class Adapters::Listing {
         },
         [this](const auto& timer) { add_timer(timer); },
         [this](const auto& waitable) { add_waitable(waitable); });
-    std::vector<CallbackIndex> members;
+    std::vector<LocalIndex> members;
     for (std::size_t i = first; i < roster_.callbacks.size(); ++i) members.emplace_back(i);
     if (group.type() == ::rclcpp::CallbackGroupType::MutuallyExclusive) {
       roster_.groups.exclusive.push_back(std::move(members));
@@ -54,9 +54,9 @@ class Adapters::Listing {
   }
 
   template <typename T>
-  CallbackIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable,
-                    const std::string& topic = {}) {
-    const CallbackIndex index(roster_.callbacks.size());
+  LocalIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable,
+                 const std::string& topic = {}) {
+    const LocalIndex index(roster_.callbacks.size());
     roster_.callbacks.push_back(
         {.entity = entity, .category = executable.category(), .node = node_, .topic = topic});
     roster_.executables.push_back({.executable = &executable, .callback = index});
@@ -65,12 +65,12 @@ class Adapters::Listing {
 
   void add_timer(const ::rclcpp::TimerBase::SharedPtr& timer) {
     auto& adapter = executable<TimerAdapter>(timer);
-    const CallbackIndex index = add(timer, adapter);
+    const LocalIndex index = add(timer, adapter);
     roster_.callbacks[index.value()].period = adapter.period();
   }
 
   void add_subscription(const ::rclcpp::SubscriptionBase::SharedPtr& subscription) {
-    const CallbackIndex index =
+    const LocalIndex index =
         add(subscription, executable<SubscriptionAdapter>(subscription, context_),
             subscription->get_topic_name());
     const ::rclcpp::Waitable::SharedPtr within = subscription->get_intra_process_waitable();
@@ -95,7 +95,7 @@ class Adapters::Listing {
   /// Whose group is being listed.
   std::string node_;
   /// By the waitable through which messages come within the process.
-  std::map<Entity, CallbackIndex> subscriptions_;
+  std::map<Entity, LocalIndex> subscriptions_;
 };
 
 Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups, const Nodes& nodes,

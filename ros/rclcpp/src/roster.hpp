@@ -8,14 +8,14 @@
 #include <span>
 #include <vector>
 
+#include "callback.hpp"
 #include "takt/executor/events_executor.hpp"
-#include "takt/rclcpp/callback.hpp"
 
 namespace takt::rclcpp {
 
 /// All that an executor runs at present.
 struct Roster {
-  /// By scheduling::CallbackIndex.
+  /// By scheduling::LocalIndex.
   std::vector<Callback> callbacks;
   std::vector<executor::ScheduledExecutable> executables;
   executor::CallbackGroups groups;

@@ -37,9 +37,9 @@ plan::Entity address(const ScheduledEntity& entity) {
 }
 
 executor::CallbackGroups groups_of(const std::vector<ScheduledEntity>& entities,
-                                   const std::vector<scheduling::CallbackIndex>& callbacks) {
+                                   const std::vector<scheduling::LocalIndex>& callbacks) {
   executor::CallbackGroups groups;
-  std::map<std::int64_t, std::vector<scheduling::CallbackIndex>> by_number;
+  std::map<std::int64_t, std::vector<scheduling::LocalIndex>> by_number;
   for (std::size_t i = 0; i < entities.size(); ++i) {
     auto& group = entities[i].group ? by_number[*entities[i].group] : groups.reentrant;
     if (std::ranges::find(group, callbacks[i]) == group.end()) group.push_back(callbacks[i]);

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -16,11 +17,20 @@ namespace takt::tracetools {
 
 namespace {
 
-// A recorder answers within milliseconds; one that does not must not keep a robot from starting.
-constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
 
-bool send_memory(int gate, int memory) {
-  char greeting = 0;
+// A recorder answers within milliseconds. One that does not counts this process as late.
+constexpr auto patience = 1s;
+
+/// Limits how long a call on the socket may take; false if there is no time left.
+bool limit(int gate, int direction, Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
+  const timeval time{.tv_sec = left / 1s, .tv_usec = (left % 1s).count()};
+  return left > 0us && setsockopt(gate, SOL_SOCKET, direction, &time, sizeof time) == 0;
+}
+
+bool send_memory(int gate, int memory, char greeting) {
   iovec text{&greeting, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
   msghdr message{};
@@ -53,26 +63,30 @@ std::string gate_path() {
 
 }  // namespace
 
-void pass_gate(int ring_memory) {
+bool pass_gate(int ring_memory, Waiting waiting) {
   const std::string path = gate_path();
   sockaddr_un address{};
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return;
+    return false;
   }
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
-  const int gate = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool waits = waiting == Waiting::until_admitted;
+  const int gate = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK), 0);
   if (gate < 0) {
-    return;
+    return false;
   }
-  setsockopt(gate, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(gate, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      send_memory(gate, ring_memory)) {
+  const auto deadline = Clock::now() + patience;
+  const bool sent =
+      limit(gate, SO_SNDTIMEO, deadline) &&
+      connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      send_memory(gate, ring_memory, waits ? capture::gate_waiting : capture::gate_going_on);
+  if (sent && waits && limit(gate, SO_RCVTIMEO, deadline)) {
     char nothing = 0;
     [[maybe_unused]] const ssize_t closed = read(gate, &nothing, 1);
   }
   close(gate);
+  return sent;
 }
 
 }  // namespace takt::tracetools

@@ -2,8 +2,16 @@
 
 namespace takt::tracetools {
 
-/// Waits until the recorder that started this process, if one did, is ready for it. The recorder
-/// gets a file descriptor of this process's ring; -1: there is none.
-void pass_gate(int ring_memory);
+/// What a process does that has handed its ring to a recorder.
+enum class Waiting {
+  until_admitted,  // but for a second at most, so that a stopped recorder keeps no robot from
+                   // starting
+  not_at_all,
+};
+
+/// Hands this process's ring to the recorder that started this process or, without one, to the
+/// recorder that records whatever this user starts. The recorder gets a file descriptor of the
+/// ring; -1: there is none. False: there is no such recorder.
+bool pass_gate(int ring_memory, Waiting waiting);
 
 }  // namespace takt::tracetools

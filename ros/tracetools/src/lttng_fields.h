@@ -1,13 +1,13 @@
 #pragma once
 
-// How LTTng is told of the fields listed in takt/capture/tracepoints/*.def.
+// How LTTng is told of the fields listed in takt/tracepoints/*.def.
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "gid.h"
-#include "takt/capture/tracepoints/fields.h"
+#include "takt/tracepoints/fields.h"
 #include "tracetools/version.h"
 
 // `const void *, node_handle_, const char *, node_name_`

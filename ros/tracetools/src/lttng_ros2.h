@@ -14,14 +14,14 @@
 
 #include "lttng_fields.h"
 
-#define TAKT_TRACEPOINT(name, fields)                                                     \
+#define TAKT_TRACEPOINT(name, Fields, phase, fields)                                      \
   LTTNG_UST_TRACEPOINT_EVENT(ros2, name, LTTNG_UST_TP_ARGS(TAKT_LTTNG_ARGUMENTS(fields)), \
                              LTTNG_UST_TP_FIELDS(TAKT_LTTNG_FIELDS(fields)))
-#include "takt/capture/tracepoints/ros2.def"
+#include "takt/tracepoints/ros2.def"
 #if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/capture/tracepoints/ros2_services.def"
+#include "takt/tracepoints/ros2_services.def"
 #endif
-#include "takt/capture/tracepoints/ros2_message_links.def"
+#include "takt/tracepoints/ros2_message_links.def"
 #undef TAKT_TRACEPOINT
 
 #endif

@@ -14,10 +14,11 @@
 
 #include "lttng_fields.h"
 
-#define TAKT_TRACEPOINT(name, fields)                                                     \
+#define TAKT_TRACEPOINT(name, Fields, phase, fields)                                      \
   LTTNG_UST_TRACEPOINT_EVENT(takt, name, LTTNG_UST_TP_ARGS(TAKT_LTTNG_ARGUMENTS(fields)), \
                              LTTNG_UST_TP_FIELDS(TAKT_LTTNG_FIELDS(fields)))
-#include "takt/capture/tracepoints/takt.def"
+#include "takt/tracepoints/takt.def"
+#include "takt/tracepoints/takt_thread.def"
 #undef TAKT_TRACEPOINT
 
 #endif

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,87 +21,193 @@ namespace {
 
 ring::Header unread_ring;
 
-int ring_memory = -1;
+// By this much the mapping of the object log grows. The whole log is 32 MiB, which a program that
+// locks its memory would pay for in full.
+constexpr std::size_t log_piece = std::size_t{256} << 10;
+
+/// The file of the ring, which a program that closes all its descriptors may have closed, and have
+/// opened another one by the same number.
+struct Memory {
+  int descriptor = -1;
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  [[nodiscard]] bool is_ours() const {
+    struct stat status {};
+    return fstat(descriptor, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+  }
+  void close_ours() {
+    if (is_ours()) {
+      close(descriptor);
+    }
+    descriptor = -1;
+  }
+};
+Memory ring_memory;
+std::size_t log_mapped = 0;               // bytes
+std::uint64_t opened_for_generation = 0;  // so that a process without descriptors tries once
 
 // Held while a thread introduces itself or an object, and across a fork, so that the child finds it
-// free.
+// free. A signal handler can come upon its own thread holding it.
 std::mutex introductions;
+
+bool lock_introductions() {
+  if (this_thread.introducing) {
+    return false;
+  }
+  this_thread.introducing = true;
+  introductions.lock();
+  return true;
+}
+
+void unlock_introductions() {
+  introductions.unlock();
+  this_thread.introducing = false;
+}
+
+class Introduction {
+ public:
+  Introduction() : locked_(lock_introductions()) {}
+  Introduction(const Introduction&) = delete;
+  Introduction& operator=(const Introduction&) = delete;
+  ~Introduction() {
+    if (locked_) {
+      unlock_introductions();
+    }
+  }
+  /// False: this is a signal handler that interrupts an introduction.
+  explicit operator bool() const { return locked_; }
+
+ private:
+  bool locked_;
+};
+
+/// Maps a part of the ring's memory at its place.
+bool map(std::byte* place, std::size_t offset, std::size_t size) {
+  return mmap(place + offset, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+              ring_memory.descriptor, static_cast<off_t>(offset)) != MAP_FAILED;
+}
 
 /// A ring of this process, in memory that a recorder can map without fear that it shrinks under it.
 ring::Header* make_ring() {
-  ring_memory = memfd_create(ring::memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (ring_memory < 0) {
+  ring_memory = {memfd_create(ring::memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  struct stat status {};
+  if (fstat(ring_memory.descriptor, &status) != 0) {
     return nullptr;
   }
-  void* memory = MAP_FAILED;
-  if (ftruncate(ring_memory, ring::memory_size) == 0 &&
-      fcntl(ring_memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-    memory = mmap(nullptr, ring::memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, ring_memory, 0);
+  ring_memory.device = status.st_dev;
+  ring_memory.inode = status.st_ino;
+  void* place = MAP_FAILED;
+  if (ftruncate(ring_memory.descriptor, ring::memory_size) == 0 &&
+      fcntl(ring_memory.descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+    place = mmap(nullptr, ring::memory_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
-  if (memory == MAP_FAILED) {
-    close(ring_memory);
-    ring_memory = -1;
+  if (place == MAP_FAILED || !map(static_cast<std::byte*>(place), 0, ring::log_offset)) {
+    if (place != MAP_FAILED) {
+      munmap(place, ring::memory_size);
+    }
+    ring_memory.close_ours();
     return nullptr;
   }
+  log_mapped = 0;
   ring::join_barrier();
-  auto* header = new (memory) ring::Header;
+  auto* header = new (place) ring::Header;
   header->version = ring::version;
   header->gid_size = TAKT_GID_SIZE;
-  header->fingerprint = capture::tracepoints::fingerprint();
+  header->fingerprint = tracepoints::fingerprint();
   header->process = static_cast<std::uint32_t>(getpid());
   header->available = available_events();
   header->magic = ring::magic;
   return header;
 }
 
+/// Makes the ring and offers it to the recorder that started this process, if one did. `inherited`:
+/// events that the recorder of the process that forked this one wants.
+void open_ring(Waiting waiting, std::uint64_t inherited) {
+  opened_for_generation = ring_generation;
+  unread_ring.enabled = 0;
+  ring::Header* made = make_ring();
+  if (made != nullptr) {
+    if (inherited != 0) {
+      made->recording = 1;
+      made->inherited = 1;
+      made->enabled = inherited;
+    }
+    process_ring = made;
+  }
+  if (!pass_gate(ring_memory.descriptor, waiting) && made != nullptr && inherited != 0) {
+    made->enabled = 0;
+    made->inherited = 0;
+  }
+}
+
 /// A child made by fork has its parent's ring, which is not its to write. It gets its own when it
 /// has an event to write; most children execute another program before that.
 void leave_parents_ring() {
-  if (process_ring != &unread_ring) {
-    unread_ring.enabled = process_ring->enabled.load();
-    munmap(process_ring, ring::memory_size);
-    close(ring_memory);
+  ring::Header* parents = process_ring;
+  if (parents != &unread_ring) {
+    unread_ring.enabled = parents->enabled.load();
     process_ring = &unread_ring;
+    munmap(parents, ring::memory_size);
+    ring_memory.close_ours();
     ++ring_generation;
   }
-  introductions.unlock();
 }
+
+// Whether the fork's handlers locked the introductions: not if a signal handler forks while its
+// thread introduces something.
+thread_local constinit bool locked_for_fork = false;
 
 }  // namespace
 
-ring::Header* process_ring = &unread_ring;
-std::uint64_t ring_generation = 1;
+std::atomic<ring::Header*> process_ring = &unread_ring;
+std::atomic<std::uint64_t> ring_generation = 1;
 thread_local constinit ThreadState this_thread;
 
-void open_ring() {
-  unread_ring.enabled = 0;
-  if (ring::Header* made = make_ring()) {
-    process_ring = made;
+bool reach_into_log(std::size_t end) {
+  if (end <= log_mapped) {
+    return true;
   }
-  pass_gate(ring_memory);
+  const auto wanted = (end + log_piece - 1) / log_piece * log_piece;
+  auto* place = reinterpret_cast<std::byte*>(process_ring.load());
+  if (wanted > ring::log_capacity || !ring_memory.is_ours() ||
+      !map(place, ring::log_offset + log_mapped, wanted - log_mapped)) {
+    return false;
+  }
+  log_mapped = wanted;
+  return true;
 }
 
-ObjectEntry::ObjectEntry() {
-  introductions.lock();
+ObjectEntry::ObjectEntry() : interrupting_(!lock_introductions()) {
   has_log_ = process_ring != &unread_ring;
   pthread_getname_np(pthread_self(), name_.data(), name_.size());
 }
 
-ObjectEntry::~ObjectEntry() { introductions.unlock(); }
+ObjectEntry::~ObjectEntry() {
+  if (!interrupting_) {
+    unlock_introductions();
+  }
+}
 
 void introduce_thread() {
-  const std::lock_guard lock(introductions);
-  if (process_ring == &unread_ring) {
-    open_ring();
+  const auto thread = static_cast<std::uint32_t>(gettid());
+  const Introduction lock;
+  if (!lock) {  // for this event alone
+    this_thread.writer = {thread, static_cast<std::uint8_t>(ring::thread_count)};
+    return;
   }
-  const auto entry = std::min<std::uint32_t>(process_ring->threads.fetch_add(1),
+  if (process_ring == &unread_ring && opened_for_generation != ring_generation) {
+    open_ring(Waiting::not_at_all, unread_ring.enabled);
+  }
+  ring::Header& ring = *process_ring;
+  const auto entry = std::min<std::uint32_t>(ring.threads.fetch_add(1),
                                              static_cast<std::uint32_t>(ring::thread_count));
-  this_thread.writer = {static_cast<std::uint32_t>(gettid()), static_cast<std::uint8_t>(entry)};
   if (entry < ring::thread_count) {
-    auto& introduction = process_ring->thread_table[entry];
+    auto& introduction = ring.thread_table[entry];
     pthread_getname_np(pthread_self(), introduction.name.data(), introduction.name.size());
-    introduction.id = this_thread.writer.thread;
+    introduction.id = thread;
   }
+  this_thread.writer = {thread, static_cast<std::uint8_t>(entry)};
   this_thread.ring_generation = ring_generation;
 }
 
@@ -109,8 +216,19 @@ namespace {
 /// Runs when the library is loaded: after LTTng's own start, as that library is loaded before this
 /// one, and before the program's code.
 __attribute__((constructor)) void start() {
-  pthread_atfork([] { introductions.lock(); }, [] { introductions.unlock(); }, leave_parents_ring);
-  open_ring();
+  const auto unlock = [] {
+    if (locked_for_fork) {
+      unlock_introductions();
+    }
+  };
+  pthread_atfork([] { locked_for_fork = lock_introductions(); }, unlock,
+                 [] {
+                   leave_parents_ring();
+                   if (locked_for_fork) {
+                     unlock_introductions();
+                   }
+                 });
+  open_ring(Waiting::until_admitted, 0);
 }
 
 }  // namespace

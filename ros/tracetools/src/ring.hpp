@@ -1,26 +1,29 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "takt/capture/ring/writer.hpp"
-#include "takt/capture/tracepoints/schema.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 /// This process's ring: made when the library is loaded, written while a recorder asks for events.
 namespace takt::tracetools {
 
-using Event = capture::tracepoints::Event;
+using tracepoints::EventType;
 
 /// The ring in use. Until there is one, and where there can be none, one that nobody reads.
-extern capture::ring::Header* process_ring;
+extern std::atomic<capture::ring::Header*> process_ring;
 
 /// Changes when `process_ring` does: threads then introduce themselves anew.
-extern std::uint64_t ring_generation;
+extern std::atomic<std::uint64_t> ring_generation;
 
 struct ThreadState {
   std::uint64_t ring_generation = 0;
   capture::ring::Writer writer{};
+  bool introducing = false;  // itself or an object; signal handlers of the thread look at it
 };
 // Read for every event: the model that needs no call to find it.
 extern thread_local constinit ThreadState this_thread __attribute__((tls_model("initial-exec")));
@@ -28,20 +31,27 @@ extern thread_local constinit ThreadState this_thread __attribute__((tls_model("
 /// Mask of the events that this library has functions for.
 std::uint64_t available_events();
 
-/// Makes the ring and offers it to the recorder that started this process, if one did.
-void open_ring();
-
 /// Gives the calling thread its entry in the ring.
 void introduce_thread();
 
+/// Makes the object log's memory usable up to a byte; false if that cannot be. For the thread that
+/// writes the log.
+bool reach_into_log(std::size_t end);
+
+/// The ring in use. Who reads it sees what was written before it came into use, as on all
+/// processors what is read through a pointer is read after it.
+[[gnu::always_inline]] inline capture::ring::Header& ring_in_use() {
+  return *process_ring.load(std::memory_order_relaxed);
+}
+
 /// Whether a recorder wants the event. Initialisation events are always kept, for a recorder that
 /// comes later. For the others it is a load and a branch in line: all that they cost if unwanted.
-template <Event event>
+template <EventType event>
 [[gnu::always_inline]] inline bool ring_wants() {
-  if constexpr (capture::tracepoints::is_initialisation(event)) {
+  if constexpr (tracepoints::is_initialisation(event)) {
     return true;
   } else {
-    const auto enabled = process_ring->enabled.load(std::memory_order_relaxed);
+    const auto enabled = ring_in_use().enabled.load(std::memory_order_relaxed);
     return (enabled >> static_cast<unsigned>(event) & 1) != 0;
   }
 }
@@ -56,8 +66,8 @@ class ObjectEntry {
   ObjectEntry& operator=(const ObjectEntry&) = delete;
 
   template <typename... Fields>
-  void write(Event event, const Fields&... fields) const {
-    auto& ring = *process_ring;
+  void write(EventType event, const Fields&... fields) const {
+    auto& ring = ring_in_use();
     const auto number = static_cast<std::uint8_t>(event);
     // What finds no room in the ring is not lost: it is in the log, which counts what it has no
     // room for. In this order: who sees the events enabled also sees for which recording.
@@ -65,30 +75,37 @@ class ObjectEntry {
     const std::uint64_t recording = wanted ? ring.recording.load(std::memory_order_relaxed) : 0;
     const bool written =
         wanted && capture::ring::try_write(ring, this_thread.writer, number, fields...);
-    if (has_log_) {
-      capture::ring::log(ring, this_thread.writer, name_, written ? recording : 0, number,
-                         fields...);
+    if (has_log_ && interrupting_) {
+      ring.log_dropped.fetch_add(1, std::memory_order_relaxed);
+    } else if (has_log_) {
+      capture::ring::log(ring, this_thread.writer, name_, written ? recording : 0, reach_into_log,
+                         number, fields...);
     }
   }
 
  private:
+  // A signal handler comes upon its own thread writing an entry: the log is not its to write.
+  bool interrupting_;
   bool has_log_;
   capture::ring::ThreadName name_{};  // of this thread
 };
 
 /// Puts an event into the ring if a recorder wants it.
-template <Event event, typename... Fields>
+template <EventType event, typename... Fields>
 void record(const Fields&... fields) {
   if (!ring_wants<event>()) {
     return;
   }
-  if (this_thread.ring_generation != ring_generation) [[unlikely]] {
+  if (this_thread.ring_generation != ring_generation.load(std::memory_order_relaxed)) [[unlikely]] {
     introduce_thread();
+    if (!ring_wants<event>()) {  // there is no ring: a forked child found no descriptor for it
+      return;
+    }
   }
-  if constexpr (capture::tracepoints::is_initialisation(event)) {
+  if constexpr (tracepoints::is_initialisation(event)) {
     ObjectEntry().write(event, fields...);
   } else {
-    capture::ring::write(*process_ring, this_thread.writer, static_cast<std::uint8_t>(event),
+    capture::ring::write(ring_in_use(), this_thread.writer, static_cast<std::uint8_t>(event),
                          fields...);
   }
 }

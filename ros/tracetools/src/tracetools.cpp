@@ -20,7 +20,7 @@
 
 namespace {
 
-using takt::tracetools::Event;
+using takt::tracepoints::EventType;
 using takt::tracetools::record;
 using takt::tracetools::ring_wants;
 
@@ -29,14 +29,14 @@ using takt::tracetools::ring_wants;
 /// many machines, so it is read only while the event is wanted.
 void trace_thread_cpu_time() {
   if (!lttng_ust_tracepoint_enabled(takt, thread_cpu_time) &&
-      !ring_wants<Event::thread_cpu_time>()) {
+      !ring_wants<EventType::thread_cpu_time>()) {
     return;
   }
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   const std::int64_t nanoseconds = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   lttng_ust_tracepoint(takt, thread_cpu_time, nanoseconds);
-  record<Event::thread_cpu_time>(nanoseconds);
+  record<EventType::thread_cpu_time>(nanoseconds);
 }
 
 constexpr std::string_view callback_start = "callback_start";
@@ -110,14 +110,15 @@ std::string_view text(const char* string) { return string != nullptr ? string : 
 
 std::uint64_t takt::tracetools::available_events() {
   std::uint64_t events = 0;
-#define TAKT_TRACEPOINT(name, fields) \
-  events |= std::uint64_t{1} << static_cast<unsigned>(Event::name);
-#include "takt/capture/tracepoints/ros2.def"
+#define TAKT_TRACEPOINT(name, Fields, phase, fields) \
+  events |= std::uint64_t{1} << static_cast<unsigned>(EventType::name);
+#include "takt/tracepoints/ros2.def"
 #if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/capture/tracepoints/ros2_services.def"
+#include "takt/tracepoints/ros2_services.def"
 #endif
-#include "takt/capture/tracepoints/ros2_message_links.def"
-#include "takt/capture/tracepoints/takt.def"
+#include "takt/tracepoints/ros2_message_links.def"
+#include "takt/tracepoints/takt.def"
+#include "takt/tracepoints/takt_thread.def"
 #undef TAKT_TRACEPOINT
   return events;
 }
@@ -126,56 +127,36 @@ bool ros_trace_compile_status() { return true; }
 
 // All that an event costs that nobody wants, so never a call: loads and two branches.
 #define TAKT_WANTED(name) \
-  __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<Event::name>(), 0)
+  __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<EventType::name>(), 0)
 
-#define TAKT_TRACEPOINT(name, fields)                                   \
+#define TAKT_TRACEPOINT(name, Fields, phase, fields)                    \
   bool ros_trace_enabled_##name() { return TAKT_WANTED(name); }         \
   void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                   \
     if constexpr (#name == callback_end) trace_thread_cpu_time();       \
     lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));           \
-    record<Event::name>(TAKT_RING_FIELDS(fields));                      \
+    record<EventType::name>(TAKT_RING_FIELDS(fields));                  \
     if constexpr (#name == callback_start) trace_thread_cpu_time();     \
   }                                                                     \
   void ros_trace_##name(TAKT_PARAMETERS(fields)) {                      \
     if (TAKT_WANTED(name)) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
   }
-#include "takt/capture/tracepoints/ros2.def"
+#include "takt/tracepoints/ros2.def"
 #if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/capture/tracepoints/ros2_services.def"
+#include "takt/tracepoints/ros2_services.def"
 #endif
 #undef TAKT_TRACEPOINT
 #undef TAKT_WANTED
 
-#define TAKT_TRACEPOINT(name, fields)                         \
-  void takt_trace_##name(TAKT_PARAMETERS(fields)) {           \
-    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields)); \
-    record<Event::name>(TAKT_RING_FIELDS(fields));            \
+// Functions of Takt's own, which programs call for every event.
+#define TAKT_FUNCTION(provider, name, fields)                     \
+  void takt_trace_##name(TAKT_PARAMETERS(fields)) {               \
+    lttng_ust_tracepoint(provider, name, TAKT_ARGUMENTS(fields)); \
+    record<EventType::name>(TAKT_RING_FIELDS(fields));            \
   }
-#include "takt/capture/tracepoints/ros2_message_links.def"
+#define TAKT_TRACEPOINT(name, Fields, phase, fields) TAKT_FUNCTION(ros2, name, fields)
+#include "takt/tracepoints/ros2_message_links.def"
 #undef TAKT_TRACEPOINT
-
-void takt_trace_executor_init(const char* executor, const char* kind, const char* timers,
-                              std::int64_t threads, const char* policy, std::int64_t runtime,
-                              std::int64_t deadline, std::int64_t period, std::int64_t priority,
-                              std::int64_t cpu) {
-  lttng_ust_tracepoint(takt, executor_init, executor, kind, timers, threads, policy, runtime,
-                       deadline, period, priority, cpu);
-  record<Event::executor_init>(text(executor), text(kind), text(timers), threads, text(policy),
-                               runtime, deadline, period, priority, cpu);
-}
-
-void takt_trace_callback_release(const void* callback, std::int64_t activation, std::int64_t origin,
-                                 std::int64_t completed) {
-  lttng_ust_tracepoint(takt, callback_release, callback, activation, origin, completed);
-  record<Event::callback_release>(callback, activation, origin, completed);
-}
-
-void takt_trace_message_kept(const void* message) {
-  lttng_ust_tracepoint(takt, message_kept, message);
-  record<Event::message_kept>(message);
-}
-
-void takt_trace_message_chosen(const void* message) {
-  lttng_ust_tracepoint(takt, message_chosen, message);
-  record<Event::message_chosen>(message);
-}
+#define TAKT_TRACEPOINT(name, Fields, phase, fields) TAKT_FUNCTION(takt, name, fields)
+#include "takt/tracepoints/takt.def"
+#undef TAKT_TRACEPOINT
+#undef TAKT_FUNCTION

@@ -86,7 +86,9 @@ class Planner {
     auto names = names_of(index);
     if (!names) return tl::unexpected(names.error());
     planned.names = std::move(*names);
-    planned.period = external_period(index);
+    auto period = external_period(index);
+    if (!period) return tl::unexpected(period.error());
+    planned.period = *period;
     auto outputs = outputs_of(index);
     if (!outputs) return tl::unexpected(outputs.error());
     planned.outputs = std::move(*outputs);
@@ -100,20 +102,35 @@ class Planner {
   }
 
   /// The period of activations that no callback of the model causes.
-  [[nodiscard]] std::optional<Duration> external_period(CallbackIndex index) const {
+  [[nodiscard]] Result<std::optional<Duration>> external_period(CallbackIndex index) const {
     const model::Callback& callback = model_[index];
-    if (callback.kind == CallbackKind::service && first_client(index)) return std::nullopt;
     if (callback.kind == CallbackKind::client) {
+      if (callback.activation) {
+        return error(
+            "client \"{}\": has an activation of its own, but only responses to requests of the "
+            "model activate a client; leave \"activation\" out",
+            callback.id);
+      }
       // Requests from outside come through the client that waits for their responses.
       const std::optional<CallbackIndex> service = service_of_client(index);
-      const bool calls =
-          service && !incoming_.contains(*service) && first_client(*service) == index;
-      if (!calls || !model_[*service].activation) return std::nullopt;
+      if (!service || caller(*service) != index) return std::nullopt;
       return release_period(*model_[*service].activation);
     }
-    const bool external = !receives_messages(callback.kind) || !incoming_.contains(index);
-    if (!external || !callback.activation) return std::nullopt;
+    if (!callback.activation) return std::nullopt;
+    if (joins_.contains(index)) {
+      return error(
+          "subscription \"{}\": has an activation of its own beside its join, but only sets of "
+          "messages activate it; leave \"activation\" out",
+          callback.id);
+    }
+    if (callback.kind == CallbackKind::service && caller(index)) return std::nullopt;
     return release_period(*callback.activation);
+  }
+
+  /// The client through which requests from outside come to a service that no edge leads to.
+  [[nodiscard]] std::optional<CallbackIndex> caller(CallbackIndex service) const {
+    if (!model_[service].activation || incoming_.contains(service)) return std::nullopt;
+    return first_client(service);
   }
 
   [[nodiscard]] std::optional<CallbackIndex> first_client(CallbackIndex service) const {
@@ -124,11 +141,6 @@ class Planner {
     });
     if (found == edges->second.end()) return std::nullopt;
     return (*found)->to;
-  }
-
-  /// Edges into other kinds carry data that is sampled and activates nothing.
-  static bool receives_messages(CallbackKind kind) {
-    return kind != CallbackKind::timer && kind != CallbackKind::event_source;
   }
 
   /// The topics of a subscription, or the name of a service or client.

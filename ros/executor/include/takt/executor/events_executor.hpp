@@ -15,6 +15,7 @@
 #include "takt/executor/executor.hpp"
 #include "takt/executor/thread_settings.hpp"
 #include "takt/linux/thread_scheduling.hpp"
+#include "takt/scheduling/callback_groups.hpp"
 #include "takt/scheduling/policy.hpp"
 
 namespace takt::executor {
@@ -28,17 +29,10 @@ struct Worker;
 /// activates. Several executables may activate one callback.
 struct ScheduledExecutable {
   Executable* executable = nullptr;
-  scheduling::CallbackIndex callback;
+  scheduling::LocalIndex callback;
 };
 
-/// Which callbacks may run beside each other on several threads. A callback that is in neither list
-/// runs beside all others but never twice at once.
-struct CallbackGroups {
-  /// Callbacks of which one at most runs at any time; the others of its group wait.
-  std::vector<std::vector<scheduling::CallbackIndex>> exclusive{};
-  /// Callbacks that may run several times at once.
-  std::vector<scheduling::CallbackIndex> reentrant{};
-};
+using scheduling::CallbackGroups;
 
 /// An executor that takes no wait set: a thread of its own releases timers, the middleware reports
 /// messages, and a policy of scheduling/ decides after every callback what runs next
@@ -54,7 +48,7 @@ struct CallbackGroups {
 class EventsExecutor final : public Executor {
  public:
   struct Options {
-    /// Threads that run callbacks; more than one needs a scheduling::SharablePolicy.
+    /// Threads that run callbacks; more than one needs a policy that is sharable.
     std::size_t threads = 1;
     CallbackGroups groups{};
     /// Deadlines count from an instance's own activation instead of its origin's.

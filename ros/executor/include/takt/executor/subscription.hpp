@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "takt/base/ring.hpp"
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
-#include "takt/executor/ring.hpp"
 #include "takt/executor/traced_callback.hpp"
 
 namespace takt::executor {

@@ -30,6 +30,10 @@ class Timer final : public TimerExecutable, public WaitSetEntity {
   /// Expires first one period from now.
   [[nodiscard]] Result<void> start();
 
+  /// Expires first at the next multiple of its period on CLOCK_MONOTONIC, where the rounds of
+  /// tables of slots begin too.
+  [[nodiscard]] Result<void> start_on_grid();
+
   /// Does not expire any more, until it is started again.
   [[nodiscard]] Result<void> stop();
 

@@ -3,7 +3,6 @@
 #include <rcl/wait.h>
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,12 +11,13 @@
 #include "takt/executor/executor.hpp"
 #include "takt/executor/guard_condition.hpp"
 #include "takt/executor/timer.hpp"
+#include "takt/scheduling/dispatch.hpp"
 #include "takt/scheduling/wait_set.hpp"
 
 namespace takt::executor {
 
-/// The default executor of ROS 2: one thread, the decisions of scheduling::WaitSetPolicy, and a
-/// wait set of rcl as its only view of the middleware (ros-llama S-1.2). It leaves the same events
+/// The default executor of ROS 2: one thread, the decisions of the rule ready_set, and a wait set
+/// of rcl as its only view of the middleware (ros-llama S-1.2). It leaves the same events
 /// in a trace as rclcpp's SingleThreadedExecutor.
 class WaitSetExecutor final : public Executor {
  public:
@@ -35,26 +35,23 @@ class WaitSetExecutor final : public Executor {
   /// A timer that bypasses the ready set: its expiry is looked for before every decision.
   struct PrivilegedTimer {
     const Timer* timer = nullptr;
-    scheduling::CallbackIndex callback;
-    /// Whether the policy has been told of the present expiry.
-    bool released = false;
+    scheduling::LocalIndex callback;
   };
 
-  WaitSetExecutor(std::vector<WaitSetEntity*> entities, scheduling::TimerHandling timers,
-                  std::unique_ptr<GuardCondition> interrupt);
+  WaitSetExecutor(std::vector<WaitSetEntity*> entities, std::unique_ptr<GuardCondition> interrupt);
 
+  void start_dispatch(scheduling::TimerHandling timers);
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
   [[nodiscard]] Result<void> run_until_cancelled();
-  [[nodiscard]] Result<std::optional<scheduling::CallbackIndex>> get_next_ready();
+  [[nodiscard]] Result<std::optional<scheduling::Job>> get_next_ready();
   [[nodiscard]] Result<void> wait_for_work();
-  void release(scheduling::CallbackIndex callback, Instant now);
+  void release(scheduling::LocalIndex callback, Instant now);
 
   std::vector<WaitSetEntity*> entities_;
-  scheduling::WaitSetPolicy policy_;
+  scheduling::Dispatch dispatch_;
   std::unique_ptr<GuardCondition> interrupt_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
   std::vector<PrivilegedTimer> privileged_;
-  std::int64_t completed_ = 0;
   std::atomic<bool> cancelled_ = false;
 };
 

@@ -7,28 +7,35 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <rclcpp/executor.hpp>
+#include <rclcpp/executor_options.hpp>
 #include <rclcpp/executors/executor_entities_collector.hpp>
 #include <rclcpp/executors/executor_notify_waitable.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "takt/executor/thread_settings.hpp"
-#include "takt/plan/plan.hpp"
-#include "takt/rclcpp/ordering.hpp"
 
 namespace takt::executor {
 class EventsExecutor;
 }
 
+namespace takt::plan {
+struct PlannedExecutor;
+}
+
 namespace takt::rclcpp {
 
 class Adapters;
-struct Roster;
+struct Ordering;
 
+/// rclcpp's options are enough: an executor of rclcpp with them becomes one of these by its name.
 struct Options {
+  Options() = default;
+  Options(::rclcpp::ExecutorOptions rclcpp_options) : base(std::move(rclcpp_options)) {}
+
   /// The executor's id in traces.
   std::string name = "executor";
   /// Threads that run callbacks: the one that calls spin(), and more.
@@ -84,10 +91,10 @@ class Executor : public ::rclcpp::Executor {
  protected:
   /// `kind`: as timing models name it. Throws std::invalid_argument if several threads cannot share
   /// the ordering's policy.
-  Executor(std::string kind, Ordering ordering, Options options);
+  Executor(const std::string& kind, Ordering ordering, const Options& options);
 
   /// By a plan. Throws std::invalid_argument if several threads cannot share its policy.
-  Executor(plan::PlannedExecutor planned, Options options);
+  Executor(const plan::PlannedExecutor& planned, const Options& options);
 
   /// Changes what orders the callbacks, from now on and for what waits.
   void reorder(const std::function<void(Ordering&)>& change);
@@ -97,8 +104,8 @@ class Executor : public ::rclcpp::Executor {
  private:
   class Spinning;
 
-  Executor(const std::string& kind, Ordering ordering, std::optional<plan::PlannedExecutor> planned,
-           const scheduling::PolicyDescription& policy, Options options);
+  Executor(std::unique_ptr<executor::EventsExecutor> core, std::unique_ptr<Ordering> ordering,
+           std::unique_ptr<plan::PlannedExecutor> planned, const Options& options);
 
   void changed();
   void entities_changed();
@@ -116,9 +123,9 @@ class Executor : public ::rclcpp::Executor {
   std::atomic<bool> is_changed_ = true;
   /// Guards what follows, and replacements in the core.
   std::mutex refreshing_;
-  Ordering ordering_;
-  /// Decides in the ordering's place.
-  std::optional<plan::PlannedExecutor> planned_;
+  std::unique_ptr<Ordering> ordering_;
+  /// Decides in the ordering's place, where there is one.
+  std::unique_ptr<plan::PlannedExecutor> planned_;
   std::unique_ptr<Adapters> adapters_;
   std::shared_ptr<::rclcpp::executors::ExecutorNotifyWaitable> notified_;
   ::rclcpp::executors::ExecutorEntitiesCollector collector_;

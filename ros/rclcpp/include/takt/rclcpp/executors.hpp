@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "takt/rclcpp/chain.hpp"
 #include "takt/rclcpp/executor.hpp"
+#include "takt/scheduling/deadline_rule.hpp"
 
 /// The executors by their policies. Each takes the place of rclcpp's SingleThreadedExecutor or,
 /// with Options::threads above 1, of its MultiThreadedExecutor. What they declare may be declared

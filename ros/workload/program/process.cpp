@@ -1,15 +1,14 @@
-#include "takt/workload/process.hpp"
+#include "process.hpp"
 
 #include <functional>
 #include <variant>
 
+#include "entities.hpp"
+#include "gated_thread.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
-#include "takt/model/callback_groups.hpp"
 #include "takt/model/names.hpp"
-#include "takt/plan/describe_policy.hpp"
-#include "takt/workload/entities.hpp"
-#include "takt/workload/gated_thread.hpp"
+#include "takt/policy/describe.hpp"
 #include "takt/workload/periodic_releases.hpp"
 
 namespace takt::workload {
@@ -61,7 +60,7 @@ class Process::Implementation {
   Result<void> create(const PlannedProcess& process) {
     if (Result<void> started = entities_.init(); !started) return started;
     for (const PlannedExecutor& planned : process.executors) {
-      const bool source = model_[planned.executor].kind == model::ExecutorKind::event_source;
+      const bool source = has(model_[planned.executor].kind, model::ExecutorTrait::outside_ros);
       if (Result<void> made = source ? make_event_source(planned) : make_executor(planned); !made) {
         return made;
       }
@@ -128,7 +127,7 @@ class Process::Implementation {
     const model::Executor& executor = model_[planned.executor];
     auto executables = entities_.make(planned);
     if (!executables) return tl::unexpected(executables.error());
-    auto made = executor.kind == model::ExecutorKind::single_threaded
+    auto made = has(executor.kind, model::ExecutorTrait::wait_set)
                     ? make_wait_set_executor(executor, *executables)
                     : make_events_executor(planned, *executables);
     if (!made) return tl::unexpected(made.error());
@@ -158,12 +157,12 @@ class Process::Implementation {
       const PlannedExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& executables) {
     const model::Executor& executor = model_[planned.executor];
-    const auto described = plan::describe_policy(model_, planned.executor, executor.kind, {});
+    const auto described = policy::describe(model_, planned.executor, executor.kind);
     if (!described) return tl::unexpected(described.error());
     executor::EventsExecutor::Options options{.own_origin = described->policy.own_origin};
-    if (executor.kind == model::ExecutorKind::multi_threaded) {
-      options.threads = static_cast<std::size_t>(executor.threads);
-      options.groups = callback_groups(planned);
+    if (has(executor.kind, model::ExecutorTrait::several_threads)) {
+      options.threads = static_cast<std::size_t>(described->threads);
+      options.groups = described->groups;
       options.skips_missed_periods = true;
       // The first thread is set up before it spins.
       options.thread_started = [setup = thread_setup(executor)](std::size_t number) {
@@ -179,20 +178,6 @@ class Process::Implementation {
         std::move(options));
     if (!made) return tl::unexpected(made.error());
     return std::move(*made);
-  }
-
-  [[nodiscard]] executor::CallbackGroups callback_groups(const PlannedExecutor& planned) const {
-    std::vector<model::CallbackIndex> callbacks;
-    for (const PlannedCallback& callback : planned.callbacks)
-      callbacks.push_back(callback.callback);
-    const model::CallbackGroups groups = model::callback_groups(model_, callbacks);
-    executor::CallbackGroups result;
-    for (const std::vector<std::size_t>& members : groups.exclusive) {
-      auto& group = result.exclusive.emplace_back();
-      for (const std::size_t member : members) group.emplace_back(member);
-    }
-    for (const std::size_t callback : groups.reentrant) result.reentrant.emplace_back(callback);
-    return result;
   }
 
   Result<void> make_event_source(const PlannedExecutor& planned) {

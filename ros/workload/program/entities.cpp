@@ -1,4 +1,4 @@
-#include "takt/workload/entities.hpp"
+#include "entities.hpp"
 
 #include <algorithm>
 
@@ -78,8 +78,7 @@ Result<std::vector<ScheduledExecutable>> Entities::make(const PlannedExecutor& p
     auto made = make_callback(planned.callbacks[i]);
     if (!made) return tl::unexpected(made.error());
     for (std::unique_ptr<Executable>& executable : *made) {
-      scheduled.push_back(
-          {.executable = executable.get(), .callback = scheduling::CallbackIndex(i)});
+      scheduled.push_back({.executable = executable.get(), .callback = scheduling::LocalIndex(i)});
       executables_.push_back(std::move(executable));
     }
   }
@@ -349,8 +348,12 @@ Result<bool> Entities::is_connected() const {
 }
 
 Result<void> Entities::start_timers() {
+  // Where there is a table, timers keep time with it, as in the simulator.
+  const bool by_table = std::ranges::any_of(
+      model_.executors, [](const model::Executor& executor) { return executor.table.has_value(); });
   for (Timer* timer : timers_) {
-    if (const Result<void> started = timer->start(); !started) return started;
+    const Result<void> started = by_table ? timer->start_on_grid() : timer->start();
+    if (!started) return started;
   }
   return {};
 }
@@ -374,7 +377,7 @@ void Entities::note(const Result<void>& result) {
 }
 
 bool Entities::binds_messages(CallbackIndex index) const {
-  return model_[model_[index].executor].kind != model::ExecutorKind::single_threaded;
+  return !has(model_[model_[index].executor].kind, model::ExecutorTrait::wait_set);
 }
 
 void Entities::run(Work& work, std::optional<CallbackIndex> source) {

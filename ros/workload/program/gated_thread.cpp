@@ -1,4 +1,4 @@
-#include "takt/workload/gated_thread.hpp"
+#include "gated_thread.hpp"
 
 namespace takt::workload {
 

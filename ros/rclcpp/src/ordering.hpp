@@ -5,24 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "takt/rclcpp/callback.hpp"
+#include "callback.hpp"
+#include "takt/rclcpp/chain.hpp"
 #include "takt/scheduling/description.hpp"
 
 namespace takt::rclcpp {
-
-/// A processing chain: callbacks each of which activates the next.
-struct Chain {
-  std::vector<Entity> callbacks;
-  /// From the activation of the first to the completion of the last; only deadline rules use it.
-  Duration deadline = scheduling::PolicyDescription::longest_deadline;
-};
-
-/// Half-open [start, end) within a table's cycle, in which instances of a callback may start.
-struct Slot {
-  Duration start{};
-  Duration end{};
-  Entity callback;
-};
 
 /// What orders the callbacks of an executor: a rule, and what is declared of entities, which need
 /// not be the executor's (yet).

@@ -25,12 +25,12 @@
 #include <string>
 #include <string_view>
 
+#include "process.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
-#include "takt/plan/describe_policy.hpp"
+#include "takt/policy/describe.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/plan_json.hpp"
-#include "takt/workload/process.hpp"
 
 namespace takt::workload {
 namespace {
@@ -59,12 +59,12 @@ Result<model::Model> read_model(const std::string& path) {
 
 Result<void> replace_executors(model::Model& model, const std::string& name) {
   const auto kind = model::from_string<model::ExecutorKind>(name);
-  if (!kind || *kind == model::ExecutorKind::event_source) {
+  if (!kind || has(*kind, model::ExecutorTrait::outside_ros)) {
     return error("--executor {}: no such kind of executor; one of {}", name,
                  model::all_names<model::ExecutorKind>());
   }
   for (model::Executor& executor : model.executors) {
-    if (executor.kind != model::ExecutorKind::event_source) executor.kind = *kind;
+    if (!has(executor.kind, model::ExecutorTrait::outside_ros)) executor.kind = *kind;
   }
   return {};
 }
@@ -72,9 +72,9 @@ Result<void> replace_executors(model::Model& model, const std::string& name) {
 /// Lines about policies that the executors cannot follow. An error: there is none at all.
 Result<std::vector<std::string>> check_executors(const model::Model& model) {
   std::vector<std::string> warnings;
+  policy::Describer describer(model);
   for (std::size_t i = 0; i < model.executors.size(); ++i) {
-    const auto described =
-        plan::describe_policy(model, model::ExecutorIndex(i), model.executors[i].kind, {});
+    const auto described = describer.describe(model::ExecutorIndex(i));
     if (!described) return tl::unexpected(described.error());
     std::ranges::copy(described->warnings, std::back_inserter(warnings));
   }

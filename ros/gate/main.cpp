@@ -1,0 +1,133 @@
+// takt-gate: lets the messages of a topic out in slots. People use `takt apply`, which starts one
+// of these for each chain of a plan:
+//
+//   takt-gate SETTINGS        a JSON object (settings.hpp)
+//
+// It writes {"event": "connected"} when it has found the publishers, with "refusal" if the kernel
+// did not grant its priority, and {"event": "stopped", …} with what went through at its end, which
+// the end of its standard input, SIGINT or SIGTERM bring about. Errors are one line on standard
+// error and exit status 2.
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "republisher.hpp"
+#include "takt/executor/thread_settings.hpp"
+
+namespace takt::gate {
+namespace {
+
+using nlohmann::json;
+
+void say(const json& line) {
+  fmt::print("{}\n", line.dump());
+  std::fflush(stdout);
+}
+
+/// Sets `stop` at a signal or the end of standard input, in a thread of its own, until it is set
+/// anyway.
+class Ending {
+ public:
+  explicit Ending(std::atomic<bool>& stop) : stop_(stop) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    // Before any thread is made: they all inherit it.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Ending() {
+    stop_ = true;
+    thread_.join();
+    close(signals_);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  void watch() {
+    constexpr int milliseconds = 100;
+    while (!stop_) {
+      std::array<pollfd, 2> sources{{{.fd = signals_, .events = POLLIN, .revents = 0},
+                                     {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
+      if (poll(sources.data(), sources.size(), milliseconds) <= 0) continue;
+      std::array<char, 256> buffer{};
+      if (sources[0].revents != 0 || read(STDIN_FILENO, buffer.data(), buffer.size()) <= 0) {
+        stop_ = true;
+      }
+    }
+  }
+
+  std::atomic<bool>& stop_;
+  int signals_ = -1;
+  std::thread thread_;
+};
+
+json to_json(const statistics::Distribution& times) {
+  if (times.count() == 0) return json{{"count", 0}};
+  return {{"count", times.count()},
+          {"min", times.min().count()},
+          {"mean", times.mean()},
+          {"p50", times.quantile(0.5).count()},
+          {"p99", times.quantile(0.99).count()},
+          {"p999", times.quantile(0.999).count()},
+          {"max", times.max().count()}};
+}
+
+/// Gives the calling thread the gate's priority. The message says why the kernel refuses.
+std::optional<std::string> schedule(const Settings& settings) {
+  executor::ThreadSettings wanted;
+  if (settings.priority > 0) {
+    wanted.scheduling = linux_os::FifoScheduling{.priority = settings.priority};
+  }
+  if (settings.processor) wanted.processors = {*settings.processor};
+  const Result<void> applied = executor::apply(wanted);
+  return applied ? std::nullopt : std::optional(applied.error().message);
+}
+
+Result<void> main(const std::string& text) {
+  const Result<Settings> settings = parse_settings(text);
+  if (!settings) return tl::unexpected(settings.error());
+  std::atomic<bool> stop = false;
+  const Ending ending(stop);
+  // Before ROS 2 starts: its threads, which receive, inherit it.
+  const std::optional<std::string> refusal = schedule(*settings);
+  const auto republisher = Republisher::create(*settings, stop);
+  if (!republisher) return tl::unexpected(republisher.error());
+  if (!stop) say({{"event", "connected"}, {"refusal", refusal ? json(*refusal) : json()}});
+  if (Result<void> ran = (*republisher)->run(stop); !ran) return ran;
+  const Counts& counts = (*republisher)->counts();
+  say({{"event", "stopped"},
+       {"received", counts.received},
+       {"released", counts.released},
+       {"late", counts.late},
+       {"dropped", counts.dropped},
+       {"unphased", counts.unphased},
+       {"ready", to_json(counts.ready)},
+       {"left", to_json(counts.left)},
+       {"delay", to_json(counts.delay)}});
+  return {};
+}
+
+}  // namespace
+}  // namespace takt::gate
+
+int main(int argc, char** argv) {
+  const takt::Result<void> result =
+      argc == 2 ? takt::gate::main(argv[1]) : takt::error("usage: takt-gate SETTINGS");
+  if (result) return 0;
+  fmt::print(stderr, "takt-gate: {}\n", result.error().message);
+  return 2;
+}

@@ -1,0 +1,192 @@
+#include "republisher.hpp"
+
+#include <rcl/error_handling.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+#include "takt/executor/rcl_result.hpp"
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::gate {
+
+using executor::check;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Within so much of a release the gate sleeps on the clock instead of waiting for messages.
+constexpr Duration near = milliseconds(1);
+/// The end is looked for so often.
+constexpr Duration patience = milliseconds(50);
+/// Outputs that wait at most: beyond, the oldest leaves at once.
+constexpr std::size_t most_waiting = 1024;
+
+void sleep_until(Instant when) {
+  const std::int64_t time = when.time_since_epoch().count();
+  const timespec until{.tv_sec = time / 1'000'000'000, .tv_nsec = time % 1'000'000'000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace
+
+Republisher::Republisher(const Settings& settings)
+    : settings_(settings),
+      gate_(settings.slots, settings.period, settings.publish_time, settings.shortest,
+            settings.overshoot) {
+  if (settings.phase_topic) tracker_.emplace(settings.period, settings.phase_delay);
+}
+
+Republisher::~Republisher() {
+  if (rcl_wait_set_fini(&wait_set_) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<std::unique_ptr<Republisher>> Republisher::create(const Settings& settings,
+                                                         const std::atomic<bool>& stop) {
+  std::unique_ptr<Republisher> made(new Republisher(settings));
+  if (const Result<void> connected = made->connect(stop); !connected) {
+    return tl::unexpected(connected.error());
+  }
+  return made;
+}
+
+Result<void> Republisher::connect(const std::atomic<bool>& stop) {
+  auto context = executor::Context::create();
+  if (!context) return tl::unexpected(context.error());
+  context_ = *context;
+  auto node = executor::Node::create(context_, "/takt_gate");
+  if (!node) return tl::unexpected(node.error());
+  node_ = *node;
+  const auto offer = await_offer(settings_.input, stop);
+  if (!offer) return tl::unexpected(offer.error());
+  if (!*offer) return {};
+  auto output = RawPublisher::create(node_, settings_.topic, **offer);
+  if (!output) return tl::unexpected(output.error());
+  output_ = std::move(*output);
+  auto input = RawSubscription::create(node_, settings_.input, **offer);
+  if (!input) return tl::unexpected(input.error());
+  input_ = std::move(*input);
+  if (settings_.phase_topic) {
+    const auto told = await_offer(*settings_.phase_topic, stop);
+    if (!told) return tl::unexpected(told.error());
+    if (!*told) return {};
+    auto phase = RawSubscription::create(node_, *settings_.phase_topic, **told);
+    if (!phase) return tl::unexpected(phase.error());
+    phase_ = std::move(*phase);
+  }
+  return check(rcl_wait_set_init(&wait_set_, phase_ ? 2 : 1, 0, 0, 0, 0, 0, context_->handle(),
+                                 rcl_get_default_allocator()),
+               "make a wait set");
+}
+
+Result<std::optional<Offer>> Republisher::await_offer(const std::string& topic,
+                                                      const std::atomic<bool>& stop) {
+  while (!stop) {
+    auto offer = find_offer(*node_, topic);
+    if (!offer || *offer) return offer;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return std::nullopt;
+}
+
+Result<void> Republisher::run(const std::atomic<bool>& stop) {
+  if (!rcl_wait_set_is_valid(&wait_set_)) return {};
+  while (!stop) {
+    const Instant now = linux_os::monotonic_now();
+    const Duration left = waiting_.empty() ? patience : waiting_.front().release - now;
+    if (left <= near) {
+      sleep_until(waiting_.front().release);
+      if (Result<void> released = release_front(); !released) return released;
+      if (Result<void> taken = take_all(); !taken) return taken;
+      continue;
+    }
+    if (Result<void> waited = wait(std::min(left - near / 2, patience)); !waited) return waited;
+    if (Result<void> taken = take_all(); !taken) return taken;
+  }
+  while (!waiting_.empty()) {
+    if (Result<void> released = release_front(); !released) return released;
+  }
+  return {};
+}
+
+Result<void> Republisher::wait(Duration longest) {
+  Result<void> prepared = check(rcl_wait_set_clear(&wait_set_), "clear a wait set");
+  if (prepared) prepared = input_->add_to(wait_set_);
+  if (prepared && phase_) prepared = phase_->add_to(wait_set_);
+  if (!prepared) return prepared;
+  const rcl_ret_t code = rcl_wait(&wait_set_, longest.count());
+  if (code == RCL_RET_TIMEOUT) {
+    rcl_reset_error();
+    return {};
+  }
+  return check(code, "wait for messages");
+}
+
+Result<void> Republisher::take_all() {
+  const Instant now = linux_os::monotonic_now();
+  while (phase_) {
+    const Result<bool> taken = phase_->take(phase_bytes_);
+    if (!taken) return tl::unexpected(taken.error());
+    if (!*taken) break;
+    tracker_->observe(now);
+  }
+  while (true) {
+    if (free_.empty()) free_.push_back(std::make_unique<Bytes>());
+    const Result<bool> taken = input_->take(*free_.back());
+    if (!taken) return tl::unexpected(taken.error());
+    if (!*taken) return {};
+    std::unique_ptr<Bytes> bytes = std::move(free_.back());
+    free_.pop_back();
+    admit(std::move(bytes), now);
+  }
+}
+
+void Republisher::admit(std::unique_ptr<Bytes> bytes, Instant ready) {
+  ++counts_.received;
+  const std::optional<Instant> begin = begin_of_cycle(ready);
+  // Outputs keep their order.
+  const Instant earliest = waiting_.empty() ? Instant::min() : waiting_.back().release;
+  if (!begin) {
+    ++counts_.unphased;
+    waiting_.push_back({std::move(bytes), std::max(ready, earliest), std::nullopt});
+    return;
+  }
+  using Kind = shaping::Gate::Decision::Kind;
+  const auto decision = gate_.decide(ready - *begin);
+  if (decision.kind == Kind::dropped) {
+    ++counts_.dropped;
+    free_.push_back(std::move(bytes));
+    return;
+  }
+  const bool late = decision.kind == Kind::late;
+  counts_.late += late ? 1 : 0;
+  if (!late) counts_.ready.record(ready - *begin);
+  waiting_.push_back({std::move(bytes), std::max(*begin + decision.release, earliest),
+                      late ? std::nullopt : begin});
+  if (waiting_.size() > most_waiting) waiting_.front().release = ready;
+}
+
+Result<void> Republisher::release_front() {
+  Waiting leaving = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (Result<void> published = output_->publish(*leaving.bytes); !published) return published;
+  const Instant now = linux_os::monotonic_now();
+  ++counts_.released;
+  if (leaving.begin) {
+    counts_.left.record(now - *leaving.begin);
+    counts_.delay.record(now - leaving.release);
+  }
+  free_.push_back(std::move(leaving.bytes));
+  return {};
+}
+
+std::optional<Instant> Republisher::begin_of_cycle(Instant now) const {
+  if (tracker_) return tracker_->begin(now);
+  return now - now.time_since_epoch() % settings_.period;
+}
+
+}  // namespace takt::gate

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "endpoints.hpp"
+#include "settings.hpp"
+#include "takt/shaping/overshoot.hpp"
+#include "takt/shaping/phase.hpp"
+#include "takt/statistics/distribution.hpp"
+
+namespace takt::gate {
+
+/// What went through a gate.
+struct Counts {
+  std::int64_t received = 0;
+  std::int64_t released = 0;
+  std::int64_t late = 0;
+  std::int64_t dropped = 0;
+  /// Let out at once because the phase was not known yet.
+  std::int64_t unphased = 0;
+  /// From the beginning of the cycle, of outputs that kept their slots: until they came, and until
+  /// they had left.
+  statistics::Distribution ready{};
+  statistics::Distribution left{};
+  /// From when they were to leave until they had left.
+  statistics::Distribution delay{};
+};
+
+/// Takes serialised messages and publishes each when its gate lets it out
+/// (performance-engineering 3.5 and 6.3, the time-gated republisher). One thread: it waits for
+/// messages, sleeps to the absolute start of the slot, and publishes.
+class Republisher {
+ public:
+  /// Waits for publishers of the input, and of the phase's topic, or until `stop`.
+  [[nodiscard]] static Result<std::unique_ptr<Republisher>> create(const Settings& settings,
+                                                                   const std::atomic<bool>& stop);
+  ~Republisher();
+  Republisher(const Republisher&) = delete;
+  Republisher& operator=(const Republisher&) = delete;
+
+  /// Until `stop`; then what waits is let out at once.
+  [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
+
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Waiting {
+    std::unique_ptr<Bytes> bytes;
+    Instant release;
+    /// Of its cycle; none: it is late.
+    std::optional<Instant> begin;
+  };
+
+  explicit Republisher(const Settings& settings);
+
+  [[nodiscard]] Result<void> connect(const std::atomic<bool>& stop);
+  /// None: stopped before there was a publisher.
+  [[nodiscard]] Result<std::optional<Offer>> await_offer(const std::string& topic,
+                                                         const std::atomic<bool>& stop);
+  [[nodiscard]] Result<void> wait(Duration longest);
+  [[nodiscard]] Result<void> take_all();
+  void admit(std::unique_ptr<Bytes> bytes, Instant ready);
+  [[nodiscard]] Result<void> release_front();
+  [[nodiscard]] std::optional<Instant> begin_of_cycle(Instant now) const;
+
+  Settings settings_;
+  shaping::Gate gate_;
+  std::shared_ptr<executor::Context> context_;
+  NodePointer node_;
+  std::unique_ptr<RawSubscription> input_;
+  std::unique_ptr<RawSubscription> phase_;
+  std::unique_ptr<RawPublisher> output_;
+  rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
+  std::optional<shaping::PhaseTracker> tracker_;
+  std::deque<Waiting> waiting_;
+  /// Messages' memory that is free.
+  std::vector<std::unique_ptr<Bytes>> free_;
+  Bytes phase_bytes_;
+  Counts counts_;
+};
+
+}  // namespace takt::gate

@@ -1,0 +1,64 @@
+#include "settings.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace takt::gate {
+
+namespace {
+
+using nlohmann::json;
+
+Duration time(const json& object, const char* name) {
+  return Duration(object.at(name).get<std::int64_t>());
+}
+
+Result<Settings> read(const json& object) {
+  Settings settings;
+  settings.topic = object.at("topic").get<std::string>();
+  settings.input = object.at("input").get<std::string>();
+  settings.period = time(object, "period");
+  settings.publish_time = time(object, "publish_time");
+  settings.shortest = time(object, "shortest");
+  const auto policy = shaping::overshoot_names.find(object.at("overshoot").get<std::string>());
+  if (!policy) return error("overshoot: not one of {}", shaping::overshoot_names.list());
+  settings.overshoot = *policy;
+  for (const json& slot : object.at("slots")) {
+    settings.slots.push_back({time(slot, "start"), time(slot, "end")});
+  }
+  if (object.contains("phase_topic")) {
+    settings.phase_topic = object.at("phase_topic").get<std::string>();
+    settings.phase_delay = time(object, "phase_delay");
+  }
+  settings.priority = object.value("priority", 0);
+  if (object.contains("processor")) settings.processor = object.at("processor").get<int>();
+  return settings;
+}
+
+Result<void> check(const Settings& settings) {
+  if (settings.period <= Duration{0}) return error("period: must be positive");
+  if (settings.slots.empty()) return error("slots: there is none");
+  Duration end{};
+  for (const shaping::Slot& slot : settings.slots) {
+    if (slot.start < end || slot.end <= slot.start || slot.end > settings.period) {
+      return error("slots: must be in order, apart, and within the period");
+    }
+    end = slot.end;
+  }
+  if (settings.priority < 0 || settings.priority > 99) return error("priority: must be 0 to 99");
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(const std::string& text) {
+  try {
+    const Result<Settings> settings = read(json::parse(text));
+    if (!settings) return settings;
+    if (const Result<void> valid = check(*settings); !valid) return tl::unexpected(valid.error());
+    return settings;
+  } catch (const json::exception& fault) {
+    return error("settings: {}", fault.what());
+  }
+}
+
+}  // namespace takt::gate

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/shaping/overshoot.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::gate {
+
+/// What a gate is to do; of a chain of a `takt/shaping` document.
+struct Settings {
+  /// Where outputs leave, and where they come from.
+  std::string topic;
+  std::string input;
+  Duration period{};
+  Duration publish_time{};
+  Duration shortest{};
+  shaping::Overshoot overshoot = shaping::Overshoot::degrade;
+  std::vector<shaping::Slot> slots;
+  /// Its messages tell when cycles begin; none: they begin at multiples of the period.
+  std::optional<std::string> phase_topic{};
+  Duration phase_delay{};
+  /// Of SCHED_FIFO; 0: scheduled as the process.
+  int priority = 0;
+  std::optional<int> processor{};
+};
+
+/// From a JSON object: topic, input, period, publish_time, shortest, overshoot, slots, phase_topic,
+/// phase_delay, priority, processor; times in nanoseconds.
+[[nodiscard]] Result<Settings> parse_settings(const std::string& text);
+
+}  // namespace takt::gate
