@@ -14,6 +14,7 @@
 #include "takt/analysis/analyzer.hpp"
 #include "takt/analysis/explanation.hpp"
 #include "takt/analysis/sensitivity.hpp"
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 
@@ -62,7 +63,9 @@ Index find(const Elements& elements, const std::string& id, std::string_view wha
 class Analyzer {
  public:
   Analyzer(const std::string& text, const std::string& source, const std::string& analysis)
-      : source_(source), analyzer_(begin(Request(text, source, analysis))) {}
+      : source_(source),
+        analyzer_(begin(Request(text, source, analysis))),
+        given_(analyzer_.model()) {}
 
   void set_budget(const std::string& executor, std::int64_t budget) {
     model::Model changed = analyzer_.model();
@@ -87,6 +90,15 @@ class Analyzer {
     analyzer_.set_execution_time(index, std::move(execution_time));
   }
 
+  void scale_execution_time(const std::string& callback, int percent) {
+    if (percent < 0 || percent > most_percent) {
+      throw InputError(fmt::format("{} % is not between 0 and {}", percent, most_percent));
+    }
+    const auto index = find<model::CallbackIndex>(given_.callbacks, callback, "callback");
+    analyzer_.set_execution_time(index,
+                                 curves::scaled(given_[index].execution_time, percent));
+  }
+
   [[nodiscard]] std::string bounds() { return analyzer_.bounds().to_json(); }
 
  private:
@@ -94,8 +106,11 @@ class Analyzer {
     return analysis::Analyzer(std::move(request.model), request.options);
   }
 
+  static constexpr int most_percent = 10'000;
+
   std::string source_;
   analysis::Analyzer analyzer_;
+  model::Model given_;
 };
 
 std::string explain(const std::string& text, const std::string& source, const std::string& analysis,
@@ -117,6 +132,8 @@ void bind_analysis(nanobind::module_& module) {
            "Of an executor on a reservation, in ns. Raises InputError.")
       .def("set_execution_time", &Analyzer::set_execution_time, "callback"_a, "curve"_a,
            "ET(1), ET(2), ... in ns. Raises InputError.")
+      .def("scale_execution_time", &Analyzer::scale_execution_time, "callback"_a, "percent"_a,
+           "In percent of what the document says, 0 to 10000. Raises InputError.")
       .def("bounds", &Analyzer::bounds, "A takt/bounds document of the model with all changes.");
   module.attr("ANALYSES") = analysis::all_method_names();
   module.def("explain", &explain, "text"_a, "source"_a, "analysis"_a, "chain"_a,

@@ -21,10 +21,12 @@ namespace {
 
 std::string to_json(const capture::Status& status) {
   return nlohmann::json{{"bytes", status.bytes},
+                        {"failure", status.failure},
                         {"discarded_events", status.losses.discarded_events},
                         {"lost_packets", status.losses.lost_packets},
                         {"malformed_events", status.losses.malformed_events},
-                        {"unrecorded_processes", status.losses.unrecorded_processes}}
+                        {"unrecorded_processes", status.losses.unrecorded_processes},
+                        {"late_processes", status.losses.late_processes}}
       .dump();
 }
 
@@ -80,7 +82,9 @@ void bind_capture(nb::module_& module) {
            "written by snapshot(); 0: everything goes to `output`.")
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
-      .def("status", &Recording::status, released, "JSON: bytes, and what was lost so far by kind.")
+      .def("status", &Recording::status, released,
+           "JSON: bytes, failure (why nothing more is recorded; empty: it is), and what was "
+           "lost so far by kind.")
       .def("snapshot", &Recording::snapshot, nb::arg("output"), released,
            "Writes what is kept in memory as a trace, and goes on; JSON as of status().")
       .def("stop", &Recording::stop, released,

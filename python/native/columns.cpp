@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "takt/columns/event_tables.hpp"
 #include "takt/events/schema.hpp"
+#include "takt/execution/document.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/execution/provenance.hpp"
@@ -87,7 +88,9 @@ class EventReader {
               std::size_t rows)
       : source_(open_traces(paths)),
         tables_(source_->threads(), event_types(names), rows),
-        interpreter_(source_->threads(), {&summary_}) {}
+        interpreter_(source_->threads()) {
+    interpreter_.add(summarizer_);
+  }
 
   /// The next table; none after the last.
   std::optional<EventTable> read(const std::optional<PythonProgress>& progress) {
@@ -114,12 +117,14 @@ class EventReader {
   }
 
   /// After the last table: the takt/info document.
-  [[nodiscard]] std::string info() const { return summary_.to_json(*source_, interpreter_, pass_); }
+  [[nodiscard]] std::string info() const {
+    return execution::to_json(*source_, interpreter_.database(), pass_, summarizer_.summary());
+  }
 
  private:
-  std::unique_ptr<events::Source> source_;
+  std::unique_ptr<events::EventStream> source_;
   columns::EventTables tables_;
-  execution::Summary summary_;
+  execution::Summarizer summarizer_;
   execution::Interpreter interpreter_;
   execution::Pass pass_;
   events::Batch batch_;
@@ -129,10 +134,11 @@ class EventReader {
 std::string export_perfetto(const std::vector<std::string>& paths, const std::string& output,
                             const std::optional<PythonProgress>& progress) {
   const auto source = open_traces(paths);
-  execution::Summary summary;
+  execution::Summarizer summarizer;
   perfetto::TraceWriter writer(output, *source);
-  execution::Interpreter interpreter(source->threads(), {&summary, &writer});
-  writer.watch(interpreter);
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(summarizer);
+  interpreter.add(writer);
   ProgressGate gate(progress);
   execution::Pass pass;
   events::Batch batch;
@@ -141,8 +147,9 @@ std::string export_perfetto(const std::vector<std::string>& paths, const std::st
     const auto position = source->position();
     gate(position.done, position.total);
   }
-  unwrap(writer.finish(execution::warnings(*source, interpreter)));
-  return summary.to_json(*source, interpreter, pass);
+  const execution::Database& database = interpreter.database();
+  unwrap(writer.finish(database, execution::warnings(*source, database)));
+  return execution::to_json(*source, database, pass, summarizer.summary());
 }
 
 }  // namespace

@@ -1,32 +1,51 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "native.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/parse_document.hpp"
 
 namespace takt::native {
 
 namespace {
 
-std::string parse_model(const std::string& text, const std::string& source) {
-  const model::ParsedModel parsed = unwrap(model::parse(text, source));
-  return fmt::format("{{\"model\": {}, \"warnings\": {}}}", model::to_json(parsed.model),
-                     nlohmann::json(parsed.warnings)
-                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+std::pair<std::string, std::vector<std::string>> parse_model(const std::string& text,
+                                                             const std::string& source) {
+  model::ParsedModel parsed = unwrap(model::parse(text, source));
+  return {model::to_json(parsed.model), std::move(parsed.warnings)};
+}
+
+/// None: the document says none.
+std::optional<std::string> document_format(const std::string& text, const std::string& source) {
+  const nlohmann::json document = unwrap(model::parse_document(text, source));
+  const auto format = document.is_object() ? document.find("format") : document.end();
+  if (format == document.end() || !format->is_string()) return std::nullopt;
+  return format->get<std::string>();
 }
 
 }  // namespace
 
 void bind_model(nanobind::module_& module) {
   using namespace nanobind::literals;
+  module.def("document_format", &document_format, "text"_a, "source"_a,
+             nanobind::call_guard<nanobind::gil_scoped_release>(),
+             "The format that a JSON document says it has, e.g. \"takt/bounds\"; None if it says "
+             "none.\nRaises InputError if it is no JSON.");
+  module.def("model_schema", &model::schema, "The JSON Schema of takt/model documents.");
   module.def("parse_model", &parse_model, "text"_a, "source"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "Reads and validates a takt/model document; `source` names it in messages.\n"
-             "Returns JSON: {\"model\": the document with all defaults filled in, \"warnings\": "
-             "[one line each]}. Raises InputError.");
+             "Returns the document with all defaults filled in, and a line for each thing that was "
+             "accepted\nbut looks wrong. Raises InputError.");
 }
 
 }  // namespace takt::native

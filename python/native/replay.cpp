@@ -28,13 +28,14 @@ std::string replay(const std::vector<std::string>& paths, const std::string& tex
   const model::ParsedModel parsed = unwrap(model::parse(text, source));
   const auto traces = open_traces(paths);
   takt::replay::Recording recording(parsed.model);
-  execution::Interpreter interpreter(traces->threads(), {&recording});
-  recording.watch(interpreter);
+  execution::Interpreter interpreter(traces->threads());
+  interpreter.add(recording);
   ProgressGate gate(progress);
   const auto pass = execution::run(*traces, interpreter, std::ref(gate));
   const auto compared =
-      unwrap(takt::replay::compare(parsed.model, interpreter.objects(), recording));
-  return takt::replay::to_json(parsed.model, *traces, interpreter, pass, recording, compared);
+      unwrap(takt::replay::compare(parsed.model, interpreter.database().objects(), recording));
+  return takt::replay::to_json(parsed.model, *traces, interpreter.database(), pass, recording,
+                               compared);
 }
 
 }  // namespace

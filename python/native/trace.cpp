@@ -11,9 +11,11 @@
 
 #include "native.hpp"
 #include "progress.hpp"
+#include "takt/execution/document.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/execution/summary.hpp"
+#include "takt/flow/document.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/model/json.hpp"
 #include "takt/synthesis/synthesizer.hpp"
@@ -28,11 +30,12 @@ namespace {
 std::string info(const std::vector<std::string>& paths,
                  const std::optional<PythonProgress>& progress) {
   const auto source = open_traces(paths);
-  execution::Summary summary;
-  execution::Interpreter interpreter(source->threads(), {&summary});
+  execution::Summarizer summarizer;
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(summarizer);
   ProgressGate gate(progress);
   const auto pass = execution::run(*source, interpreter, std::ref(gate));
-  return summary.to_json(*source, interpreter, pass);
+  return execution::to_json(*source, interpreter.database(), pass, summarizer.summary());
 }
 
 synthesis::Options parse_options(const std::string& text) {
@@ -65,11 +68,11 @@ std::string synthesize(const std::vector<std::string>& paths, const std::string&
   const synthesis::Options options = parse_options(options_text);
   const auto source = open_traces(paths);
   synthesis::Synthesizer synthesizer;
-  execution::Interpreter interpreter(source->threads(), {&synthesizer});
-  synthesizer.watch(interpreter);
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(synthesizer);
   ProgressGate gate(progress);
   const auto pass = execution::run(*source, interpreter, std::ref(gate));
-  return model::to_json(unwrap(synthesizer.model(*source, pass, options)));
+  return model::to_json(unwrap(synthesizer.model(*source, interpreter.database(), pass, options)));
 }
 
 std::string measure(const std::vector<std::string>& paths, const std::string& model_text,
@@ -77,12 +80,12 @@ std::string measure(const std::vector<std::string>& paths, const std::string& mo
                     const std::optional<PythonProgress>& progress) {
   const auto parsed = unwrap(model::parse(model_text, model_source));
   const auto source = open_traces(paths);
-  flow::Measurement measurement(parsed.model);
-  execution::Interpreter interpreter(source->threads(), {&measurement});
-  measurement.watch(interpreter);
+  flow::Measurer measurer(parsed.model);
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(measurer);
   ProgressGate gate(progress);
   const auto pass = execution::run(*source, interpreter, std::ref(gate));
-  return measurement.to_json(*source, pass);
+  return flow::to_json(parsed.model, *source, interpreter.database(), pass, measurer.measurement());
 }
 
 }  // namespace

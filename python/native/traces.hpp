@@ -1,19 +1,28 @@
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "native.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 
 namespace takt::native {
 
-/// The traces at `paths` as one source. Throws InputError.
-inline std::unique_ptr<events::Source> open_traces(const std::vector<std::string>& paths) {
+/// The traces at `paths` as one source. Throws InputError; Ctrl-C ends the unpacking of archives.
+inline std::unique_ptr<events::EventStream> open_traces(const std::vector<std::string>& paths) {
   const std::vector<std::filesystem::path> names(paths.begin(), paths.end());
-  return unwrap(events::open(names));
+  events::OpenOptions options;
+  options.waiting = [] {
+    const nanobind::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      throw nanobind::python_error();
+    }
+  };
+  return unwrap(events::open(names, options));
 }
 
 }  // namespace takt::native

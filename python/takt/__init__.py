@@ -8,9 +8,13 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """takt.open, which needs the C++ library, on first use."""
+    """takt.open and takt.load, which need the C++ library, on first use."""
     if name == "open":
         from takt.trace import Trace
 
         return Trace
+    if name == "load":
+        from takt.recording import Recording
+
+        return Recording
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

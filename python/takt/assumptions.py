@@ -7,13 +7,13 @@ recording itself is complete. Each function here holds one of these against a me
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from takt.documents import Activation, Callback, Executor, Measurement, Model, ObservedThread
-from takt.formatting import count, duration, printable
+from takt.documents import Activation, Executor, Measurement, Model, ObservedThread
+from takt.formatting import count, duration
+from takt.names import executor_labels, label
 
 
 class Standing(Enum):
@@ -58,6 +58,7 @@ def examine(model: Model, measurement: Measurement, cores: int | None = None) ->
         *_activations(model, measurement),
         *_delays(model, measurement),
         *_losses(measurement),
+        *_unnamed_work(model),
     ]
 
 
@@ -91,8 +92,27 @@ def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
     return reached
 
 
+def _unnamed_work(model: Model) -> Iterator[Finding]:
+    """Executors that did work which no event names, as the model's provenance says: parts of
+    actions, responses of services, waitables of libraries. No callback of the model stands for it.
+    """
+    names = executor_labels(model)
+    listed = model.provenance.get("unnamed_work")
+    for work in listed if isinstance(listed, list) else []:
+        executor = work.get("executor") if isinstance(work, dict) else None
+        if executor in names:
+            longest, number = work.get("longest", 0), work.get("count", 0)
+            text = (
+                f"executor {names[executor]} was busy {count(number, 'time')} for up to "
+                f"{duration(longest)} with work that no event names (responses of services, "
+                "actions, waitables) and that no callback of the model stands for"
+            )
+            yield Finding(Subject.RECORDING, Standing.UNSECURED, text, executor)
+
+
 def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iterator[Finding]:
     observed = {thread.id: thread for thread in measurement.executors}
+    names = executor_labels(model)
     served = _globally_served(list(measurement.executors), cores)
     for executor in model.executors:
         if executor.kind == "event_source":
@@ -104,7 +124,7 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
                 "SCHED_DEADLINE is sure to serve by their deadlines (GFB test)"
             )
         if lacking:
-            text = f"executor {executor.name or executor.id} {lacking}"
+            text = f"executor {names[executor.id]} {lacking}"
             yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id)
 
 
@@ -113,6 +133,8 @@ def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str 
     supply = executor.supply
     if supply.kind == "dedicated":
         return "is assumed to have a processor to itself, which nothing guaranteed"
+    if supply.kind == "slots":
+        return "is assumed to have a processor to itself in its slots, which nothing guaranteed"
     budget, period = supply.budget or 0, supply.period or 0
     deadline = supply.deadline or period
     assumed = f"is assumed to get {duration(budget)} every {duration(period)}"
@@ -230,19 +252,3 @@ def _losses(measurement: Measurement) -> Iterator[Finding]:
             "missed the worst case",
             None,
         )
-
-
-def label(callback: Callback) -> str:
-    """How people call a callback: its node, and its topic where it has one. Printable."""
-    node = callback.node or callback.name or callback.id
-    return printable(f"{node} ({callback.topic})" if callback.topic else node)
-
-
-def labels(callbacks: Iterable[Callback]) -> dict[str, str]:
-    """What people call each of them, by id; those of one name with their ids."""
-    names = {callback.id: label(callback) for callback in callbacks}
-    shared = Counter(names.values())
-    return {
-        id_: name if shared[name] == 1 else f"{name} [{printable(id_)}]"
-        for id_, name in names.items()
-    }

@@ -1,8 +1,9 @@
 """The command line: finds the command, and turns whatever it raises into one line and a status.
 
 A command is the function `<name>` of the module `takt.commands.<name>`, with its arguments as
-typer reads them, its help as docstring and a string EXAMPLES beside it. The module is imported
-only when the command is called, so it may import what it likes at its top.
+typer reads them, its help as docstring and a string EXAMPLES beside it. The module's own docstring
+is its line in the list of commands: "takt <name>: Do this or that." The module is imported only
+when the command is called, so it may import what it likes at its top.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Sequence
+from importlib import resources
 from typing import Annotated, Any, cast
 
 import typer
@@ -23,23 +25,6 @@ from typer.core import TyperCommand, TyperGroup
 import takt
 from takt.errors import UserError
 from takt.formatting import printable
-
-COMMANDS = {
-    "doctor": "Say what this machine offers and how to get what is missing.",
-    "record": "Record a command, or what already runs.",
-    "snapshot": "Have a running snapshot recording written.",
-    "info": "Say what is in a trace.",
-    "model": "Build the timing model from traces.",
-    "run": "Execute a model as real ROS 2 nodes.",
-    "simulate": "Simulate a model.",
-    "analyze": "Bound the response times of a model.",
-    "plan": "Plan the executors of a model for real nodes.",
-    "diff": "Compare the bounds of two models.",
-    "experiment": "Reproduce a published experiment.",
-    "export": "Hand a recording over to other tools.",
-    "report": "Write the self-contained report of a trace or a model.",
-    "demo": "Show the whole way on a real ROS 2 system.",
-}
 
 # Exit statuses. 0: done, or the answer is yes.
 ANSWER_IS_NO = 1
@@ -56,8 +41,9 @@ _app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
 
 @_app.callback(
     invoke_without_command=True,
-    epilog="'takt COMMAND --help' explains a command. Exit status: 0 done, 1 the answer is no "
-    "(a goal is missed, a check failed), 2 bad usage or bad input.",
+    epilog="Begin with 'takt demo', or with your own robot: 'takt record', then 'takt latency'. "
+    "'takt COMMAND --help' explains a command, docs/glossary.md the words. Exit status: 0 done, 1 "
+    "the answer is no (a goal is missed, a check failed), 2 bad usage or bad input.",
 )
 def _takt(
     context: typer.Context,
@@ -70,34 +56,61 @@ def _takt(
         print(context.get_help())
 
 
+def commands() -> dict[str, str]:
+    """Every command with its line in the list, read from the modules without importing them."""
+    found = {}
+    for module in sorted(resources.files("takt.commands").iterdir(), key=lambda file: file.name):
+        name = module.name.removesuffix(".py")
+        if name != module.name and not name.startswith("_"):
+            with module.open(encoding="utf-8") as file:
+                first = file.readline()
+            start = f'"""takt {name}: '
+            assert first.startswith(start), f"{module.name}: must begin with {start}"
+            found[name] = first.removeprefix(start).rstrip().removesuffix('"""')
+    return found
+
+
 class _Unloaded(TyperCommand):
     """Stands in the list of commands for one whose module has not been imported."""
 
     def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> typer.Context:
-        return cast(typer.Context, _load(str(self.name)).make_context(info_name, *args, **kwargs))
+        return cast(typer.Context, load(str(self.name)).make_context(info_name, *args, **kwargs))
 
 
 class _Command(TyperCommand):
     def get_help(self, ctx: Any) -> str:
-        """Names arguments as this project's documents do: TRACE..., where typer has
-        {TRACE...}... and adds <list[str]>.
-        """
-        text = re.sub(r"\{([^{}\s]+)\}(\.\.\.)?", r"\1", super().get_help(ctx))
-        return re.sub(r" <list\[str\]>", lambda type_: " " * len(type_[0]), text)
+        return plain(super().get_help(ctx))
 
 
-def _load(name: str) -> TyperCommand:
+def plain(text: str) -> str:
+    """Help that names arguments as this project's documents do: TRACE..., where typer has
+    {TRACE...}... and adds <list[str]>.
+    """
+    text = re.sub(r"\{([^{}\n]+)\}(\.\.\.)?", r"\1", text)
+    return re.sub(
+        r" <(list\[)?(str|int|path|bash[^>]*)\]?>", lambda type_: " " * len(type_[0]), text
+    )
+
+
+def examples(name: str) -> str:
+    """The examples of a command, a line each."""
+    text: str = importlib.import_module(f"takt.commands.{name}").EXAMPLES
+    return textwrap.dedent(text).strip()
+
+
+def load(name: str) -> TyperCommand:
+    """The command, with its module imported."""
     module = importlib.import_module(f"takt.commands.{name}")
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     # \b keeps the lines of the paragraph as they are.
-    examples = "\b\nExamples:\n" + textwrap.indent(textwrap.dedent(module.EXAMPLES).strip(), "  ")
-    app.command(name, cls=_Command, epilog=examples)(getattr(module, name))
+    epilog = "\b\nExamples:\n" + textwrap.indent(examples(name), "  ")
+    app.command(name, cls=_Command, epilog=epilog)(getattr(module, name))
     return cast(TyperCommand, typer.main.get_command(app))
 
 
-def _commands() -> TyperGroup:
+def command_group() -> TyperGroup:
     group = typer.main.get_group(_app)
-    for name, summary in COMMANDS.items():
+    for name, summary in commands().items():
         group.commands[name] = _Unloaded(name=name, help=summary, callback=None)
     return group
 
@@ -122,10 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    commands = _commands()
+    group = command_group()
     try:
-        with commands.make_context("takt", arguments) as context:
-            commands.invoke(context)
+        with group.make_context("takt", arguments) as context:
+            group.invoke(context)
     except typer.Exit as request:
         return request.exit_code
     return 0

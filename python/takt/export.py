@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import takt_native
-from takt import console, files, trace
+from takt import console, files, recording, trace
 
 Json = dict[str, Any]
 
 INFO = "info.json"
 OBJECTS = "objects"
+HAPPENED = "happened"
 
 
 def perfetto(traces: list[str], output: str) -> Json:
@@ -56,10 +57,14 @@ def _tables(
     suffix: str,
     new_file: Callable[[Path, Any], _TableFile],
 ) -> Json:
-    """Writes a folder with a table for each event that occurs, one for each kind of object, and
-    info.json with what the trace lost. Returns the takt/info document.
+    """Writes a folder with a table for each event that occurs, one for each kind of object, those
+    of takt.recording (runs, publications, takes, flows and their parts, which name each other and
+    the callbacks by number), and info.json with what the trace lost. Returns the takt/info
+    document.
     """
     pyarrow = trace.arrow()
+    happened = recording.tables(traces)
+    callbacks = happened.pop("callbacks").select(["callback", "process", "pid", "host"]).to_pylist()
     info: Json = {}
     tables: dict[str, _TableFile] = {}
     with (
@@ -74,8 +79,16 @@ def _tables(
         for kind, objects in trace.objects(info).items():
             if objects:
                 rows = pyarrow.Table.from_pylist(list(map(_flat, objects)))
+                if kind == "callbacks":
+                    rows = pyarrow.Table.from_pylist(
+                        [key | row for key, row in zip(callbacks, rows.to_pylist(), strict=True)]
+                    )
                 tables[kind] = new_file(folder / OBJECTS / (kind + suffix), rows.schema)
                 tables[kind].write(rows)
+        (folder / HAPPENED).mkdir()
+        for kind, rows in happened.items():
+            tables[kind] = new_file(folder / HAPPENED / (kind + suffix), rows.schema)
+            tables[kind].write(rows)
         for table in tables.values():
             table.close(info)
         (folder / INFO).write_text(json.dumps(info, ensure_ascii=False), encoding="utf-8")

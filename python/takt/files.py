@@ -6,6 +6,8 @@ import contextlib
 import errno
 import json
 import os
+import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -60,29 +62,62 @@ def source_name(path: str) -> str:
 def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields the path of a new file that takes the place of `path` if the body ends well.
 
-    A reader sees the old file or the new one, never a part. UserError if the file cannot be
-    written.
+    A reader sees the old file or the new one, never a part; the new one has the old one's owner and
+    mode. A device or a pipe stays what it is and is written to, and a link where it is. UserError
+    if the file cannot be written.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        former = _status(target)
+        if former is None or stat.S_ISREG(former.st_mode):
+            with _new_file_beside(target, former) as temporary:
+                yield temporary
+        elif stat.S_ISDIR(former.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                written = Path(folder) / "written"
+                written.touch()
+                yield written
+                with written.open("rb") as source, target.open("wb") as device:
+                    shutil.copyfileobj(source, device)
     except FileExistsError as error:
-        raise UserError(f"{target}: cannot be written: {os.strerror(errno.ENOTDIR)}") from error
+        raise UserError(f"{path}: cannot be written: {os.strerror(errno.ENOTDIR)}") from error
     except OSError as error:
-        raise UserError(f"{target}: cannot be written: {error.strerror}") from error
+        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _new_file_beside(target: Path, former: os.stat_result | None) -> Iterator[Path]:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     temporary = Path(name)
     try:
         os.close(handle)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        if former is None:
+            temporary.chmod(0o666 & ~_umask())
+        else:
+            # In this order: a change of the owner takes bits of the mode away.
+            if (former.st_uid, former.st_gid) != (os.geteuid(), os.getegid()):
+                try:
+                    os.chown(temporary, former.st_uid, former.st_gid)
+                except PermissionError:  # somebody else's file that we may write to
+                    shutil.copyfile(temporary, target)
+                    return
+            temporary.chmod(stat.S_IMODE(former.st_mode))
         temporary.replace(target)
-    except OSError as error:
-        raise UserError(f"{target}: cannot be written: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
 
 
 @contextlib.contextmanager

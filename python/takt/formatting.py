@@ -50,11 +50,6 @@ def frequency(period: int) -> str:
     return f"{significant(1e9 / period)} Hz"
 
 
-def percentage(part: float, whole: float) -> str:
-    """`part` of `whole` in per cent; a dash when there is no whole."""
-    return f"{significant(100 * part / whole)} %" if whole else NONE
-
-
 def printable(text: str) -> str:
     """Text from anywhere, harmless to terminals and pages: control, format and unassigned
     characters become U+FFFD, line breaks stay.

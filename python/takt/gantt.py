@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from takt.assumptions import label
 from takt.documents import Callback, Instance, Model
 from takt.formatting import duration, printable
+from takt.names import label
 
 MOST_INSTANCES = 5000
 """More do not fit into one chart."""

@@ -119,6 +119,9 @@ class Record(Action):
         if self._recording is None:
             return
         recording, self._recording = self._recording, None
-        size, losses = status_of(recording.stop())
-        say = self._log.warning if any(losses.values()) else self._log.info
-        say(f"recorded {megabytes(size)}, {lost(losses)}: {self._trace}")
+        status = status_of(recording.stop())
+        whole = not any(status.losses.values()) and not status.failure
+        say = self._log.info if whole else self._log.warning
+        failure = f" ({status.failure})" if status.failure else ""
+        trace = f"{self._trace}.partial" if status.failure else self._trace
+        say(f"recorded {megabytes(status.bytes)}, {lost(status.losses)}: {trace}{failure}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from takt.documents import Instance, Model
+from takt.names import executor_labels
 
 Event = dict[str, Any]
 
@@ -23,8 +24,7 @@ def trace(model: Model, timeline: Iterable[Instance]) -> str:
 
 
 def _executors(model: Model) -> Iterator[Event]:
-    for number, executor in enumerate(model.executors):
-        name = executor.name or executor.id
+    for number, name in enumerate(executor_labels(model).values()):
         yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": name}}
 
 

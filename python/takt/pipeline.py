@@ -1,4 +1,4 @@
-"""From traces to documents, by libtakt. Each function returns one document as parsed JSON."""
+"""From traces and models to documents, by libtakt. Each function returns one document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
-from takt import __version__, console
+from takt import __version__, console, documents
+from takt.documents import AnyDocument, Bounds, Explanation, Measurement, Model, Simulation
 
 Json = dict[str, Any]
 
@@ -18,14 +19,13 @@ ANALYSES: tuple[str, ...] = tuple(takt_native.ANALYSES.split(", "))
 DEFAULT_ANALYSIS = "combined"
 
 
-def validate(model_text: str, source: str) -> Json:
+def read_model(model_text: str, source: str) -> Model:
     """The model with all defaults filled in; what looks wrong but is accepted is said on standard
-    error. Raises takt_native.InputError if it is not a valid `takt/model` document.
+    error. UserError if it is not a valid `takt/model` document.
     """
-    parsed = json.loads(takt_native.parse_model(model_text, source))
-    for warning in parsed["warnings"]:
+    model, warnings = documents.parse_model(model_text, source)
+    for warning in warnings:
         console.say(f"takt: warning: {warning}")
-    model: Json = parsed["model"]
     return model
 
 
@@ -41,17 +41,39 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
         return _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
 
 
-def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
-    """Response-time bounds of a model (`takt/bounds`). Raises takt_native.InputError."""
-    return _derived(takt_native.analyze(model_text, source, analysis), model_text, source)
+def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Bounds:
+    """Response-time bounds of a model. Raises takt_native.InputError."""
+    bounds = documents.parse(Bounds, takt_native.analyze(model_text, source, analysis), "bounds")
+    return with_origin(bounds, model_text, source)
 
 
-def explain(model_text: str, source: str, chain: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
-    """What the bound of a chain is made of (`explanation` of `takt/bounds`). Raises
-    takt_native.InputError.
+def explain(
+    model_text: str, source: str, chain: str, analysis: str = DEFAULT_ANALYSIS
+) -> Explanation:
+    """What the bound of a chain is made of. Raises takt_native.InputError."""
+    text = takt_native.explain(model_text, source, analysis, chain)
+    return documents.parse(Explanation, text, "explanation")
+
+
+def budget(
+    model_text: str,
+    source: str,
+    *,
+    analysis: str = DEFAULT_ANALYSIS,
+    margin: int = 0,
+    cores: int = 2,
+    capacity: float = 0.9,
+    period: int | None = None,
+) -> tuple[Json, str]:
+    """The smallest reservations that guarantee a model's goals (`takt/budget`), and the model with
+    them (`takt/model`). Raises takt_native.InputError.
     """
-    explanation: Json = json.loads(takt_native.explain(model_text, source, analysis, chain))
-    return explanation
+    found, planned = takt_native.budget(
+        model_text, source, analysis, margin, list(range(cores)), capacity, period
+    )
+    document = _document(found)
+    document["provenance"] |= _origin(model_text, source)
+    return document, planned
 
 
 def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
@@ -61,21 +83,45 @@ def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) 
     return _document(takt_native.sensitivity(model_text, source, analysis))
 
 
-def measure(traces: Sequence[str], model_text: str, source: str) -> Json:
-    """What the traces say of the model's callbacks and chains (`takt/measurement`). Raises
-    takt_native.InputError.
-    """
+def measure(traces: Sequence[str], model_text: str, source: str) -> Measurement:
+    """What the traces say of the model's callbacks and chains. Raises takt_native.InputError."""
     with console.progress("Measuring callbacks and chains") as progress:
-        return _document(takt_native.measure(list(traces), model_text, source, progress))
+        text = takt_native.measure(list(traces), model_text, source, progress)
+    return documents.parse(Measurement, text, "measurement")
 
 
-def simulate(model_text: str, source: str, options: Json) -> Json:
-    """What a simulation of the model shows (`takt/simulation`); `options` as libtakt's
+def flow(traces: Sequence[str], options: Json) -> Json:
+    """The flows of messages in the traces (`takt/flow`); `options` as takt_native.flow() names
+    them. Raises takt_native.InputError.
+    """
+    with console.progress("Following the messages") as progress:
+        return _document(takt_native.flow(list(traces), json.dumps(options), progress))
+
+
+def view(traces: Sequence[str], model_text: str, source: str) -> tuple[Json, dict[str, bytes]]:
+    """What happened in the traces, for the viewer: the index of a `takt/viewer` document, without
+    verdicts, and its tables. Raises takt_native.InputError.
+    """
+    with console.progress("Following the messages") as progress:
+        index, tables = takt_native.view(list(traces), model_text, source, progress)
+    return _document(index), tables
+
+
+def store_view(traces: Sequence[str], model_text: str, source: str, folder: str) -> Json:
+    """The same for traces of any size: returns the index; the tables become files of the folder,
+    which takt_native.StoredView reads. Raises takt_native.InputError.
+    """
+    with console.progress("Indexing the trace") as progress:
+        return _document(takt_native.store_view(list(traces), model_text, source, folder, progress))
+
+
+def simulate(model_text: str, source: str, options: Json) -> Simulation:
+    """What a simulation of the model shows; `options` as libtakt's
     takt/simulation/options.hpp names them, times in nanoseconds. Raises takt_native.InputError.
     """
     with console.progress("Simulating") as progress:
         text = takt_native.simulate(model_text, source, json.dumps(options), progress)
-    return _derived(text, model_text, source)
+    return with_origin(documents.parse(Simulation, text, "simulation"), model_text, source)
 
 
 def replay(traces: Sequence[str], model_text: str, source: str) -> Json:
@@ -90,20 +136,26 @@ def plan(model_text: str, source: str, options: Json) -> Json:
     """What the model's executors decide by (`takt/plan`); `options` as of simulate() that concern
     policies. Raises takt_native.InputError.
     """
-    return _derived(takt_native.plan(model_text, source, json.dumps(options)), model_text, source)
+    document = _document(takt_native.plan(model_text, source, json.dumps(options)))
+    document["provenance"] |= _origin(model_text, source)
+    return document
 
 
-def _derived(text: str, model_text: str, source: str) -> Json:
-    """The document, saying where it came from: a model by this version on this host now."""
-    document = _document(text)
+def with_origin(document: AnyDocument, model_text: str, source: str) -> AnyDocument:
+    """The document, which says that it was made of this model."""
+    provenance = {**getattr(document, "provenance"), **_origin(model_text, source)}  # noqa: B009
+    return document.model_copy(update={"provenance": provenance})
+
+
+def _origin(model_text: str, source: str) -> Json:
+    """Where a document came from: a model by this version on this host now."""
     digest = hashlib.sha256(model_text.encode()).hexdigest()
-    document["provenance"] |= {
+    return {
         "takt": __version__,
         "host": platform.node(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "inputs": [{"path": source, "sha256": digest}],
     }
-    return document
 
 
 def _document(text: str) -> Json:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
 import signal
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import takt_native
+from takt import console, elf, runtime
 from takt.errors import UserError
 
 Watch = Callable[[float, int, dict[str, int]], None]
@@ -41,6 +45,7 @@ class Recorded:
     trace: Path
     seconds: float
     bytes: int
+    """0: there is no trace, as no process ran that could be recorded."""
     losses: dict[str, int]
     command_status: int | None = None
     """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
@@ -69,23 +74,46 @@ class Request:
     """File descriptor that the command gets as standard output; None: ours."""
 
 
-def tracetools() -> Path:
-    """Takt's libtracetools.so, which is built beside the extension. UserError without it."""
-    library = Path(takt_native.__file__).resolve().parent.parent / "lib" / "libtracetools.so"
-    if not library.exists():
-        raise UserError(
-            f"{library}: not built, as ROS 2 was missing; run 'make' with ROS 2 present"
-        )
-    return library
+def preloaded(tracer: str, environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Libraries that a process of this environment needs for a tracer: none for probes in the
+    kernel. UserError if they would end it: ROS 2 there may call functions that Takt's library was
+    not built with.
+    """
+    if tracer == "ebpf":
+        return []
+    ours = runtime.tracetools()
+    known = elf.exported(ours)
+    for stock in _stock_tracetools(environment, ours):
+        calls = {name for name in elf.exported(stock) if name.startswith("ros_trace_")}
+        if missing := sorted(calls - known):
+            distribution = environment.get("ROS_DISTRO", "another distribution")
+            raise UserError(
+                f"{stock}: of ROS 2 {distribution}, whose programs call {missing[0]}, which Takt's "
+                f"tracing library was built without; build Takt with ROS 2 {distribution} set up, "
+                "or record with --backend ebpf"
+            )
+    return [ours]
 
 
-def preloaded(tracer: str) -> list[Path]:
-    """Libraries that a process needs for a tracer: none for probes in the kernel."""
-    return [] if tracer == "ebpf" else [tracetools()]
+def _stock_tracetools(environment: Mapping[str, str], ours: Path) -> list[Path]:
+    """The tracing library that a program of this environment loads if nothing is preloaded."""
+    folders = environment.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    prefixes = environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    folders += [f"{prefix}/lib" for prefix in prefixes if prefix]
+    found = (Path(folder) / ours.name for folder in folders if folder)
+    return [path for path in found if path.is_file() and not path.samefile(ours)][:1]
+
+
+class HasEnvironment(Protocol):
+    """What listens to programs that it gives an environment."""
+
+    def environment(self) -> dict[str, str]: ...
 
 
 def traced(
-    environment: Mapping[str, str], recording: takt_native.Recording, libraries: Sequence[Path]
+    environment: Mapping[str, str],
+    recording: HasEnvironment,
+    libraries: Sequence[Path],
 ) -> dict[str, str]:
     """The environment for programs that a recording of started ones is to see, with `libraries`
     preloaded.
@@ -121,6 +149,7 @@ def record(request: Request, watch: Watch) -> Recorded:
         started = time.monotonic()
         command = None
         if request.command:
+            _become_subreaper()
             try:
                 command = _Command(request, traced(os.environ, recording, libraries), former_mask)
             except OSError as error:
@@ -128,31 +157,81 @@ def record(request: Request, watch: Watch) -> Recorded:
                 what = request.command[0]
                 raise UserError(f"{what}: cannot be started: {error.strerror}") from error
         snapshots = Snapshots(request, recording)
+        ended: _Ended | None = None
+
+        def look() -> bool:
+            nonlocal ended
+            seconds = time.monotonic() - started
+            if ended is None:
+                status = status_of(recording.status())
+                watch(seconds, status.bytes, status.losses)
+                if status.failure:
+                    ended = _Ended(seconds, status_of(recording.stop()))
+                    console.say(f"takt: {status.failure}: the recording ends")
+            return ended is None
+
         try:
-            _until_the_end(
-                command,
-                request.duration,
-                lambda: watch(time.monotonic() - started, *status_of(recording.status())),
-                snapshots.take,
-            )
+            _until_the_end(command, request.duration, look, snapshots.take)
         finally:
             snapshots.close()
-        seconds = time.monotonic() - started
-        size, losses = status_of(recording.stop())
+        if ended is None:
+            ended = _Ended(time.monotonic() - started, status_of(recording.stop()))
+    seconds, status = ended
+    if status.failure:
+        raise UserError(
+            f"{status.failure}; the recording ended after {seconds:.1f} s, {lost(status.losses)} "
+            f"until then: {request.output}.partial"
+        )
     return Recorded(
         request.output,
         seconds,
-        size,
-        losses,
+        status.bytes,
+        status.losses,
         command.status if command else None,
         snapshots.taken,
     )
 
 
-def status_of(text: str) -> tuple[int, dict[str, int]]:
-    """The bytes written and the losses by kind, of what takt_native.Recording says."""
-    losses = json.loads(text)
-    return losses.pop("bytes"), losses
+def supervise(
+    request: Request, environment: Mapping[str, str], look: Callable[[], bool], tick: float = TICK
+) -> int | None:
+    """Starts the request's command, if it has one, with this environment, and calls `look` every
+    `tick` seconds until the command or the duration ends, a signal says so, or, without a command,
+    `look` returns False. Returns the command's status; None: there was no command. UserError if it
+    cannot be started.
+    """
+    with _signals_kept() as former_mask:
+        command = None
+        if request.command:
+            _become_subreaper()
+            try:
+                command = _Command(request, environment, former_mask)
+            except OSError as error:
+                what = request.command[0]
+                raise UserError(f"{what}: cannot be started: {error.strerror}") from error
+        _until_the_end(command, request.duration, look, lambda: None, tick)
+    return command.status if command else None
+
+
+class Status(NamedTuple):
+    """What takt_native.Recording says of itself."""
+
+    bytes: int
+    losses: dict[str, int]
+    """By kind."""
+    failure: str
+    """Why nothing more is recorded; empty: it is."""
+
+
+class _Ended(NamedTuple):
+    seconds: float
+    status: Status
+
+
+def status_of(text: str) -> Status:
+    """What takt_native.Recording says, parsed."""
+    said = json.loads(text)
+    return Status(said.pop("bytes"), failure=said.pop("failure"), losses=said)
 
 
 def lost(losses: Mapping[str, int]) -> str:
@@ -196,21 +275,44 @@ class Snapshots:
     def _write(self) -> None:
         self._asked += 1
         if self._file:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             state = {
                 "asked": self._asked,
                 "snapshots": [str(path) for path in self.taken],
                 "error": self._error,
             }
             temporary = self._file.with_suffix(".new")
-            temporary.write_text(json.dumps(state))
+            temporary.unlink(missing_ok=True)  # of a recorder with this number that was killed
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with os.fdopen(os.open(temporary, flags, 0o600), "w") as file:
+                file.write(json.dumps(state))
             temporary.replace(self._file)
 
 
 def snapshot_files() -> Path:
-    """Where snapshot recorders of this user leave word of themselves."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/takt-{os.geteuid()}-recorders"
-    return Path(runtime) / "takt-snapshots"
+    """The directory where snapshot recorders of this user leave word of themselves. UserError if
+    somebody else could write there.
+    """
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
+    # With sudo, the variable may name the directory of another user.
+    folder = (
+        runtime / "takt-snapshots"
+        if _is_of_this_user_alone(runtime)
+        else Path(f"/tmp/takt-{os.geteuid()}-recorders")
+    )
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if not _is_of_this_user_alone(folder):
+        raise UserError(f"{folder}: not a directory of this user alone; remove it")
+    return folder
+
+
+def _is_of_this_user_alone(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not others
 
 
 class _Command:
@@ -231,7 +333,7 @@ class _Command:
             file_actions=actions,
             setsigmask=mask,
         )
-        self._told_to_end = False
+        self.told_to_end = False
 
     def ended(self) -> bool:
         """Sets `status` if the program has ended: as a shell would, but 0 if it was told to."""
@@ -239,28 +341,31 @@ class _Command:
         if pid == 0:
             return False
         code = os.waitstatus_to_exitcode(status)
-        self.status = 0 if self._told_to_end else code if code >= 0 else 128 - code
+        self.status = 0 if self.told_to_end else code if code >= 0 else 128 - code
         return True
 
     def forward(self, received: signal.struct_siginfo) -> None:
         """Hands on a signal, unless the terminal has sent it to the program already."""
-        self._told_to_end = True
+        self.told_to_end = True
         if received.si_code != FROM_THE_KERNEL:
             os.kill(self._pid, received.si_signo)
 
     def ask_to_end(self) -> None:
         """Asks more firmly each time."""
-        self._told_to_end = True
+        self.told_to_end = True
         os.kill(self._pid, next(self._requests, signal.SIGKILL))
 
 
 def _until_the_end(
     command: _Command | None,
     duration: float | None,
-    watch: Callable[[], None],
+    look: Callable[[], bool],
     snapshot: Callable[[], None],
+    tick: float = TICK,
 ) -> None:
-    """Waits for the command's end, or for a signal if there is none, or for the duration's end."""
+    """Waits for the command's end, or for a signal if there is none, or for the duration's end. A
+    command outlives a recording that has ended, which is when `look` returns False.
+    """
     deadline = time.monotonic() + duration if duration is not None else math.inf
     while True:
         left = deadline - time.monotonic()
@@ -270,7 +375,7 @@ def _until_the_end(
             command.ask_to_end()
             deadline = time.monotonic() + PATIENCE
             continue
-        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD, SNAPSHOT}, min(left, TICK))
+        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD, SNAPSHOT}, min(left, tick))
         if received and received.si_signo == SNAPSHOT:
             snapshot()
         if received and received.si_signo in ENDING:
@@ -278,8 +383,60 @@ def _until_the_end(
                 return
             command.forward(received)
         if command and command.ended():
+            if command.told_to_end:
+                _end_what_it_left()
             return
-        watch()
+        if not look() and command is None:
+            return
+
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def _become_subreaper() -> None:
+    """What a descendant leaves running becomes a child of this process, which can then end it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _end_what_it_left() -> None:
+    """Ends what a command has started and left, but for what made a session of its own, as daemons
+    do.
+    """
+    for request in REQUESTS_TO_END:
+        deadline = time.monotonic() + PATIENCE
+        for process in _descendants():
+            with suppress(ProcessLookupError):
+                os.kill(process, request)
+        while (left := deadline - time.monotonic()) > 0:
+            if not _descendants():
+                return
+            signal.sigtimedwait({signal.SIGCHLD}, min(left, 0.05))
+
+
+def _descendants() -> list[int]:
+    """The processes of this session that descend from this one. Reaps those that have ended."""
+    session = os.getsid(0)
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError):
+            state, parent, _, its_session = (
+                (entry / "stat").read_text("latin-1").rpartition(")")[2].split()[:4]
+            )
+            if state == "Z" and int(parent) == os.getpid():
+                os.waitpid(int(entry.name), os.WNOHANG)
+            elif state not in "ZX" and int(its_session) == session:
+                parents[int(entry.name)] = int(parent)
+
+    def descends(process: int) -> bool:
+        while process in parents:
+            process = parents[process]
+            if process == os.getpid():
+                return True
+        return False
+
+    return [process for process in parents if descends(process)]
 
 
 @contextmanager

@@ -15,11 +15,9 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any
 
-import takt_native
-from takt import loopback
+from takt import loopback, runtime
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -82,20 +80,12 @@ class _Process:
     complaint: str = ""
 
 
-def program() -> Path:
-    """`takt-workload`, which is built beside the extension. UserError without it."""
-    path = Path(takt_native.__file__).resolve().parent.parent / "bin" / "takt-workload"
-    if not path.exists():
-        raise UserError(f"{path}: not built, as ROS 2 was missing; run 'make' with ROS 2 present")
-    return path
-
-
 def plan(model: str, executor: str | None = None) -> Plan:
     """How `model` (a path) will run, its executors replaced by `executor` if given. UserError if it
     cannot.
     """
-    command = [str(program()), "plan", model, *_options(executor)]
-    done = subprocess.run(command, capture_output=True, check=False)
+    command = [str(runtime.workload()), "plan", model, *_options(executor)]
+    done = subprocess.run(command, capture_output=True, check=False, env=runtime.environment())
     if done.returncode != 0:
         raise UserError(
             _complaint(done.stderr) or f"{model}: planning ended with {done.returncode}"
@@ -138,7 +128,7 @@ class _Processes:
         self.interrupted = False
         self._selector = selectors.DefaultSelector()
         self._processes: list[_Process] = []
-        self._start = [str(program()), "run"], [model, *_options(executor)]
+        self._start = [str(runtime.workload()), "run"], [model, *_options(executor)]
         self._names = [process["name"] for process in planned.processes]
 
     def __enter__(self) -> _Processes:
@@ -146,7 +136,7 @@ class _Processes:
         for name in self._names:
             popen = subprocess.Popen(
                 [*before, name, *after],
-                env=loopback.environment(),
+                env=runtime.environment(loopback.environment()),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

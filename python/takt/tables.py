@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.markup import escape
 from rich.table import Table
 
-from takt.assumptions import labels
 from takt.documents import Bounds, Executor, Explanation, Model, Term
-from takt.formatting import NONE, duration, grouped, printable
+from takt.formatting import NONE, count, duration, grouped, printable
+from takt.names import executor_labels, labels
 from takt.verdict import Status, Verdict
 
 COLOURS = {
@@ -17,11 +19,15 @@ COLOURS = {
     Status.MISSED: "red",
     Status.VIOLATED: "red",
     Status.UNBOUNDED: "yellow",
+    Status.UNSEEN: "yellow",
 }
 
 
 def chains(verdicts: list[Verdict]) -> Table:
-    """Chain, what was measured of it if anything was, its bound, goal and verdict."""
+    """Chain, what was measured of it if anything was, its bound, goal and verdict. Idle chains are
+    left to idle_chains().
+    """
+    verdicts = [verdict for verdict in verdicts if not verdict.idle]
     measured = any(verdict.measured for verdict in verdicts)
     table = Table(box=None, pad_edge=False)
     table.add_column("Chain")
@@ -40,8 +46,37 @@ def chains(verdicts: list[Verdict]) -> Table:
         words = f"[{COLOURS[verdict.status]}]{verdict.summary}[/]"
         if verdict.explanation:
             words += f": {cell(verdict.explanation)}"
+        if verdict.remedy:
+            words += f"; {cell(verdict.remedy)}"
         table.add_row(cell(verdict.chain.id), *numbers, words)
     return table
+
+
+def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
+    """Of which chains no instance was seen though nothing asks for one, in lines for people: those
+    of one reason together.
+    """
+    ids: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.idle:
+            reason = (verdict.explanation or "").split("; ")[-1]
+            ids.setdefault(reason, []).append(verdict.chain.id)
+    if not ids:
+        return []
+    lines = [
+        f"  {count(len(of_reason), 'chain')}, as {of_reason[0]}: {reason}"
+        for reason, of_reason in ids.items()
+    ]
+    heading = "Not in the table, as no instance was seen from end to end:"
+    return ["", heading, *map(printable, lines)]
+
+
+def conditions(verdicts: Iterable[Verdict]) -> list[str]:
+    """What bounds rest on and is not known to hold, in lines for people; each once."""
+    texts = dict.fromkeys(text.text for verdict in verdicts for text in verdict.conditions)
+    if not texts:
+        return []
+    return ["", "The bounds marked conditional hold only if:", *(f"  {text}" for text in texts)]
 
 
 def end_to_end(bounds: Bounds) -> Table:
@@ -113,7 +148,7 @@ def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
     did.
     """
     bound_of = {bound.id: bound for bound in bounds.callbacks}
-    title = f"Executor {cell(executor.name or executor.id)}"
+    title = f"Executor {cell(executor_labels(model)[executor.id])}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("Callback")
     table.add_column("ET(1)", justify="right", no_wrap=True)

@@ -6,6 +6,8 @@ In conftest.py: pytest_plugins = ["takt.testing"]. Then
         run = recorded("python3", "talker.py", "--count", "10")
         assert run.count("ros2:rcl_publish") == 10
         assert "/chatter" in run.topics()
+        (flow,) = run.flows("/chatter", "/listener")
+        assert flow.latency("p99") < 0.050, flow.why()
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import pytest
 
 import takt
 import takt_native
+from takt import flow as flow_words
 from takt import pipeline
 from takt.errors import UserError
 from takt.recorder import DEFAULT_EVENTS, Request, record
@@ -63,11 +66,45 @@ class Recorded:
     def _info(self) -> dict[str, Any]:
         return pipeline.info([str(self.trace)])
 
+    def flows(self, source: str | None = None, sink: str | None = None) -> list[Flow]:
+        """The ways that messages took from a topic, node, node:topic or callback to another, the
+        one with the largest latency first; as `takt flow --from SOURCE --to SINK`.
+        """
+        ends = (("from", source), ("to", sink))
+        options = {name: value for name, value in ends if value is not None}
+        found = pipeline.flow([str(self.trace)], {**options, "instances": True})["flows"]
+        return [Flow(flow) for flow in found]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A way that messages took from a source to a sink: an entry of a takt/flow document."""
+
+    document: dict[str, Any]
+
+    @property
+    def path(self) -> list[str]:
+        """The callbacks on the way."""
+        return [str(step["callback"]) for step in self.document["path"]]
+
+    @property
+    def latencies(self) -> list[float]:
+        """Seconds from each call of publish to the start of the sink's callback."""
+        return [instance["latency"] / 1e9 for instance in self.document["instances"]]
+
+    def latency(self, figure: str) -> float:
+        """The min, mean, p50, p99 or max of these, in seconds."""
+        return float(self.document[figure]) / 1e9
+
+    def why(self) -> str:
+        """What happened to the slowest message, in words; the first line names the cause."""
+        return "\n".join(flow_words.story(self.document, self.document["worst"][0]))
+
 
 @contextmanager
 def recording(output: Path, *, backend: str = "ring") -> Iterator[Recorded]:
     """Records what runs, this process included, while the block is executed. The ring and LTTng see
-    processes that have loaded Takt's libtracetools.so (takt.recorder.tracetools()), ebpf all.
+    processes that have loaded Takt's libtracetools.so (takt.runtime.tracetools()), ebpf all.
     """
     running = takt_native.Recording(
         backend, str(output), list(DEFAULT_EVENTS), kernel=False, only_started=False

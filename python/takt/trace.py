@@ -70,6 +70,7 @@ def arrow() -> Any:
     """The package pyarrow. UserError if it is not installed."""
     try:
         import pyarrow
+        import pyarrow.compute
     except ModuleNotFoundError as error:
         raise UserError("pyarrow is not installed; pip install 'takt-ros[tables]'") from error
     return pyarrow

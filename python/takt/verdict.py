@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from takt import assumptions
 from takt.assumptions import Finding, Standing
 from takt.documents import Bounds, Chain, ChainBound, MeasuredChain, Measurement, Model
-from takt.formatting import duration
+from takt.formatting import count, duration
+from takt.names import labels
+
+MOST_BLAMED = 3
+"""Assumptions that a verdict names; the report lists all."""
 
 
 class Status(Enum):
@@ -24,6 +30,10 @@ class Status(Enum):
     """A measured latency is above the bound: something the bound rests on did not hold."""
     UNBOUNDED = "no bound"
     """No goal, and the analysis diverges."""
+    UNSEEN = "never completed"
+    """The bound is within the goal, if there is one, but no instance of the chain was seen from end
+    to end: what was measured says nothing.
+    """
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,39 @@ class Verdict:
     """Why the status is what it is, where that needs words."""
     conditions: tuple[Finding, ...]
     """What the bound rests on and is not known to hold."""
+    remedy: str | None = None
+    """What would guarantee the goal, if that was looked for."""
 
     @property
     def good(self) -> bool:
         """Whether the answer is yes: goal and bound are kept as far as is known."""
         return self.status in (Status.MET, Status.BOUNDED)
+
+    @property
+    def missed(self) -> bool:
+        """Whether there is a goal and a measured latency is above it or, where nothing was
+        measured, the bound.
+        """
+        if self.chain.goal is None:
+            return False
+        if self.measured is None or self.measured.max is None:
+            return not self.good
+        return self.measured.max > self.chain.goal
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to hold the chain against: no instance of it, and no goal. Of
+        the inputs of a join, only one completes a set at a time; the chains through the others are
+        such.
+        """
+        return self.status is Status.UNSEEN and self.chain.goal is None
+
+    @property
+    def inexplicable(self) -> bool:
+        """Whether a measured latency is above its bound though nothing that the bound rests on is
+        known to have failed, or not to be guaranteed: a mistake of the analysis or the recording.
+        """
+        return self.status is Status.VIOLATED and not self.conditions
 
     @property
     def conditional(self) -> bool:
@@ -60,6 +98,40 @@ class Verdict:
         return self.summary + blame
 
 
+def document(title: str, analysis: str, verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """The `takt/latency` document: what was measured of each chain, its bound, goal and verdict."""
+    chains = [_entry(verdict) for verdict in verdicts]
+    return {
+        "format": "takt/latency",
+        "version": 1,
+        "name": title,
+        "analysis": analysis,
+        "met": not any(chain["missed"] for chain in chains),
+        "chains": chains,
+    }
+
+
+def _entry(verdict: Verdict) -> dict[str, Any]:
+    measured = verdict.measured
+    numbers = ("min", "mean", "p50", "p99", "max")
+    return {
+        "id": verdict.chain.id,
+        "callbacks": list(verdict.chain.callbacks),
+        "rank": verdict.chain.rank,
+        "count": measured.count if measured else 0,
+        "incomplete": measured.incomplete if measured else 0,
+        **{number: getattr(measured, number, None) for number in numbers},
+        "bound": verdict.bound.bound if verdict.bound else None,
+        "goal": verdict.chain.goal,
+        "missed": verdict.missed,
+        "verdict": verdict.status.value,
+        "conditional": verdict.conditional,
+        "explanation": verdict.explanation,
+        "remedy": verdict.remedy,
+        "conditions": [condition.text for condition in verdict.conditions],
+    }
+
+
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:
     """A verdict on every chain of the model, in the model's order."""
     findings = assumptions.examine(model, measurement) if measurement else []
@@ -69,8 +141,24 @@ def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list
     for chain in model.chains:
         executors = assumptions.influencing(model, chain.callbacks)
         relevant = tuple(f for f in findings if f.executor is None or f.executor in executors)
-        verdicts.append(_judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant))
+        verdict = _judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant)
+        if verdict.status is Status.UNSEEN and (reason := _never_completing(model, chain)):
+            verdict = replace(verdict, explanation=f"{verdict.explanation}; {reason}")
+        verdicts.append(verdict)
     return verdicts
+
+
+def _never_completing(model: Model, chain: Chain) -> str | None:
+    """Which callback of the chain waits for others: its messages never completed a set there."""
+    names = labels(model.callbacks)
+    completed_by = {join.callback: join.completed_by for join in model.joins if join.completed_by}
+    for sender, receiver in zip(chain.callbacks, chain.callbacks[1:], strict=False):
+        if sender not in completed_by.get(receiver, [sender]):
+            return (
+                f"at {names[receiver]} the messages of {names[sender]} always waited for those of "
+                "another input, whose chain goes on"
+            )
+    return None
 
 
 def _judge(
@@ -97,7 +185,9 @@ def _judge(
     else:
         status, explanation = Status.MET, None
     if measured and not measured.count and explanation is None:
-        explanation = "none was seen from end to end in the recording"
+        status = Status.UNSEEN
+        begun = count(measured.incomplete, "instance")
+        explanation = f"of {begun} that began, none was followed to its end in the recording"
     return Verdict(chain, status, bound, measured, explanation, findings)
 
 
@@ -108,7 +198,9 @@ def _blame(findings: tuple[Finding, ...]) -> str:
     for standing in (Standing.VIOLATED, Standing.UNSECURED):
         texts = [finding.text for finding in findings if finding.standing is standing]
         if texts:
-            return "; ".join(texts)
+            more = count(len(texts) - MOST_BLAMED, "other")
+            rest = [f"and {more}"] if len(texts) > MOST_BLAMED else []
+            return "; ".join([*texts[:MOST_BLAMED], *rest])
     return (
         "none of the checked ones, so the analysis or the recording is wrong; please report it "
         "with the trace"

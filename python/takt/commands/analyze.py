@@ -1,4 +1,4 @@
-"""takt analyze: response-time bounds of a model."""
+"""takt analyze: Bound the response times of a model."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, documents, files, pipeline, tables, verdict
+from takt import console, documents, files, inputs, pipeline, tables, verdict
 from takt.cli import ANSWER_IS_NO
-from takt.documents import Bounds, Model
 from takt.formatting import duration
+from takt.names import executor_labels, labels
 
 EXAMPLES = """
 takt analyze model.json                          tables for people
@@ -19,35 +19,23 @@ takt analyze model.json --analysis round_robin   one analysis alone
 takt analyze model.json --explain pilot          what the bound of chain "pilot" is made of
 takt analyze model.json --sensitivity            what may grow or shrink until a goal is missed
 takt analyze model.json --json -o bounds.json    the takt/bounds document, printed and in a file
-takt model trace/ -o - | takt analyze -          straight from a trace
+takt analyze trace/ --goals goals.yaml           the model that a trace shows, and goals for it
 """
 
-
-ANALYSES = "|".join(pipeline.ANALYSES)
-
-
-def known_analysis(name: str) -> str:
-    """The name of an analysis, as an option's value."""
-    if name not in pipeline.ANALYSES:
-        known = ", ".join(map(repr, pipeline.ANALYSES))
-        raise typer.BadParameter(f"{name!r} is not one of {known}")
-    return name
+NO_LIMIT = 100 * 10**9
+"""Growth, in nanoseconds, up to which the analysis looks for a limit (its horizon)."""
 
 
 def analyze(
-    model: Annotated[str, typer.Argument(help='A takt/model document; "-": standard input.')],
-    analysis: Annotated[
-        str,
-        typer.Option(
-            metavar=ANALYSES,
-            callback=known_analysis,
-            help="Which analysis; combined takes the better of the first two. edf_paper: "
-            "deadline-based executors by the formula as printed, which is not safe.",
-        ),
-    ] = pipeline.DEFAULT_ANALYSIS,
+    models: inputs.Models,
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    goals: inputs.Goals = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write the document to this file.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Also write the document to this file."
+        ),
     ] = None,
     explain: Annotated[
         str | None,
@@ -70,18 +58,19 @@ def analyze(
 
     Exit status 1 if a chain's bound is above its goal or the analysis diverges.
     """
-    text, source = files.read_document(model), files.source_name(model)
+    model = inputs.model(models, goals)
+    text, source = model
     if sensitivity:
-        _print_sensitivity(pipeline.sensitivity(text, source, analysis), json)
+        _print_sensitivity(pipeline.sensitivity(text, source, analysis), model, json)
         return
-    found = pipeline.analyze(text, source, analysis)
+    bounds = pipeline.analyze(text, source, analysis)
     if explain is not None:
-        found["explanation"] = pipeline.explain(text, source, explain, analysis)
-    document = json_format.dumps(found, indent=1)
+        explanation = pipeline.explain(text, source, explain, analysis)
+        bounds = bounds.model_copy(update={"explanation": explanation})
+    document = documents.to_json(bounds)
     if output is not None and output != files.STANDARD_STREAM:
-        files.write_text(output, document + "\n")
-    bounds = documents.parse(Bounds, document, "bounds")
-    valid = documents.parse(Model, json_format.dumps(pipeline.validate(text, source)), source)
+        files.write_text(output, document)
+    valid = model.parsed()
     verdicts = verdict.judge(valid, bounds, None)
     if json or output == files.STANDARD_STREAM:
         console.print_json(document)
@@ -94,23 +83,29 @@ def analyze(
         if verdicts:
             console.output().print(tables.chains(verdicts), "")
             console.output().print(tables.end_to_end(bounds))
+    if any(judged.status is verdict.Status.NOT_GUARANTEED for judged in verdicts):
+        console.say(f"takt: takt budget {source} says which reservations would guarantee the goals")
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _print_sensitivity(document: dict[str, Any], as_json: bool) -> None:
+def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText, as_json: bool) -> None:
     if as_json:
         console.print_json(json_format.dumps(document, indent=1))
     elif document["met"]:
+        model = text.parsed()
+        names, executor_names = labels(model.callbacks), executor_labels(model)
         callbacks = Table("Callback", "May run longer by", box=None, pad_edge=False)
         for callback in document["callbacks"]:
-            callbacks.add_row(tables.cell(callback["id"]), duration(callback["growth"]))
-        console.output().print(callbacks)
+            growth = callback["growth"]
+            words = duration(growth) if growth < NO_LIMIT else "no limit found"
+            callbacks.add_row(tables.cell(names[callback["id"]]), words)
+        console.output().print(callbacks, "")
         executors = Table("Executor", "Budget", "Smallest budget", box=None, pad_edge=False)
         for executor in document["executors"]:
             executors.add_row(
-                tables.cell(executor["id"]),
+                tables.cell(executor_names[executor["id"]]),
                 duration(executor["budget"]),
                 duration(executor["smallest_budget"]),
             )

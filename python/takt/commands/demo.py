@@ -1,8 +1,8 @@
-"""takt demo: the whole way, from running nodes to a report, on a real ROS 2 system."""
+"""takt demo: Show the whole way on a real ROS 2 system."""
 
 from __future__ import annotations
 
-import json
+import json as json_format
 import os
 import shutil
 import sys
@@ -11,10 +11,19 @@ from typing import Annotated
 
 import typer
 
-from takt import console, documents, files, pipeline, recorder, runner, tables, verdict
-from takt import report as html_report
+from takt import (
+    console,
+    documents,
+    files,
+    inputs,
+    pipeline,
+    recorder,
+    remedies,
+    runner,
+    tables,
+    verdict,
+)
 from takt.cli import ANSWER_IS_NO
-from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
 
 EXAMPLES = """
@@ -23,19 +32,31 @@ takt demo --duration 30 --model models/pipeline.json -o /tmp/pipeline
 """
 
 ROOT = Path(__file__).resolve().parents[3]
-REFERENCE_SYSTEM = ROOT / "models" / "autoware_reference_system.json"
+IS_SOURCE_TREE = (ROOT / "models").exists()
+# An installation has the models in the package.
+MODELS = (ROOT if IS_SOURCE_TREE else Path(__file__).resolve().parents[1]) / "models"
+REFERENCE_SYSTEM = MODELS / "autoware_reference_system.json"
+OUTPUT = ROOT / "build" / "demo" if IS_SOURCE_TREE else Path("takt-demo")
 
 
 def demo(
     model: Annotated[
-        Path, typer.Option(help="The timing model to execute.", show_default=False)
+        Path,
+        typer.Option(metavar="MODEL", help="The timing model to execute.", show_default=False),
     ] = REFERENCE_SYSTEM,
     duration: Annotated[
         float, typer.Option(metavar="SECONDS", min=1.0, help="How long to record.")
     ] = 10.0,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the results go.")
-    ] = ROOT / "build" / "demo",
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where the results go; default: build/demo of a source tree, else takt-demo.",
+        ),
+    ] = OUTPUT,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/latency document.")] = False,
 ) -> None:
     """Run a model as real ROS 2 processes, record them, and bound and report what was seen.
 
@@ -43,7 +64,7 @@ def demo(
     Fast DDS in several processes. Records it with LTTng, builds its timing model from that trace
     alone, bounds every callback and chain, and compares the bounds with what was measured.
 
-    Exit status 1 if a measured latency is above its bound, or a goal is not met.
+    Exit status 1 if a measured latency is above its bound although every assumption held.
     """
     if not model.exists():
         raise UserError(f"{model}: no such model; name one with --model")
@@ -52,31 +73,53 @@ def demo(
     _record(model, duration, trace)
 
     text = files.read_document(str(model))
-    name = pipeline.validate(text, str(model))["name"]
+    name = pipeline.read_model(text, str(model)).name
+    console.say("Building the timing model from the trace, bounding it, and writing the report")
     options = {"chains_from": text, "name": f"{name}, as recorded"}
-    synthesized = json.dumps(pipeline.synthesize([str(trace)], options), indent=1)
-    bounds = json.dumps(pipeline.analyze(synthesized, "model.json"), indent=1)
-    measured = json.dumps(pipeline.measure([str(trace)], synthesized, "model.json"), indent=1)
-
-    documented = documents.parse(Model, synthesized, "model.json")
-    bounded = documents.parse(Bounds, bounds, "bounds.json")
-    measurement = documents.parse(Measurement, measured, "measurement.json")
-    verdicts = verdict.judge(documented, bounded, measurement)
-    for name, text in (
+    synthesized = json_format.dumps(pipeline.synthesize([str(trace)], options), indent=1)
+    given = inputs.Given(traces=[str(trace)], model=inputs.ModelText(synthesized, "model.json"))
+    evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
+    assert evaluation.measurement is not None
+    judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
+    verdicts = remedies.with_remedies(evaluation, judged)
+    found = verdict.document(evaluation.model.name, pipeline.DEFAULT_ANALYSIS, verdicts)
+    page = _page(given.traces, evaluation, verdicts)
+    for file, content in (
         ("model.json", synthesized + "\n"),
-        ("bounds.json", bounds + "\n"),
-        ("measurement.json", measured + "\n"),
-        ("report.html", html_report.render(documented, bounded, measurement)),
+        ("bounds.json", documents.to_json(evaluation.bounds)),
+        ("measurement.json", documents.to_json(evaluation.measurement)),
+        *([("report.html", page)] if page else []),
     ):
-        files.write_text(str(output / name), text)
+        files.write_text(str(output / file), content)
 
-    console.say("")
-    console.output().print(tables.chains(verdicts))
-    console.say("")
+    if json:
+        console.print_json(found)
+    else:
+        console.say("")
+        console.output().print(tables.chains(verdicts))
+        for line in tables.conditions(verdicts):
+            console.say(line)
+        console.say("")
     console.say(f"Trace, model.json, bounds.json and measurement.json are in {_relative(output)}.")
-    console.say(f"Next: open {_relative(output / 'report.html')}")
-    if not all(judged.good for judged in verdicts):
+    if page:
+        console.say(f"Next: open {_relative(output / 'report.html')}")
+    command = "./takt" if IS_SOURCE_TREE else "takt"
+    console.say(f"      {command} latency {_relative(trace)} {_relative(output / 'model.json')}")
+    if any(judged.inexplicable for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _page(
+    traces: list[str], evaluation: inputs.Evaluation, verdicts: list[verdict.Verdict]
+) -> str | None:
+    """The report. Where its libraries or Graphviz are missing the demo goes on without it."""
+    try:
+        from takt.report import view
+
+        return view.page_of(traces, evaluation, verdicts, evaluation.model.name)
+    except UserError as reason:
+        console.say(f"No report.html is written: {reason}")
+        return None
 
 
 def _clear(trace: Path) -> None:

@@ -1,4 +1,4 @@
-"""takt diff: what a change of the model does to its bounds."""
+"""takt diff: Compare the bounds of two models."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, documents, files, pipeline
+from takt import console, inputs, pipeline
 from takt.cli import ANSWER_IS_NO
-from takt.commands.analyze import ANALYSES, known_analysis
 from takt.documents import Bounds, CallbackBound, ChainBound
 from takt.formatting import NONE, duration
 from takt.tables import cell
@@ -19,22 +18,22 @@ from takt.tables import cell
 EXAMPLES = """
 takt diff before.json after.json          what became slower, faster, new or unbounded
 takt diff before.json after.json --json   the same as one document
+takt diff monday/ friday/                 the models of two recordings
 """
 
 
 def diff(
-    before: Annotated[str, typer.Argument(help="A takt/model document.")],
-    after: Annotated[str, typer.Argument(help="Another one.")],
-    analysis: Annotated[
-        str, typer.Option(metavar=ANALYSES, callback=known_analysis, help="Which analysis.")
-    ] = pipeline.DEFAULT_ANALYSIS,
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=inputs.MODEL_HELP)],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Another one.")],
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    goals: inputs.Goals = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/diff document.")] = False,
 ) -> None:
     """Compare the bounds of two models, callback by callback and chain by chain.
 
     Exit status 1 if a bound grew or was lost, or a goal that was met is missed.
     """
-    old, new = (_bounds(model, analysis) for model in (before, after))
+    old, new = (_bounds(model, analysis, goals) for model in (before, after))
     callbacks = _changes(old.callbacks, new.callbacks)
     chains = _changes(old.chains, new.chains)
     if json:
@@ -53,10 +52,9 @@ def diff(
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _bounds(model: str, analysis: str) -> Bounds:
-    text, source = files.read_document(model), files.source_name(model)
-    document = pipeline.analyze(text, source, analysis)
-    return documents.parse(Bounds, json_format.dumps(document), "bounds")
+def _bounds(model: str, analysis: str, goals: str | None) -> Bounds:
+    text, source = inputs.model([model], goals)
+    return pipeline.analyze(text, source, analysis)
 
 
 def _changes(

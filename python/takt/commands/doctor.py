@@ -1,4 +1,4 @@
-"""takt doctor: what this machine offers."""
+"""takt doctor: Say what this machine offers and how to get what is missing."""
 
 from __future__ import annotations
 

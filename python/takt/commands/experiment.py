@@ -1,4 +1,4 @@
-"""takt experiment: published experiments, their numbers beside ours."""
+"""takt experiment: Reproduce a published experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""takt export: a recording for other tools."""
+"""takt export: Hand a recording over to other tools."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from takt import console
 from takt import export as exports
+from takt.formatting import count
 
 EXAMPLES = """
 takt export trace/ --format perfetto -o robot.pftrace   for ui.perfetto.dev
@@ -28,15 +29,28 @@ def export(
         list[str], typer.Argument(metavar="TRACE...", help="CTF directories or archives of them.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The file (perfetto) or folder to write.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="PATH", help="The file (perfetto) or folder to write."
+        ),
     ],
-    format_: Annotated[Format, typer.Option("--format", help="What to write.")],
+    format_: Annotated[
+        Format,
+        typer.Option(
+            "--format", metavar="|".join(kind.value for kind in Format), help="What to write."
+        ),
+    ],
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document that says what was written.")
+    ] = False,
 ) -> None:
     """Hand a recording over to other tools.
 
     perfetto: a track for each thread with its callbacks, an arrow for each message, and what the
     processors did if the kernel was recorded too. parquet, csv: a folder with a table for each
-    event and each kind of object; times are nanoseconds of CLOCK_MONOTONIC.
+    event (times are nanoseconds of CLOCK_MONOTONIC), in objects/ for each kind of object, and in
+    happened/ tables of runs, publications, takes, flows along chains and their parts, which name
+    each other and the callbacks by number (times are nanoseconds since the epoch).
     """
     write = {
         Format.PERFETTO: exports.perfetto,
@@ -44,6 +58,19 @@ def export(
         Format.CSV: exports.csv,
     }[format_]
     info = write(traces, output)
-    for warning in [*info["warnings"], *exports.left_out(info)]:
+    warnings = [*info["warnings"], *exports.left_out(info)]
+    for warning in warnings:
         console.say(f"takt: warning: {warning}")
-    print(f"{output}: {info['events']} events")
+    if json:
+        console.print_json(
+            {
+                "format": "takt/export",
+                "version": 1,
+                "path": output,
+                "kind": format_.value,
+                "events": info["events"],
+                "warnings": warnings,
+            }
+        )
+    else:
+        print(f"{output}: {count(info['events'], 'event')}")

@@ -1,4 +1,4 @@
-"""takt info: what is in a trace."""
+"""takt info: Say what is in a trace."""
 
 from __future__ import annotations
 

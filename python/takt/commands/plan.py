@@ -1,4 +1,4 @@
-"""takt plan: what executors decide by, for nodes that know nothing of it."""
+"""takt plan: Plan the executors of a model for real nodes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from takt import console, files, pipeline
-from takt.formatting import count
+import takt_native
+from takt import console, files, inputs, pipeline, starvation
+from takt.formatting import count, duration
+from takt.starvation import Relief
 
 EXAMPLES = """
 takt plan model.json --executor edf -o plan.json     deadlines and chains for EDF executors
 takt plan model.json --executor fixed_priority       to standard output
+takt plan model.json --avoid-starvation              raises what would lose messages
 """
 
 
 def plan(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help='A takt/model document; "-": standard input.')
-    ],
+    models: inputs.Models,
     executor: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
@@ -31,23 +32,82 @@ def plan(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help='Where to write the plan; "-": standard output.')
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help='Where to write the plan; "-": standard output.'
+        ),
     ] = files.STANDARD_STREAM,
+    avoid_starvation: Annotated[
+        bool,
+        typer.Option(
+            "--avoid-starvation",
+            help="Raise callbacks that would lose messages or be late above all others.",
+        ),
+    ] = False,
+    goals: inputs.Goals = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/plan document, wherever it is written.")
+    ] = False,
 ) -> None:
     """Plan a model's executors: priorities, deadlines, chains and groups of real nodes' callbacks.
 
     The executors of takt (C++ and Python, see docs/executors.md) read the plan. It names callbacks
     by node and topic, service or period, so that node code stays as it is.
+
+    Simulations of the plan tell which callbacks it would starve: those that lose messages or end
+    late where they do not under the default executor. --avoid-starvation raises their priorities.
     """
-    source = files.source_name(model)
+    text, source = inputs.model(models, goals)
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     if executor is not None:
         wanted["executor"] = executor
-    document = pipeline.plan(files.read_document(model), source, wanted)
+    document = pipeline.plan(text, source, wanted)
     for warning in document.pop("warnings", []):
         console.say(f"takt: warning: {warning}")
-    files.write_text(output, json_format.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    if output != files.STANDARD_STREAM:
+    relief = _relief(text, source, document, wanted)
+    if relief is not None:
+        _say(relief, avoid_starvation)
+        if avoid_starvation:
+            document = relief.plan
+            document.pop("warnings", None)
+    written = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    files.write_text(output, written)
+    if output == files.STANDARD_STREAM:
+        return
+    if json:
+        console.print_json(written)
+    else:
         executors = document["executors"]
         callbacks = sum(len(executor["callbacks"]) for executor in executors)
         print(f"{output}: {count(len(executors), 'executor')}, {count(callbacks, 'callback')}")
+
+
+def _relief(
+    text: str, source: str, document: dict[str, Any], wanted: dict[str, Any]
+) -> Relief | None:
+    """Says what the plan would starve. A plan that does not, if one is known."""
+    try:
+        starved = starvation.predict(text, source, document, wanted)
+        for one in starved:
+            console.say(f"takt: warning: {one}")
+        relief = starvation.relieve(text, source, document, wanted) if starved else None
+    except takt_native.InputError as error:
+        console.say(f"takt: warning: what the plan would starve is not known: {error}")
+        return None
+    if starved and relief is None:
+        console.say(
+            "takt: raising priorities does not help this plan; "
+            "try --executor fixed_priority --avoid-starvation, or deeper queues"
+        )
+    return relief
+
+
+def _say(relief: Relief, taken: bool) -> None:
+    raised = ", ".join(relief.raised)
+    latencies = ", ".join(
+        f"{chain} {duration(before)} → {duration(after)}"
+        for chain, (before, after) in relief.chains.items()
+    )
+    begin = "raised above all others" if taken else "--avoid-starvation raises above all others"
+    end = f"; longest latencies: {latencies}" if latencies else ""
+    console.say(f"takt: {begin}, and nothing starves: {raised}{end}")

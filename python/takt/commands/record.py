@@ -1,4 +1,4 @@
-"""takt record: what a command does, or what already runs, as a trace."""
+"""takt record: Record a command, or what already runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from json import loads
 from pathlib import Path
@@ -53,7 +54,10 @@ def record(
             help="The new trace; default: takt-trace-DATE-TIME.",
         ),
     ] = None,
-    backend: Annotated[Backend, typer.Option(help="The tracer.")] = Backend.LTTNG,
+    backend: Annotated[
+        Backend,
+        typer.Option(metavar="|".join(backend.value for backend in Backend), help="The tracer."),
+    ] = Backend.LTTNG,
     kernel: Annotated[bool, typer.Option("--kernel", help="Add scheduling events.")] = False,
     duration: Annotated[
         float | None,
@@ -106,17 +110,23 @@ def record(
     if snapshot:
         _tell_snapshots(recorded, json)
         return
-    events = _count(recorded)
+    found = _look_into(recorded)
     if json:
-        console.print_json(_document(recorded, events))
-    console.say(
-        f"Recorded {events} events in {recorded.seconds:.1f} s, {megabytes(recorded.bytes)}, "
-        f"{lost(recorded.losses)}: {trace}"
-    )
-    console.say(f"Next: takt info {shlex.quote(str(trace))}")
+        console.print_json(_document(recorded, found))
+    for warning in found.warnings:
+        console.say(f"takt: warning: {warning}")
+    if found.events:
+        console.say(
+            f"Recorded {found.events} events in {recorded.seconds:.1f} s, "
+            f"{megabytes(recorded.bytes)}, {lost(found.losses)}: {trace}"
+        )
+        console.say(f"Next: takt info {shlex.quote(str(trace))}")
+    else:
+        console.say(f"takt: {_why_nothing(request, found)}")
     if recorded.command_status:
         console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
-        raise typer.Exit(recorded.command_status)
+    if status := recorded.command_status or int(found.events == 0):
+        raise typer.Exit(status)
 
 
 def _tell_snapshots(recorded: Recorded, json: bool) -> None:
@@ -160,20 +170,51 @@ def _display(request: Request) -> Iterator[Watch]:
         yield watch
 
 
-def _count(recorded: Recorded) -> int:
+@dataclass
+class _Found:
+    """What is in the new trace."""
+
+    events: int
+    losses: dict[str, int]
+    """What the recorder knows to be missing, and what the trace itself says is."""
+    warnings: list[str]
+
+
+def _look_into(recorded: Recorded) -> _Found:
+    if not recorded.bytes:
+        return _Found(0, recorded.losses, [])
     with console.progress("Counting events") as progress:
         info = loads(takt_native.info([str(recorded.trace)], progress))
-    return int(info["events"])
+    said = {
+        "discarded_events": info["discarded"],
+        "lost_packets": info["discarded_packets"],
+        "unreadable_bytes": info["unreadable_bytes"],
+    }
+    kinds = [*recorded.losses, *(kind for kind in said if kind not in recorded.losses)]
+    losses = {kind: max(recorded.losses.get(kind, 0), said.get(kind, 0)) for kind in kinds}
+    return _Found(int(info["events"]), losses, info["warnings"])
 
 
-def _document(recorded: Recorded, events: int) -> dict[str, Any]:
+def _why_nothing(request: Request, found: _Found) -> str:
+    if any(found.losses.values()):
+        return f"nothing was recorded: {lost(found.losses)}"
+    if list(request.events) != list(DEFAULT_EVENTS):
+        return f"nothing was recorded: no event {' or '.join(request.events)} happened"
+    return (
+        "nothing was recorded: no process with ROS 2's tracepoints did anything; record a ROS 2 "
+        "program, or start it with 'takt record -- COMMAND'"
+    )
+
+
+def _document(recorded: Recorded, found: _Found) -> dict[str, Any]:
     return {
         "format": "takt/recording",
         "version": 1,
-        "trace": str(recorded.trace),
+        "trace": str(recorded.trace) if recorded.bytes else None,
         "seconds": round(recorded.seconds, 3),
-        "events": events,
+        "events": found.events,
         "bytes": recorded.bytes,
-        "losses": recorded.losses,
+        "losses": found.losses,
+        "warnings": found.warnings,
         "command_status": recorded.command_status,
     }

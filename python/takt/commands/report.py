@@ -1,22 +1,19 @@
-"""takt report: the self-contained report."""
+"""takt report: Write the self-contained report of a trace or a model."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from takt import console, documents, files, pipeline
-from takt import report as html_report
-from takt.commands.analyze import ANALYSES, known_analysis
-from takt.documents import Bounds, Measurement, Model
+from takt import console, files, inputs, pipeline, remedies, verdict
+from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
+from takt.report import view
 
 EXAMPLES = """
 takt report trace/ -o report.html                          from a recording alone
+takt report trace/ --goals goals.yaml                      with goals by topics and nodes
 takt report trace/ model.json                              how the recording compares to a model
 takt report model.json                                     bounds of a model, nothing measured
 takt report model.json bounds.json measurement.json        from documents made earlier
@@ -24,7 +21,7 @@ takt report model.json bounds.json measurement.json        from documents made e
 
 
 def report(
-    inputs: Annotated[
+    traces_and_documents: Annotated[
         list[str],
         typer.Argument(
             metavar="TRACE|DOCUMENT...",
@@ -32,86 +29,34 @@ def report(
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write the page.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")
     ] = "report.html",
-    analysis: Annotated[
-        str,
-        typer.Option(
-            metavar=ANALYSES,
-            callback=known_analysis,
-            help="Which analysis, if there is no takt/bounds among the inputs.",
-        ),
-    ] = pipeline.DEFAULT_ANALYSIS,
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    goals: inputs.Goals = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/latency document of the page's chains.")
+    ] = False,
 ) -> None:
     """Write one HTML page that needs nothing else: graph, chains, latencies, bounds, timeline.
 
     What is not among the inputs is made from them: the model and the measurement from the traces,
-    the bounds from the model.
+    the bounds from the model. Exit status 1 if a goal is missed, as of takt latency.
     """
-    given = _sort(inputs)
-    model_text, source = _model(given)
-    bounds = given.bounds
-    if bounds is None:
-        text = json.dumps(pipeline.analyze(model_text, source, analysis))
-        bounds = documents.parse(Bounds, text, "bounds")
-    measurement = given.measurement
-    if measurement is None and given.traces:
-        text = json.dumps(pipeline.measure(given.traces, model_text, source))
-        measurement = documents.parse(Measurement, text, "measurement")
-    for warning in _warnings(model_text, measurement):
+    given = inputs.sort(traces_and_documents)
+    evaluation = inputs.evaluate(given, analysis, goals)
+    for warning in evaluation.warnings:
         console.say(f"takt: warning: {warning}")
-    model = documents.parse(Model, json.dumps(pipeline.validate(model_text, source)), source)
-    files.write_text(output, html_report.render(model, bounds, measurement))
+    judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
+    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    page = view.page_of(given.traces, evaluation, verdicts, evaluation.title)
+    if json and output == files.STANDARD_STREAM:
+        raise UserError("--json and -o - both want standard output; name a file for the page")
+    files.write_text(output, page)
+    if json:
+        console.print_json(verdict.document(evaluation.title, analysis, verdicts))
     if output != files.STANDARD_STREAM:
         console.say(f"wrote {output}")
-
-
-def _warnings(model_text: str, measurement: Measurement | None) -> list[str]:
-    """What the traces lost, as the documents made of them say; each line once."""
-    origins = [json.loads(model_text).get("provenance", {})]
-    origins += [measurement.provenance] if measurement is not None else []
-    return list(dict.fromkeys(line for origin in origins for line in origin.get("warnings", [])))
-
-
-@dataclass
-class _Given:
-    traces: list[str]
-    model: tuple[str, str] | None = None
-    """Text and source."""
-    bounds: Bounds | None = None
-    measurement: Measurement | None = None
-
-
-def _sort(inputs: list[str]) -> _Given:
-    """Tells documents from traces by what is in them."""
-    given = _Given(traces=[])
-    for path in inputs:
-        if not _is_document(path):
-            given.traces.append(path)
-            continue
-        text, source = files.read_document(path), files.source_name(path)
-        document = documents.parse_any(text, source)
-        slot = document.format.removeprefix("takt/")
-        if getattr(given, slot) is not None:
-            raise UserError(f"{source}: a second {document.format} document; give one")
-        setattr(given, slot, (text, source) if isinstance(document, Model) else document)
-    return given
-
-
-def _is_document(path: str) -> bool:
-    if path == files.STANDARD_STREAM:
-        return True
-    if not Path(path).is_file():
-        return False
-    if path.endswith(".json"):
-        return True
-    with Path(path).open("rb") as file:
-        return file.read(64).lstrip()[:1] == b"{"
-
-
-def _model(given: _Given) -> tuple[str, str]:
-    if given.model is not None:
-        return given.model
-    if not given.traces:
-        raise UserError("no model to report on: add the takt/model document, or a trace")
-    return json.dumps(pipeline.synthesize(given.traces)), "the model of the traces"
+    missed = [judged.chain.id for judged in verdicts if judged.missed]
+    if missed:
+        console.say(f"takt: missed: {', '.join(missed)}")
+        raise typer.Exit(ANSWER_IS_NO)

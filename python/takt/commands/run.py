@@ -1,29 +1,35 @@
-"""takt run: a timing model as real ROS 2 nodes."""
+"""takt run: Execute a model as real ROS 2 nodes."""
 
 from __future__ import annotations
 
+import json as json_format
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from takt import console, runner
+from takt import console, inputs, runner
 from takt.formatting import duration as readable
 from takt.formatting import grouped
+from takt.shaping import plans
 from takt.tables import cell
 
 EXAMPLES = """
 takt run models/autoware_reference_system.json                 until Ctrl-C
 takt run models/pipeline.json --duration 10 --json
 takt record --duration 10 -- takt run models/pipeline.json     recorded
+takt run trace/ --executor edf                                 what a trace shows, run anew
+takt run model.json --plan plan.json                           with the gates of takt shape
 """
 
 
 def run(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The timing model to execute.")],
+    models: inputs.Models,
     duration: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
@@ -32,7 +38,14 @@ def run(
         str | None,
         typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    plan_file: Annotated[
+        str | None,
+        typer.Option(
+            "--plan", metavar="FILE", help="Add the gates of a takt/shaping plan, as nodes."
+        ),
+    ] = None,
+    goals: inputs.Goals = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/run document.")] = False,
 ) -> None:
     """Execute a model as real ROS 2 nodes.
 
@@ -41,21 +54,40 @@ def run(
     callbacks take the processor time that the model gives them. Executors whose supply is a
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
-    plan = runner.plan(model, executor)
-    for warning in plan.warnings:
-        console.say(f"takt: warning: {warning}")
-    conditions = plan.conditions()
-    for condition in conditions:
-        console.say(f"takt: warning: {condition}; bounds are conditional in this run")
-    with _display(len(plan.processes), duration) as watch:
-        result = runner.run(model, plan, executor, duration, watch)
+    with _model_file(models, goals, plan_file) as (path, source):
+        plan = runner.plan(path, executor)
+        for warning in plan.warnings:
+            console.say(f"takt: warning: {warning}")
+        conditions = plan.conditions()
+        for condition in conditions:
+            console.say(f"takt: warning: {condition}; bounds are conditional in this run")
+        with _display(len(plan.processes), duration) as watch:
+            result = runner.run(path, plan, executor, duration, watch)
     if json:
-        console.print_json(_document(model, plan, result, conditions))
+        console.print_json(_document(source, plan, result, conditions))
         return
     output = console.output()
     output.print(_executors(plan, result))
     output.print()
     output.print(_callbacks(plan, result))
+
+
+@contextmanager
+def _model_file(
+    models: list[str], goals: str | None, plan_file: str | None
+) -> Iterator[tuple[str, str]]:
+    """The model as a file, with the gates of the plan, and how messages call it."""
+    if plan_file is None:
+        with inputs.model_file(models, goals) as found:
+            yield found
+        return
+    plan = plans.read(plan_file)
+    text, source = inputs.model(models, goals)
+    gated = plans.gated_model(json_format.loads(text), plan)
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(json_format.dumps(gated), encoding="utf-8")
+        yield str(path), source
 
 
 @contextmanager

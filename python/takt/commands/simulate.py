@@ -1,4 +1,4 @@
-"""takt simulate: what a model's executors do, in simulated time."""
+"""takt simulate: Simulate a model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, documents, files, gantt, perfetto, pipeline
-from takt.assumptions import labels
+from takt import console, documents, files, gantt, inputs, perfetto, pipeline
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
 from takt.errors import UserError
 from takt.formatting import NONE, count, grouped
 from takt.formatting import duration as readable
+from takt.names import labels
 from takt.tables import cell
 
 EXAMPLES = """
@@ -31,16 +31,17 @@ LONGEST_TIMELINE = 1_000_000
 
 
 def simulate(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help='A takt/model document; "-": standard input.')
-    ],
+    models: inputs.Models,
     duration: Annotated[
         float, typer.Option(metavar="SECONDS", min=1e-9, max=1e6, help="Simulated time.")
     ] = 10,
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**64 - 1, help="Random releases and execution times; else the worst case."
+            metavar="N",
+            min=0,
+            max=2**64 - 1,
+            help="Random releases and execution times; else the worst case.",
         ),
     ] = None,
     executor: Annotated[
@@ -49,7 +50,9 @@ def simulate(
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(min=1, help="Cores that all threads share; else each has its own supply."),
+        typer.Option(
+            metavar="N", min=1, help="Cores that all threads share; else each has its own supply."
+        ),
     ] = None,
     options: Annotated[
         str | None,
@@ -61,7 +64,10 @@ def simulate(
         bool, typer.Option("--json", help="Print the takt/simulation document.")
     ] = False,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write the document to this file.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Also write the document to this file."
+        ),
     ] = None,
     perfetto_file: Annotated[
         str | None,
@@ -73,14 +79,15 @@ def simulate(
             metavar="TRACE", help="Repeat a recorded takt run and compare the order of callbacks."
         ),
     ] = None,
+    goals: inputs.Goals = None,
 ) -> None:
     """Simulate a model: its executors' decisions on threads that Linux schedules.
 
     A simulation is one legal schedule, so what it shows is never above the bounds of takt analyze.
     Exit status 1 if a chain is seen to miss its goal, or if an order of --replay differs.
     """
-    text = files.read_document(model)
-    source = files.source_name(model)
+    model = inputs.model(models, goals)
+    text, source = model
     if replay is not None:
         others = (seed, executor, cores, options, perfetto_file)
         if any(other is not None for other in others):
@@ -103,10 +110,9 @@ def simulate(
         wanted["timeline"] = LONGEST_TIMELINE
     elif people_read:
         wanted.setdefault("timeline", gantt.MOST_INSTANCES)
-    document = pipeline.simulate(text, source, wanted)
-    simulated_text = json_format.dumps(document, indent=1) + "\n"
-    simulation = documents.parse(Simulation, simulated_text, "simulation")
-    valid = documents.parse(Model, json_format.dumps(pipeline.validate(text, source)), source)
+    simulation = pipeline.simulate(text, source, wanted)
+    simulated_text = documents.to_json(simulation)
+    valid = model.parsed()
     for warning in simulation.warnings:
         console.say(f"takt: warning: {warning}")
     if output is not None and output != files.STANDARD_STREAM:
@@ -119,7 +125,11 @@ def simulate(
                 f"{grouped(LONGEST_TIMELINE)} instances only; simulate a shorter --duration"
             )
     if people_read:
-        _print(valid, simulation)
+        before = None
+        if executor is not None:
+            own = {name: value for name, value in wanted.items() if name != "executor"}
+            before = pipeline.simulate(text, source, own)
+        _print(valid, simulation, before)
     else:
         console.print_json(simulated_text)
     if any(_missed(chain) for chain in simulation.chains):
@@ -178,43 +188,61 @@ def _missed(chain: documents.SimulatedChain) -> bool:
     return chain.goal is not None and chain.max is not None and chain.max > chain.goal
 
 
-def _print(model: Model, simulation: Simulation) -> None:
+def _print(model: Model, simulation: Simulation, before: Simulation | None) -> None:
+    """`before`: the same with the model's own executors, if others took their place."""
     output = console.output()
     output.print(gantt.chart(model, simulation.timeline, output.width), markup=False)
     output.print()
-    output.print(_callbacks(model, simulation))
+    output.print(_callbacks(model, simulation, before))
     if simulation.unfinished:
         unfinished = count(simulation.unfinished, "instance was", "instances were")
         output.print(f"{unfinished} unfinished at the end.")
     if simulation.chains:
         output.print()
-        output.print(_chains(simulation))
+        output.print(_chains(simulation, before))
 
 
-def _callbacks(model: Model, simulation: Simulation) -> Table:
+def _callbacks(model: Model, simulation: Simulation, before: Simulation | None) -> Table:
     names = labels(model.callbacks)
+    former = {entry.id: entry.max for entry in before.callbacks} if before else {}
     lost = any(callback.skipped or callback.discarded for callback in simulation.callbacks)
     columns = ("Instances", "Min", "p50", "p99", "Max") + (("Skipped", "Lost") if lost else ())
+    columns += ("Max before", "Change") if before else ()
     table = _table("Callback", *columns)
     for callback in simulation.callbacks:
         values = map(readable, (callback.min, callback.p50, callback.p99, callback.max))
         row = [cell(names[callback.id]), grouped(callback.count), *values]
         if lost:
             row += [grouped(callback.skipped), grouped(callback.discarded)]
+        if before:
+            row += _change(former.get(callback.id), callback.max)
         table.add_row(*row)
     return table
 
 
-def _chains(simulation: Simulation) -> Table:
-    table = _table("Chain", "Instances", "Min", "p50", "p99", "Max", "Goal")
+def _chains(simulation: Simulation, before: Simulation | None) -> Table:
+    former = {entry.id: entry.max for entry in before.chains} if before else {}
+    comparison = ("Max before", "Change") if before else ()
+    table = _table("Chain", "Instances", "Min", "p50", "p99", "Max", *comparison, "Goal")
     table.add_column("Verdict")
     for chain in simulation.chains:
-        values = map(readable, (chain.min, chain.p50, chain.p99, chain.max, chain.goal))
+        values = [readable(v) for v in (chain.min, chain.p50, chain.p99, chain.max)]
+        values += _change(former.get(chain.id), chain.max) if before else []
+        values.append(readable(chain.goal))
         verdict = NONE
         if chain.goal is not None and chain.max is not None:
             verdict = "[red]missed[/]" if _missed(chain) else "[green]kept[/]"
         table.add_row(cell(chain.id), grouped(chain.count), *values, verdict)
     return table
+
+
+def _change(before: int | None, after: int | None) -> list[str]:
+    """The longest time with the model's own executors, and what became of it."""
+    if before is None or after is None or before == 0:
+        return [readable(before), NONE]
+    percent = 100 * (after - before) / before
+    colour = "green" if after < before else "red" if after > before else "default"
+    return [readable(before), f"[{colour}]{percent:+.0f} %[/]"]
 
 
 def _table(first: str, *columns: str) -> Table:

@@ -1,11 +1,11 @@
-"""takt snapshot: have a running snapshot recording written."""
+"""takt snapshot: Have a running snapshot recording written."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
+from json import loads
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +30,9 @@ def snapshot(
         int | None,
         typer.Argument(metavar="[PID]", help="The recorder, if several run.", show_default=False),
     ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document that names the trace.")
+    ] = False,
 ) -> None:
     """Have a running `takt record --snapshot` write what it holds; it goes on recording."""
     file = _find(recorder)
@@ -42,7 +45,11 @@ def snapshot(
     if state["error"]:
         raise UserError(state["error"])
     console.say(f"Next: takt info {state['snapshots'][-1]}")
-    console.output().print(state["snapshots"][-1], soft_wrap=True, highlight=False)
+    trace = state["snapshots"][-1]
+    if json:
+        console.print_json({"format": "takt/snapshot", "version": 1, "trace": trace})
+    else:
+        console.output().print(trace, soft_wrap=True, highlight=False)
 
 
 def _find(recorder: int | None) -> Path:
@@ -70,7 +77,7 @@ def _runs(process: int) -> bool:
 
 def _state(file: Path) -> dict[str, Any]:
     try:
-        state: dict[str, Any] = json.loads(file.read_text())
+        state: dict[str, Any] = loads(file.read_text())
     except FileNotFoundError:
         raise UserError("the recording has ended before it could write anything") from None
     return state

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from takt.doctor.check import Check, State, first_line, output_of
 from takt.doctor.privileges import capabilities
+from takt.errors import UserError
 
 TRACEFS = Path("/sys/kernel/tracing")
 
@@ -63,13 +64,16 @@ def _lttng_home() -> Path:
 
 
 def tracetools() -> Check:
-    """The drop-in library that the build leaves beside the extension."""
+    """The drop-in library for the ROS 2 that is here."""
     extension = importlib.util.find_spec("takt_native")
     if extension is None or not extension.has_location:
         return _not_built("the C++ library takt_native is not built")
-    library = Path(str(extension.origin)).resolve().parent.parent / "lib" / "libtracetools.so"
-    if not library.exists():
-        return _not_built(f"{library} is not built: ROS 2 programs stay silent")
+    from takt import runtime  # which needs the extension
+
+    try:
+        library = runtime.tracetools()
+    except UserError as error:
+        return _not_built(f"ROS 2 programs stay silent: {error}")
     return Check(
         "tracetools",
         "Takt's libraries",

@@ -94,6 +94,14 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
     ) -> None:
         """Waits for one callback and runs it, but no longer than `future` is pending."""
         future.add_done_callback(lambda _: self.wake())
+        self._spin_once_until_future_complete(future, timeout_sec)
+
+    def _spin_once_until_future_complete(
+        self, future: Future, timeout_sec: float | TimeoutObject | None = None
+    ) -> None:
+        """The same for a future that wakes this executor already; rclpy's own name from Kilted on,
+        whose spin_until_future_complete calls it.
+        """
         seconds = timeout_sec.timeout if isinstance(timeout_sec, TimeoutObject) else timeout_sec
         self._spin_once(seconds, future.done)
 

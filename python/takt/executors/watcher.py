@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
@@ -72,7 +73,11 @@ class Watcher:
         count = NumberOfEntities(0, len(guards) + 2)
         for entry in waitables:
             count += entry.entity.get_num_entities()
-        with self._context.handle, self._signals.handle, self._interrupt.handle:
+        # Nothing is destroyed while it is waited for.
+        with ExitStack() as in_use:
+            handles = [self._context.handle, self._signals.handle, self._interrupt.handle]
+            for used in [*handles, *(entry.entity for entry in waitables)]:
+                in_use.enter_context(used)
             wait_set = rclpy_implementation.WaitSet(
                 count.num_subscriptions,
                 count.num_guard_conditions,

@@ -12,21 +12,38 @@ import json
 from importlib import resources
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
 import takt
-from takt import assumptions, verdict
+from takt import assumptions, glossary, verdict
 from takt.documents import Bounds, MeasuredChain, Measurement, Model
+from takt.errors import UserError
 from takt.formatting import count, duration, printable
 from takt.report import figures, graph, page
+from takt.verdict import Verdict
+
+try:
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+except ModuleNotFoundError as missing:
+    raise UserError(
+        f"reports need {missing.name}, which is not installed: pip install 'takt-ros[report]'"
+    ) from missing
 
 
-def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str:
-    """The report as one HTML page that loads nothing. UserError if Graphviz is not installed."""
+def render(
+    model: Model,
+    bounds: Bounds,
+    measurement: Measurement | None,
+    verdicts: list[Verdict] | None = None,
+    title: str | None = None,
+) -> str:
+    """The report as one HTML page that loads nothing, with the title `title`, or else the model's
+    name; `verdicts` are those on its chains, by default without remedies. UserError if Graphviz is
+    not installed.
+    """
     findings = assumptions.examine(model, measurement) if measurement else []
-    verdicts = verdict.judge(model, bounds, measurement)
+    if verdicts is None:
+        verdicts = verdict.judge(model, bounds, measurement)
     charts: dict[str, figures.Figure] = {}
     distributions = []
     for i, judged in enumerate(verdicts):
@@ -58,15 +75,16 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         ("ways", "Ways", bool(ways)),
         ("timeline", "Timeline", "timeline" in charts),
         ("assumptions", "Assumptions", True),
+        ("glossary", "Glossary", True),
         ("origin", "Origin", True),
     ]
     return _template().render(
         takt_version=takt.__version__,
-        title=model.name or "Timing report",
+        title=title or model.name or "Timing report",
         content_security_policy=_content_security_policy(plotly, script),
         style=Markup(_asset("report.css")),
         sections=[(anchor, name) for anchor, name, shown in sections if shown],
-        provenance=_provenance(bounds, measurement),
+        provenance=provenance(bounds, measurement),
         tiles=list(page.tiles(verdicts, model, measurement)),
         notices=list(page.notices(verdicts, findings, bounds, model, measurement)),
         measured=measurement is not None,
@@ -80,6 +98,7 @@ def render(model: Model, bounds: Bounds, measurement: Measurement | None) -> str
         timeline_figure="timeline" if "timeline" in charts else None,
         assumptions=list(page.assumption_rows(findings, measurement)),
         origin=list(page.origin(documents)),
+        glossary=glossary.entries(),
         data=Markup(_script_json(data)),
         plotly=Markup(plotly),
         script=Markup(script),
@@ -109,7 +128,7 @@ def _graph_note(model: Model, drawing: str | None) -> str:
     return f"{count(hidden, 'callback')} without a connection are not drawn." if hidden else ""
 
 
-def _provenance(bounds: Bounds, measurement: Measurement | None) -> list[str]:
+def provenance(bounds: Bounds, measurement: Measurement | None) -> list[str]:
     """Where, when and how the numbers came about, for the line under the title."""
     analysis = f"{bounds.analysis.replace('_', ' ')} analysis" if bounds.analysis else "no analysis"
     if measurement is None:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from takt.documents import Activation, Callback, Chain, Edge, Model
 from takt.errors import UserError
 from takt.formatting import duration, frequency, printable
+from takt.names import executor_labels
 
 LARGEST_GRAPH = 400
 """Callbacks. Beyond that a drawing helps nobody and its layout takes minutes."""
@@ -100,6 +101,7 @@ def _dot(model: Model, callbacks: list[Callback]) -> Iterator[str]:
     position = {callback.id: i for i, callback in enumerate(model.callbacks)}
     joins = {join.callback: join for join in model.joins}
     drawn = {callback.id for callback in callbacks}
+    executors = executor_labels(model)
     yield "digraph {"
     yield "  graph [rankdir=TB, fontname=Helvetica, fontsize=11, nodesep=0.14, ranksep=0.3,"
     yield "         compound=true, pad=0.1]"
@@ -110,7 +112,7 @@ def _dot(model: Model, callbacks: list[Callback]) -> Iterator[str]:
         members = [callback for callback in callbacks if callback.executor == executor.id]
         if not members:
             continue
-        title = _escape(short(executor.name or executor.id))
+        title = _escape(short(executors[executor.id]))
         yield f"  subgraph cluster{i} {{"
         yield f'    id="executor{i}"; class="executor hue{i % 8}"; style=rounded; margin=12;'
         yield f"    labeljust=l; label=<<B>{title}</B>>;"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takt import assumptions
-from takt.assumptions import Finding, Standing, Subject, labels
+from takt.assumptions import Finding, Standing, Subject
 from takt.documents import (
     Bounds,
     Callback,
@@ -17,6 +17,7 @@ from takt.documents import (
     Model,
 )
 from takt.formatting import NONE, count, duration, grouped
+from takt.names import executor_labels, labels
 from takt.report.graph import rate
 from takt.verdict import Status, Verdict
 
@@ -29,6 +30,7 @@ TONES = {
     Status.MISSED: "bad",
     Status.VIOLATED: "bad",
     Status.UNBOUNDED: "warn",
+    Status.UNSEEN: "warn",
 }
 
 WALL_TIME = (
@@ -65,7 +67,10 @@ def tiles(verdicts: list[Verdict], model: Model, measurement: Measurement | None
     goals = [verdict for verdict in verdicts if verdict.chain.goal is not None]
     if goals:
         met = sum(verdict.good for verdict in goals)
-        yield _tile("Goals met", f"{met} of {len(goals)}", "good" if met == len(goals) else "bad")
+        tone = "good" if met == len(goals) else "warn"
+        if any(verdict.status in (Status.MISSED, Status.VIOLATED) for verdict in goals):
+            tone = "bad"
+        yield _tile("Goals met", f"{met} of {len(goals)}", tone)
     yield _tile("Chains", str(len(model.chains)))
     yield _tile("Callbacks", str(len(model.callbacks)))
     yield _tile("Executors", str(len(model.executors)))
@@ -148,7 +153,7 @@ def chain_rows(verdicts: list[Verdict], model: Model) -> Iterator[View]:
             },
             "status": verdict.summary,
             "tone": TONES[verdict.status],
-            "explanation": verdict.explanation,
+            "explanation": "; ".join(filter(None, (verdict.explanation, verdict.remedy))),
         }
 
 
@@ -158,7 +163,7 @@ def callback_groups(
     """The callback table, one group of rows for each executor."""
     bound_of = {bound.id: bound for bound in bounds.callbacks}
     measured_of = {entry.id: entry for entry in measurement.callbacks} if measurement else {}
-    names = labels(model.callbacks)
+    names, executors = labels(model.callbacks), executor_labels(model)
     for i, executor in enumerate(model.executors):
         rows = []
         for callback in model.callbacks:
@@ -187,7 +192,7 @@ def callback_groups(
                 }
             )
         yield {
-            "name": executor.name or executor.id,
+            "name": executors[executor.id],
             "supply": _supply(executor),
             "hue": i % 8,
             "rows": rows,
@@ -232,7 +237,13 @@ def origin(documents: list[Model | Bounds | Measurement]) -> Iterator[tuple[str,
     for document in documents:
         yield document.format, f"version {document.version}"
         for path, value in _flattened(document.provenance):
-            yield f"\u2003{path}", value
+            yield f"\u2003{path.replace('_', ' ')}", value
+
+
+TIMES = ("duration", "start_up", "horizon")
+"""Members of a provenance that are nanoseconds."""
+MOST_LISTED = 3
+"""Texts of a list that are named; of more, the first ones and how many there are."""
 
 
 def _flattened(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -240,8 +251,15 @@ def _flattened(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             yield from _flattened(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
+        texts = [item for item in value if isinstance(item, str)]
+        if texts:
+            more = f" and {count(len(texts) - MOST_LISTED, 'other')}"
+            yield path, ", ".join(texts[:MOST_LISTED]) + (more if len(texts) > MOST_LISTED else "")
         for i, item in enumerate(value):
-            yield from _flattened(item, f"{path}[{i}]")
+            if not isinstance(item, str):
+                yield from _flattened(item, f"{path}[{i}]")
+    elif path in TIMES and isinstance(value, int):
+        yield path, duration(value)
     elif value is not None:
         yield path, str(value)
 
@@ -280,6 +298,8 @@ def _node(callback: Callback) -> str:
 def _supply(executor: Executor) -> str:
     if executor.supply.kind == "dedicated":
         return "assumes a processor of its own"
-    return (
-        f"reservation: {duration(executor.supply.budget)} every {duration(executor.supply.period)}"
-    )
+    supply = executor.supply
+    if supply.kind == "slots":
+        supplied = sum(slot.end - slot.start for slot in supply.slots)
+        return f"slots: {duration(supplied)} every {duration(supply.cycle)}"
+    return f"reservation: {duration(supply.budget)} every {duration(supply.period)}"

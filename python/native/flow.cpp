@@ -1,0 +1,90 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "native.hpp"
+#include "progress.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/execution/pass.hpp"
+#include "takt/flow/flow_document.hpp"
+#include "takt/flow/flows.hpp"
+#include "takt/model/json.hpp"
+#include "traces.hpp"
+
+namespace takt::native {
+
+namespace {
+
+/// The options, and the model that they point to.
+struct FlowRequest {
+  takt::flow::FlowOptions options;
+  std::optional<model::Model> model;
+};
+
+FlowRequest parse_request(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    throw InputError("options: not a JSON object");
+  }
+  FlowRequest request;
+  takt::flow::FlowOptions& options = request.options;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "from" && value.is_string()) {
+      options.from = value.get<std::string>();
+    } else if (key == "to" && value.is_string()) {
+      options.to = value.get<std::string>();
+    } else if (key == "instances" && value.is_boolean()) {
+      options.instances = value.get<bool>();
+    } else if (key == "infer" && value.is_boolean()) {
+      options.inference =
+          value.get<bool>() ? takt::flow::Inference::on : takt::flow::Inference::off;
+    } else if (key == "asked" && value.is_number_unsigned()) {
+      options.asked = value.get<std::uint64_t>();
+    } else if (key == "joins_from" && value.is_string()) {
+      request.model = unwrap(model::parse(value.get<std::string>(), "joins_from")).model;
+    } else {
+      throw InputError(fmt::format(
+          "options.{}: not known, or not of its type; from, to, joins_from: strings; instances, "
+          "infer: booleans; asked: a number",
+          key));
+    }
+  }
+  return request;
+}
+
+std::string flow(const std::vector<std::string>& paths, const std::string& options,
+                 const std::optional<PythonProgress>& progress) {
+  FlowRequest request = parse_request(options);
+  request.options.model = request.model ? &*request.model : nullptr;
+  const auto source = open_traces(paths);
+  takt::flow::FlowTracker tracker(request.options);
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(tracker);
+  ProgressGate gate(progress);
+  const auto pass = execution::run(*source, interpreter, std::ref(gate));
+  unwrap(tracker.finish(interpreter.database()));
+  return takt::flow::to_json(*source, interpreter.database(), pass, tracker);
+}
+
+}  // namespace
+
+void bind_flow(nanobind::module_& module) {
+  using namespace nanobind::literals;
+  module.def("flow", &flow, "paths"_a, "options"_a = "{}", "progress"_a = nanobind::none(),
+             nanobind::call_guard<nanobind::gil_scoped_release>(),
+             "The flows of messages in the traces at `paths`, as a takt/flow document. Options\n"
+             "(JSON): from, to, names of where flows begin and end; instances, whether to list\n"
+             "them; asked, the number of one whose story is told; infer, whether to believe what\n"
+             "the nodes' behaviour suggests where they declare no links; joins_from, the text of\n"
+             "a model whose joins count for links. Raises InputError.");
+}
+
+}  // namespace takt::native

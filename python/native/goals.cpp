@@ -1,0 +1,54 @@
+#include "takt/goals/goals.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "native.hpp"
+#include "takt/goals/parse_time.hpp"
+#include "takt/model/json.hpp"
+
+namespace takt::native {
+
+namespace {
+
+std::pair<std::string, std::vector<std::string>> apply_goals(const std::string& model_text,
+                                                             const std::string& model_source,
+                                                             const std::string& goals_text,
+                                                             const std::string& goals_source) {
+  goals::ParsedGoals parsed = unwrap(goals::parse(goals_text, goals_source));
+  model::Model model = unwrap(model::parse(model_text, model_source)).model;
+  unwrap(goals::apply(parsed.goals, goals_source, model));
+  return {model::to_json(model), std::move(parsed.warnings)};
+}
+
+}  // namespace
+
+void bind_goals(nanobind::module_& module) {
+  using namespace nanobind::literals;
+  module.def(
+      "parse_time",
+      [](const std::string& text) -> std::optional<std::int64_t> {
+        const auto time = goals::parse_time(text);
+        return time ? std::optional(time->count()) : std::nullopt;
+      },
+      "text"_a,
+      "Nanoseconds of a time above zero with its unit, as goals have it: \"125ms\", \"0.5 s\". "
+      "None\n"
+      "if the text is no such time.");
+  module.def("apply_goals", &apply_goals, "model_text"_a, "model_source"_a, "goals_text"_a,
+             "goals_source"_a, nanobind::call_guard<nanobind::gil_scoped_release>(),
+             "A takt/model document with the chains of a goals file (YAML) in place of its own;\n"
+             "the sources name them in messages. Returns the document, and one line for each\n"
+             "thing in the goals that was accepted but looks wrong. Raises InputError.");
+}
+
+}  // namespace takt::native

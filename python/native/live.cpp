@@ -1,0 +1,70 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "native.hpp"
+#include "takt/goals/goals.hpp"
+#include "takt/live/monitor.hpp"
+
+namespace nb = nanobind;
+
+namespace takt::native {
+
+namespace {
+
+/// What runs now, watched through the rings of its programs as long as the Python object lives.
+class Watch {
+ public:
+  Watch(const std::optional<std::string>& goals_text, const std::string& goals_source,
+        bool only_started, std::int64_t window) {
+    live::Monitor::Options options;
+    options.only_started = only_started;
+    options.window = Duration{window};
+    if (goals_text) options.goals = unwrap(goals::parse(*goals_text, goals_source)).goals;
+    monitor_ = unwrap(live::Monitor::start(std::move(options)));
+  }
+
+  [[nodiscard]] std::map<std::string, std::string> environment() const {
+    return monitor_->environment();
+  }
+  void poll() { monitor_->poll(); }
+  bool refresh() { return monitor_->refresh(); }
+  [[nodiscard]] std::uint64_t structure() const { return monitor_->structure(); }
+  [[nodiscard]] std::string document() const { return monitor_->to_json(); }
+
+ private:
+  std::unique_ptr<live::Monitor> monitor_;
+};
+
+}  // namespace
+
+void bind_live(nb::module_& module) {
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Watch>(module, "Watch",
+                    "Watches ROS 2 programs through their rings. Raises InputError.")
+      .def(nb::init<const std::optional<std::string>&, const std::string&, bool, std::int64_t>(),
+           nb::arg("goals").none(), nb::arg("source"), nb::arg("only_started"), nb::arg("window"),
+           released,
+           "goals: text of a goals file, None: every chain without goals; source names it in "
+           "messages. only_started: only commands that get environment(). window: over how many "
+           "nanoseconds latencies are reported.")
+      .def("environment", &Watch::environment,
+           "Variables to set for a command that is to be watched.")
+      .def("poll", &Watch::poll, released, "Takes in what has happened since; call it often.")
+      .def("refresh", &Watch::refresh, released,
+           "Makes and bounds the model anew. False: nothing ran yet.")
+      .def("structure", &Watch::structure,
+           "A number that changes when objects appear or programs end.")
+      .def("document", &Watch::document, released, "The takt/watch document of this moment.");
+}
+
+}  // namespace takt::native

@@ -1,0 +1,132 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "native.hpp"
+#include "progress.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/execution/pass.hpp"
+#include "takt/flow/measurement.hpp"
+#include "takt/model/json.hpp"
+#include "takt/viewer/document.hpp"
+#include "takt/viewer/recording.hpp"
+#include "takt/viewer/scheduling.hpp"
+#include "takt/viewer/stored_document.hpp"
+#include "traces.hpp"
+
+namespace nb = nanobind;
+
+namespace takt::native {
+
+namespace {
+
+viewer::Document make(const std::vector<std::string>& paths, const std::string& model_text,
+                      const std::string& model_source,
+                      const std::optional<PythonProgress>& progress,
+                      const viewer::Storage& storage) {
+  const auto parsed = unwrap(model::parse(model_text, model_source));
+  const auto source = open_traces(paths);
+  viewer::Recording recording(parsed.model, storage);
+  viewer::Scheduling scheduling(source->threads(), storage);
+  flow::Measurer measurer(parsed.model,
+                          [&](const flow::ChainInstance& instance) { recording.add(instance); });
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(measurer);
+  interpreter.add(recording);
+  ProgressGate gate(progress);
+  execution::Pass pass;
+  events::Batch batch;
+  while (execution::advance(*source, interpreter, batch, pass)) {
+    scheduling.add(batch);
+    unwrap(storage.check_space());
+    const auto position = source->position();
+    gate(position.done, position.total);
+  }
+  measurer.finish();
+  scheduling.finish(pass.last);
+  return unwrap(viewer::make_document(
+      {parsed.model, *source, interpreter.database(), pass, recording, scheduling, measurer},
+      storage));
+}
+
+nb::tuple view(const std::vector<std::string>& paths, const std::string& model_text,
+               const std::string& model_source, const std::optional<PythonProgress>& progress) {
+  std::optional<viewer::Document> document;
+  {
+    const nb::gil_scoped_release released;
+    document = make(paths, model_text, model_source, progress, {});
+  }
+  nb::dict tables;
+  for (const auto& [name, block] : document->tables) {
+    tables[name.c_str()] = nb::bytes(block.data(), block.size());
+  }
+  return nb::make_tuple(nb::str(document->index.data(), document->index.size()), tables);
+}
+
+std::string store(const std::vector<std::string>& paths, const std::string& model_text,
+                  const std::string& model_source, const std::string& folder,
+                  const std::optional<PythonProgress>& progress) {
+  const nb::gil_scoped_release released;
+  viewer::FileMemory files(folder);
+  const viewer::Storage storage(files, folder);
+  viewer::Document document = make(paths, model_text, model_source, progress, storage);
+  unwrap(viewer::complete_tables(storage));
+  return std::move(document.index);
+}
+
+}  // namespace
+
+void bind_viewer(nb::module_& module) {
+  using namespace nb::literals;
+  module.def("view", &view, "paths"_a, "model_text"_a, "source"_a, "progress"_a = nb::none(),
+             "What happened in the traces, for the viewer: the index of a takt/viewer document\n"
+             "(JSON, without verdicts) and its tables by name. `source` names the model in\n"
+             "messages. Raises InputError.");
+  module.def("store_view", &store, "paths"_a, "model_text"_a, "source"_a, "folder"_a,
+             "progress"_a = nb::none(),
+             "The same for traces of any size: returns the index and writes the tables into\n"
+             "files of the folder, which StoredView reads. Raises InputError.");
+
+  using Document = viewer::StoredDocument;
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Document>(module, "StoredView",
+                       "Answers the viewer's questions from the folder that store_view() wrote,\n"
+                       "each as JSON, but tiles as bytes. May be shared by threads.")
+      .def_static(
+          "open", [](const std::string& folder) { return unwrap(Document::open(folder)); },
+          "folder"_a, "Raises InputError if the folder does not hold a document.")
+      .def(
+          "tile",
+          [](const Document& document, int level, std::int64_t number) {
+            std::string bytes;
+            {
+              const nb::gil_scoped_release without;
+              bytes = document.tile(level, number);
+            }
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "level"_a, "number"_a)
+      .def("messages", &Document::messages, "from_"_a, "to"_a, "limit"_a, released)
+      .def("span", &Document::span, "number"_a, released)
+      .def("flow", &Document::flow, "span"_a, released)
+      .def("histogram", &Document::histogram, "chain"_a, "bins"_a, released)
+      .def(
+          "instances",
+          [](const Document& document, std::int64_t chain, std::int64_t from, std::int64_t to,
+             bool incomplete, std::size_t limit) {
+            return document.instances(chain, {from, to, incomplete, limit});
+          },
+          "chain"_a, "from_"_a, "to"_a, "incomplete"_a, "limit"_a, released)
+      .def("instance", &Document::instance, "number"_a, released)
+      .def("area", &Document::area, "from_"_a, "to"_a, "tracks"_a, released)
+      .def("neighbour", &Document::neighbour, "callback"_a, "time"_a, "direction"_a, released);
+}
+
+}  // namespace takt::native

@@ -1,0 +1,163 @@
+"""takt apply: Enact a shaping plan on running programs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console
+from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
+from takt.formatting import count, duration
+from takt.shaping import dispatcher, plans
+from takt.shaping.gate_process import Gates
+from takt.shaping.remapping import remapped
+from takt.tables import cell
+
+EXAMPLES = """
+takt apply plan.json -- ros2 run robot controller    the program, with a gate behind its output
+takt apply plan.json                                 gates for programs that are remapped already
+takt apply plan.json --duration 10 --json            what went through, for scripts
+takt apply plan.json --dispatch -- ./controller      also runs its threads in their slots only
+"""
+
+Json = dict[str, Any]
+
+
+def apply(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A takt/shaping document.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND...]", help="A ROS 2 program to start and to shape."),
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
+    ] = None,
+    priority: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority of gates; 0: none."),
+    ] = 90,
+    cpu: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="The processor that gates run on.")
+    ] = None,
+    dispatch: Annotated[
+        bool,
+        typer.Option("--dispatch", help="Give COMMAND's threads SCHED_FIFO inside their slots."),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/applied document.")] = False,
+) -> None:
+    """Enact a shaping plan: let the outputs of chains out in their slots only.
+
+    For each chain a gate subscribes to the topic that the plan calls its input and publishes, in
+    slots, on the topic that consumers know. COMMAND is given the arguments by which ROS 2 remaps
+    the output of the chain's last node. All ends, and is undone, with COMMAND, on Ctrl-C or after
+    the time given. Exit status 1 if an output was late or dropped.
+    """
+    document = plans.read(plan)
+    if dispatch and not command:
+        raise UserError("--dispatch schedules the threads of a program; give it after '--'")
+    with contextlib.ExitStack() as stack:
+        ended = stack.enter_context(_ended_by_signals())
+        gates = stack.enter_context(Gates(document, priority, cpu))
+        program = None
+        table = None
+        if command:
+            program = stack.enter_context(_program(remapped(command, document), ended))
+        if dispatch and program is not None:
+            leader = program.pid
+            table = stack.enter_context(
+                dispatcher.Dispatcher(document, lambda: dispatcher.session_of(leader))
+            )
+        _wait(gates, ended, duration)
+        results = gates.results()
+    applied: Json = {"format": "takt/applied", "version": 1, "chains": results}
+    if table is not None:
+        applied["dispatcher"] = {
+            "switches": table.switches,
+            "processor_time": round(table.processor_time * 1e9),
+        }
+    if json:
+        console.print_json(applied)
+    else:
+        console.output().print(_table(results))
+    if any(one["late"] or one["dropped"] for one in results):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _wait(gates: Gates, ended: threading.Event, duration: float | None) -> None:
+    """Until all is over; the time counts from when the gates have found their publishers."""
+    tick = 0.1
+    while not gates.wait_connected(tick):
+        if ended.is_set():
+            return
+    for refusal in gates.refusals():
+        console.say(f"takt: warning: {refusal}; outputs will leave later than planned")
+    passed = 0.0
+    while not ended.wait(tick) and (duration is None or passed < duration):
+        passed += tick
+        gates.wait_connected(0)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[threading.Event]:
+    ended = threading.Event()
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    former = {number: signal.signal(number, lambda *_: ended.set()) for number in wanted}
+    try:
+        yield ended
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _program(command: list[str], ended: threading.Event) -> Iterator[subprocess.Popen[bytes]]:
+    """The program in a session of its own; its end sets `ended`, and it ends with the body."""
+    try:
+        process = subprocess.Popen(command, start_new_session=True)
+    except OSError as error:
+        raise UserError(f"{command[0]}: cannot be started: {error.strerror}") from error
+
+    def watch() -> None:
+        process.wait()
+        ended.set()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield process
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            if process.poll() is not None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            watcher.join(5)
+
+
+def _table(results: list[Json]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Chain")
+    for column in ("Outputs", "Late", "Dropped", "Ready", "Left", "After slot p99.9"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in results:
+        ready, left = one["ready"], one["left"]
+        table.add_row(
+            cell(one["chain"]),
+            count(one["released"], "output"),
+            str(one["late"]),
+            str(one["dropped"]),
+            f"{duration(ready.get('min'))} to {duration(ready.get('max'))}",
+            f"{duration(left.get('min'))} to {duration(left.get('max'))}",
+            duration(one["delay"].get("p999")),
+        )
+    return table

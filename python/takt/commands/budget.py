@@ -1,0 +1,168 @@
+"""takt budget: Find the smallest reservations that guarantee the goals."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console, files, inputs, pipeline, tables
+from takt.cli import ANSWER_IS_NO
+from takt.formatting import count, duration
+from takt.names import executor_labels, labels
+
+EXAMPLES = """
+takt budget model.json                                 tables for people
+takt budget trace/ --goals goals.yaml -o planned.json  the model with the reservations
+takt budget model.json --margin 20                     holds with execution times 20 % longer
+takt budget model.json --cores 4 --period 10           on four cores, every 10 ms
+"""
+
+CAPACITY = 90
+"""Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us
+is 95 %, and from Linux 6.12 on 5 % are a reservation for all other threads.
+"""
+
+
+def budget(
+    models: inputs.Models,
+    goals: inputs.Goals = None,
+    margin: Annotated[
+        int,
+        typer.Option(
+            metavar="PERCENT", min=0, max=1000, help="Execution times may be longer by this much."
+        ),
+    ] = 0,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            max=1024,
+            help="Processors for reservations; default: those of this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    period: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MILLISECONDS",
+            min=0.1,
+            max=10_000,
+            help="Period of every reservation; default: the model's, and 5 ms where it has none.",
+            show_default=False,
+        ),
+    ] = None,
+    capacity: Annotated[
+        int,
+        typer.Option(
+            metavar="PERCENT", min=1, max=100, help="Share of a core that reservations may have."
+        ),
+    ] = CAPACITY,
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the model with the reservations there."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/budget document.")] = False,
+) -> None:
+    """Find the smallest reservations under which every chain meets its goal.
+
+    Each executor that a chain's bound depends on gets a budget in every period (SCHED_DEADLINE)
+    and, where that is needed, a core. Chains are taken by rank: one that cannot be guaranteed is
+    degraded with all that are less important, and what it would need is said. Exit status 1 then.
+    """
+    model = inputs.model(models, goals)
+    document, planned = pipeline.budget(
+        model.text,
+        model.source,
+        analysis=analysis,
+        margin=margin,
+        cores=cores or os.cpu_count() or 1,
+        capacity=capacity / 100,
+        period=round(period * 1e6) if period is not None else None,
+    )
+    if output is not None:
+        files.write_text(output, planned)
+    if json and output != files.STANDARD_STREAM:
+        console.print_json(document)
+    elif output != files.STANDARD_STREAM:
+        _print(model, document)
+        if output is not None:
+            console.say(f"The model with these reservations: {output}")
+    if not document["met"]:
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
+    model = text.parsed()
+    names, executor_names = labels(model.callbacks), executor_labels(model)
+    chains = Table(box=None, pad_edge=False)
+    for column in ("Chain", "Bound", "Goal", "State"):
+        chains.add_column(column, justify="right" if column in ("Bound", "Goal") else "left")
+    for chain in document["chains"]:
+        colour = "green" if chain["met"] else "red"
+        chains.add_row(
+            tables.cell(chain["id"]),
+            duration(chain["bound"]) if chain["met"] else duration(None),
+            duration(chain["goal"]),
+            f"[{colour}]{chain['state']}[/]{tables.cell(_needs(chain, names))}",
+        )
+    console.output().print(chains, "")
+    reservations = Table(box=None, pad_edge=False)
+    for column in ("Executor", "Budget", "Period", "Share", "Core"):
+        reservations.add_column(column, justify="left" if column == "Executor" else "right")
+    for executor in document["executors"]:
+        share = executor["bandwidth"] * executor["threads"]
+        core = executor["core"]
+        reservations.add_row(
+            tables.cell(executor_names[executor["id"]]),
+            duration(executor["budget"]),
+            duration(executor["period"]),
+            f"{100 * share:.1f} %",
+            "any" if core is None else str(core),
+        )
+    if reservations.row_count:
+        console.output().print(reservations, "")
+    processors = document["processors"]
+    console.say(
+        f"{100 * processors['bandwidth']:.0f} % of a core in all, on "
+        f"{count(len(processors['cores']), 'core')} "
+        + (
+            "without pinning (the test of Goossens, Funk and Baruah holds)"
+            if processors["mapping"] == "global"
+            else "with each reservation pinned to its core"
+        )
+    )
+    if document["best_effort"]:
+        others = ", ".join(executor_names[executor] for executor in document["best_effort"])
+        console.say(f"Best effort, as no guaranteed chain needs them: {others}")
+
+
+def _needs(chain: dict[str, Any], names: dict[str, str]) -> str:
+    """What would guarantee the goal of a chain, in words."""
+    needs = chain["needs"]
+    if not needs:
+        return ""
+    found = []
+    if needs["cores"]:
+        found.append(f"with {count(needs['cores'], 'core')}")
+    elif needs["goal"] and needs["goal"] > chain["goal"]:
+        found.append(f"with a goal of at least {duration(needs['goal'])}")
+    for kind, verb in (("execution_time", "ran"), ("period", "was activated every")):
+        if change := needs[kind]:
+            limit = "at most " if kind == "execution_time" else ""
+            found.append(
+                f"if {names[change['callback']]} {verb} {limit}{duration(change['to'])} instead of "
+                f"{duration(change['from'])}"
+            )
+    if needs["all_execution_times_percent"]:
+        shorter = 100 - needs["all_execution_times_percent"]
+        found.append(f"if all callbacks that it depends on ran {shorter} % shorter")
+    if not found:
+        return ": a more important chain comes first" if chain["state"] == "degraded" else ""
+    return ": possible " + ", or ".join(found)

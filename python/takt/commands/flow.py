@@ -1,0 +1,166 @@
+"""takt flow: Follow messages and say what their time went into."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated
+
+import typer
+
+import takt_native
+from takt import console, files, flow_bounds, inputs, pipeline, verdict
+from takt import flow as flows
+from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
+from takt.formatting import duration
+
+EXAMPLES = """
+takt flow trace/                                 every path from a source to a sink, the worst first
+takt flow trace/ --from /scan --to /cmd_vel      between two topics, nodes or callbacks
+takt flow trace/ --to /cmd_vel --why worst       why the latest message was late, in words
+takt flow trace/ --from /scan --max 100ms        exit status 1 if a message took longer
+takt flow trace/ --from /scan --bound model.json what was seen of each term of the bound
+takt flow trace/ --from /scan -o flow.html       the viewer, with these flows as its chains
+takt flow trace/ --json --instances              every instance with its times, for scripts
+takt flow host1/ host2/                          traces of several hosts, their clocks aligned
+"""
+
+
+def flow(
+    traces: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE...", help="CTF directories or archives of them, also of several hosts."
+        ),
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="NAME", help="Where flows begin: a topic, node, node:topic, callback."
+        ),
+    ] = None,
+    sink: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="NAME", help="Where flows end: a topic, node, node:topic or callback."
+        ),
+    ] = None,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INSTANCE",
+            help="Tell the story of one instance: its number, or 'worst'.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option("--max", metavar="TIME", help="Exit status 1 if a latency is larger: 100ms."),
+    ] = None,
+    bound: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Set what was seen beside the terms of a chain's bound in this model, whose joins "
+            "count for links, too.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the viewer's page with these flows."
+        ),
+    ] = None,
+    instances: Annotated[
+        bool, typer.Option("--instances", help="List every instance with its times, with --json.")
+    ] = False,
+    infer: Annotated[
+        bool,
+        typer.Option(
+            "--infer/--declared",
+            help="Where nodes declare no message links, believe what their behaviour suggests.",
+        ),
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/flow document.")] = False,
+) -> None:
+    """Follow messages and say what their time went into.
+
+    A latency is from the moment at which the source calls publish to the start of the sink's
+    callback, once for each message that the sink handles. Its parts add up to it exactly.
+    """
+    most = None if limit is None else _time(limit)
+    if output == files.STANDARD_STREAM:
+        raise UserError("-o -: name a file for the page")
+    options: pipeline.Json = {"instances": instances, "infer": infer}
+    options |= {name: value for name, value in (("from", source), ("to", sink)) if value}
+    if why is not None and why != "worst":
+        if not why.isdecimal():
+            raise UserError(f"--why {why}: not the number of an instance, and not 'worst'")
+        options["asked"] = int(why)
+    model = None if bound is None else inputs.model([bound])
+    if model is not None:
+        options["joins_from"] = model.text
+    document = pipeline.flow(traces, options)
+    if model is not None:
+        document["bound"] = flow_bounds.compare(document, model, pipeline.DEFAULT_ANALYSIS)
+    for warning in document["provenance"]["warnings"]:
+        console.say(f"takt: warning: {warning}")
+    found = document["flows"]
+    if json:
+        console.print_json(document)
+    elif why is not None:
+        pair = flows.find_instance(document, why)
+        if pair is None:
+            raise UserError(f"--why {why}: no flow has this instance")
+        for line in flows.story(*pair):
+            console.output().print(line, markup=False)
+    elif model is not None:
+        console.output().print(flow_bounds.table(document["bound"]))
+    elif found:
+        console.output().print(flows.table(found))
+        pairs = len({(path["from"], path["to"]) for path in found})
+        rows = len(found) if pairs == 1 else pairs
+        if rows > flows.MOST_SHOWN:
+            console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
+    else:
+        console.say("takt: no flow: no message leads there")
+    if output is not None:
+        files.write_text(output, _page(traces, found))
+        console.say(f"wrote {output}")
+    if most is not None:
+        _check(found, most)
+
+
+def _page(traces: list[str], found: list[pipeline.Json]) -> str:
+    """The viewer's page with the flows as its chains, as far as messages alone lead along them."""
+    from takt.report import view
+
+    model = json_format.loads(inputs.model(traces).text)
+    chains = flows.chains(found, model)
+    if chains:
+        model["chains"] = chains
+    text = inputs.ModelText(json_format.dumps(model), "the model of the traces")
+    evaluation = inputs.evaluate(inputs.Given(traces, text), pipeline.DEFAULT_ANALYSIS)
+    judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
+    return view.page_of(traces, evaluation, judged, inputs.title(traces))
+
+
+def _time(text: str) -> int:
+    nanoseconds = takt_native.parse_time(text)
+    if nanoseconds is None:
+        raise UserError(f"--max {text}: not a time with its unit, like 100ms or 0.5s")
+    return nanoseconds
+
+
+def _check(found: list[pipeline.Json], most: int) -> None:
+    """Answers no if a latency is above the largest allowed, or if there is none."""
+    if not found:
+        console.say("takt: --max: nothing was measured")
+        raise typer.Exit(ANSWER_IS_NO)
+    late = [flow for flow in found if flow["max"] > most]
+    for flow in late:
+        console.say(
+            f"takt: {flow['from']} → {flow['to']}: {duration(flow['max'])} is above "
+            f"{duration(most)}; {flows.cause(flow, flow['worst'][0])}"
+        )
+    if late:
+        raise typer.Exit(ANSWER_IS_NO)

@@ -1,0 +1,59 @@
+"""takt latency: Hold measured latencies against bounds and goals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from takt import console, inputs, pipeline, remedies, tables, verdict
+from takt.cli import ANSWER_IS_NO
+from takt.verdict import Status
+
+EXAMPLES = """
+takt latency trace/                              every chain: measured, and its bound
+takt latency trace/ --goals goals.yaml           against goals, named by topics and nodes
+takt latency trace/ model.json                   against the bounds and goals of a model
+takt latency trace/ --goals goals.yaml --json    for scripts; the exit status says whether they hold
+"""
+
+
+def latency(
+    traces_and_documents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE... [MODEL]",
+            help="Traces (folders or archives) and, if there is one, a takt/model document; else "
+            "the model is made from the traces.",
+        ),
+    ],
+    goals: inputs.Goals = None,
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    guaranteed: Annotated[
+        bool,
+        typer.Option("--guaranteed", help="Exit status 1 also if a bound does not promise a goal."),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/latency document.")] = False,
+) -> None:
+    """Print how long each chain took, how long it can take at most, and its goal.
+
+    A chain's latency is from the activation of its first callback to the completion of its last.
+    The bound is what takt analyze computes for the model. Exit status 1 if a goal is missed: a
+    measured latency is above it or, where nothing was measured, the bound.
+    """
+    evaluation = inputs.evaluate(inputs.sort(traces_and_documents), analysis, goals)
+    for warning in evaluation.warnings:
+        console.say(f"takt: warning: {warning}")
+    judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
+    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    if json:
+        console.print_json(verdict.document(evaluation.title, analysis, verdicts))
+    elif verdicts:
+        console.output().print(tables.chains(verdicts))
+        for line in (*tables.idle_chains(verdicts), *tables.conditions(verdicts)):
+            console.say(line)
+    else:
+        console.say("takt: no chain: nothing in the recording triggers anything else")
+    failed = [v for v in verdicts if v.missed or (guaranteed and v.status is Status.NOT_GUARANTEED)]
+    if failed:
+        raise typer.Exit(ANSWER_IS_NO)

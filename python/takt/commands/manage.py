@@ -1,0 +1,119 @@
+"""takt manage: Keep latency goals of running programs."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import takt_native
+from takt import console, files, managing
+from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
+
+EXAMPLES = """
+takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, until it ends
+takt manage --goals goals.yaml                                       what runs, until Ctrl-C
+takt manage --goals goals.yaml --dry-run                             say what would be done
+takt manage --goals goals.yaml --log decisions.jsonl
+takt manage --replay decisions.jsonl                                 decide again, and compare
+"""
+
+
+def manage(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]", help="What to start and manage.", show_default=False
+        ),
+    ] = None,
+    goals: Annotated[
+        str | None,
+        typer.Option(
+            "--goals",
+            metavar="FILE",
+            help="Chains and their latency goals, the most important first; see docs/goals.md.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; needs no privilege.")
+    ] = False,
+    duration: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.001, help="End after this time.")
+    ] = None,
+    margin: Annotated[
+        int,
+        typer.Option(
+            metavar="PERCENT",
+            min=0,
+            max=1000,
+            help="Goals hold even if execution times grow by this much beyond what was seen.",
+        ),
+    ] = 10,
+    period: Annotated[
+        float,
+        typer.Option(metavar="MILLISECONDS", min=0.1, max=10_000, help="Of the reservations."),
+    ] = 5,
+    log: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write each decision and what it rests on.")
+    ] = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(metavar="LOG", help="Decide again what a log tells, and compare."),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/status document at the end.")
+    ] = False,
+) -> None:
+    """Have the kernel keep the latency goals of ROS 2 programs while they run.
+
+    Builds the timing model of what runs, bounds every chain, and reserves processor time
+    (SCHED_DEADLINE) for the executors of chains with a goal. Where not all fit, the least important
+    chains become best effort. What is uncertain is left alone. However this ends, every thread gets
+    back the scheduling that it had. See docs/manager.md.
+    """
+    if replay is not None:
+        _replay(replay, json)
+        return
+    if goals is None:
+        raise UserError("say which goals with --goals FILE; docs/goals.md says what is in it")
+    if not Path(goals).is_file():
+        raise UserError(f"{goals}: no such file; goals are read again while programs run")
+    request = managing.Request(
+        goals,
+        tuple(command or ()),
+        duration,
+        dry_run,
+        margin,
+        period,
+        log,
+        command_output=sys.stderr.fileno() if json else None,
+    )
+    status, code = managing.manage(request, lambda line: console.say(f"takt: {line}"))
+    if json:
+        console.print_json(status)
+    else:
+        console.output().print(managing.view(status))
+    if code:
+        raise typer.Exit(code)
+
+
+def _replay(log: str, as_json: bool) -> None:
+    found = json_format.loads(
+        takt_native.replay_decisions(files.read_document(log), files.source_name(log))
+    )
+    if as_json:
+        console.print_json(found)
+    else:
+        for decision in found["decisions"]:
+            for change in decision["changes"]:
+                print(f"{decision['time'] / 1e9:.3f}: {change}")
+        for difference in found["differences"]:
+            console.say(f"takt: {difference}")
+        same = len(found["decisions"]) - len(found["differences"])
+        console.say(f"{same} of {len(found['decisions'])} decisions are the same again")
+    if found["differences"]:
+        raise typer.Exit(ANSWER_IS_NO)

@@ -1,0 +1,237 @@
+"""takt shape: Give a chain the same latency every time."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from takt import console, documents, files, inputs, pipeline
+from takt.documents import GatePhase, ShapedChain, Shaping
+from takt.errors import UserError
+from takt.formatting import count, duration
+from takt.shaping import gates, picture, plans, profile, times
+from takt.tables import cell
+
+EXAMPLES = """
+takt shape model.json --chain pilot                         one slot: the same latency every time
+takt shape trace/ --chain pilot --bands 3 -o plan.json      three latencies, a shorter mean
+takt shape model.json --chain pilot --objective cvar        the longest latencies matter most
+takt shape model.json --chain a --chain b -o plan.html      a joint table for one core; a picture
+takt shape trace/ --chain pilot --confidence 0.95           for what the recording may have missed
+"""
+
+
+def shape(
+    models: inputs.Models,
+    chain: Annotated[
+        list[str],
+        typer.Option(metavar="ID", help="The chain; several that share a core get one table."),
+    ],
+    bands: Annotated[
+        int, typer.Option(metavar="N", min=1, max=64, help="Slots for the output in each period.")
+    ] = 1,
+    freshness: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The longest distance of successive slots."),
+    ] = None,
+    objective: Annotated[
+        Literal["mean", "cvar"],
+        typer.Option(help="Minimise the mean latency, or that of the share --tail leaves."),
+    ] = "mean",
+    tail: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=0.9999, help="Of cvar.")
+    ] = 0.95,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0.5,
+            max=0.999999,
+            help="Choose for the worst distribution within a band of this confidence.",
+        ),
+    ] = None,
+    overshoot: Annotated[
+        Literal["skip", "defer", "degrade"],
+        typer.Option(help="An output that is late is dropped, waits for the next slot, or leaves."),
+    ] = "degrade",
+    grid: Annotated[
+        str, typer.Option(metavar="TIME", help="Slots start at multiples of it.")
+    ] = "0.1ms",
+    slack: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Between the longest latency and the last slot; else a hundredth of it.",
+        ),
+    ] = None,
+    publish_time: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the gate takes to publish.")
+    ] = "0.1ms",
+    topic: Annotated[
+        str | None,
+        typer.Option(metavar="TOPIC", help="The chain's output, if the model does not tell."),
+    ] = None,
+    phase_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC",
+            help="Cycles begin with messages of this topic; else at multiples of the period.",
+        ),
+    ] = None,
+    phase_delay: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long after the beginning that message comes."),
+    ] = None,
+    cycles: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=10**6, help="Periods that a model is simulated for."),
+    ] = 5000,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the simulation.")] = 0,
+    options: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="More options of the simulation; docs/simulation.md."),
+    ] = None,
+    goals: inputs.Goals = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/shaping document.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help='Where to write the plan; a name that ends in .html: the picture; "-": standard '
+            "output.",
+        ),
+    ] = None,
+    picture_file: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE", help="Also write the picture, .html or .svg."),
+    ] = None,
+) -> None:
+    """Choose the slots in which the outputs of a chain leave, so that its latency hardly varies.
+
+    The chain's latencies are measured in a trace, or simulated with random execution times. The
+    plan says what they become, what they would be under logical execution time, and what a consumer
+    sees when an execution takes longer than any observed; takt apply enacts it (docs/shaping.md).
+    """
+    text = inputs.model(models, goals)
+    model = json_format.loads(text.text)
+    text.parsed()
+    request = plans.Request(
+        bands=bands,
+        freshness=_time(freshness),
+        objective=objective,
+        tail=tail,
+        confidence=confidence,
+        grid=times.parse(grid),
+        slack=_time(slack),
+        publish_time=times.parse(publish_time),
+        overshoot=overshoot,
+        phase=GatePhase(topic=_absolute(phase_of), delay=_time(phase_delay) or 0),
+    )
+    wanted = files.read_object(options) if options is not None else {}
+    traces = [] if inputs.is_document(models[0]) else models
+    latencies = _latencies(model, text.source, traces, chain, cycles, seed, wanted)
+    source = "trace" if traces else "simulation"
+    plan = plans.make(model, latencies, source, request, _absolute(topic))
+    plan = plans.with_baselines(plan, model, text.source, min(cycles, 1000), seed)
+    plan = pipeline.with_origin(plan, text.text, text.source)
+    _write(plan, output, picture_file)
+    if json or output == files.STANDARD_STREAM:
+        console.print_json(documents.to_json(plan))
+    else:
+        _print(plan)
+
+
+def _time(text: str | None) -> int | None:
+    return None if text is None else times.parse(text)
+
+
+def _absolute(topic: str | None) -> str | None:
+    return topic if topic is None or topic.startswith("/") else f"/{topic}"
+
+
+def _latencies(
+    model: dict[str, Any],
+    source: str,
+    traces: list[str],
+    chains: list[str],
+    cycles: int,
+    seed: int,
+    options: dict[str, Any],
+) -> dict[str, list[int]]:
+    if len(set(chains)) < len(chains):
+        raise UserError("--chain: a chain is named twice")
+    periods = {chain: gates.period_of(model, chain) for chain in chains}
+    if traces:
+        found = profile.measured(traces, json_format.dumps(model), source)
+    else:
+        found = profile.simulated(model, source, cycles, max(periods.values()), seed, options)
+    return {chain: profile.of_chain(found, chain) for chain in chains}
+
+
+def _write(plan: Shaping, output: str | None, picture_file: str | None) -> None:
+    for path in (output, picture_file):
+        if path is None or path == files.STANDARD_STREAM:
+            continue
+        if path.endswith(".html"):
+            files.write_text(path, picture.page(plan))
+        elif path.endswith(".svg") or path == picture_file:
+            files.write_text(path, picture.svg(plan))
+        else:
+            files.write_text(path, documents.to_json(plan))
+
+
+def _print(plan: Shaping) -> None:
+    output = console.output()
+    for chain in plan.chains:
+        output.print(_latency_table(chain))
+        output.print()
+        output.print(_slot_table(chain))
+        output.print()
+        output.print(_overshoot_table(chain))
+        before, after = chain.profile, chain.after
+        if before.max and after.max and before.mean and after.mean:
+            longest = 100 * (after.max / before.max - 1)
+            mean = 100 * (after.mean / before.mean - 1)
+            output.print(
+                f"\nThe longest latency becomes {longest:+.1f} %, the mean {mean:+.1f} %. None of "
+                f"{count(before.count, 'execution')} took longer than {duration(before.max)}; with "
+                f"95 % confidence, at most {100 * chain.unseen:.2g} % of all do.\n"
+            )
+
+
+def _latency_table(chain: ShapedChain) -> Table:
+    table = _table(chain.id, "Mean", "p50", "p99.9", "Longest", "Jitter")
+    for name, one in picture.rows(chain):
+        table.add_row(name, *map(duration, (one.mean, one.p50, one.p999, one.max, one.jitter)))
+    return table
+
+
+def _slot_table(chain: ShapedChain) -> Table:
+    table = _table("Slot", "Start", "End", "Latency", "Share")
+    for number, band in enumerate(chain.gate.slots, 1):
+        values = map(duration, (band.start, band.end, band.latency))
+        table.add_row(str(number), *values, f"{100 * band.share:.1f} %")
+    return table
+
+
+def _overshoot_table(chain: ShapedChain) -> Table:
+    share = f"{100 * plans.STRESS_SHARE:.0f} % too long"
+    table = _table(share, "Dropped", "Late", "Longest", "Longest gap")
+    for outcome in chain.overshoots:
+        name = outcome.policy + (" (chosen)" if outcome.policy == chain.gate.overshoot else "")
+        times_ = map(duration, (outcome.max, outcome.longest_gap))
+        table.add_row(name, str(outcome.dropped), str(outcome.late), *times_)
+    return table
+
+
+def _table(first: str, *columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(cell(first))
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table

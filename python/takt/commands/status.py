@@ -1,0 +1,59 @@
+"""takt status: Say what the latency manager does and why."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from takt import console, control, managing
+from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
+
+EXAMPLES = """
+takt status                  chains, goals, bounds, what was measured, and reservations
+takt status --watch          renewed every second, until Ctrl-C
+takt status --json           for scripts; the exit status says whether all goals are guaranteed
+takt status --reload         has the goals file read again
+"""
+
+
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Renew it every second.")] = False,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Have the manager read its goals file again.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/status document.")] = False,
+) -> None:
+    """Print what the running takt manage of this user does.
+
+    Which chains are guaranteed, degraded or left alone and why, measured latencies, reservations.
+
+    Exit status 1 if a goal is not guaranteed.
+    """
+    if watch and (json or reload):
+        raise UserError("--watch goes with neither --json nor --reload")
+    if reload:
+        chains = control.request("reload")["reloaded"]
+        console.say(f"takt: the manager goes by {chains} goals from now on")
+        return
+    if watch:
+        _watch()
+        return
+    document = control.request("status")
+    if json:
+        console.print_json(document)
+    else:
+        console.output().print(managing.view(document))
+    if any(chain["state"] != "guaranteed" for chain in document["chains"]):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _watch() -> None:
+    from rich.live import Live
+
+    with Live(auto_refresh=False) as display:
+        while True:
+            display.update(managing.view(control.request("status")), refresh=True)
+            time.sleep(1)

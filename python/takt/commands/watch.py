@@ -1,0 +1,79 @@
+"""takt watch: Watch the chains of running programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import typer
+
+from takt import console, inputs, watching
+
+Json = dict[str, Any]
+
+EXAMPLES = """
+takt watch                                        what runs, until Ctrl-C
+takt watch --goals goals.yaml                     the chains of a goals file, and what misses goals
+takt watch -- ros2 launch demo robot.launch.py    a command, until it ends
+takt watch --duration 10 --json                   one document after ten seconds, for scripts
+"""
+
+
+def watch(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]", help="What to start and watch.", show_default=False
+        ),
+    ] = None,
+    goals: inputs.Goals = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.001, help="End after this time."),
+    ] = None,
+    window: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, max=3600, help="Latencies of how long are shown."),
+    ] = 10,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/watch document at the end.")
+    ] = False,
+) -> None:
+    """Show the latencies of chains as they are now, with bounds, goals and what was lost.
+
+    Needs no privileges: programs with Takt's libtracetools.so tell of themselves through shared
+    memory, those started by the COMMAND or by this user. On a terminal the table is renewed every
+    second; else it is printed once, at the end. Nothing is written to disk.
+    """
+    live = sys.stdout.isatty() and not json
+    with ExitStack() as stack:
+        show, output = _shown(stack, live, json)
+        document, status = watching.watch(
+            goals, tuple(command or ()), duration, window, show, output
+        )
+    if json:
+        console.print_json(document)
+    else:
+        console.output().print(watching.view(document))
+    if status:
+        raise typer.Exit(status)
+
+
+def _shown(stack: ExitStack, live: bool, json: bool) -> tuple[Callable[[Json], None], int | None]:
+    """What to call with each document, and where the command's output goes."""
+    if not live:
+        return (lambda _document: None), sys.stderr.fileno() if json else None
+    from rich.live import Live
+
+    # What the command prints would run through the table.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    stack.callback(os.close, nowhere)
+    display = stack.enter_context(Live(screen=True, auto_refresh=False))
+
+    def show(document: Json) -> None:
+        display.update(watching.view(document), refresh=True)
+
+    return show, nowhere

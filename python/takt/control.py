@@ -1,0 +1,69 @@
+"""The control socket of a running `takt manage`, which only its user can reach."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from takt.errors import UserError
+
+Json = dict[str, Any]
+
+PATIENCE = 5.0
+"""Seconds that a manager may take to answer; it looks ten times a second."""
+
+
+def folder() -> Path:
+    """The directory of this user alone where the socket is. UserError if it cannot be had."""
+    chosen = os.environ.get("XDG_RUNTIME_DIR")
+    runtime = Path(chosen) if chosen and _is_own(Path(chosen)) else Path("/run")
+    place = runtime / "takt"
+    if not os.access(runtime, os.W_OK):
+        place = Path(f"/tmp/takt-{os.geteuid()}")
+    with suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    if not _is_own(place):
+        raise UserError(f"{place}: not a directory of this user alone; remove it")
+    return place
+
+
+def path() -> Path:
+    return folder() / "manager.sock"
+
+
+def request(line: str) -> Json:
+    """The answer of the running manager. UserError if none runs, or if it says no."""
+    where = path()
+    answer = b""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(PATIENCE)
+        try:
+            connection.connect(str(where))
+            connection.sendall(line.encode() + b"\n")
+            while part := connection.recv(65536):
+                answer += part
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise UserError(f"{where}: no takt manage of this user runs") from None
+        except OSError as error:
+            raise UserError(f"{where}: takt manage does not answer: {error}") from error
+    try:
+        found: Json = json.loads(answer)
+    except ValueError:
+        raise UserError(f"{where}: takt manage gave no whole answer") from None
+    if "error" in found:
+        raise UserError(str(found["error"]))
+    return found
+
+
+def _is_own(place: Path) -> bool:
+    try:
+        status = place.lstat()
+    except OSError:
+        return False
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not others

@@ -1,0 +1,716 @@
+"""The documents that commands, reports and notebooks read, as typed values.
+
+Generated from the schemas by `make generate`; tests/python/test_generated.py fails if it is stale.
+Fields whose absence means what their default says may be left out of documents.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Document(BaseModel):
+    """Part of a document. Fields that this version does not know are kept, not refused."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
+
+
+__all__ = [
+    "Activation",
+    "Bounds",
+    "Callback",
+    "CallbackBound",
+    "Chain",
+    "ChainBound",
+    "Edge",
+    "ExecutionTime",
+    "Executor",
+    "ExplainedSegment",
+    "Explanation",
+    "GatePhase",
+    "Instance",
+    "Join",
+    "LatencyStatistics",
+    "MeasuredCallback",
+    "MeasuredChain",
+    "MeasuredEdge",
+    "Measurement",
+    "Model",
+    "ObservedThread",
+    "OvershootOutcome",
+    "Segment",
+    "ServerSlot",
+    "ShapedChain",
+    "ShapedGate",
+    "Shaping",
+    "ShapingBand",
+    "ShapingBaseline",
+    "ShapingMethod",
+    "ShapingServer",
+    "SimulatedCallback",
+    "SimulatedChain",
+    "Simulation",
+    "Slot",
+    "Statistics",
+    "Supply",
+    "Table",
+    "TableSlot",
+    "Term",
+    "Way",
+]
+
+
+class Slot(Document):
+    """[start, end) within the cycle."""
+
+    start: Annotated[int, Field(ge=0, le=1000000000000000)]
+    """Beginning of the slot within the cycle."""
+    end: Annotated[int, Field(ge=1, le=1000000000000000)]
+    """End of the slot within the cycle; not part of the slot."""
+
+
+class Supply(Document):
+    """The processor time of each of an executor's threads."""
+
+    kind: Literal["dedicated", "reservation", "slots"] = "dedicated"
+    budget: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Time supplied in every period."""
+    period: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """How often the budget is supplied."""
+    deadline: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Time from the start of a period within which its budget is supplied; null: the period."""
+    cycle: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """How often the slots repeat."""
+    slots: tuple[Slot, ...] = ()
+    """The slots."""
+
+
+class TableSlot(Document):
+    """[start, end) within the cycle, for one callback."""
+
+    start: Annotated[int, Field(ge=0, le=1000000000000000)]
+    """Beginning of the slot within the cycle."""
+    end: Annotated[int, Field(ge=1, le=1000000000000000)]
+    """End of the slot within the cycle; not part of the slot."""
+    callback: str
+    """The callback whose instances start in the slot."""
+
+
+class Table(Document):
+    """When instances of which callback may start."""
+
+    cycle: Annotated[int, Field(ge=1, le=1000000000000000)]
+    """How often the slots repeat."""
+    slots: tuple[TableSlot, ...] = ()
+    """The slots."""
+
+
+class Executor(Document):
+    """A thread, or several, that runs callbacks."""
+
+    id: str
+    """A unique name."""
+    name: str | None = None
+    """What people call it."""
+    kind: Literal[
+        "single_threaded",
+        "multi_threaded",
+        "events",
+        "fixed_priority",
+        "edf",
+        "chain_priority",
+        "graph_aware",
+        "table_driven",
+        "event_source",
+    ] = "single_threaded"
+    """How it chooses what runs next."""
+    timers: Literal["polled", "privileged"] = "polled"
+    """privileged: timers bypass the ready set, as in ROS 2 before Eloquent."""
+    threads: Annotated[int, Field(ge=1, le=9223372036854775807)] = 1
+    """Threads of a multi_threaded executor."""
+    cpu: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    """The processor that its threads are bound to; null: one of its own."""
+    supply: Supply = Supply()
+    """Processor time of each of its threads."""
+    overhead: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    """OT(1), OT(2), …: overhead of that many consecutive instances."""
+    release_overhead: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """Longest time that the release of a timer or a message takes from the executor's thread, if
+    it has a thread that releases.
+    """
+    table: Table | None = None
+    """When instances of which callback may start, on table_driven executors."""
+    process: str | None = None
+    """Executors of the same process run as threads of one process; null: a process of its own."""
+
+
+class ExecutionTime(Document):
+    """How long instances of a callback run."""
+
+    curve: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    """ET(1), ET(2), …: longest execution time of that many consecutive instances. Cumulative:
+    monotone and sub-additive; longer stretches follow by sub-additivity.
+    """
+
+
+class Activation(Document):
+    """How often a callback is activated."""
+
+    kind: Literal["periodic", "sporadic", "min_distance"]
+    period: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Time from one activation to the next."""
+    jitter: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """Longest delay of an activation."""
+    min_separation: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Least time from one activation to the next."""
+    values: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    """Element n - 1: the shortest span of n consecutive activations. The first is 0, the last
+    above 0; monotone and super-additive.
+    """
+
+
+class Callback(Document):
+    """A callback of a node."""
+
+    id: str
+    """A unique name."""
+    name: str | None = None
+    """What people call it."""
+    node: str = ""
+    """The name of its node."""
+    executor: str
+    """The executor that runs it."""
+    kind: Literal["timer", "subscription", "service", "client", "waitable", "event_source"]
+    """What activates it."""
+    topic: str | None = None
+    """Topic of a subscription, name of a service or client."""
+    registration: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] = 0
+    """Order of registration within the executor; equal ones count in the order of the document."""
+    execution_time: ExecutionTime = ExecutionTime()
+    """How long its instances run."""
+    activation: Activation | None = None
+    """Activations of its own, in addition to those that its edges cause. Timers and event
+    sources need one; null: messages alone activate it.
+    """
+    priority: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    """Larger is more urgent, on fixed_priority executors."""
+    deadline: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Relative to its activation, on edf executors."""
+    queue_depth: Annotated[int, Field(ge=1, le=9223372036854775807)] | None = None
+    """Messages that wait at most (QoS keep-last depth); null: unbounded."""
+    callback_group: str | None = None
+    """Callbacks of one group exclude each other on several threads; "reentrant" ones exclude
+    nothing; null: the group of the node.
+    """
+
+
+class Edge(Document):
+    """Messages from one callback to another."""
+
+    source: str = Field(alias="from")
+    """The callback that publishes."""
+    target: str = Field(alias="to")
+    """The callback that receives."""
+    topic: str | None = None
+    """The topic of the messages; null: the receiver's."""
+    delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """Longest time from publication to activation."""
+    triggered_by: tuple[str, ...] | None = None
+    """Predecessors of `from` whose messages make it publish here; null: whatever activates it."""
+    message_size: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Payload of a message in bytes, for takt run."""
+    confidence: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Percent; of an inferred edge to a timer, which reads what the sender keeps; null: declared
+    or observed.
+    """
+
+
+class Join(Document):
+    """A callback that its inputs activate together instead of any one of them."""
+
+    callback: str
+    """The callback that joins."""
+    kind: Literal["and", "newest"] = "and"
+    """and: activated when every input has a message waiting, takes the oldest of each. newest:
+    keeps the newest message of each input, activated when all are new.
+    """
+    inputs: tuple[str, ...] = ()
+    """Predecessors of the callback."""
+    confidence: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Percent; of a join inferred from which runs published. Bounds hold whether it is one or
+    not; null: declared.
+    """
+    completed_by: tuple[str, ...] = ()
+    """Of an inferred join, the inputs whose messages were seen to complete a set; empty: any
+    may.
+    """
+    keeping_time: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """Of an inferred join, the longest run by a message of another input."""
+
+
+class Chain(Document):
+    """A path of callbacks along edges whose latency matters."""
+
+    id: str
+    """A unique name."""
+    callbacks: tuple[str, ...] = ()
+    """Its callbacks in order."""
+    goal: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """Latency that it should have at most."""
+    rank: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    """1 is degraded last."""
+
+
+class Model(Document):
+    """The timing model: callbacks, executors, the edges between callbacks, how often each is
+    activated, how long each runs, and which chains matter. Times are integers in nanoseconds.
+    Unknown fields are kept and warned about.
+    """
+
+    format: Literal["takt/model"]
+    version: Literal[1]
+    name: str = ""
+    """What people call it."""
+    provenance: dict[str, Any] = {}
+    """Where the model came from."""
+    executors: tuple[Executor, ...] = ()
+    """Its executors."""
+    callbacks: tuple[Callback, ...] = ()
+    """Its callbacks."""
+    edges: tuple[Edge, ...] = ()
+    """Its edges."""
+    joins: tuple[Join, ...] = ()
+    """Its joins."""
+    chains: tuple[Chain, ...] = ()
+    """Its chains."""
+
+
+class CallbackBound(Document):
+    """Of a callback's response time."""
+
+    id: str
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Of the response time: activation to completion of any instance."""
+    by: str | None = None
+    """The analysis that gave the bound."""
+    reason: str | None = None
+    """Why there is no bound."""
+
+
+class Segment(Document):
+    """Consecutive callbacks of a chain on one executor."""
+
+    executor: str
+    callbacks: tuple[str, ...] = ()
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    by: str | None = None
+    delay: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Longest time of the message from the previous segment."""
+    sampling: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Longest time that a message waits for the timer that samples it."""
+
+
+class ChainBound(Document):
+    """Of a chain."""
+
+    id: str
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Activation of the first callback to completion of the last."""
+    goal: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    met: bool | None = None
+    """null: there is no goal."""
+    reaction_time: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """From an input at any instant to the first output that is based on it or on a newer one."""
+    reaction_time_reason: str | None = None
+    """Why there is none."""
+    data_age: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """At any output: since the first callback was activated that read the input it is based on."""
+    data_age_reason: str | None = None
+    """Why there is none."""
+    segments: tuple[Segment, ...] = ()
+    reason: str | None = None
+    """Why there is no bound."""
+
+
+class Term(Document):
+    """A part of a bound."""
+
+    kind: Literal[
+        "execution",
+        "earlier",
+        "interference",
+        "blocking",
+        "overhead",
+        "releases",
+        "supply",
+        "parallel",
+        "elapsed",
+        "rounding",
+        "limit",
+        "delay",
+        "sampling",
+    ]
+    callback: str | None = None
+    """Whose instances."""
+    instances: Annotated[int, Field(ge=1, le=9223372036854775807)] | None = None
+    time: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
+    """Negative: what takes time off."""
+
+
+class ExplainedSegment(Document):
+    """A segment's part of a chain's bound."""
+
+    executor: str
+    callbacks: tuple[str, ...] = ()
+    by: str
+    """The analysis that gave the bound."""
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """The sum of the terms' times, delay and sampling included."""
+    terms: tuple[Term, ...] = ()
+
+
+class Explanation(Document):
+    """What the bound of a chain is made of (--explain)."""
+
+    chain: str
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """The sum of the segments' bounds."""
+    dominating: Term
+    """The longest term, and the index of its segment."""
+    segments: tuple[ExplainedSegment, ...] = ()
+
+
+class Bounds(Document):
+    """Response-time bounds of a timing model. Times are integers in nanoseconds. A bound is null
+    where there is none, with the reason.
+    """
+
+    format: Literal["takt/bounds"]
+    version: Literal[1]
+    analysis: str = ""
+    converged: bool = True
+    """Every callback has a bound."""
+    seconds: float = 0
+    """Wall-clock time of the analysis."""
+    provenance: dict[str, Any] = {}
+    callbacks: tuple[CallbackBound, ...] = ()
+    chains: tuple[ChainBound, ...] = ()
+    explanation: Explanation | None = None
+
+
+class Statistics(Document):
+    """Of durations; null where there are none."""
+
+    min: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    mean: float | None = None
+    p50: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    p99: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    max: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    samples: tuple[Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)], ...] = ()
+    """Some of the values."""
+
+
+class ObservedThread(Document):
+    """An executor's scheduling as it said itself when it began to spin."""
+
+    id: str
+    policy: Literal["other", "fifo", "rr", "deadline"]
+    runtime: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    deadline: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    period: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    priority: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] = 0
+    cpu: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] = -1
+
+
+class MeasuredCallback(Document):
+    """What is known of a callback's instances."""
+
+    id: str
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    bound_relevant: bool | None = None
+    execution_time: Statistics = Statistics()
+    response_time: Statistics = Statistics()
+    min_distance: tuple[Annotated[int, Field(ge=0, le=9223372036854775807)], ...] = ()
+    """Element n - 1: the shortest span of n consecutive activations."""
+
+
+class MeasuredChain(Statistics):
+    """Latencies of a chain, from the activation of its first callback to the completion of its
+    last.
+    """
+
+    id: str
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    incomplete: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Instances of the first callback that led to no completion of the chain."""
+
+
+class Way(Document):
+    """The way of those messages whose moments in Fast DDS were recorded."""
+
+    count: Annotated[int, Field(ge=1, le=9223372036854775807)]
+    sending: Statistics = Statistics()
+    """From rmw_publish until they were handed to the transports."""
+    transport: Statistics = Statistics()
+    """Until they could be taken in the receiving process."""
+    waiting: Statistics = Statistics()
+    """Until they were taken."""
+
+
+class MeasuredEdge(Document):
+    """Messages from one callback to another."""
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    delay: Statistics = Statistics()
+    way: Way | None = None
+
+
+class Instance(Document):
+    """Of a callback, from start to end."""
+
+    executor: str
+    thread: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Of the executor, from 0."""
+    callback: str
+    activation: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    start: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
+    end: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
+
+
+class Measurement(Document):
+    """What a trace shows of a model's callbacks and chains. Times are integers in nanoseconds;
+    statistics are null where nothing was measured.
+    """
+
+    format: Literal["takt/measurement"]
+    version: Literal[1]
+    provenance: dict[str, Any] = {}
+    losses: dict[str, Annotated[int, Field(ge=0, le=9223372036854775807)]] = {}
+    executors: tuple[ObservedThread, ...] = ()
+    callbacks: tuple[MeasuredCallback, ...] = ()
+    chains: tuple[MeasuredChain, ...] = ()
+    edges: tuple[MeasuredEdge, ...] = ()
+    timeline: tuple[Instance, ...] = ()
+
+
+class SimulatedCallback(Statistics):
+    """Response times, from activation to completion."""
+
+    id: str
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    standard_deviation: float | None = None
+    activations: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    skipped: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Expiries of a timer never served."""
+    discarded: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Messages that a full queue lost."""
+
+
+class SimulatedChain(Statistics):
+    """Latencies, from the activation of the first callback to the completion of the last."""
+
+    id: str
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    standard_deviation: float | None = None
+    goal: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+
+
+class Simulation(Document):
+    """What a simulation of a timing model shows. Times are integers in nanoseconds, but for
+    means and standard deviations. Statistics of nothing are null.
+    """
+
+    format: Literal["takt/simulation"]
+    version: Literal[1]
+    provenance: dict[str, Any] = {}
+    events: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Activations, starts and completions."""
+    unfinished: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """Instances and messages that waited at the end."""
+    warnings: tuple[str, ...] = ()
+    callbacks: tuple[SimulatedCallback, ...] = ()
+    chains: tuple[SimulatedChain, ...] = ()
+    timeline_is_partial: bool = False
+    timeline: tuple[Instance, ...] = ()
+
+
+class ServerSlot(Document):
+    """[start, end) within the cycle."""
+
+    start: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Beginning of the slot within the cycle."""
+    end: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """End of the slot within the cycle; not part of the slot."""
+
+
+class ShapingBand(Document):
+    """A slot of a gate, and what leaves in it."""
+
+    start: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Beginning of the slot within the cycle."""
+    end: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """End of the slot within the cycle; not part of the slot."""
+    latency: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """The latency of the outputs that leave in it."""
+    share: float
+    """Of the profile's outputs."""
+
+
+class LatencyStatistics(Document):
+    """Latencies of a chain's outputs."""
+
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Outputs."""
+    min: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Shortest."""
+    mean: float | None = None
+    """Average."""
+    p50: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Median."""
+    p99: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """99 % are not longer."""
+    p999: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """99.9 % are not longer."""
+    max: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Longest."""
+    jitter: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Half of what lies between the shortest and the longest."""
+
+
+class GatePhase(Document):
+    """What the beginning of a cycle is told by."""
+
+    topic: str | None = None
+    """Messages of this topic come once in a cycle; null: cycles begin at multiples of the period
+    on CLOCK_MONOTONIC.
+    """
+    delay: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """The shortest time from the beginning of a cycle to the topic's message."""
+
+
+class ShapedGate(Document):
+    """Lets the outputs of a chain out in slots only."""
+
+    topic: str | None = None
+    """Where consumers expect the output; null: the model names no topic, and the gate can be
+    simulated only.
+    """
+    input: str | None = None
+    """What the chain's last node publishes on instead."""
+    node: str | None = None
+    """The chain's last node."""
+    phase: GatePhase = GatePhase()
+    publish_time: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """How long publishing takes."""
+    shortest: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Of the profile: an output earlier than half of it belongs to the cycle before."""
+    overshoot: Literal["skip", "defer", "degrade"]
+    """What becomes of an output that is ready after the last slot."""
+    slots: tuple[ShapingBand, ...] = ()
+    """In order, none overlapping."""
+
+
+class OvershootOutcome(Document):
+    """What a consumer sees under an overshoot policy, if some executions take longer than any
+    observed.
+    """
+
+    policy: Literal["skip", "defer", "degrade"]
+    """skip drops a late output, defer lets it out in the next slot, degrade at once."""
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Executions."""
+    dropped: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Outputs that never left."""
+    late: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Outputs that left outside of the slots of their cycle."""
+    max: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """The longest latency."""
+    longest_gap: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Between two outputs."""
+
+
+class ShapingBaseline(Document):
+    """The same chain under another way to let outputs out, simulated."""
+
+    name: str
+    """LET per chain or LET per callback."""
+    latency: LatencyStatistics
+
+
+class ShapedChain(Document):
+    """A chain and the gate behind it."""
+
+    id: str
+    """Of the model's chain."""
+    period: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """How often the chain is activated."""
+    executors: tuple[str, ...] = ()
+    """The executors of its callbacks."""
+    profile: LatencyStatistics
+    unseen: float = 0
+    """The share of executions that may be longer than the longest of the profile, with 95 %
+    confidence.
+    """
+    gate: ShapedGate
+    after: LatencyStatistics
+    overshoots: tuple[OvershootOutcome, ...] = ()
+    """Simulated, one for each policy."""
+    baselines: tuple[ShapingBaseline, ...] = ()
+    """Logical execution time, simulated."""
+    histogram: tuple[
+        Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)], ...
+    ] = ()
+    """The profile's counts in bins of equal width from its shortest to its longest latency."""
+
+
+class ShapingServer(Document):
+    """When a chain's threads run."""
+
+    chain: str
+    """Its id."""
+    slots: tuple[ServerSlot, ...] = ()
+    """In order, none overlapping."""
+
+
+class ShapingMethod(Document):
+    """How slots were chosen."""
+
+    objective: Literal["mean", "cvar"] | None = None
+    """What is least: the mean latency, or that of the share 1 - tail of the longest."""
+    tail: float = 0
+    """Of cvar."""
+    confidence: float | None = None
+    """The worst distribution within this confidence band was taken; null: the observed one."""
+    bands: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Slots of each gate."""
+    freshness: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """The longest distance of successive slots."""
+    grid: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Slots start at multiples of it."""
+    slack: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """Between the longest latency and the last slot."""
+    source: Literal["simulation", "trace"] | None = None
+    """Where the latencies are from."""
+
+
+class Shaping(Document):
+    """When within its period the output of a chain is let out, and what that does to its
+    latency. Times are integers in nanoseconds, but for means.
+    """
+
+    format: Literal["takt/shaping"]
+    version: Literal[1]
+    name: str = ""
+    """Of the model."""
+    provenance: dict[str, Any] = {}
+    method: ShapingMethod = ShapingMethod()
+    cycle: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """After which the tables of the servers repeat."""
+    chains: tuple[ShapedChain, ...] = ()
+    """The chains that are shaped."""
+    servers: tuple[ShapingServer, ...] = ()
+    """One table for the chains that share a core."""

@@ -1,0 +1,136 @@
+"""Observed waits of a flow beside the terms of a bound: which part of the bound was never used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from takt import pipeline
+from takt.documents import Explanation
+from takt.errors import UserError
+from takt.formatting import NONE, duration
+from takt.inputs import ModelText
+from takt.tables import TERMS, cell
+
+Json = dict[str, Any]
+Key = tuple[str, str | None]
+
+KINDS = {
+    "earlier": "interference",
+    "blocking": "interference",
+    "releases": "overhead",
+    "elapsed": "rounding",
+    "limit": "rounding",
+    "parallel": "rounding",
+}
+"""Terms of bounds that a recording does not tell apart."""
+
+STAGES = {
+    "waiting_in_executor": "interference",
+    "in_transport": "delay",
+    "sending": "delay",
+    "waiting_for_timer": "sampling",
+    "waiting_for_input": "input",
+    "waiting_for_reservation": "supply",
+    "preempted": "supply",
+    "blocked": "execution",
+    "running": "execution",
+}
+"""The term that bounds the time in a stage."""
+
+WORDS = {
+    **TERMS,
+    "interference": "{} runs before",
+    "input": "other input of {}",
+    "rounding": "of the analysis itself",
+}
+
+
+def compare(document: Json, model: ModelText, analysis: str) -> Json:
+    """The model's chain that one of the flows followed, with each term of its bound and the most
+    that an instance of the flow spent on it. UserError if no chain matches.
+    """
+    chain, flow = _matching(document, model)
+    explanation = pipeline.explain(model.text, model.source, chain, analysis)
+    terms = _terms(explanation)
+    observed = _observed(flow)
+    keys = sorted({*terms, *observed}, key=lambda key: -terms.get(key, 0))
+    return {
+        "chain": chain,
+        "bound": explanation.bound,
+        "max": flow["max"],
+        "terms": [
+            {
+                "kind": kind,
+                "callback": callback,
+                "bound": terms.get((kind, callback), 0),
+                "observed": observed.get((kind, callback), 0),
+            }
+            for kind, callback in keys
+        ],
+    }
+
+
+def table(compared: Json) -> Table:
+    """Each term, its share of the bound and the most that was seen of it."""
+    title = (
+        f"{cell(compared['chain'])}: {duration(compared['max'])} at most, the bound is "
+        f"{duration(compared['bound'])}"
+    )
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    shown.add_column("Part")
+    for column in ("Bound", "Seen", "Used"):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for term in compared["terms"]:
+        words = WORDS.get(term["kind"], term["kind"]).format(cell(term["callback"] or ""))
+        used = f"{100 * term['observed'] / term['bound']:.0f} %" if term["bound"] > 0 else NONE
+        shown.add_row(words, duration(term["bound"]), duration(term["observed"]), used)
+    return shown
+
+
+def _matching(document: Json, model: ModelText) -> tuple[str, Json]:
+    """A chain of the model and the worst flow whose callbacks are the chain's."""
+    parsed = model.parsed()
+    places = {callback.id: (callback.node, callback.topic) for callback in parsed.callbacks}
+    for flow in document["flows"]:
+        path = [(step["node"], step["topic"]) for step in flow["path"]]
+        for chain in parsed.chains:
+            wanted = [places[callback] for callback in chain.callbacks]
+            if wanted == path or chain.callbacks == tuple(
+                step["callback"] for step in flow["path"]
+            ):
+                return chain.id, flow
+    raise UserError(
+        f"{model.source}: no chain goes the way of one of the flows; name its ends with --from and "
+        "--to, or add it to the model with a goals file (takt model --goals)"
+    )
+
+
+def _terms(explanation: Explanation) -> dict[Key, int]:
+    terms: dict[Key, int] = {}
+    for segment in explanation.segments:
+        for term in segment.terms:
+            kind = KINDS.get(term.kind, term.kind)
+            named = kind in ("execution", "interference", "sampling")
+            key = (kind, term.callback if named else None)
+            terms[key] = terms.get(key, 0) + term.time
+    return terms
+
+
+def _observed(flow: Json) -> dict[Key, int]:
+    """The most of each term in one of the worst instances."""
+    most: dict[Key, int] = {}
+    for instance in flow["worst"]:
+        spent: dict[Key, int] = {}
+        for part in instance["parts"]:
+            kind = STAGES[part["stage"]]
+            name = part["callback"] or flow["path"][part["step"]]["callback"]
+            if kind == "interference" and part["callback"] is None:
+                kind = "overhead"
+            named = kind in ("execution", "interference", "sampling", "input")
+            key = (kind, name if named else None)
+            spent[key] = spent.get(key, 0) + part["duration"]
+        for key, time in spent.items():
+            most[key] = max(most.get(key, 0), time)
+    return most

@@ -1,0 +1,189 @@
+"""What commands work on: traces and documents, told apart by what is in them.
+
+Where a command reads a model it takes traces too, and synthesises the model from them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+import takt_native
+from takt import console, documents, files, pipeline
+from takt.documents import Bounds, Measurement, Model
+from takt.errors import UserError
+
+MODEL_HELP = 'A takt/model document ("-": standard input), or traces to make one of.'
+
+
+def _known_analysis(name: str) -> str:
+    if name not in pipeline.ANALYSES:
+        known = ", ".join(map(repr, pipeline.ANALYSES))
+        raise typer.BadParameter(f"{name!r} is not one of {known}")
+    return name
+
+
+# Options that many commands have.
+Models = Annotated[list[str], typer.Argument(metavar="MODEL|TRACE...", help=MODEL_HELP)]
+Goals = Annotated[
+    str | None,
+    typer.Option(
+        "--goals",
+        metavar="FILE",
+        help="Take chains and goals of this YAML file, which names them by topics and nodes; see "
+        "docs/goals.md.",
+    ),
+]
+Analysis = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(pipeline.ANALYSES),
+        callback=_known_analysis,
+        help="Which analysis; combined takes the better of the first two. edf_paper: "
+        "deadline-based executors by the formula as printed, which is not safe.",
+    ),
+]
+
+
+class ModelText(NamedTuple):
+    """A takt/model document as it was read or made."""
+
+    text: str
+    source: str
+    """How messages call it."""
+
+    def parsed(self) -> Model:
+        """The model with its defaults filled in; warnings are said. UserError if it is none."""
+        return pipeline.read_model(self.text, self.source)
+
+
+@dataclass
+class Given:
+    """The inputs of a command."""
+
+    traces: list[str] = field(default_factory=list)
+    model: ModelText | None = None
+    bounds: Bounds | None = None
+    measurement: Measurement | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model with its bounds, and what was measured of it."""
+
+    text: ModelText
+    model: Model
+    bounds: Bounds
+    measurement: Measurement | None
+    title: str
+    """What was evaluated: the recording, else the model."""
+    warnings: tuple[str, ...]
+    """What the traces lost, as the documents made of them say; each line once."""
+
+
+def sort(paths: Sequence[str]) -> Given:
+    """Tells documents from traces. UserError if there are two of one kind of document."""
+    given = Given()
+    for path in paths:
+        if not is_document(path):
+            given.traces.append(path)
+            continue
+        text, source = files.read_document(path), files.source_name(path)
+        document = documents.parse_any(text, source)
+        kind = document.format.removeprefix("takt/")
+        if getattr(given, kind) is not None:
+            raise UserError(f"{source}: a second {document.format} document; give one")
+        setattr(given, kind, ModelText(text, source) if isinstance(document, Model) else document)
+    return given
+
+
+def model(paths: Sequence[str], goals: str | None = None) -> ModelText:
+    """The one model that is given, or that of the traces, with the chains of `goals` if a file is
+    named. UserError if there is none, or more than that.
+    """
+    if any(is_document(path) for path in paths):
+        if len(paths) > 1:
+            raise UserError(f"{paths[1]}: give one model, or traces alone")
+        found = ModelText(files.read_document(paths[0]), files.source_name(paths[0]))
+    else:
+        found = _synthesized(paths)
+    return with_goals(found, goals)
+
+
+@contextmanager
+def model_file(paths: Sequence[str], goals: str | None = None) -> Iterator[tuple[str, str]]:
+    """The same model as a file for another program, and how messages call it."""
+    if goals is None and len(paths) == 1 and Path(paths[0]).is_file() and is_document(paths[0]):
+        yield paths[0], paths[0]
+        return
+    text, source = model(paths, goals)
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        path = Path(folder) / "model.json"
+        path.write_text(text, encoding="utf-8")
+        yield str(path), source
+
+
+def with_goals(model: ModelText, goals: str | None) -> ModelText:
+    """The model with the chains of a goals file in place of its own; None: as it is. Raises
+    takt_native.InputError.
+    """
+    if goals is None:
+        return model
+    text, warnings = takt_native.apply_goals(
+        model.text, model.source, files.read_document(goals), files.source_name(goals)
+    )
+    for warning in warnings:
+        console.say(f"takt: warning: {warning}")
+    return ModelText(text, model.source)
+
+
+def evaluate(given: Given, analysis: str, goals: str | None = None) -> Evaluation:
+    """What is not among the inputs is made from them: the model and the measurement from the
+    traces, the bounds from the model.
+    """
+    if given.model is None and not given.traces:
+        raise UserError("no model: add the takt/model document, or a trace")
+    text = with_goals(given.model or _synthesized(given.traces), goals)
+    bounds, measurement = given.bounds, given.measurement
+    if bounds is None:
+        bounds = pipeline.analyze(text.text, text.source, analysis)
+    if measurement is None and given.traces:
+        measurement = pipeline.measure(given.traces, text.text, text.source)
+    parsed = text.parsed()
+    origins = [parsed.provenance] + ([measurement.provenance] if measurement else [])
+    return Evaluation(
+        text,
+        parsed,
+        bounds,
+        measurement,
+        title=title(given.traces) or parsed.name or "Timing report",
+        warnings=tuple(dict.fromkeys(w for origin in origins for w in origin.get("warnings", []))),
+    )
+
+
+def _synthesized(traces: Sequence[str]) -> ModelText:
+    made = pipeline.synthesize(traces, {"name": title(traces)})
+    return ModelText(json.dumps(made), "the model of the traces")
+
+
+def title(traces: Sequence[str]) -> str:
+    """What a recording is called: the names of the traces without what they are packed in."""
+    return ", ".join(Path(trace).resolve().name.split(".tar")[0] for trace in traces)
+
+
+def is_document(path: str) -> bool:
+    """Whether it is a JSON document rather than a trace, by its name and its first bytes."""
+    # Of what a shell hands over in a pipe, nothing can be looked at twice.
+    if path == files.STANDARD_STREAM or path.endswith(".json") or path.startswith("/dev/fd/"):
+        return True
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(64).lstrip()[:1] == b"{"

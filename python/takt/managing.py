@@ -1,0 +1,178 @@
+"""The latency manager: the program `takt-manager`, and the command that it manages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+
+from takt import control, recorder, runtime, tables
+from takt.errors import UserError
+from takt.formatting import count, duration, significant
+
+Json = dict[str, Any]
+
+TICK = 0.2
+"""Seconds between two looks at what the manager says."""
+PATIENCE = 10.0
+"""Seconds that the manager may take to restore threads and end."""
+
+COLOURS = {"guaranteed": "green", "degraded": "red", "unmanaged": "yellow"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to manage, and how."""
+
+    goals: str
+    command: tuple[str, ...] = ()
+    """Empty: what runs."""
+    duration: float | None = None
+    dry_run: bool = False
+    margin: int = 10
+    period: float = 5.0
+    """Of the reservations, in milliseconds."""
+    log: str | None = None
+    command_output: int | None = None
+
+
+def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | None]:
+    """Manages until the command, the duration or a signal ends it; `say` is told of each change.
+    Returns the last takt/status document and the command's status. UserError if it cannot.
+    """
+    libraries = recorder.preloaded("ring") if request.command else []
+    settings = {
+        "goals": str(Path(request.goals).absolute()),
+        "only_started": bool(request.command),
+        "dry_run": request.dry_run,
+        "margin": request.margin,
+        "period": round(request.period * 1e6),
+        "log": str(Path(request.log).absolute()) if request.log else "",
+        "socket": str(control.path()),
+    }
+    program = _Program(settings, say)
+    try:
+        environment = recorder.traced(os.environ, program, libraries) if request.command else {}
+        watched = recorder.Request(
+            "ring",
+            Path(),
+            command=request.command,
+            duration=request.duration,
+            command_output=request.command_output,
+        )
+        status = recorder.supervise(watched, environment, program.listen, TICK)
+    finally:
+        document = program.end()
+    if document is None:
+        raise UserError("takt-manager ended without its last word; its message is above")
+    return document, status
+
+
+class _Program:
+    """takt-manager as it runs."""
+
+    def __init__(self, settings: Json, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._unread = b""
+        self._status: Json | None = None
+        self._process = subprocess.Popen(
+            [str(runtime.manager()), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is ours to hand on
+        )
+        assert self._process.stdout is not None
+        greeting = self._process.stdout.readline()
+        if not greeting:
+            self._process.wait()
+            raise UserError("takt-manager could not start; its message is above")
+        self._environment: dict[str, str] = json.loads(greeting)["environment"]
+        os.set_blocking(self._process.stdout.fileno(), False)
+
+    def environment(self) -> dict[str, str]:
+        return self._environment
+
+    def listen(self) -> bool:
+        """Hands on what the manager has said. False: it has ended."""
+        assert self._process.stdout is not None
+        data = self._process.stdout.read() or b""
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            if said.get("format") == "takt/status":
+                self._status = said
+            for change in said.get("changes", []) if said.get("event") == "changes" else []:
+                self._say(change)
+        return self._process.poll() is None
+
+    def end(self) -> Json | None:
+        """Lets it restore all threads; its last status."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        os.set_blocking(self._process.stdout.fileno(), True)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()  # its guard restores the threads
+            self._process.wait()
+        self.listen()
+        return self._status
+
+
+def view(document: Json) -> Group:
+    """A takt/status document as tables."""
+    share = 100 * document["cpu_seconds"] / max(document["seconds"], 1e-9)
+    heading = (
+        f"{count(document['decisions'], 'decision')} in {significant(document['seconds'])} s, "
+        f"{share:.2f} % of a core, {count(document['lost_events'], 'event')} lost"
+        + (", dry run: nothing is changed" if document["dry_run"] else "")
+    )
+    parts: list[Any] = [heading, ""]
+    if document["chains"]:
+        parts += [_chains(document["chains"]), "", _executors(document["executors"])]
+    else:
+        parts.append("No decision yet: the programs are not up")
+    return Group(*parts)
+
+
+def _chains(chains: list[Json]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Chain")
+    for column in ("p50", "p99", "Worst", "Bound", "Goal", "Missed"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("State")
+    for chain in chains:
+        measured = chain["measured"] or {}
+        reason = f": {tables.cell(chain['reason'])}" if chain["reason"] else ""
+        table.add_row(
+            tables.cell(chain["id"]),
+            *(duration(measured.get(key)) for key in ("p50", "p99", "worst")),
+            duration(chain["bound"]),
+            duration(chain["goal"]),
+            str(measured.get("missed", "")),
+            f"[{COLOURS[chain['state']]}]{chain['state']}[/]{reason}",
+        )
+    return table
+
+
+def _executors(executors: list[Json]) -> Table:
+    table = Table("Executor", box=None, pad_edge=False)
+    for column in ("Busy", "Reservation"):
+        table.add_column(column, justify="right")
+    for executor in executors:
+        reservation = executor["reservation"]
+        words = (
+            f"{duration(reservation['budget'])} in every {duration(reservation['period'])}"
+            if reservation
+            else "best effort"
+        )
+        table.add_row(tables.cell(executor["id"]), f"{100 * executor['busy']:.1f} %", words)
+    return table

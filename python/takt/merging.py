@@ -1,0 +1,293 @@
+"""One model of several runs of a system (performance-engineering 2.10, approach b).
+
+Callbacks of different runs are the same if their ids are: node, kind, topic, service or period, and
+order of registration, which survive restarts. What a merged model says holds in every run that was
+merged: execution times are the largest, distances of activations the shortest, delays the longest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from takt.errors import UserError
+from takt.formatting import count
+
+Json = dict[str, Any]
+
+LEAST_RUNS = 5
+"""An extreme-value distribution is fitted to the maxima of at least so many runs."""
+EULER = 0.5772156649015329
+
+
+def merge(models: Sequence[Json], name: str) -> Json:
+    """The takt/model document of all runs; `models` as `takt model` writes them. The provenance
+    names each run, and says how the largest execution times converged.
+    """
+    merged: Json = {"format": "takt/model", "version": 1, "name": name, "provenance": {}}
+    merged["executors"] = _executors(models)
+    merged["callbacks"] = _callbacks(models)
+    merged["edges"] = _edges(models)
+    merged["joins"] = _joins(models)
+    merged["chains"] = _chains(models)
+    merged["provenance"] = _provenance(models, merged)
+    return merged
+
+
+def merge_costs(a: list[int], b: list[int]) -> list[int]:
+    """The pointwise maximum of two cost curves, the shorter one continued by sub-additivity."""
+    if not a or not b:
+        return a or b
+    size = max(len(a), len(b))
+    return [max(pair) for pair in zip(_continued(a, size), _continued(b, size), strict=True)]
+
+
+def _continued(curve: list[int], size: int) -> list[int]:
+    curve = list(curve)
+    while len(curve) < size:
+        curve.append(min(curve[m] + curve[len(curve) - 1 - m] for m in range(len(curve))))
+    return curve
+
+
+def _merged_activation(a: Json | None, b: Json | None) -> Json | None:
+    if a is None or b is None or a == b:
+        return a or b
+    if a["kind"] == b["kind"] == "min_distance":
+        values = [min(pair) for pair in zip(a["values"], b["values"], strict=False)]
+        if values[-1] > 0:
+            return {"kind": "min_distance", "values": values}
+        longer = max(a["values"], b["values"], key=len)
+        rest = next((v for v in longer[len(values) :] if v > 0), longer[-1])
+        return {"kind": "min_distance", "values": [*values, rest]}
+    if a["kind"] == b["kind"] == "periodic":
+        return {
+            "kind": "periodic",
+            "period": min(a["period"], b["period"]),
+            "jitter": max(a["jitter"], b["jitter"]),
+        }
+    return a if a["kind"] == "min_distance" else b
+
+
+def _by_id(models: Sequence[Json], part: str) -> dict[str, list[Json]]:
+    found: dict[str, list[Json]] = {}
+    for model in models:
+        for element in model[part]:
+            found.setdefault(element["id"], []).append(element)
+    return found
+
+
+def _executors(models: Sequence[Json]) -> list[Json]:
+    merged = []
+    for same in _by_id(models, "executors").values():
+        executor = dict(same[0])
+        for other in same[1:]:
+            executor["overhead"] = merge_costs(executor["overhead"], other["overhead"])
+            if other["threads"] > executor["threads"]:
+                executor["threads"], executor["kind"] = other["threads"], other["kind"]
+        merged.append(executor)
+    return merged
+
+
+def _callbacks(models: Sequence[Json]) -> list[Json]:
+    merged = []
+    for same in _by_id(models, "callbacks").values():
+        callback = dict(same[0])
+        for other in same[1:]:
+            curve = merge_costs(
+                callback["execution_time"]["curve"], other["execution_time"]["curve"]
+            )
+            callback["execution_time"] = {**callback["execution_time"], "curve": curve}
+            callback["activation"] = _merged_activation(callback["activation"], other["activation"])
+        merged.append(callback)
+    return merged
+
+
+def _edges(models: Sequence[Json]) -> list[Json]:
+    merged: dict[tuple[Any, ...], Json] = {}
+    for model in models:
+        seen: dict[tuple[Any, ...], int] = {}
+        for edge in model["edges"]:
+            ends = (edge["from"], edge["to"], edge["topic"])
+            seen[ends] = seen.get(ends, 0) + 1
+            known = merged.setdefault((*ends, seen[ends]), dict(edge))
+            known["delay"] = max(known["delay"], edge["delay"])
+            triggers = (known["triggered_by"], edge["triggered_by"])
+            known["triggered_by"] = (
+                None if None in triggers else sorted({*(triggers[0] or []), *(triggers[1] or [])})
+            )
+            sure = (known.get("confidence"), edge.get("confidence"))
+            known["confidence"] = None if None in sure else max(sure)
+    return list(merged.values())
+
+
+def _joins(models: Sequence[Json]) -> list[Json]:
+    merged: dict[str, Json] = {}
+    for model in models:
+        for join in model["joins"]:
+            known = merged.setdefault(join["callback"], dict(join))
+            if known["kind"] != join["kind"]:
+                known["kind"] = "newest"
+            known["inputs"] = list(dict.fromkeys([*known["inputs"], *join["inputs"]]))
+            if known.get("confidence") is None or join.get("confidence") is None:
+                # Declared in one run is declared in all.
+                known |= {"confidence": None, "completed_by": [], "keeping_time": 0}
+                continue
+            known["confidence"] = max(known["confidence"], join["confidence"])
+            known["keeping_time"] = max(known["keeping_time"], join["keeping_time"])
+            known["completed_by"] = (
+                list(dict.fromkeys([*known["completed_by"], *join["completed_by"]]))
+                if known["completed_by"] and join["completed_by"]
+                else []
+            )
+    return list(merged.values())
+
+
+def _chains(models: Sequence[Json]) -> list[Json]:
+    merged: dict[tuple[str, ...], Json] = {}
+    ids: set[str] = set()
+    for model in models:
+        for chain in model["chains"]:
+            path = tuple(chain["callbacks"])
+            if path in merged:
+                continue
+            unique, number = chain["id"], 1
+            while unique in ids:
+                number += 1
+                unique = f"{chain['id']}#{number}"
+            ids.add(unique)
+            merged[path] = {**chain, "id": unique}
+    return list(merged.values())
+
+
+def _provenance(models: Sequence[Json], merged: Json) -> Json:
+    runs = [model["provenance"] for model in models]
+    warnings = [warning for run in runs for warning in run.get("warnings", [])]
+    warnings += _disagreements(models, merged)
+    return {
+        "tool": runs[0].get("tool"),
+        "inputs": [source for run in runs for source in run.get("inputs", [])],
+        "hosts": sorted({host for run in runs for host in run.get("hosts", [])}),
+        "cores": min((run.get("cores", 0) for run in runs), default=0),
+        "execution_time": _source(runs),
+        "duration": sum(run.get("duration", 0) for run in runs),
+        "start_up": sum(run.get("start_up", 0) for run in runs),
+        "losses": _sums([run.get("losses", {}) for run in runs]),
+        "left_out": sorted({id_ for run in runs for id_ in run.get("left_out", [])}),
+        "warnings": list(dict.fromkeys(warnings)),
+        "observed": observed(models),
+        "unnamed_work": [work for run in runs for work in run.get("unnamed_work", [])],
+        "runs": [
+            {
+                "name": model["name"],
+                "recorded": run.get("recorded"),
+                "inputs": run.get("inputs", []),
+            }
+            for model, run in zip(models, runs, strict=True)
+        ],
+        "convergence": convergence(models),
+    }
+
+
+def _source(runs: Sequence[Json]) -> str:
+    sources = {run.get("execution_time", "wall_time") for run in runs}
+    return sources.pop() if len(sources) == 1 else "mixed"
+
+
+def _sums(counts: Sequence[Json]) -> Json:
+    total: Json = {}
+    for each in counts:
+        for name, number in each.items():
+            total[name] = total.get(name, 0) + number
+    return total
+
+
+def _disagreements(models: Sequence[Json], merged: Json) -> list[str]:
+    """Joins that some runs show and others do not: their callbacks are there twice, which makes
+    bounds larger, not smaller.
+    """
+    lines = []
+    for join in merged["joins"]:
+        runs = sum(any(j["callback"] == join["callback"] for j in m["joins"]) for m in models)
+        node, _, topics = join["callback"].partition(":")
+        members = {f"{node}:{topic}" for topic in topics.split("+")}
+        others = sum(any(c["id"] in members for c in m["callbacks"]) for m in models)
+        if others:
+            lines.append(
+                f"{join['callback']} joins its inputs in {count(runs, 'run')} and not in "
+                f"{count(others, 'run')}: both are in the model"
+            )
+    return lines
+
+
+def observed(models: Sequence[Json]) -> Json:
+    """Execution times of each callback over all runs: means are weighted by instances."""
+    merged: Json = {}
+    for model in models:
+        for id_, times in model["provenance"].get("observed", {}).items():
+            known = merged.get(id_)
+            if known is None:
+                merged[id_] = dict(times)
+                continue
+            number = known["count"] + times["count"]
+            total = known["mean"] * known["count"] + times["mean"] * times["count"]
+            merged[id_] = {
+                "count": number,
+                "min": min(known["min"], times["min"]),
+                "mean": total / number,
+                "max": max(known["max"], times["max"]),
+            }
+    return merged
+
+
+def convergence(models: Sequence[Json]) -> Json:
+    """How the largest execution time of each callback grew from run to run.
+
+    `maxima`: the largest so far, run by run. `runs_since_growth`: runs after the last that raised
+    it. `next_exceeds`: the probability that another run has a larger one, if runs are exchangeable:
+    1 / (n + 1). `gumbel_next_exceeds`: the same by an extreme-value distribution fitted to the
+    maxima of the runs (method of moments), null for fewer than 5 runs. For information: none of it
+    enters a bound.
+    """
+    report: Json = {}
+    for id_, same in _by_id(models, "callbacks").items():
+        longest = [callback["execution_time"]["curve"][0] for callback in same]
+        maxima = [max(longest[: i + 1]) for i in range(len(longest))]
+        report[id_] = {
+            "runs": len(longest),
+            "maxima": maxima,
+            "runs_since_growth": len(maxima) - 1 - maxima.index(maxima[-1]),
+            "next_exceeds": 1 / (len(longest) + 1),
+            "gumbel_next_exceeds": _gumbel_exceeds(longest),
+        }
+    return report
+
+
+def _gumbel_exceeds(maxima: Sequence[int]) -> float | None:
+    n = len(maxima)
+    if n < LEAST_RUNS:
+        return None
+    mean = sum(maxima) / n
+    deviation = math.sqrt(sum((x - mean) ** 2 for x in maxima) / (n - 1))
+    if deviation == 0:
+        return 0.0
+    beta = deviation * math.sqrt(6) / math.pi
+    mu = mean - EULER * beta
+    return 1 - math.exp(-math.exp(-(max(maxima) - mu) / beta))
+
+
+def summary(merged: Json) -> str:
+    """A line on convergence."""
+    report = merged["provenance"]["convergence"].values()
+    grew = sum(entry["runs_since_growth"] == 0 and entry["runs"] > 1 for entry in report)
+    runs = len(merged["provenance"]["runs"])
+    return (
+        f"{count(runs, 'run')}: the last one raised the longest execution time of "
+        f"{grew} of {count(len(merged['callbacks']), 'callback')}"
+    )
+
+
+def check(models: Sequence[Json]) -> None:
+    """UserError if there is nothing to merge."""
+    if len(models) < 2:
+        raise UserError("--merge needs several traces or models, one for each run")

@@ -1,0 +1,148 @@
+"""What would guarantee a goal that is not guaranteed: faster messages, larger reservations, or
+shorter callbacks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import takt_native
+from takt import pipeline
+from takt.assumptions import influencing
+from takt.documents import Bounds, Chain
+from takt.formatting import duration
+from takt.inputs import Evaluation
+from takt.names import executor_labels
+from takt.verdict import Status, Verdict
+
+STEPS = 100
+"""Budgets and execution times are tried in steps of a percent."""
+
+
+def with_remedies(
+    evaluation: Evaluation, verdicts: Iterable[Verdict], analysis: str = pipeline.DEFAULT_ANALYSIS
+) -> list[Verdict]:
+    """The verdicts, each whose goal is missed or not guaranteed with a line about the smallest
+    change of one kind that would guarantee it: of the transport delays, if they are the only
+    reason, else of all budgets of the executors that the bound depends on, else of all execution
+    times on them.
+    """
+    return [
+        replace(verdict, remedy=_Search(evaluation, verdict.chain, analysis).answer())
+        if verdict.status in (Status.NOT_GUARANTEED, Status.MISSED)
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+class _Search:
+    def __init__(self, evaluation: Evaluation, chain: Chain, analysis: str) -> None:
+        text, model = evaluation.text, evaluation.model
+        self._chain = chain
+        self._goal = chain.goal or 0
+        involved = influencing(model, chain.callbacks)
+        self._executors = [executor for executor in model.executors if executor.id in involved]
+        self._callbacks = [c for c in model.callbacks if c.executor in involved]
+        self._names = executor_labels(model)
+        self._text, self._analysis = text, analysis
+        self._analyzer = takt_native.Analyzer(text.text, text.source, analysis)
+
+    def answer(self) -> str:
+        return (
+            self._by_delays()
+            or self._by_budgets()
+            or self._by_execution_times()
+            or "neither larger reservations nor shorter callbacks alone would guarantee it; "
+            f"takt analyze --explain {json.dumps(self._chain.id)} says what the bound is made of"
+        )
+
+    def _by_delays(self) -> str | None:
+        document = json.loads(self._text.text)
+        given = document.get("edges", [])
+        longest = max((edge.get("delay", 0) for edge in given), default=0)
+
+        def limit(step: int) -> int:
+            return longest * (STEPS - step) // STEPS
+
+        def holds(step: int) -> bool:
+            edges = [{**edge, "delay": min(edge.get("delay", 0), limit(step))} for edge in given]
+            text = json.dumps({**document, "edges": edges})
+            return self._is_within(takt_native.analyze(text, self._text.source, self._analysis))
+
+        step = _first(holds) if longest else None
+        # What only an instant delivery would achieve is no remedy.
+        if step is None or step == STEPS:
+            return None
+        return (
+            f"guaranteed if no message took longer than {duration(limit(step))} between executors; "
+            f"the longest took {duration(longest)}, as the middleware's threads have no reservation"
+        )
+
+    def _by_budgets(self) -> str | None:
+        reservations = [e for e in self._executors if e.supply.kind == "reservation"]
+        if not reservations:
+            return None
+        budgets = {e.id: e.supply.budget or 0 for e in reservations}
+        # In the last step, each has a whole processor.
+        whole = {e.id: e.supply.deadline or e.supply.period or 0 for e in reservations}
+
+        def budget(executor: str, step: int) -> int:
+            now = budgets[executor]
+            return now + (whole[executor] - now) * step // STEPS
+
+        def holds(step: int) -> bool:
+            for executor in budgets:
+                self._analyzer.set_budget(executor, budget(executor, step))
+            return self._is_met()
+
+        step = _first(holds)
+        for executor, former in budgets.items():
+            self._analyzer.set_budget(executor, former)
+        if step is None:
+            return None
+        larger = ", ".join(
+            f"{self._names[e.id]} {duration(budget(e.id, step))} instead of "
+            f"{duration(budgets[e.id])} every {duration(e.supply.period)}"
+            for e in reservations
+        )
+        return f"guaranteed with larger reservations: {larger}"
+
+    def _by_execution_times(self) -> str | None:
+        def holds(step: int) -> bool:
+            for callback in self._callbacks:
+                self._analyzer.scale_execution_time(callback.id, STEPS - step)
+            return self._is_met()
+
+        step = _first(holds)
+        for callback in self._callbacks:
+            self._analyzer.scale_execution_time(callback.id, STEPS)
+        if step is None or step == STEPS:
+            return None
+        names = ", ".join(self._names[executor.id] for executor in self._executors)
+        return f"guaranteed if the callbacks of {names} ran {step} % shorter"
+
+    def _is_met(self) -> bool:
+        return self._is_within(self._analyzer.bounds())
+
+    def _is_within(self, text: str) -> bool:
+        bounds = Bounds.model_validate_json(text)
+        bound = next(b.bound for b in bounds.chains if b.id == self._chain.id)
+        return bound is not None and bound <= self._goal
+
+
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first step from 1 to STEPS at which it holds; it then holds at all later ones, as bounds
+    grow with execution times and shrink with budgets (ros-llama fact 23).
+    """
+    if not holds(STEPS):
+        return None
+    low, high = 1, STEPS
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high

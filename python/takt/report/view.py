@@ -1,0 +1,129 @@
+"""The viewer's page of a recording: what happened, with bounds, goals and verdicts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from takt import assumptions, glossary, pipeline, viewer
+from takt import report as html_report
+from takt.documents import Bounds, Measurement, Model
+from takt.formatting import count, duration
+from takt.inputs import Evaluation
+from takt.report import page, provenance
+from takt.verdict import Status, Verdict
+
+Json = dict[str, Any]
+
+NEARLY = 0.8
+"""Share of a goal from which a latency nearly misses it."""
+
+
+def page_of(
+    traces: Sequence[str], evaluation: Evaluation, verdicts: list[Verdict], title: str
+) -> str:
+    """The page of an evaluation: the viewer if there is a recording to look at, else what the
+    documents say. Raises takt_native.InputError.
+    """
+    model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
+    if not traces or measurement is None:
+        return html_report.render(model, bounds, measurement, verdicts, title)
+    recorded = pipeline.view(traces, evaluation.text.text, evaluation.text.source)
+    return render(recorded, model, bounds, measurement, verdicts, title)
+
+
+def render(
+    recorded: tuple[Json, dict[str, bytes]],
+    model: Model,
+    bounds: Bounds,
+    measurement: Measurement,
+    verdicts: list[Verdict],
+    title: str,
+) -> str:
+    """One HTML page that loads nothing. `recorded` is what pipeline.view() gives for the model."""
+    index, tables = recorded
+    complete(index, model, bounds, measurement, verdicts, title)
+    return viewer.page(index, tables)
+
+
+def complete(
+    index: Json,
+    model: Model,
+    bounds: Bounds,
+    measurement: Measurement,
+    verdicts: list[Verdict],
+    title: str,
+) -> None:
+    """Adds to the index of a recording what bounds, goals and verdicts say of it."""
+    findings = assumptions.examine(model, measurement)
+    index["title"] = title
+    index["facts"] = provenance(bounds, measurement)
+    _add_bounds(index, bounds)
+    _add_verdicts(index, verdicts)
+    index["answer"] = list(_answer(index, verdicts))
+    notices = page.notices(verdicts, findings, bounds, model, measurement)
+    index["warnings"] = [*notices, *index["warnings"]]
+    index["assumptions"] = list(page.assumption_rows(findings, measurement))
+    index["glossary"] = [[word, meaning] for word, meaning in glossary.entries().items()]
+    documents: list[Model | Bounds | Measurement] = [model, bounds, measurement]
+    index["provenance"] = [[name, value] for name, value in page.origin(documents)]
+
+
+def _add_bounds(index: Json, bounds: Bounds) -> None:
+    bound_of = {bound.id: bound.bound for bound in bounds.callbacks}
+    for callback in index["callbacks"]:
+        callback["bound"] = bound_of.get(callback["id"])
+
+
+def _add_verdicts(index: Json, verdicts: list[Verdict]) -> None:
+    for chain, judged in zip(index["chains"], verdicts, strict=True):
+        chain["bound"] = judged.bound.bound if judged.bound else None
+        chain["verdict"] = judged.summary
+        chain["tone"] = "none" if judged.idle else page.TONES[judged.status]
+        if chain["tone"] == "good" and _nearly(judged):
+            chain["tone"] = "warn"
+            chain["verdict"] = "nearly missed"
+
+
+def _nearly(judged: Verdict) -> bool:
+    goal, measured = judged.chain.goal, judged.measured
+    if goal is None or measured is None or measured.max is None:
+        return False
+    return measured.max > NEARLY * goal
+
+
+def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
+    """First how many goals were kept, then each chain that misses or nearly misses, worst first."""
+    goals = [judged for judged in verdicts if judged.chain.goal is not None]
+    missed = sum(judged.missed for judged in goals)
+    if goals:
+        text = (
+            f"{missed} of {count(len(goals), 'goal')} missed."
+            if missed
+            else f"{count(len(goals), 'goal')}, none missed in this recording."
+        )
+        yield {"tone": "bad" if missed else "good", "text": text, "chain": -1}
+    else:
+        text = "No chain has a goal: give them with --goals, and the page says which are missed."
+        yield {"tone": "none", "text": text, "chain": -1}
+    if idle := sum(judged.idle for judged in verdicts):
+        text = f"No instance of {count(idle, 'chain')} was seen from end to end; none has a goal."
+        yield {"tone": "none", "text": text, "chain": -1}
+    order = sorted(
+        range(len(verdicts)),
+        key=lambda i: (index["chains"][i]["tone"] != "bad", -(index["chains"][i]["max"] or 0)),
+    )
+    for i in order:
+        chain, judged = index["chains"][i], verdicts[i]
+        if chain["tone"] not in ("bad", "warn") or judged.status is Status.UNBOUNDED:
+            continue
+        longest = duration(chain["max"])
+        limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
+        text = f"{chain['name']}: {chain['verdict']}, {longest}{limit}. {chain['cause']}"
+        remedy = f" {judged.remedy}" if judged.remedy else ""
+        if judged.explanation:
+            # The rest of them stands among the warnings.
+            first, *more = judged.explanation.split("; ")
+            others = f", and {count(len(more), 'other')}" if more else ""
+            remedy = f" What failed: {first}{others}.{remedy}"
+        yield {"tone": chain["tone"], "text": f"{text.strip()}{remedy}", "chain": i}

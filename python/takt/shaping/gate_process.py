@@ -1,0 +1,150 @@
+"""Gates as processes: starts a `takt-gate` (ros/gate) for each chain of a plan and hears of what
+went through.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from types import TracebackType
+from typing import Any
+
+from takt import runtime
+from takt.documents import ShapedChain, Shaping
+from takt.errors import UserError
+
+Json = dict[str, Any]
+
+PATIENCE = 10.0
+"""Seconds for a gate to end."""
+COMPLAINT = "takt-gate: "
+
+
+def settings(chain: ShapedChain, priority: int, cpu: int | None) -> Json:
+    """What a takt-gate is told (ros/gate/settings.hpp). UserError if the plan names no topic."""
+    gate = chain.gate
+    if gate.topic is None or gate.input is None:
+        raise UserError(
+            f'chain "{chain.id}": the plan does not say on which topic its output leaves; plan '
+            "again with 'takt shape --topic'"
+        )
+    wanted: Json = {
+        "topic": gate.topic,
+        "input": gate.input,
+        "period": chain.period,
+        "publish_time": gate.publish_time,
+        "shortest": gate.shortest,
+        "overshoot": gate.overshoot,
+        "slots": [{"start": slot.start, "end": slot.end} for slot in gate.slots],
+        "priority": priority,
+    }
+    if gate.phase.topic is not None:
+        wanted |= {"phase_topic": gate.phase.topic, "phase_delay": gate.phase.delay}
+    if cpu is not None:
+        wanted["processor"] = cpu
+    return wanted
+
+
+class Gates:
+    """The gates of a plan while they run; on leaving they have ended."""
+
+    def __init__(self, plan: Shaping, priority: int, cpu: int | None = None) -> None:
+        self._chains = [chain.id for chain in plan.chains]
+        self._settings = [settings(chain, priority, cpu) for chain in plan.chains]
+        self._processes: list[subprocess.Popen[str]] = []
+        self._readers: list[threading.Thread] = []
+        self._answers: dict[str, list[Json]] = {chain: [] for chain in self._chains}
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> Gates:
+        # Where the robot is: the gate is one of its nodes.
+        environment = runtime.environment()
+        for chain, wanted in zip(self._chains, self._settings, strict=True):
+            process = subprocess.Popen(
+                [str(runtime.gate()), json.dumps(wanted)],
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                # The terminal's Ctrl-C comes to us alone, who end all of them.
+                start_new_session=True,
+            )
+            self._processes.append(process)
+            reader = threading.Thread(target=self._read, args=(chain, process), daemon=True)
+            reader.start()
+            self._readers.append(reader)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def refusals(self) -> list[str]:
+        """Why gates that are connected do not have the priority that they should."""
+        with self._changed:
+            said = [one for answers in self._answers.values() for one in answers]
+        return [one["refusal"] for one in said if one["event"] == "connected" and one["refusal"]]
+
+    def wait_connected(self, seconds: float) -> bool:
+        """Whether all gates have found their publishers, after that time at most. UserError if one
+        has failed.
+        """
+
+        def connected() -> bool:
+            return all(self._answers.values()) or self._failed() is not None
+
+        with self._changed:
+            self._changed.wait_for(connected, seconds)
+        if (failure := self._failed()) is not None:
+            raise UserError(failure)
+        return all(self._answers.values())
+
+    def results(self) -> list[Json]:
+        """What went through each gate, after it has been told to end. UserError if one failed."""
+        self._end()
+        if (failure := self._failed()) is not None:
+            raise UserError(failure)
+        return [
+            {"chain": chain} | {k: v for k, v in answers[-1].items() if k != "event"}
+            for chain, answers in self._answers.items()
+            if answers and answers[-1]["event"] == "stopped"
+        ]
+
+    def _end(self) -> None:
+        for process in self._processes:
+            assert process.stdin is not None
+            if not process.stdin.closed:
+                process.stdin.close()
+        for process, reader in zip(self._processes, self._readers, strict=True):
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            reader.join()
+
+    def _failed(self) -> str | None:
+        """What a gate that has ended badly says."""
+        for chain, process in zip(self._chains, self._processes, strict=True):
+            if process.poll():
+                assert process.stderr is not None
+                lines = [] if process.stderr.closed else process.stderr.read().splitlines()
+                said = [line[len(COMPLAINT) :] for line in lines if line.startswith(COMPLAINT)]
+                return f'the gate of chain "{chain}": {(said or ["ended unexpectedly"])[-1]}'
+        return None
+
+    def _read(self, chain: str, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with self._changed:
+                self._answers[chain].append(json.loads(line))
+                self._changed.notify_all()
+        process.wait()
+        with self._changed:
+            self._changed.notify_all()

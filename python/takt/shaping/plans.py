@@ -1,0 +1,281 @@
+"""Shaping plans (`takt/shaping`): slots for the outputs of chains, and what they do to them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import takt_native
+from takt import documents, files
+from takt.documents import (
+    GatePhase,
+    OvershootOutcome,
+    ServerSlot,
+    ShapedChain,
+    ShapedGate,
+    Shaping,
+    ShapingBand,
+    ShapingBaseline,
+    ShapingMethod,
+    ShapingServer,
+)
+from takt.errors import UserError
+from takt.shaping import gates, profile
+
+Json = dict[str, Any]
+
+POLICIES = ("skip", "defer", "degrade")
+
+STRESS_SHARE = 0.01
+"""Of the executions that overshoot policies are tried with."""
+STRESS_FACTOR = 1.25
+"""How much longer than the longest that was observed those executions take at most."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What slots are to be like. Times in ns."""
+
+    bands: int = 1
+    freshness: int | None = None
+    objective: str = "mean"
+    tail: float = 0.95
+    confidence: float | None = None
+    grid: int = 100_000
+    slack: int | None = None
+    """None: a hundredth of the longest latency, on the grid."""
+    publish_time: int = 100_000
+    overshoot: str = "degrade"
+    phase: GatePhase = field(default_factory=GatePhase)
+
+    def slack_for(self, latencies: Sequence[int]) -> int:
+        return self.slack if self.slack is not None else _up(max(latencies) // 100, self.grid)
+
+    @property
+    def slot_length(self) -> int:
+        return _up(self.publish_time, self.grid)
+
+    def placement(self, latencies: Sequence[int], period: int) -> Json:
+        """The options of the solver (takt/shaping/placement.hpp)."""
+        wanted: Json = {
+            "cycle": period,
+            "bands": self.bands,
+            "grid": self.grid,
+            "slot_length": self.slot_length,
+            "slack": self.slack_for(latencies),
+            "publish_time": self.publish_time,
+            "tail": self.tail if self.objective == "cvar" else 0.0,
+        }
+        if self.freshness is not None:
+            wanted["freshness"] = self.freshness
+        if self.confidence is not None:
+            wanted["confidence"] = self.confidence
+        return wanted
+
+
+def make(
+    model: Json,
+    latencies: dict[str, list[int]],
+    source: str,
+    request: Request,
+    topic: str | None = None,
+) -> Shaping:
+    """The plan of the chains that have latencies, which are those of each alone at high priority.
+    Several are given one joint table. `source`: simulation or trace. Raises UserError or
+    takt_native.InputError.
+    """
+    chains = list(latencies)
+    periods = [gates.period_of(model, chain) for chain in chains]
+    alone = [profile.of_chain(latencies, chain) for chain in chains]
+    within, cycle, servers = alone, periods[0], _single_server(chains[0], alone[0], request)
+    if len(chains) > 1:
+        within, cycle, servers = _joint_table(chains, periods, alone, request)
+    shaped = tuple(
+        _shape(model, chain, period, seen, request, topic)
+        for chain, period, seen in zip(chains, periods, within, strict=True)
+    )
+    return Shaping(
+        format="takt/shaping",
+        version=1,
+        name=model.get("name") or "",
+        provenance={},
+        method=ShapingMethod.model_validate(
+            {
+                "objective": request.objective,
+                "tail": request.tail if request.objective == "cvar" else 0,
+                "confidence": request.confidence,
+                "bands": request.bands,
+                "freshness": request.freshness,
+                "grid": request.grid,
+                "slack": max(request.slack_for(one) for one in alone),
+                "source": source,
+            }
+        ),
+        cycle=cycle,
+        chains=shaped,
+        servers=servers,
+    )
+
+
+def read(path: str) -> Shaping:
+    """UserError if it is no plan, names the field."""
+    text = files.read_document(path)
+    source = files.source_name(path)
+    plan = documents.parse(Shaping, text, source)
+    for number, chain in enumerate(plan.chains):
+        end = 0
+        for slot in chain.gate.slots:
+            if not end <= slot.start < slot.end <= chain.period:
+                raise UserError(
+                    f"{source}: chains[{number}].gate.slots: must be in order, apart, and within "
+                    f"the period of {chain.period} ns; make a plan with 'takt shape'"
+                )
+            end = slot.end
+    return plan
+
+
+def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
+    """The model with the gates of the plan. `trimmed`: a publication ends within its slot, which a
+    real executor that wakes up late might never begin.
+    """
+    for number, chain in enumerate(plan.chains):
+        slots = [(slot.start, slot.end) for slot in chain.gate.slots]
+        if trimmed:
+            slots = gates.trimmed(slots, chain.gate.publish_time)
+        last = gates.chain_of(model, chain.id)["callbacks"][-1]
+        topic = (
+            chain.gate.topic if chain.gate.topic in gates.output_topics(model, chain.id) else None
+        )
+        model = gates.insert(
+            model, last, slots, chain.period, chain.gate.publish_time, topic, number
+        )
+    return model
+
+
+def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: int) -> Shaping:
+    """The plan with what logical execution time would make of the same chains, simulated."""
+    found = []
+    for chain in plan.chains:
+        variants = {
+            "LET per chain": gates.let_per_chain(model, chain.id, chain.gate.publish_time),
+            "LET per callback": gates.let_per_callback(model, chain.id, chain.gate.publish_time),
+        }
+        baselines = tuple(
+            ShapingBaseline(
+                name=name,
+                latency=profile.statistics(
+                    profile.simulated(variant, source, cycles, chain.period, seed)[chain.id]
+                ),
+            )
+            for name, variant in variants.items()
+        )
+        found.append(chain.model_copy(update={"baselines": baselines}))
+    return plan.model_copy(update={"chains": tuple(found)})
+
+
+def _shape(
+    model: Json,
+    chain: str,
+    period: int,
+    latencies: list[int],
+    request: Request,
+    topic: str | None,
+) -> ShapedChain:
+    placed = json.loads(
+        takt_native.place_slots(latencies, json.dumps(request.placement(latencies, period)))
+    )
+    callbacks = [gates.callback_of(model, one) for one in gates.chain_of(model, chain)["callbacks"]]
+    topic = topic or _only_topic(model, chain)
+    gate = ShapedGate(
+        topic=topic,
+        input=topic + gates.INPUT if topic else None,
+        node=callbacks[-1].get("node") or None,
+        phase=request.phase,
+        publish_time=request.publish_time,
+        shortest=min(latencies),
+        overshoot=request.overshoot,  # type: ignore[arg-type]
+        slots=tuple(ShapingBand.model_validate(band) for band in placed["bands"]),
+    )
+    return ShapedChain(
+        id=chain,
+        period=period,
+        executors=tuple(dict.fromkeys(one["executor"] for one in callbacks)),
+        profile=profile.statistics(latencies),
+        unseen=placed["unseen"],
+        gate=gate,
+        after=profile.statistics(deliver(gate, period, latencies)["latencies"]),
+        overshoots=_overshoots(gate, period, latencies),
+        histogram=profile.histogram(latencies),
+    )
+
+
+def deliver(gate: ShapedGate, period: int, latencies: list[int], policy: str | None = None) -> Json:
+    """What a consumer sees of executions of these lengths behind the gate."""
+    slots = [(slot.start, slot.end) for slot in gate.slots]
+    return takt_native.deliver(
+        latencies, slots, period, gate.publish_time, gate.shortest, policy or gate.overshoot
+    )
+
+
+def _overshoots(
+    gate: ShapedGate, period: int, latencies: list[int]
+) -> tuple[OvershootOutcome, ...]:
+    """The profile with some executions that take longer than the last slot allows, under each
+    policy.
+    """
+    random_numbers = random.Random(0)
+    last = gate.slots[-1].end
+    stressed = [
+        round(last + random_numbers.random() * (STRESS_FACTOR * last - last))
+        if random_numbers.random() < STRESS_SHARE
+        else latency
+        for latency in latencies
+    ]
+    outcomes = []
+    for policy in POLICIES:
+        seen = deliver(gate, period, stressed, policy)
+        outcomes.append(
+            OvershootOutcome(
+                policy=policy,  # type: ignore[arg-type]
+                count=len(stressed),
+                dropped=seen["dropped"],
+                late=seen["late"],
+                max=max(seen["latencies"], default=None),
+                longest_gap=seen["longest_gap"],
+            )
+        )
+    return tuple(outcomes)
+
+
+def _single_server(chain: str, latencies: list[int], request: Request) -> tuple[ShapingServer, ...]:
+    end = _up(max(latencies), request.grid) + request.slack_for(latencies)
+    return (ShapingServer(chain=chain, slots=(ServerSlot(start=0, end=end),)),)
+
+
+def _joint_table(
+    chains: list[str], periods: list[int], alone: list[list[int]], request: Request
+) -> tuple[list[list[int]], int, tuple[ShapingServer, ...]]:
+    slack = max(request.slack_for(one) for one in alone)
+    table = takt_native.joint_table(chains, periods, alone, request.grid, slack)
+    servers = tuple(
+        ShapingServer(chain=chain, slots=tuple(ServerSlot.model_validate(slot) for slot in slots))
+        for chain, slots in zip(chains, json.loads(table["slots"]), strict=True)
+    )
+    return table["latencies"], table["cycle"], servers
+
+
+def _only_topic(model: Json, chain: str) -> str | None:
+    topics = gates.output_topics(model, chain)
+    if len(topics) > 1:
+        raise UserError(
+            f'chain "{chain}" ends with a callback that publishes on {", ".join(topics)}; say '
+            "which with --topic"
+        )
+    return topics[0] if topics else None
+
+
+def _up(time: int, grid: int) -> int:
+    return max(-(-time // grid), 1) * grid

@@ -1,0 +1,78 @@
+"""The latencies of a chain, from a trace or from a simulation, and their statistics."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import takt_native
+from takt import console
+from takt.documents import LatencyStatistics
+from takt.errors import UserError
+from takt.shaping import gates
+
+Json = dict[str, Any]
+
+BINS = 60
+"""Of the histogram that a plan keeps."""
+
+
+def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, list[int]]:
+    """Of each chain of the model, in ns, in the order in which they came."""
+    with console.progress("Measuring the chains") as progress:
+        return takt_native.measured_latencies(list(traces), model_text, source, progress)
+
+
+def simulated(
+    model: Json, source: str, cycles: int, period: int, seed: int, options: Json | None = None
+) -> dict[str, list[int]]:
+    """Of each chain, for so many periods, with random execution times and all sources in phase, as
+    a table of slots has them.
+    """
+    wanted = {"execution": "random", **(options or {})}
+    wanted |= {"seed": seed, "duration": period * cycles}
+    wanted["execution_times"] = gates.publish_times(model) | wanted.get("execution_times", {})
+    with console.progress("Simulating the chains") as progress:
+        return takt_native.simulated_latencies(
+            json.dumps(model), source, json.dumps(wanted), progress
+        )
+
+
+def of_chain(latencies: dict[str, list[int]], chain: str) -> list[int]:
+    """UserError if the chain was never seen complete."""
+    if not latencies.get(chain):
+        raise UserError(f'chain "{chain}" was never seen complete: there is no latency to shape')
+    return latencies[chain]
+
+
+def statistics(latencies: Sequence[int]) -> LatencyStatistics:
+    if not latencies:
+        return LatencyStatistics(
+            count=0, min=None, mean=None, p50=None, p99=None, p999=None, max=None, jitter=None
+        )
+    ordered = sorted(latencies)
+
+    def quantile(share: float) -> int:
+        return ordered[max(math.ceil(share * len(ordered)), 1) - 1]
+
+    return LatencyStatistics(
+        count=len(ordered),
+        min=ordered[0],
+        mean=sum(ordered) / len(ordered),
+        p50=quantile(0.5),
+        p99=quantile(0.99),
+        p999=quantile(0.999),
+        max=ordered[-1],
+        jitter=(ordered[-1] - ordered[0]) // 2,
+    )
+
+
+def histogram(latencies: Sequence[int]) -> tuple[int, ...]:
+    """Counts in bins of equal width from the shortest to the longest."""
+    low, high = min(latencies), max(latencies)
+    counts = [0] * BINS
+    for latency in latencies:
+        counts[min(BINS * (latency - low) // max(high - low, 1), BINS - 1)] += 1
+    return tuple(counts)

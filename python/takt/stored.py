@@ -1,0 +1,79 @@
+"""Traces indexed for `takt serve`: a folder for each set of inputs, made once.
+
+A folder holds index.json, the `takt/viewer` index with its answer, and the columns of the tables
+(libtakt/viewer). Its name follows from the inputs: their places, sizes and times of change, the
+documents, and Takt's version. So an index is never read for a trace that has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import takt_native
+from takt import __version__, console, files, inputs, pipeline, remedies, verdict, viewer
+from takt.errors import UserError
+from takt.report import view
+
+INDEX = "index.json"
+
+
+def folder_of(inputs_: Sequence[str], analysis: str, goals: str | None, cache: Path | None) -> Path:
+    """Where the index of these inputs is, or will be. UserError if one cannot be looked at."""
+    program = Path(takt_native.__file__).stat().st_mtime_ns
+    digest = hashlib.sha256(f"{__version__} {program}\n{analysis}\n".encode())
+    for path in (*inputs_, *([goals] if goals else [])):
+        try:
+            for line in _facts(Path(path)):
+                digest.update(f"{line}\n".encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        digest.update(b"\n")
+    return (cache or _cache()) / digest.hexdigest()[:32]
+
+
+def is_complete(folder: Path) -> bool:
+    return (folder / INDEX).is_file()
+
+
+def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) -> None:
+    """Indexes the traces. Raises takt_native.InputError."""
+    evaluation = inputs.evaluate(given, analysis, goals)
+    for warning in evaluation.warnings:
+        console.say(f"takt: warning: {warning}")
+    model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
+    assert measurement is not None
+    judged = verdict.judge(model, bounds, measurement)
+    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with files.replacement_folder(folder) as written:
+        text = evaluation.text
+        index = pipeline.store_view(given.traces, text.text, text.source, str(written))
+        view.complete(index, model, bounds, measurement, verdicts, evaluation.title)
+        (written / INDEX).write_text(json.dumps(index), encoding="utf-8")
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    console.say(f"takt: indexed in {folder} ({size / 1e6:.0f} MB)")
+
+
+def open_page(folder: Path) -> tuple[str, takt_native.StoredView]:
+    """The page without tables, and what answers its questions. Raises takt_native.InputError."""
+    index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    return viewer.served_page(index), takt_native.StoredView.open(str(folder))
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "takt" / "serve"
+
+
+def _facts(path: Path) -> Iterator[str]:
+    """What tells that an input has changed. Raises OSError."""
+    found = [path]
+    if path.is_dir():
+        found += sorted(path.rglob("*"))
+    for file in found:
+        status = file.stat()
+        yield f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"

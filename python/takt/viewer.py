@@ -1,0 +1,67 @@
+"""The viewer's page: a `takt/viewer` document within the bundle that web/ builds.
+
+docs/viewer-data.md describes the document. Whatever stands in it, the page runs no script but the
+viewer's and loads nothing: its content security policy is part of the bundle.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from takt.errors import UserError
+
+Json = dict[str, Any]
+
+TABLES = ("spans", "segments", "messages", "links", "instances", "parts")
+"""Every document has these, each as one block of columns."""
+
+PLACE = "<!--takt-data-->"
+"""Where the bundle takes the data."""
+
+
+def page(index: Mapping[str, Any], tables: Mapping[str, bytes]) -> str:
+    """One HTML file that needs nothing else. UserError if the viewer has not been built."""
+    missing = [name for name in TABLES if name not in tables]
+    if missing:
+        raise ValueError(f"a viewer document without {', '.join(missing)}")
+    scripts = [_script("application/json", "takt-index", _json(index))]
+    for name in TABLES:
+        packed = base64.b64encode(zlib.compress(tables[name], 9)).decode()
+        scripts.append(_script("application/octet-stream", f"takt-{name}", packed))
+    return _with(scripts)
+
+
+def served_page(index: Mapping[str, Any]) -> str:
+    """The page that asks its server for the tables, see takt.server. UserError as of page()."""
+    served = _script("application/json", "takt-served", "{}")
+    return _with([_script("application/json", "takt-index", _json(index)), served])
+
+
+def _with(scripts: list[str]) -> str:
+    before, after = bundle().split(PLACE)
+    return "".join([before, "\n".join(scripts), after])
+
+
+def bundle() -> str:
+    """The page without data. UserError if it has not been built."""
+    try:
+        return (resources.files("takt_viewer") / "viewer.html").read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError) as error:
+        raise UserError("the viewer is not built; run: make web") from error
+
+
+def _script(kind: str, name: str, text: str) -> str:
+    return f'<script type="{kind}" id="{name}">{text}</script>'
+
+
+def _json(index: Mapping[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    # Half a character, which a document may hold, is no UTF-8: it is written as its number.
+    return text.encode("utf-8", "backslashreplace").decode()

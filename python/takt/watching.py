@@ -1,0 +1,139 @@
+"""Running programs, watched through their rings: what `takt watch` shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+
+import takt_native
+from takt import files, recorder, tables
+from takt.formatting import NONE, count, duration, significant
+
+Json = dict[str, Any]
+
+TICK = 0.1
+"""Seconds between two looks at the rings, which hold what happens in ten times that."""
+SHOWN_EVERY = 1.0
+MODEL_EVERY = 5.0
+"""Seconds between two models of what runs, unless something starts or ends."""
+BUSIEST = 8
+"""Executors that are shown."""
+
+
+def watch(
+    goals: str | None,
+    command: tuple[str, ...],
+    duration: float | None,
+    window: float,
+    show: Callable[[Json], None],
+    command_output: int | None = None,
+) -> tuple[Json, int | None]:
+    """Watches a command, or what runs already, and calls `show` with a takt/watch document every
+    second. Returns the last one and the command's status. UserError or takt_native.InputError if it
+    cannot.
+    """
+    libraries = recorder.preloaded("ring") if command else []
+    text = files.read_document(goals) if goals is not None else None
+    watched = takt_native.Watch(
+        text,
+        files.source_name(goals) if goals is not None else "",
+        only_started=bool(command),
+        window=round(window * 1e9),
+    )
+    clock = _Clock(watched, show)
+    environment = recorder.traced(os.environ, watched, libraries) if command else {}
+    request = recorder.Request(
+        "ring", Path(), command=command, duration=duration, command_output=command_output
+    )
+    status = recorder.supervise(request, environment, clock.tick, TICK)
+    clock.look()
+    return clock.document(), status
+
+
+class _Clock:
+    """Does what is due at each look."""
+
+    def __init__(self, watched: takt_native.Watch, show: Callable[[Json], None]) -> None:
+        self._watched = watched
+        self._show = show
+        self._structure = -1
+        self._next_model = 0.0
+        self._next_show = time.monotonic() + SHOWN_EVERY
+
+    def tick(self) -> bool:
+        self._watched.poll()
+        now = time.monotonic()
+        if now >= self._next_show:
+            self._next_show = now + SHOWN_EVERY
+            self.look(now)
+            self._show(self.document())
+        return True
+
+    def look(self, now: float = float("inf")) -> None:
+        """Makes the model anew if that is due."""
+        structure = self._watched.structure()
+        if now >= self._next_model or structure != self._structure:
+            self._structure = structure
+            self._next_model = now + MODEL_EVERY
+            self._watched.refresh()
+
+    def document(self) -> Json:
+        document: Json = json.loads(self._watched.document())
+        return document
+
+
+def view(document: Json) -> Group:
+    """The document as tables: chains in their order, then the busiest executors."""
+    lost = document["lost"]
+    heading = (
+        f"{count(document['events'], 'event')} in {significant(document['seconds'])} s, "
+        f"{count(lost['events'], 'event')} lost"
+    )
+    if lost["programs"]:
+        heading += f", {count(lost['programs'], 'program')} not seen from the beginning"
+    parts: list[Any] = [heading, ""]
+    if not document["chains"] and not document["goals_not_found"]:
+        parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
+    else:
+        parts.append(_chains(document["chains"]))
+    parts += [f"{goal['name']}: {goal['reason']}" for goal in document["goals_not_found"]]
+    return Group(*parts, "", _executors(document["executors"]))
+
+
+def _chains(chains: list[Json]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Chain")
+    for column in ("Rate", "p50", "p99", "Max", "Worst", "Bound", "Goal", "Missed"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for chain in chains:
+        colour = "red" if chain["missed"] else "default"
+        values = (chain["p50"], chain["p99"], chain["max"], chain["worst"], chain["bound"])
+        table.add_row(
+            tables.cell(chain["id"]),
+            f"{chain['rate']:.1f} Hz",
+            *map(duration, values),
+            duration(chain["goal"]),
+            f"[{colour}]{chain['missed'] if chain['goal'] is not None else NONE}[/]",
+        )
+    return table
+
+
+def _executors(executors: list[Json]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Busiest executors")
+    table.add_column("Busy", justify="right")
+    table.add_column("Process", justify="right")
+    busiest = sorted(executors, key=lambda executor: -executor["busy"])[:BUSIEST]
+    for executor in busiest:
+        name = executor["name"] or executor["id"]
+        table.add_row(
+            tables.cell(name), f"{100 * executor['busy']:.1f} %", str(executor["process"])
+        )
+    return table
