@@ -1,0 +1,250 @@
+/**
+ * The viewer's document, `takt/viewer` version 1; docs/viewer-data.md describes it for those who
+ * write one. Times are integer nanoseconds since the beginning of the recording. Numbers that name
+ * something (`callback`, `track`, …) are positions in the list of that name; -1 is none.
+ */
+
+export interface Index {
+  format: 'takt/viewer';
+  version: 1;
+  title: string;
+  /** Nanoseconds between the epoch and time 0, as a decimal number; null if it is unknown. */
+  origin: string | null;
+  duration: number;
+  /** Where and how it was recorded, for the line under the title. */
+  facts: string[];
+  /** Whether the recording holds scheduling events: without them running includes preempted. */
+  scheduling: boolean;
+  hosts: Host[];
+  processes: Process[];
+  executors: Executor[];
+  tracks: Track[];
+  topics: Topic[];
+  callbacks: Callback[];
+  edges: Edge[];
+  chains: Chain[];
+  /** Threads and programs that ran instead of a callback, or on a CPU. */
+  actors: string[];
+  answer: Statement[];
+  warnings: Warning[];
+  /** What the bounds rest on, and how it fared in the recording. */
+  assumptions?: Assumption[];
+  /** Words with what they mean. */
+  glossary?: [string, string][];
+  /** Where the document came from: names with values. */
+  provenance: [string, string][];
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'none';
+
+export interface Host {
+  name: string;
+}
+
+export interface Process {
+  name: string;
+  pid: number;
+  host: number;
+}
+
+export interface Executor {
+  name: string;
+  /** As in the model: single_threaded, multi_threaded, events, … */
+  kind: string;
+  process: number;
+  /** The processor time it may use, in words; empty if it has what it needs. */
+  supply: string;
+}
+
+/** A row of the timeline: the spans of one track never overlap. */
+export interface Track {
+  kind: 'thread' | 'cpu';
+  name: string;
+  /** Of a thread that belongs to an executor, otherwise -1. */
+  executor: number;
+  host: number;
+}
+
+/** What the graph shows only when asked for. */
+export type Side = '' | 'parameters' | 'services' | 'logging';
+
+export interface Topic {
+  name: string;
+  side: Side;
+}
+
+export interface Callback {
+  name: string;
+  node: string;
+  kind: string;
+  /** -1 for timers and the like. */
+  topic: number;
+  executor: number;
+  side: Side;
+  /** Nanoseconds of a timer, otherwise null. */
+  period: number | null;
+  count: number;
+  execution: Statistics;
+  response: Statistics;
+  /** Of the response time; null if there is none. */
+  bound: number | null;
+}
+
+export interface Statistics {
+  p50: number | null;
+  p99: number | null;
+  max: number | null;
+}
+
+export interface Edge {
+  from: number;
+  to: number;
+  topic: number;
+  /** How the data gets there: a message, or stored by `from` for a later run of `to`. */
+  kind: 'message' | 'stored' | 'service';
+  count: number;
+  side: Side;
+}
+
+export interface Chain {
+  name: string;
+  callbacks: number[];
+  goal: number | null;
+  bound: number | null;
+  /** Complete instances. */
+  count: number;
+  incomplete: number;
+  min: number | null;
+  mean: number | null;
+  p50: number | null;
+  p99: number | null;
+  max: number | null;
+  tone: Tone;
+  /** A word or two: met, missed, not guaranteed, … */
+  verdict: string;
+  /** One sentence: the cause of the worst instance. */
+  cause: string;
+  /** The worst complete instance, -1 if there is none. */
+  worst: number;
+  /** Where incomplete instances ended. */
+  endings: Ending[];
+}
+
+export interface Ending {
+  /** Position in `callbacks` of the last callback that ran; -1 if none did. */
+  step: number;
+  reason: string;
+  count: number;
+}
+
+export interface Statement {
+  tone: Tone;
+  text: string;
+  /** The chain that it is about, -1 if none. */
+  chain: number;
+}
+
+export interface Warning {
+  tone: Tone;
+  title: string;
+  lines: string[];
+}
+
+export interface Assumption {
+  name: string;
+  meaning: string;
+  standing: string;
+  tone: Tone;
+  lines: string[];
+}
+
+/** What an instance of a chain spent its time on, in the order of the field's terms. */
+export const PARTS = [
+  'running',
+  'preempted',
+  'blocked',
+  'executor',
+  'timer',
+  'input',
+  'sending',
+  'transport',
+  'supply',
+] as const;
+export type PartKind = (typeof PARTS)[number];
+
+/** Why a callback instance was not running; a segment's state is a position here. */
+export const STATES = ['preempted', 'blocked', 'supply'] as const;
+
+/** What became of a message; its `fate` is a position here. */
+export const FATES = ['taken', 'lost', 'unprocessed', 'outside the recording'] as const;
+
+/** How data reached a later callback instance; a link's `kind` is a position here. */
+export const LINKS = ['stored', 'completed', 'service', 'action'] as const;
+
+/**
+ * The tables and their columns. `wide` columns hold times; the others fit 31 bits. The position of a
+ * row is its number, except in a tile, where the column `id` gives it.
+ */
+export const TABLES = {
+  /** Sorted by track, then start. `subject`: a callback on threads, an actor on CPUs. */
+  spans: { track: 'index', start: 'wide', duration: 'wide', subject: 'index' },
+  /** When a span was not running; `start` counts from the span's. Sorted by span, then start. */
+  segments: { span: 'index', state: 'index', start: 'wide', duration: 'wide', actor: 'index' },
+  /** A row for each publication and take, sorted by `sent`; `taken` is -1 if it was not. */
+  messages: {
+    topic: 'index',
+    source: 'index',
+    sent: 'wide',
+    taken: 'wide',
+    target: 'index',
+    fate: 'index',
+  },
+  /** The data of span `from` was used by span `to`. */
+  links: { from: 'index', to: 'index', kind: 'index' },
+  /**
+   * Instances of chains, sorted by chain, then start. `ending`: a position in the chain's endings,
+   * -1 if it is complete. `parts`: how many rows of `parts` it has.
+   */
+  instances: { chain: 'index', start: 'wide', ending: 'index', parts: 'index' },
+  /**
+   * The parts of each instance in the order of time: one begins where the one before it ends, so
+   * that they add up to the latency. `callback`: which one was waited for; `actor`: who ran instead.
+   */
+  parts: {
+    step: 'index',
+    kind: 'index',
+    duration: 'wide',
+    span: 'index',
+    message: 'index',
+    callback: 'index',
+    actor: 'index',
+  },
+} as const;
+
+/** A tile as `takt serve` sends it; see Tile in source.ts. */
+export const TILE_TABLES = {
+  /** Sorted by track, then start. */
+  tile: {
+    track: 'index',
+    id: 'index',
+    start: 'wide',
+    duration: 'wide',
+    subject: 'index',
+    count: 'index',
+    busy: 'wide',
+  },
+  /** When spans of a tile that stand for themselves were not running; sorted by row. */
+  tileSegments: { row: 'index', state: 'index', start: 'wide', duration: 'wide' },
+} as const;
+
+export const COLUMNS = { ...TABLES, ...TILE_TABLES } as const;
+
+/** The tables of a document. */
+export type TableName = keyof typeof TABLES;
+type Coding = { index: Int32Array; wide: Float64Array };
+export type Table<Name extends keyof typeof COLUMNS> = { rows: number } & {
+  [Column in keyof (typeof COLUMNS)[Name]]: Coding[Extract<
+    (typeof COLUMNS)[Name][Column],
+    keyof Coding
+  >];
+};

@@ -1,0 +1,87 @@
+/** The parts of a latency in words. */
+
+import { PARTS, type Index, type PartKind } from '../data/format';
+import type { Instance, Part } from '../data/source';
+import type { Labels } from './labels';
+import { duration, printable } from './words';
+
+/** Short names for legends and tables. */
+export const PART_NAMES: Record<PartKind, string> = {
+  running: 'running',
+  preempted: 'preempted',
+  blocked: 'blocked',
+  executor: 'waiting in the executor',
+  timer: 'waiting for the timer',
+  input: 'waiting for another input',
+  sending: 'sending',
+  transport: 'in transport',
+  supply: 'waiting for the reservation',
+};
+
+export function partName(index: Index, kind: number): string {
+  const part = PARTS[kind]!;
+  return part === 'running' && !index.scheduling ? 'running or preempted' : PART_NAMES[part];
+}
+
+/** One part of an instance as a sentence without its time. */
+export function partSentence(index: Index, labels: Labels, chain: number, part: Part): string {
+  const step = index.chains[chain]?.callbacks[part.step] ?? -1;
+  const own = labels.callbacks[step] ?? 'the callback';
+  const other = labels.callbacks[part.callback];
+  const actor = printable(index.actors[part.actor] ?? 'another thread');
+  switch (PARTS[part.kind]!) {
+    case 'running':
+      return index.scheduling ? `${own} ran` : `${own} ran (the trace does not say whether it was preempted)`;
+    case 'preempted':
+      return `${own} was preempted by ${actor}`;
+    case 'blocked':
+      return `${own} was blocked`;
+    case 'executor':
+      return other ? `${own} waited in its executor behind ${other}` : `${own} waited in its executor`;
+    case 'timer':
+      return `the data waited for the timer of ${own}`;
+    case 'input':
+      return other ? `${own} waited for data of ${other}` : `${own} waited for its other input`;
+    case 'sending':
+      return `${own} was sending`;
+    case 'transport':
+      return `the message to ${own} was under way`;
+    case 'supply':
+      return `${own} waited for its executor's reservation`;
+  }
+}
+
+export interface Cause {
+  part: Part;
+  text: string;
+  /** How much of the latency the same cause took in all. */
+  total: number;
+  times: number;
+}
+
+/** The parts of an instance put together by their cause, longest first. */
+export function causes(index: Index, labels: Labels, instance: Instance): Cause[] {
+  const found = new Map<string, Cause>();
+  for (const part of instance.parts) {
+    if (part.duration === 0) continue;
+    const text = partSentence(index, labels, instance.chain, part);
+    const cause = found.get(text);
+    if (!cause) {
+      found.set(text, { part, text, total: part.duration, times: 1 });
+      continue;
+    }
+    cause.total += part.duration;
+    cause.times++;
+    if (part.duration > cause.part.duration) cause.part = part;
+  }
+  return [...found.values()].sort((a, b) => b.total - a.total);
+}
+
+/** An instance's story in one sentence. */
+export function story(index: Index, labels: Labels, instance: Instance): string {
+  const [first, second] = causes(index, labels, instance);
+  if (!first) return 'Nothing of this instance was recorded.';
+  const share = Math.round((100 * first.total) / Math.max(1, instance.latency));
+  const begin = `${duration(first.total)} of ${duration(instance.latency)} (${share} %): ${first.text}`;
+  return second ? `${begin}; then ${duration(second.total)}: ${second.text}.` : `${begin}.`;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+
+import { PARTS } from '../../src/data/format';
+import { autoware } from '../support/autoware';
+import { sourceOf } from '../support/source';
+
+const document = autoware({ seed: 5, duration: 4e9 });
+const source = sourceOf(document);
+const { index, rows } = document;
+const all = { latency: null, incomplete: false, limit: Infinity };
+
+describe('instances of chains', () => {
+  test('have parts that follow one another and add up to the latency', async () => {
+    for (const chain of index.chains.keys()) {
+      for (const incomplete of [false, true]) {
+        const { rows: instances } = await source.instances(chain, { ...all, incomplete });
+        for (const instance of instances) {
+          let at = instance.start;
+          for (const part of instance.parts) {
+            expect(part.start).toBe(at);
+            expect(part.duration).toBeGreaterThan(0);
+            at += part.duration;
+          }
+          expect(at - instance.start).toBe(instance.latency);
+        }
+      }
+    }
+  });
+
+  test('begin with a source and end with the end of the last callback', async () => {
+    const { rows: instances } = await source.instances(0, all);
+    for (const instance of instances) {
+      const last = (await source.span(instance.parts.at(-1)!.span))!;
+      expect(instance.start + instance.latency).toBe(last.start + last.duration);
+      expect(PARTS[instance.parts[0]!.kind]).toMatch(/executor|running/);
+    }
+  });
+
+  test('come worst first, within the picked latencies', async () => {
+    const { p50 } = index.chains[0]!;
+    const tail = { from: p50!, to: Infinity };
+    const { rows: instances, total } = await source.instances(0, { ...all, latency: tail, limit: 5 });
+    expect(instances.length).toBe(5);
+    expect(total).toBeGreaterThan(5);
+    const latencies = instances.map((instance) => instance.latency);
+    expect(latencies).toEqual([...latencies].sort((a, b) => b - a));
+    expect(instances[0]!.latency).toBe(index.chains[0]!.max);
+    expect(instances[0]!.id).toBe(index.chains[0]!.worst);
+    expect(Math.min(...latencies)).toBeGreaterThanOrEqual(p50!);
+  });
+
+  test('all stand in the histogram', async () => {
+    for (const [chain, known] of index.chains.entries()) {
+      const { counts, from, width } = await source.histogram(chain, 40);
+      expect(counts.reduce((a, b) => a + b, 0)).toBe(known.count);
+      expect(from).toBe(known.min);
+      expect(from + width * 40).toBeGreaterThan(known.max!);
+    }
+  });
+});
+
+describe('an area', () => {
+  test('sums the time that its callbacks took within it', async () => {
+    const window = { from: 1e9, to: 1.5e9 };
+    const sums = await source.area(window, [1]);
+    let expected = 0;
+    for (const span of rows.spans) {
+      const from = Math.max(span['start']!, window.from);
+      const to = Math.min(span['start']! + span['duration']!, window.to);
+      if (span['track'] === 1 && to > from) expected += to - from;
+    }
+    expect(sums.reduce((total, row) => total + row.total, 0)).toBe(expected);
+  });
+});
+
+describe('neighbours', () => {
+  test('are the runs before and after', async () => {
+    const runs = rows.spans.flatMap((span, i) => (span['subject'] === 7 && span['track']! < 4 ? [i] : []));
+    const start = (i: number): number => rows.spans[runs[i]!]!['start']!;
+    expect((await source.neighbour(7, start(3), 1))!.id).toBe(runs[4]);
+    expect((await source.neighbour(7, start(3), -1))!.id).toBe(runs[2]);
+    expect(await source.neighbour(7, start(runs.length - 1), 1)).toBeNull();
+  });
+});
+
+describe('messages', () => {
+  test('in view are those that are under way in it', () => {
+    const window = { from: 2e9, to: 2.05e9 };
+    const found = source.messages(window, 1e6)!;
+    const expected = rows.messages.flatMap((row, i) =>
+      row['sent']! < window.to && Math.max(row['taken']!, row['sent']!) >= window.from ? [i] : [],
+    );
+    expect(found.map((message) => message.id)).toEqual(expected);
+    expect(source.messages(window, 3)).toBeNull();
+  });
+});
