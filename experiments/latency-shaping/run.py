@@ -1,0 +1,334 @@
+"""Abaza, chapter 4: Tables 4.1 and 4.3 to 4.5, and 4.5.4, by simulation. See README.md."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from itertools import pairwise
+from typing import Any
+
+import takt_native
+from takt.experiments import Row, Rows
+from takt.shaping import gates, profile
+
+Json = dict[str, Any]
+
+MS = 1_000_000
+PERIOD = 100 * MS
+CYCLES = 500
+PUBLISH = MS // 10
+
+# Longest execution times (ms) and cores of the parking chain, Table 4.2.
+PARKING = {
+    "rear": (19.9, 1),
+    "front": (30.7, 0),
+    "fusion": (3.3, 1),
+    "voxel": (9.2, 1),
+    "localiser": (50.8, 1),
+}
+THROTTLE = 0.6
+# Lengths of their slots as printed: rounded up, the rear filter's to 21.
+SLOTS = (21, 31, 4, 10, 51)
+# The shortest execution time as a share of the longest: 32.9 of 94.6 ms, as latencies have it.
+SHORTEST = 0.35
+
+
+def run() -> Rows:
+    return _table_4_1() + _table_4_3() + _table_4_4() + _table_4_5() + _graph()
+
+
+class Model:
+    """A takt/model document that grows callback by callback, each on an executor of its own."""
+
+    def __init__(self) -> None:
+        self.executors: list[Json] = []
+        self.callbacks: list[Json] = []
+        self.edges: list[Json] = []
+        self.joins: list[Json] = []
+        self.chains: list[Json] = []
+
+    def add(
+        self,
+        name: str,
+        longest: float,
+        after: tuple[str, ...] = (),
+        *,
+        period: int = PERIOD,
+        slot: tuple[float, float] | None = None,
+    ) -> None:
+        """Times in ms; without predecessors, a timer. Several predecessors are joined."""
+        executor: Json = {"id": name}
+        if slot is not None:
+            start, end = slot
+            executor["supply"] = {
+                "kind": "slots",
+                "cycle": period,
+                "slots": [{"start": round(start * MS), "end": round(end * MS)}],
+            }
+        self.executors.append(executor)
+        callback: Json = {
+            "id": name,
+            "node": f"/{name}",
+            "executor": name,
+            "kind": "subscription" if after else "timer",
+            "topic": f"/{after[0]}" if after else None,
+            "registration": 0,
+            "execution_time": {"curve": [max(round(longest * MS), 1)]},
+        }
+        if not after:
+            callback["activation"] = {"kind": "periodic", "period": period, "jitter": 0}
+        self.callbacks.append(callback)
+        self.edges += [{"from": one, "to": name, "topic": f"/{one}"} for one in after]
+        if len(after) > 1:
+            self.joins.append({"callback": name, "kind": "and", "inputs": list(after)})
+
+    def document(self, *chain: str) -> Json:
+        self.chains = [{"id": "chain", "callbacks": list(chain)}]
+        return {"format": "takt/model", "version": 1} | vars(self)
+
+
+def simulate(
+    model: Json, *, shortest: float = 1 / 3, period: int = PERIOD, **more: Any
+) -> list[int]:
+    """The chain's latencies over so many cycles."""
+    options = {"shortest": shortest, **more}
+    return profile.simulated(model, "model", CYCLES, period, 1, options)["chain"]
+
+
+def jitter(latencies: list[int]) -> float:
+    return (max(latencies) - min(latencies)) / 2 / MS
+
+
+def longest(latencies: list[int]) -> float:
+    return max(latencies) / MS
+
+
+def mean(latencies: list[int]) -> float:
+    return sum(latencies) / len(latencies) / MS
+
+
+def by_priority(model: Json, cores: dict[str, int], count: int) -> Json:
+    """Threads under SCHED_FIFO: those named "interferer" low."""
+    threads = {
+        one["id"]: {
+            "policy": "fifo",
+            "cpu": cores.get(one["id"], 0),
+            "priority": 10 if one["id"].startswith("interferer") else 50,
+        }
+        for one in model["executors"]
+    }
+    return {"cores": count, "threads": threads}
+
+
+def synthetic(slots: list[tuple[float, float]] | None = None) -> Model:
+    """Five callbacks, U[5, 15] ms each; cb_1 every 100 ms."""
+    model = Model()
+    for number in range(5):
+        after = (f"cb{number}",) if number else ()
+        model.add(f"cb{number + 1}", 15, after, slot=slots[number] if slots else None)
+    return model
+
+
+FIVE = tuple(f"cb{number + 1}" for number in range(5))
+
+
+def _table_4_1() -> Rows:
+    rows: Rows = []
+    published = ((57.35, 16.2), (58.1, 16.72), (58.78, 17.14), (59.8, 17.73), (62.8, 18.13))
+    for load, (most, varies) in zip((0, 10, 20, 30, 40), published, strict=True):
+        model = synthetic()
+        if load:
+            model.add("interferer", load)
+        document = model.document(*FIVE)
+        seen = simulate(document, **by_priority(document, {}, 1))
+        rows.append(Row(f"Table 4.1, FIFO, longest, load {load} ms", most, longest(seen), "ms"))
+        rows.append(Row(f"Table 4.1, FIFO, jitter, load {load} ms", varies, jitter(seen), "ms"))
+    table = [(16.0 * number, 16.0 * (number + 1)) for number in range(5)]
+    seen = simulate(synthetic(table).document(*FIVE))
+    rows.append(Row("Table 4.1, a server per callback, longest", 80.0, longest(seen), "ms"))
+    rows.append(Row("Table 4.1, a server per callback, jitter", 5.0, jitter(seen), "ms"))
+    return rows
+
+
+def _slots(slots: list[tuple[int, int]]) -> str:
+    return " ".join(f"[{start // MS},{end // MS}]" for start, end in slots)
+
+
+def parking_servers() -> list[tuple[int, int]]:
+    """A slot for each callback: the throttlers', then those of PARKING."""
+    ids = ["throttle 0", "throttle 1", *PARKING]
+    cores = [0, 1, *(core for _, core in PARKING.values())]
+    lengths = [2 * MS, 2 * MS, *(length * MS for length in SLOTS)]
+    after: list[list[int]] = [[], [], [0, 1], [0, 1], [2, 3], [4], [5]]
+    return takt_native.callback_servers(ids, cores, lengths, after, PERIOD)[2:]
+
+
+def one_server(latencies: list[int]) -> tuple[int, int]:
+    """Slots of the chain's one server and, behind it, of the gate, from its longest latency."""
+    placed = place(latencies, 1)
+    return placed[0]
+
+
+def place(latencies: list[int], bands: int) -> list[tuple[int, int]]:
+    options = {"cycle": PERIOD, "bands": bands}
+    placed = json.loads(takt_native.place_slots(latencies, json.dumps(options)))
+    return [(band["start"], band["end"]) for band in placed["bands"]]
+
+
+def _table_4_3() -> Rows:
+    servers = parking_servers()
+    published = ((2, 23), (2, 33), (33, 37), (37, 47), (47, 98))
+    rows = [
+        Row(f"Table 4.3, a server per callback, {name}", f"[{a},{b}]", _slots([slot]))
+        for name, (a, b), slot in zip(PARKING, published, servers, strict=True)
+    ]
+    start, end = one_server([round(84.7 * MS), round(32.9 * MS)])
+    rows.append(Row("Table 4.3, a server per chain", "[2,86]", _slots([(2 * MS, start)])))
+    rows.append(Row("Table 4.3, one band", "[86,87]", _slots([(start, end)])))
+    return rows
+
+
+def parking(slots: dict[str, tuple[float, float]] | None = None) -> Json:
+    """Throttlers, filters, fusion, voxel grid, localiser; the front filter is on core 0."""
+    model = Model()
+    given = slots or {}
+    for side in ("rear", "front"):
+        model.add(f"throttle {side}", THROTTLE)
+        model.add(side, PARKING[side][0], (f"throttle {side}",), slot=given.get(side))
+    model.add("fusion", PARKING["fusion"][0], ("rear", "front"), slot=given.get("fusion"))
+    model.add("voxel", PARKING["voxel"][0], ("fusion",), slot=given.get("voxel"))
+    model.add("localiser", PARKING["localiser"][0], ("voxel",), slot=given.get("localiser"))
+    return model.document("throttle front", "front", "fusion", "voxel", "localiser")
+
+
+def gated(model: Json, last: str, slots: list[tuple[int, int]], period: int = PERIOD) -> Json:
+    """With a gate that lets outputs out when a slot begins, not within it."""
+    begins = [(start, start + 1) for start, _ in slots]
+    return gates.insert(model, last, begins, period, PUBLISH)
+
+
+def _table_4_4() -> Rows:
+    free = parking()
+    seen = {"FIFO": simulate(free, shortest=SHORTEST)}
+    servers = dict(zip(PARKING, ((a / MS, b / MS) for a, b in parking_servers()), strict=True))
+    seen["a server per callback"] = simulate(parking(servers), shortest=SHORTEST)
+    # The slot of the chain's server is as long as its longest latency behind the throttlers' slot.
+    behind = simulate(parking(dict.fromkeys(PARKING, (2.0, 100.0))), shortest=SHORTEST)
+    last = one_server(behind)
+    together = parking(dict.fromkeys(PARKING, (2.0, last[0] / MS)))
+    seen["a server per chain"] = simulate(together, shortest=SHORTEST)
+    choices = {
+        "one band": [last],
+        # As far from the last as printed.
+        "random three bands": [
+            (last[0] - early * MS, last[1] - early * MS) for early in (36, 16, 0)
+        ],
+        "optimised three bands": place(behind, 3),
+    }
+    for name, slots in choices.items():
+        shaped = gated(together, "localiser", slots)
+        seen[name] = simulate(shaped, shortest=SHORTEST)
+    published = {
+        "FIFO": (67.4, 84.7, 25.9),
+        "a server per callback": (72.8, 95.7, 24.3),
+        "a server per chain": (64.2, 84.4, 25.8),
+        "one band": (86.6, 86.7, 0.1),
+        "random three bands": (76.4, 86.6, 12.5),
+        "optimised three bands": (71.3, 86.5, 12.5),
+    }
+    rows: Rows = []
+    for name, (average, most, varies) in published.items():
+        rows.append(Row(f"Table 4.4, {name}, mean", average, mean(seen[name]), "ms"))
+        rows.append(Row(f"Table 4.4, {name}, longest", most, longest(seen[name]), "ms"))
+        if name != "random three bands":
+            rows.append(Row(f"Table 4.4, {name}, jitter", varies, jitter(seen[name]), "ms"))
+    band = max(_spread(seen[name], slots) for name, slots in choices.items())
+    rows.append(Row("Table 4.4, jitter within a band", 0.1, band, "ms"))
+    return rows + _ratios(seen)
+
+
+def _spread(latencies: list[int], slots: list[tuple[int, int]]) -> float:
+    """The greatest jitter within a slot."""
+    within = [[one for one in latencies if start <= one <= end] for start, end in slots]
+    return max(jitter(each) for each in within if each)
+
+
+def _ratios(seen: dict[str, list[int]]) -> Rows:
+    """Fact 28: what the dissertation concludes from the table."""
+    fifo, one = seen["FIFO"], seen["one band"]
+    chance, best = seen["random three bands"], seen["optimised three bands"]
+    per_callback = seen["a server per callback"]
+    return [
+        Row("longest: a server per callback / FIFO", 1.13, longest(per_callback) / longest(fifo)),
+        Row("mean: random three bands / FIFO", 1.13, mean(chance) / mean(fifo)),
+        Row("mean: random three bands / one band", 0.88, mean(chance) / mean(one)),
+        Row("mean: optimised / random three bands", 0.93, mean(best) / mean(chance)),
+        Row("mean: optimised three bands / FIFO", 1.06, mean(best) / mean(fifo)),
+        Row("longest: optimised three bands / FIFO", 1.02, longest(best) / longest(fifo)),
+        Row("jitter: optimised three bands / FIFO", 0.48, jitter(best) / jitter(fifo)),
+    ]
+
+
+def _table_4_5() -> Rows:
+    rows: Rows = []
+    model = synthetic().document(*FIVE)
+    fifo = simulate(model)
+    shaped = simulate(gated(model, "cb5", [one_server(fifo)]))
+    rows += [
+        Row("4.5.2, synthetic, FIFO, longest", 58.5, longest(fifo), "ms"),
+        Row("4.5.2, synthetic, FIFO, jitter", 16.5, jitter(fifo), "ms"),
+        Row("4.5.2, synthetic, one band, jitter", 0.1, jitter(shaped), "ms"),
+        Row("4.5.2, synthetic, longest: one band / FIFO", 1.019, longest(shaped) / longest(fifo)),
+        Row("Table 4.5, synthetic, one band", 59.2, longest(shaped), "ms"),
+    ]
+    for name, expected in (("callback", 500.0), ("chain", 100.0)):
+        let = gates.let_per_callback if name == "callback" else gates.let_per_chain
+        seen = simulate(let(model, "chain", 1))
+        rows.append(Row(f"Table 4.5, synthetic, LET per {name}", expected, longest(seen), "ms"))
+    seen = simulate(gates.let_per_chain(parking(), "chain", 1), shortest=SHORTEST)
+    rows.append(Row("Table 4.5, parking, LET per chain", 100.0, longest(seen), "ms"))
+    return rows
+
+
+GRAPH_PERIOD = 764 * MS
+
+
+def _graph() -> Rows:
+    """A graph of 18 callbacks on two cores, of our own making: the published one is lost."""
+    model, cores = _random_graph()
+    placement = by_priority(model, cores, 2)
+    options = {"period": GRAPH_PERIOD, "shortest": 0.5, **placement}
+    fifo = simulate(model, **options)
+    end = math.ceil(max(fifo) / MS) * MS
+    slot = (end, end + MS)
+    shaped = gated(model, "v17", [slot], GRAPH_PERIOD)
+    threads = {**placement["threads"], "v17/gate": {"policy": "fifo", "cpu": 1, "priority": 90}}
+    after = simulate(shaped, **(options | {"threads": threads}))
+    return [
+        Row("4.5.4, graph, FIFO, longest", 450.0, longest(fifo), "ms"),
+        Row("4.5.4, graph, slot of the output", "[450,451]", _slots([slot])),
+        Row("4.5.4, graph, FIFO, jitter", None, jitter(fifo), "ms"),
+        Row("4.5.4, graph, shaped, jitter", "almost constant", f"{jitter(after):.3g} ms"),
+    ]
+
+
+def _random_graph() -> tuple[Json, dict[str, int]]:
+    """One timer, every other callback after one to three earlier ones, all before the last."""
+    numbers = random.Random(4)
+    times = [numbers.uniform(20, 75) for _ in range(18)]
+    model = Model()
+    cores = {f"v{number}": number % 2 for number in range(18)}
+    needed = set(range(17))
+    for number, time in enumerate(times):
+        before = sorted(numbers.sample(range(number), min(number, numbers.randint(1, 3))))
+        if number == 17:
+            before = sorted(needed)
+        needed -= set(before)
+        model.add(f"v{number}", time, tuple(f"v{one}" for one in before), period=GRAPH_PERIOD)
+    path = [17]
+    reached = {edge["to"]: edge["from"] for edge in model.edges}
+    while path[0]:
+        path.insert(0, int(reached[f"v{path[0]}"][1:]))
+    assert all(a < b for a, b in pairwise(path))
+    return model.document(*(f"v{number}" for number in path)), cores

@@ -1,0 +1,76 @@
+"""Stark 2022, Figures 6.12 and 6.13, by analysis and simulation. See README.md."""
+
+from __future__ import annotations
+
+import json
+
+import takt_native
+from takt.experiments import Row, Rows
+
+US = 1_000
+MS = 1_000_000
+TIMERS = 10
+TIMER_PERIOD = 200 * MS
+
+# Demand in µs, and the bounds in ms that the supply-bound function gives at 7 and 8 ms.
+PUBLISHED = {700: (13.3, 15.1), 750: (19.65, 15.15)}
+PERIODS = (100, 200, 500, 1000, 2000, 5000, 7000, 8000, 10_000)
+"""In µs."""
+
+
+def run() -> Rows:
+    rows = []
+    for demand, (at_7, at_8) in PUBLISHED.items():
+        rows += [
+            Row(f"Bound, demand {demand} µs, every 7 ms", at_7, _bound(demand, 7000), "ms"),
+            Row(f"Bound, demand {demand} µs, every 8 ms", at_8, _bound(demand, 8000), "ms"),
+        ]
+    for period in PERIODS:
+        rows.append(Row(f"Bound, every {period / 1000:g} ms", None, _bound(750, period), "ms"))
+        rows.append(Row(f"Simulated, every {period / 1000:g} ms", None, _longest(period), "ms"))
+    above = sum(_longest(period) > _bound(750, period) for period in PERIODS)
+    return [*rows, Row("Periods with a simulated time above the bound", None, float(above))]
+
+
+def _model(demand: int, period: int) -> str:
+    executors = [
+        {
+            "id": f"e{i}",
+            "kind": "single_threaded",
+            "cpu": 0,
+            "supply": {"kind": "reservation", "budget": period * US // 10, "period": period * US},
+        }
+        for i in range(TIMERS)
+    ]
+    callbacks = [
+        {
+            "id": f"timer{i}",
+            "node": f"/timer{i}",
+            "executor": f"e{i}",
+            "kind": "timer",
+            "registration": 0,
+            "execution_time": {"curve": [demand * US]},
+            "activation": {"kind": "periodic", "period": TIMER_PERIOD, "jitter": 0},
+        }
+        for i in range(TIMERS)
+    ]
+    return json.dumps(
+        {
+            "format": "takt/model",
+            "version": 1,
+            "name": "ten timers",
+            "executors": executors,
+            "callbacks": callbacks,
+        }
+    )
+
+
+def _bound(demand: int, period: int) -> float:
+    found = json.loads(takt_native.analyze(_model(demand, period), "timers", "combined"))
+    return float(found["callbacks"][0]["bound"]) / MS
+
+
+def _longest(period: int) -> float:
+    options = json.dumps({"duration": 20_000 * MS, "seed": 1})
+    found = json.loads(takt_native.simulate(_model(750, period), "timers", options))
+    return float(found["callbacks"][0]["max"]) / MS
