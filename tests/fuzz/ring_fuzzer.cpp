@@ -20,6 +20,7 @@
 
 namespace {
 
+using namespace takt;
 using namespace takt::capture;
 using namespace takt::capture::ring;
 
@@ -127,7 +128,7 @@ class Disturbance {
 
 /// An event that the reader hands on is one that a process can have written.
 void check(const Event& event, const Reader& reader, std::uint64_t start) {
-  require(event.number < tracepoints::all.size());
+  require(event.number < tracepoints::of_programs.size());
   require(event.time >= start);
   require(event.time <= now());
   require(well_formed(event.number, reader.gid_size(), event.payload));
@@ -176,7 +177,8 @@ void act(Memory& memory, std::unique_ptr<Reader>& reader, Choices& choices) {
       return write_text(memory, choices, [&](const Writer& writer, auto... fields) {
         if (ring.log_size % 8 == 0 && ring.log_size <= log_capacity) {  // as the library left it
           constexpr ThreadName name{'f', 'u', 'z', 'z'};
-          log(ring, writer, name, choices.next<std::uint8_t>() % 2, fields...);
+          const auto reach = [](std::size_t) { return true; };  // all of it is mapped
+          log(ring, writer, name, choices.next<std::uint8_t>() % 2, reach, fields...);
         }
       });
     case 2:
@@ -211,7 +213,6 @@ void act(Memory& memory, std::unique_ptr<Reader>& reader, Choices& choices) {
       return;
     default: {
       reader.reset();
-      memory.header().reader = 0;
       if (auto next = Reader::attach(memory.file(), ~std::uint64_t{})) {
         reader = std::move(*next);
       }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 
 from takt import documents, verdict
 from takt.documents import Bounds, Measurement, Model
+from takt.formatting import duration
+from takt.names import labels
 from takt.verdict import Status
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -37,8 +40,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         capture_output=True,
         text=True,
     )
-    # 1: a verdict is not good, which the tests below look into.
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode == 0, done.stderr
     return Demo(output, done.stdout)
 
 
@@ -47,7 +49,14 @@ def test_trace_gives_back_the_model_that_ran(demo: Demo) -> None:
     found = demo.document("model")
     assert {e["id"] for e in found["executors"]} == {e["id"] for e in given["executors"]}
     assert len(found["callbacks"]) == len(given["callbacks"])
-    assert len(found["edges"]) == len(given["edges"])
+    messages = [edge for edge in found["edges"] if edge["topic"]]
+    assert len(messages) == len(given["edges"])
+    # The planner's timer may read what its six subscriptions keep, of which no message tells.
+    node = {c["id"]: c["node"] for c in found["callbacks"]}
+    inferred = [edge for edge in found["edges"] if not edge["topic"]]
+    assert len(inferred) == 6
+    assert all(edge["confidence"] < 100 for edge in inferred)
+    assert {node[edge[end]] for edge in inferred for end in ("from", "to")} == {"/BehaviorPlanner"}
     assert len(found["joins"]) == len(given["joins"])
     assert [(c["id"], c["goal"], c["rank"]) for c in found["chains"]] == [
         (c["id"], c["goal"], c["rank"]) for c in given["chains"]
@@ -59,7 +68,7 @@ def test_trace_gives_back_the_model_that_ran(demo: Demo) -> None:
 
 
 def test_execution_times_are_those_of_the_model(demo: Demo) -> None:
-    """But for what the workload keeps in reserve to end in time."""
+    """Except for what the workload keeps in reserve to end in time."""
     given = json.loads((MODELS / "autoware_reference_system.json").read_text())
     modelled = {
         (c["node"], c["kind"], c.get("topic")): c["execution_time"]["curve"][0]
@@ -90,30 +99,33 @@ def test_measured_is_below_its_bound_or_the_report_says_why(demo: Demo) -> None:
     bounds = documents.parse(Bounds, texts["bounds"], "bounds")
     measurement = documents.parse(Measurement, texts["measurement"], "measurement")
     assert bounds.converged
-    above = []
+    page = html.unescape((demo.output / "report.html").read_text())
     bound_of = {bound.id: bound.bound for bound in bounds.callbacks}
+    names = labels(model.callbacks)
     for callback in measurement.callbacks:
         bound, longest = bound_of[callback.id], callback.response_time.max
         assert bound is not None
         if longest is not None and longest > bound:
-            above.append(callback.id)
+            said = f"{duration(longest)} was measured, the bound is {duration(bound)}"
+            assert f"{names[callback.id]}: {said}" in page
     for judged in verdict.judge(model, bounds, measurement):
         assert judged.measured is not None
         assert judged.measured.count > 0
         if judged.status is Status.VIOLATED:
-            above.append(judged.chain.id)
-    page = (demo.output / "report.html").read_text()
-    assert all("violated assumption" in page for _ in above), above
+            assert f"Chain {judged.chain.id}: {duration(judged.measured.max)} was measured" in page
+            assert f"Violated assumption: {judged.explanation}." in page
 
 
 def test_table_and_report_show_every_chain(demo: Demo) -> None:
     page = (demo.output / "report.html").read_text()
     header, *rows = demo.stdout.strip().splitlines()
     assert header.split() == ["Chain", "Messages", "p50", "p99", "Max", "Bound", "Goal", "Verdict"]
-    for chain, row in zip(demo.document("model")["chains"], rows, strict=True):
+    # A verdict with a remedy goes on in the lines below.
+    begun = [row for row in rows if not row.startswith(" ")]
+    for chain, row in zip(demo.document("model")["chains"], begun, strict=True):
         assert row.startswith(chain["id"])
         assert chain["id"] in page
-    assert "<svg" in page
+    assert 'id="takt-spans"' in page
 
 
 def test_nothing_was_lost(demo: Demo) -> None:

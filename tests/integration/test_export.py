@@ -23,9 +23,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 import babeltrace
 import takt
 import takt_native
-from test_traces import NAMES, TRACES, archive
-
-pytestmark = pytest.mark.skipif(not NAMES, reason=f"no recordings in {TRACES}")
+from test_traces import archive
 
 Json = dict[str, Any]
 
@@ -79,12 +77,12 @@ def test_columns_hold_every_field_as_babeltrace_reads_it(name: str, tmp_path: Pa
 
 
 def test_events_of_one_name_are_a_stream_of_batches_for_other_libraries(tmp_path: Path) -> None:
-    counts = json.loads(takt_native.info([archive("robot-multiprocess")]))["by_name"]
-    reader = takt.open(archive("robot-multiprocess")).events("ros2:rcl_publish")
+    counts = json.loads(takt_native.info([archive("autoware")]))["by_name"]
+    reader = takt.open(archive("autoware")).events("ros2:rcl_publish")
     assert isinstance(reader, pyarrow.RecordBatchReader)
     table = reader.read_all()
     table.validate(full=True)
-    assert table.num_rows == counts["ros2:rcl_publish"] == 2255
+    assert table.num_rows == counts["ros2:rcl_publish"] > 0
     assert table.schema.names[-2:] == ["publisher_handle", "message"]
     times = table["time"].to_pylist()
     assert times == sorted(times)
@@ -92,29 +90,29 @@ def test_events_of_one_name_are_a_stream_of_batches_for_other_libraries(tmp_path
 
 def test_an_unknown_event_gets_one_line() -> None:
     with pytest.raises(takt_native.InputError, match="'my:event' is no event that Takt knows"):
-        takt.open(archive("mf-trivial")).events("my:event")
+        takt.open(archive("pipeline-lttng")).events("my:event")
 
 
 @pytest.mark.parametrize("format_", ["parquet", "csv"])
 def test_tables_hold_the_events_and_objects_that_info_counts(format_: str, tmp_path: Path) -> None:
     output = tmp_path / "tables"
-    done = export(archive("mf-periodic-async"), format_, output)
+    done = export(archive("autoware"), format_, output)
     assert (done.returncode, done.stderr) == (0, "")
-    info = json.loads(takt_native.info([archive("mf-periodic-async")]))
+    info = json.loads(takt_native.info([archive("autoware")]))
     read = pyarrow.parquet.read_table if format_ == "parquet" else pyarrow.csv.read_csv
     rows = {file.stem: read(file).num_rows for file in output.glob(f"*.{format_}")}
     assert rows == {name.replace(":", "_"): count for name, count in info["by_name"].items()}
     callbacks = read(output / "objects" / f"callbacks.{format_}").to_pylist()
     assert [row["id"] for row in callbacks] == [callback["id"] for callback in info["callbacks"]]
     assert json.loads((output / "info.json").read_text())["by_name"] == info["by_name"]
-    again = export(archive("mf-periodic-async"), format_, output)
+    again = export(archive("autoware"), format_, output)
     assert again.returncode == 2
     assert again.stderr == f"takt: {output}: exists; remove it, or name another folder\n"
 
 
 def damaged(folder: Path) -> Path:
-    trace = unpacked("mf-transport", folder)
-    stream = max(trace.rglob("ros2_*[0-9]"), key=lambda path: path.stat().st_size)
+    trace = unpacked("autoware", folder)
+    stream = max(trace.rglob("takt_*[0-9]"), key=lambda path: path.stat().st_size)
     with stream.open("r+b") as file:
         file.truncate(stream.stat().st_size * 6 // 10)
     return trace
@@ -200,7 +198,7 @@ class Perfetto:
         self.unfinished = sum(map(len, open_slices.values()))
 
 
-@pytest.mark.parametrize("name", ["robot-multiprocess", "mf-partial-sync"])
+@pytest.mark.parametrize("name", ["autoware", "pipeline-ring"])
 def test_perfetto_shows_every_callback_publication_and_message(name: str, tmp_path: Path) -> None:
     done = export(archive(name), "perfetto", tmp_path / "trace")
     assert (done.returncode, done.stderr) == (0, "")
@@ -219,11 +217,10 @@ def test_perfetto_shows_every_callback_publication_and_message(name: str, tmp_pa
     assert {thread.pid for thread in shown.threads.values()} == shown.processes.keys()
 
 
-def test_perfetto_links_the_relay_of_a_message(tmp_path: Path) -> None:
-    assert export(archive("mf-trivial"), "perfetto", tmp_path / "trace").returncode == 0
+def test_perfetto_links_a_publication_to_who_takes_it(tmp_path: Path) -> None:
+    assert export(archive("pipeline-lttng"), "perfetto", tmp_path / "trace").returncode == 0
     shown = Perfetto(tmp_path / "trace")
-    info = json.loads(takt_native.info([archive("mf-trivial")]))
+    info = json.loads(takt_native.info([archive("pipeline-lttng")]))
     links = Counter((ends[0][0], ends[1][0]) for ends in shown.flows.values())
     taken = {one["name"]: one["takes"] for one in info["topics"]}
-    assert links["publish /topic_a", "/sync_one_to_one:/topic_a"] == taken["/topic_a"]
-    assert links["publish /topic_b", "/sink:/topic_b"] == taken["/topic_b"]
+    assert links["publish /image", "/motor:/image"] == taken["/image"] > 0

@@ -128,7 +128,7 @@ def test_long_texts_are_whole_or_counted(tmp_path: Path, backend: str) -> None:
 
 
 def _tracetools() -> Path:
-    from takt.recorder import tracetools
+    from takt.runtime import tracetools
 
     return tracetools()
 

@@ -385,11 +385,19 @@ def test_waitables(node: Node) -> None:
         def __init__(self) -> None:
             super().__init__(MutuallyExclusiveCallbackGroup())
             self.guard = GuardCondition(callback=None, callback_group=None)
+            self.in_use = 0
+
+        def __enter__(self) -> None:
+            self.in_use += 1
+
+        def __exit__(self, *_: object) -> None:
+            self.in_use -= 1
 
         def get_num_entities(self) -> NumberOfEntities:
             return NumberOfEntities(0, 1, 0, 0, 0)
 
         def add_to_wait_set(self, wait_set: Any) -> None:
+            assert self.in_use
             wait_set.add_guard_condition(self.guard.handle)
 
         def is_ready(self, wait_set: Any) -> bool:
@@ -411,6 +419,7 @@ def test_waitables(node: Node) -> None:
         until(executor, lambda: len(seen) == expected)  # noqa: B023
     assert seen == [0, 1, 2]
     executor.shutdown()
+    assert not signal.in_use
     node.remove_waitable(signal)
     signal.guard.destroy()
 

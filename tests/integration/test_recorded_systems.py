@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
+from recordings import archive
+
 TAKT = [sys.executable, "-m", "takt"]
 MILLISECOND = 1_000_000
 
@@ -25,6 +26,8 @@ NAMES = (
     "mf-partial-sync",
     "robot-multiprocess",
     "robot-multiprocess-mt",
+    "pipeline-lttng",
+    "pipeline-ring",
 )
 
 # The application of each recording as its description has it: nodes (one entry a process), periods
@@ -95,6 +98,11 @@ ROBOT: dict[str, Any] = {
         ("/robot/actuator", "/robot/enable_brake"),
     ],
 }
+PIPELINE: dict[str, Any] = {  # models/pipeline.json
+    "nodes": ["/camera", "/motor"],
+    "timers": [("/camera", 50)],
+    "inputs": [("/motor", "/image")],
+}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "autoware-singlethreaded": AUTOWARE,
     "autoware-multithreaded": AUTOWARE,
@@ -129,12 +137,10 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     },
     "robot-multiprocess": ROBOT,
     "robot-multiprocess-mt": ROBOT,
+    "pipeline-lttng": PIPELINE,
+    "pipeline-ring": PIPELINE,
 }
 MULTI_THREADED = {"autoware-multithreaded", "robot-multiprocess-mt"}
-
-pytestmark = pytest.mark.skipif(
-    not TRACES.exists(), reason="the recordings are not here: ../shared/traces of the project"
-)
 
 
 def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -143,7 +149,7 @@ def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @cache
 def info(name: str) -> dict[str, Any]:
-    done = takt("info", str(TRACES / f"{name}.tar.xz"), "--json")
+    done = takt("info", str(archive(name)), "--json")
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
@@ -189,10 +195,13 @@ def test_executors_have_the_threads_described(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_model_has_what_ran(name: str, tmp_path: Path) -> None:
     model = tmp_path / "model.json"
-    done = takt("model", str(TRACES / f"{name}.tar.xz"), "-o", str(model))
+    done = takt("model", str(archive(name)), "-o", str(model))
     assert done.returncode == 0, done.stderr
     document = json.loads(model.read_text())
     modelled = {(callback["node"], callback["topic"]) for callback in document["callbacks"]}
+    # A callback that joins stands for a subscription to each topic.
+    node_of = {callback["id"]: callback["node"] for callback in document["callbacks"]}
+    modelled |= {(node_of[edge["to"]], edge["topic"]) for edge in document["edges"]}
     assert modelled >= set(SYSTEMS[name]["inputs"])
     periods = Counter(
         (callback["node"], callback["activation"]["period"])
@@ -205,7 +214,7 @@ def test_model_has_what_ran(name: str, tmp_path: Path) -> None:
 
 
 def test_chain_of_three_processes_is_found() -> None:
-    done = takt("model", str(TRACES / "mf-trivial.tar.xz"))
+    done = takt("model", str(archive("mf-trivial")))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     callbacks = {callback["id"]: callback for callback in document["callbacks"]}

@@ -204,8 +204,8 @@ def test_reservations_beyond_the_gfb_test_are_warned_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.json"], "nowhere.json: cannot be read; is it a file?"),
-        ([str(MODELS)], "models: cannot be read; is it a file?"),
+        (["nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
+        ([str(MODELS)], "models: not a trace: no file named 'metadata' in it or below"),
         (["pipeline", "--executor", "fast"], "--executor fast: no such kind of executor"),
         (["pipeline", "--executor", "event_source"], "no such kind of executor"),
         (["pipeline", "--duration", "0"], "'--duration'"),

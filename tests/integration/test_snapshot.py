@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
+import takt_native
 from recording import TAKT, needs_privileges, until
 
 # An object at the start, then more events than a megabyte holds, a line, and one more object.
@@ -72,7 +74,11 @@ def test_the_newest_events_and_all_objects(
         assert objects == [111, 222]
         waits = [e.fields["timeout"] for e in recorded if e.name.endswith("wait_for_work")]
         assert 0 < len(waits) < 100_000
-        assert waits == list(range(100_000 - len(waits), 100_000))
+        # A program that is faster than its recorder loses events, which are counted. Those before
+        # the first that is kept may have been overwritten, as they should.
+        assert waits == sorted(set(waits))
+        lost = json.loads(takt_native.info([f"{output}-{number}"]))["discarded"]
+        assert 100_000 - waits[0] - len(waits) <= lost
     process.communicate()
     assert process.returncode == 0
 

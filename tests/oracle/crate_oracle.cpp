@@ -92,7 +92,7 @@ std::string statements(const Model& model, const Numbering& numbering) {
     return result;
   };
   for (const model::Edge& edge : model.edges) {
-    if (!model::is_message_driven(model[edge.to])) continue;
+    if (model::samples_messages(model[edge.to])) continue;
     const std::string triggers =
         edge.triggered_by ? fmt::format("{}", fmt::join(numbers(*edge.triggered_by), " ")) : "*";
     text += fmt::format("edge {} {} {} {}\n", number(edge.from), number(edge.to),

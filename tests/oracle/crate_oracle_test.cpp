@@ -6,14 +6,14 @@
 #include <map>
 #include <string>
 
-#include "takt/testbed/random_model.hpp"
+#include "takt/generation/random_model.hpp"
 
 namespace takt::oracle {
 namespace {
 
 using analysis::Bounds;
 using analysis::Method;
-using testbed::Shape;
+using generation::Shape;
 
 constexpr analysis::Options with(Method method) {
   return {.method = method, .horizon = Duration{200'000}};
@@ -109,7 +109,7 @@ void expect_explained(const Shape& shape, std::uint64_t first_seed, std::size_t 
                       std::map<std::string_view, int>& total) {
   std::vector<model::Model> systems;
   for (std::size_t n = 0; n < models; ++n) {
-    systems.push_back(testbed::random_model(shape, first_seed + n));
+    systems.push_back(generation::random_model(shape, first_seed + n));
   }
   for (const Method method : {Method::round_robin, Method::busy_window, Method::combined}) {
     std::vector<Question> questions;

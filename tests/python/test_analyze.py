@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from robot import FIXTURES, changed, raw, run_takt
-from takt.assumptions import label, labels
 from takt.documents import Model
+from takt.names import label, labels
 
 MODEL = FIXTURES / "model.json"
 

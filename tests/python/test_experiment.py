@@ -164,3 +164,23 @@ def test_priorities_keep_the_hot_path_sixty_percent_below_the_default() -> None:
     assert default["ours"] == pytest.approx(default["published"], rel=0.02)
     for name in ("fixed priority", "graph-aware"):
         assert found[f"simulated, {name}, below default by"]["ours"] >= 60
+
+
+def test_latency_shaping_has_the_published_slots_and_ratios() -> None:
+    found = rows("latency-shaping")
+    slots = [row for row in found if row["what"].startswith("Table 4.3")]
+    assert len(slots) == 7
+    for row in slots:
+        assert row["ours"] == row["published"], row["what"]
+    ours = {row["what"]: row["ours"] for row in found}
+    assert ours["Table 4.5, synthetic, LET per callback"] == pytest.approx(500, abs=0.01)
+    assert ours["Table 4.5, synthetic, LET per chain"] == pytest.approx(100, abs=0.01)
+    assert ours["longest: optimised three bands / FIFO"] < 1.05
+    assert ours["4.5.2, synthetic, longest: one band / FIFO"] < 1.03
+    assert ours["4.5.2, synthetic, one band, jitter"] < 0.1
+    assert ours["Table 4.4, jitter within a band"] < 0.1
+    means = [
+        ours[f"Table 4.4, {name}, mean"]
+        for name in ("FIFO", "optimised three bands", "random three bands", "one band")
+    ]
+    assert means == sorted(means)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| (?P<facts>[^|]*) \| `(?P<file>[^`]+)` \| (?P<tests>[^|]*) \|$")
-#: ros-llama, edf-executor, component-cps: what docs/analysis.md says is about the analysis.
+#: ros-llama, edf-executor, component-cps: what docs/analysis-evidence.md says is about the
+#: analysis.
 CONCERNED = {
     *(f"F-{n}" for n in (4, 5, 6, 7, 8, 10, 11, 16, 17, 19, 20, 21, 22, 23, 24)),
     *(f"F-{n}" for n in (34, 35, 36, 38, 39, 40)),
@@ -18,7 +19,7 @@ CONCERNED = {
 
 
 def rows() -> list[tuple[set[str], Path, list[str]]]:
-    text = (ROOT / "docs/analysis.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/analysis-evidence.md").read_text(encoding="utf-8")
     section = text.split("## Facts and tests")[1].split("\n## ")[0]
     found = [ROW.match(line) for line in section.splitlines()]
     return [

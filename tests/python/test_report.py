@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot import FIXTURES, Json, bounds, changed, measurement, model, raw, run_takt
-from takt import report
+from takt import glossary, report, verdict
 from takt.errors import UserError
 from takt.formatting import printable
 from takt.report import figures, graph
@@ -172,7 +173,7 @@ def test_the_head_says_where_and_when_and_how() -> None:
 
 
 def test_an_empty_model_makes_a_report() -> None:
-    empty = {"format": "takt/model", "version": 1}
+    empty = {"format": "takt/model", "version": 1, "executors": [], "callbacks": []}
     nothing = {"format": "takt/bounds", "version": 1}
     assert "The graph is empty" in page(empty, nothing, None).words
 
@@ -308,7 +309,7 @@ def test_hostile_names_stay_text(name: str) -> None:
     assert not any(character in parsed.words for character in "\x00\x07\x1b\u2028\u202e")
 
 
-@given(st.text(max_size=40))
+@given(st.text(min_size=1, max_size=40))
 @settings(max_examples=25, deadline=None)
 def test_any_name_is_drawn_as_well_formed_svg(name: str) -> None:
     document, _, _ = named(name)
@@ -341,4 +342,33 @@ def test_a_second_document_of_a_kind_is_refused() -> None:
 def test_documents_without_a_model_are_refused() -> None:
     done = run_takt("report", FIXTURES / "bounds.json")
     assert done.returncode == 2
-    assert done.stderr == "takt: no model to report on: add the takt/model document, or a trace\n"
+    assert done.stderr == "takt: no model: add the takt/model document, or a trace\n"
+
+
+def test_times_of_origins_are_told_to_people_and_long_lists_are_cut() -> None:
+    origin = {
+        "duration": 11_400_000_000,
+        "left_out": ["/a:timer-1s", "/b:timer-1s", "/c:timer-1s", "/d:timer-1s", "/e:timer-1s"],
+    }
+    words = page(changed(MODEL, "provenance", value=origin), BOUNDS, None).words
+    assert "duration 11.4 s" in words
+    assert "left out /a:timer-1s, /b:timer-1s, /c:timer-1s and 2 others" in words
+
+
+def test_the_glossary_explains_the_words_of_the_page() -> None:
+    explained = glossary.entries()
+    assert {"activation", "conditional", "supply", "release", "ET(1), ET(n)"} <= set(explained)
+    words = page().words
+    for word, meaning in explained.items():
+        assert f"{word} {meaning}" in words
+        assert not re.search(r"[*`\[\]]", meaning), meaning
+
+
+def test_what_would_guarantee_a_goal_stands_beside_the_verdict() -> None:
+    tight = changed(MODEL, "chains", 0, "goal", value=60_000_000)
+    judged = verdict.judge(model(tight), bounds(BOUNDS), measurement(MEASUREMENT))
+    judged[0] = replace(judged[0], remedy="guaranteed on Sundays")
+    text = report.render(model(tight), bounds(BOUNDS), measurement(MEASUREMENT), judged, "Monday")
+    words = Page(text).words
+    assert "the bound 64 ms is above the goal 60 ms; guaranteed on Sundays" in words
+    assert "<h1>Monday</h1>" in text

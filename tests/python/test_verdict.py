@@ -58,8 +58,10 @@ def test_a_diverged_bound_gives_its_reason() -> None:
 def test_a_chain_that_was_never_seen_says_so() -> None:
     unseen = {"id": "stop", "count": 0, "incomplete": 91}
     found = verdict(measured=changed(MEASUREMENT, "chains", 0, value=unseen))
-    assert found.status is Status.MET
-    assert found.explanation == "none was seen from end to end in the recording"
+    assert (found.status, found.good, found.missed) == (Status.UNSEEN, False, True)
+    assert found.explanation == (
+        "of 91 instances that began, none was followed to its end in the recording"
+    )
 
 
 def test_a_model_alone_is_judged_by_its_bounds() -> None:
@@ -171,3 +173,29 @@ def test_a_listed_curve_is_extended_super_additively(gaps: list[int], a: int, b:
     assert joined <= assumptions.shortest_span(curve, a + b + 2)
     whole = (len(values) - 1) * a
     assert assumptions.shortest_span(curve, whole + 1) == a * values[-1]
+
+
+def test_a_goal_is_missed_by_what_was_measured_else_by_the_bound() -> None:
+    tight = changed(MODEL, "chains", 0, "goal", value=60_000_000)
+    assert verdict(tight).status is Status.NOT_GUARANTEED
+    assert not verdict(tight).missed
+    assert verdict(tight, measured=None).missed
+    assert verdict(changed(MODEL, "chains", 0, "goal", value=9_000_000)).missed
+    assert not verdict(measured=slow(65)).missed
+
+
+def test_what_nothing_explains_is_told_from_what_was_not_guaranteed() -> None:
+    assert verdict(measured=slow(65)).inexplicable
+    assert not verdict().inexplicable
+    lossy = changed(MEASUREMENT, "losses", "discarded", value=7)
+    assert not verdict(measured=slow(65, lossy)).inexplicable
+
+
+def test_of_many_assumptions_that_failed_the_first_are_named() -> None:
+    document = MEASUREMENT
+    for i in range(len(MEASUREMENT["callbacks"])):
+        document = changed(document, "callbacks", i, "execution_time", "max", value=10**9)
+    assert len(MEASUREMENT["callbacks"]) > 3
+    blamed = verdict(measured=slow(65, document)).explanation or ""
+    assert blamed.count(" ran for 1.00 s, longer than") + blamed.count(" ran for 1 s, longer") == 3
+    assert blamed.endswith("; and 1 other")

@@ -5,19 +5,19 @@
 #include <variant>
 
 #include "model_builder.hpp"
-#include "takt/testbed/random.hpp"
-#include "takt/testbed/random_model.hpp"
+#include "takt/generation/random.hpp"
+#include "takt/generation/random_model.hpp"
 
 /// Analysis again after a change.
 namespace takt::analysis {
 namespace {
 
+using generation::Shape;
 using model::CallbackIndex;
 using model::CallbackKind;
 using model::ExecutorIndex;
 using model::ExecutorKind;
 using model::ModelBuilder;
-using testbed::Shape;
 
 void expect_equal(const Bounds& again, const Bounds& from_scratch) {
   EXPECT_EQ(again.analysis, from_scratch.analysis);
@@ -26,7 +26,9 @@ void expect_equal(const Bounds& again, const Bounds& from_scratch) {
   EXPECT_EQ(again.converged, from_scratch.converged);
   ASSERT_EQ(again.callbacks.size(), from_scratch.callbacks.size());
   for (std::size_t c = 0; c < again.callbacks.size(); ++c) {
-    EXPECT_EQ(again.callbacks[c], from_scratch.callbacks[c]) << again.callbacks[c].id;
+    EXPECT_EQ(again.callbacks[c], from_scratch.callbacks[c])
+        << again.callbacks[c].id << ": " << again.callbacks[c].reason
+        << "\nfrom scratch: " << from_scratch.callbacks[c].reason;
   }
   ASSERT_EQ(again.chains.size(), from_scratch.chains.size());
   for (std::size_t i = 0; i < again.chains.size(); ++i) {
@@ -87,7 +89,7 @@ class RandomChanges {
   }
 
   Analyzer& analyzer_;
-  testbed::Random random_;
+  generation::Random random_;
 };
 
 constexpr Shape several_executors{.fewest_executors = 2,
@@ -99,11 +101,12 @@ constexpr Shape several_executors{.fewest_executors = 2,
                                   .longest_period = Duration{2'000},
                                   .least_utilisation = 20,
                                   .most_utilisation = 80,
-                                  .reservation = 70,
                                   .shortest_reservation_period = Duration{20},
                                   .longest_reservation_period = Duration{100},
+                                  .reservation = 70,
                                   .overhead = 20,
                                   .join = 30,
+                                  .own_activation = 25,
                                   .event_source = 15};
 
 struct Tally {
@@ -116,7 +119,7 @@ struct Tally {
 Tally change_and_compare(const Shape& shape, const Options& options) {
   Tally tally;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    Analyzer analyzer(testbed::random_model(shape, seed), options);
+    Analyzer analyzer(generation::random_model(shape, seed), options);
     RandomChanges changes(analyzer, seed);
     for (int n = 0; n < 25 && !testing::Test::HasFailure(); ++n) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", change " << n);
@@ -151,7 +154,8 @@ TEST(Analyzer, BoundsAfterChangesAreThoseFromScratchForOtherExecutors) {
        {ExecutorKind::events, ExecutorKind::fixed_priority, ExecutorKind::edf,
         ExecutorKind::graph_aware, ExecutorKind::multi_threaded, ExecutorKind::chain_priority}) {
     Shape shape = several_executors;
-    shape.kind = kind;
+    shape.kinds = kind;
+    shape.own_activation = 0;
     (void)change_and_compare(shape, {.horizon = Duration{200'000}});
   }
 }
@@ -215,6 +219,19 @@ TEST(Analyzer, ActivationsOfASourceReachAllThatFollowsFromIt) {
     analyzer.set_activation(row.callbacks[0], model::every(Duration{period}));
     (void)analyzer.bounds();
     EXPECT_EQ(analyzer.analysed_executors(), 4U) << "the shifts are the same, the source is not";
+  }
+}
+
+TEST(Analyzer, SeveralChangesOfOneActivationReachAllThatFollowsFromIt) {
+  const Row row;
+  Analyzer analyzer(Row().builder.model());
+  (void)analyzer.bounds();
+  for (const std::int64_t changes : {2, 3, 4}) {
+    for (std::int64_t n = 0; n < changes; ++n) {
+      analyzer.set_activation(row.callbacks[0], model::every(Duration{700 + 40 * changes + n}));
+    }
+    expect_equal(analyzer.bounds(), analyze(analyzer.model()));
+    EXPECT_EQ(analyzer.analysed_executors(), 4U) << changes << " changes at once";
   }
 }
 

@@ -9,7 +9,7 @@
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/curves/saturating.hpp"
-#include "takt/testbed/random_model.hpp"
+#include "takt/generation/random_model.hpp"
 
 /// Callbacks without bound are told apart by the reason.
 namespace takt::analysis {
@@ -110,17 +110,17 @@ TEST(Divergence, RoundRobinSaysWhatTheProcessingWindowsOfACallbackNeed) {
 
 /// Whatever has no bound, it is known why: no search has just been given up.
 TEST(Divergence, OfTheRoundRobinAnalysisIsAlwaysProved) {
-  testbed::Shape shape{.most_callbacks = 12,
-                       .shortest_period = Duration{100'000},
-                       .longest_period = Duration{10'000'000},
-                       .least_utilisation = 30,
-                       .most_utilisation = 105,
-                       .shortest_reservation_period = Duration{100'000},
-                       .longest_reservation_period = Duration{1'000'000},
-                       .overhead = 20};
+  generation::Shape shape{.most_callbacks = 12,
+                          .shortest_period = Duration{100'000},
+                          .longest_period = Duration{10'000'000},
+                          .least_utilisation = 30,
+                          .most_utilisation = 105,
+                          .shortest_reservation_period = Duration{100'000},
+                          .longest_reservation_period = Duration{1'000'000},
+                          .overhead = 20};
   int without_bound = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const auto bounds = analyze(testbed::random_model(shape, seed), round_robin);
+    const auto bounds = analyze(generation::random_model(shape, seed), round_robin);
     for (const auto& callback : bounds.callbacks) {
       if (callback.bound) continue;
       ++without_bound;
@@ -168,7 +168,8 @@ TEST(Divergence, ExecutorsWithoutAnalysisAreNotBoundedAsIfSingleThreaded) {
   const auto bounds = analyze(builder.model());
   EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt);
   EXPECT_EQ(bounds.callbacks[0].reason,
-            "executor \"e0\" goes by a table, and the model has none for it");
+            "executor \"e0\" is table-driven: give its slots in the model as \"table\", or in the "
+            "option \"tables\", or choose another kind");
 }
 
 /// Executors that feed each other: each bound makes the other one's activations more bunched.
@@ -350,20 +351,20 @@ TEST(Divergence, SlowIsNotEndless) {
 /// Whatever several executors do to each other, no search is just given up: bounds of minutes are
 /// found, and only those are left that are beyond what times can be.
 TEST(Divergence, OfSeveralExecutorsIsAlwaysProved) {
-  const testbed::Shape shape{.fewest_executors = 2,
-                             .most_executors = 4,
-                             .fewest_callbacks = 4,
-                             .most_callbacks = 14,
-                             .shortest_period = Duration{1'000'000},
-                             .longest_period = Duration{100'000'000},
-                             .least_utilisation = 51,
-                             .most_utilisation = 98,
-                             .message_driven = 60};
+  const generation::Shape shape{.fewest_executors = 2,
+                                .most_executors = 4,
+                                .fewest_callbacks = 4,
+                                .most_callbacks = 14,
+                                .shortest_period = Duration{1'000'000},
+                                .longest_period = Duration{100'000'000},
+                                .least_utilisation = 51,
+                                .most_utilisation = 98,
+                                .message_driven = 60};
   int endless = 0;
   int slow = 0;
   int undecided = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const auto bounds = analyze(testbed::random_model(shape, seed), round_robin);
+    const auto bounds = analyze(generation::random_model(shape, seed), round_robin);
     for (const auto& callback : bounds.callbacks) {
       slow += callback.bound > std::chrono::seconds{100};
       endless += callback.reason.find("grow for ever") != std::string::npos ||

@@ -156,5 +156,30 @@ TEST(EndToEnd, AQueueThatLosesMessagesIsNamed) {
             "the queue of \"c1\" may lose messages; a depth of 3 would keep them");
 }
 
+/// Of two streams of activations the denser one limits the gap; and what is not of the chain may
+/// replace its messages where only the newest counts.
+TEST(EndToEnd, OwnActivationsShortenGapsAndMayReplaceMessages) {
+  ModelBuilder builder;
+  const auto a = builder.executor();
+  const auto b = builder.executor();
+  const auto source = builder.timer(a, Duration{5}, model::every(Duration{1000}));
+  const auto both = builder.subscription(b, Duration{7}, model::every(Duration{100}));
+  const auto sampler = builder.timer(b, Duration{3}, model::every(Duration{500}));
+  builder.chain({both, sampler});
+  builder.chain({source, both, sampler});
+  const Bounds bounds = analyze(builder.model());
+  // Every 100 at least something activates `both`, and it responds within 7 + 7 + 3; the sampler
+  // within 7 + 7 + 3 as well.
+  const Duration response = *bounds.callbacks[both.value()].bound;
+  EXPECT_EQ(response, Duration{17});
+  EXPECT_EQ(bounds.chains[0].data_age,
+            Duration{100} + response + *bounds.callbacks[sampler.value()].bound);
+  EXPECT_EQ(bounds.chains[1].data_age, std::nullopt);
+  EXPECT_EQ(
+      bounds.chains[1].data_age_reason,
+      "at \"c2\", messages of \"c1\" that do not come of the chain may replace those that do");
+  EXPECT_TRUE(bounds.chains[1].bound.has_value());
+}
+
 }  // namespace
 }  // namespace takt::analysis

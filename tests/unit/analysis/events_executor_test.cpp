@@ -4,8 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "executors/trees.hpp"
 #include "model_builder.hpp"
-#include "system.hpp"
+#include "system/system.hpp"
 #include "takt/analysis/analyze.hpp"
 
 /// Facts of component-cps 3.7 and 4.7: events executors with fixed priorities, the overhead of
@@ -213,8 +214,7 @@ ModelBuilder many_to_many(std::array<int, 3> roots, std::array<int, 2> subscribe
 
 std::vector<std::int64_t> sizes_of_trees(const model::Model& model) {
   std::vector<std::int64_t> sizes;
-  const System system(model);
-  for (const Tree& tree : system.executors[0].trees) {
+  for (const Tree& tree : unfold(System(model), model::ExecutorIndex{0})) {
     std::int64_t& size = sizes.emplace_back(0);
     for (const auto& [callback, copies] : tree.members) size += copies;
   }
@@ -255,6 +255,21 @@ TEST(CpsFact, A41_LimitedPreemptiveBounds) {
       EXPECT_LE(ours, milliseconds{set.bounds[tree]});
     }
   }
+}
+
+/// The callback is a root for its own activations, and so it is for what it sends to itself: the
+/// chain passes through two trees. A simulation had 6 ns.
+TEST(GraphAware, AChainThatReturnsToItsRootOutlastsATree) {
+  ModelBuilder builder;
+  const auto e = builder.executor(model::DedicatedSupply{}, ExecutorKind::graph_aware);
+  const auto sender = builder.timer(e, Duration{2}, model::every(Duration{55}));
+  model::MinDistanceActivation own;
+  own.values = {Duration{0}, Duration{1}, Duration{3}, Duration{117}};
+  const auto root = builder.subscription(e, Duration{1}, own);
+  builder.edge(sender, root);
+  builder.edge(root, root).triggered_by = {sender};
+  builder.chain({root, root});
+  EXPECT_GE(analyze(builder.model()).chains[0].bound, Duration{6});
 }
 
 }  // namespace

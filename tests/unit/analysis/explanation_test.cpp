@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "model_builder.hpp"
-#include "takt/testbed/random_model.hpp"
+#include "takt/generation/random_model.hpp"
 
 /// The terms of an explanation add up to the bound that they explain, exactly.
 namespace takt::analysis {
@@ -42,16 +42,16 @@ bool releases_cost(model::ExecutorKind kind) {
 class ExplanationOf : public testing::TestWithParam<Case> {};
 
 TEST_P(ExplanationOf, AddsUpToTheBound) {
-  testbed::Shape shape{.most_executors = 2,
-                       .fewest_callbacks = 3,
-                       .most_callbacks = 8,
-                       .most_chains = 3,
-                       .shortest_period = Duration{20},
-                       .longest_period = Duration{90},
-                       .most_utilisation = 60,
-                       .kind = GetParam().kind,
-                       .overhead = 20,
-                       .event_source = 10};
+  generation::Shape shape{.most_executors = 2,
+                          .fewest_callbacks = 3,
+                          .most_callbacks = 8,
+                          .most_chains = 3,
+                          .shortest_period = Duration{20},
+                          .longest_period = Duration{90},
+                          .most_utilisation = 60,
+                          .kinds = GetParam().kind,
+                          .overhead = 20,
+                          .event_source = 10};
   if (GetParam().kind == table_driven) {
     shape.most_callbacks = 4;
     shape.most_utilisation = 15;
@@ -61,7 +61,7 @@ TEST_P(ExplanationOf, AddsUpToTheBound) {
   int explanations = 0;
   int limited = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    model::Model model = testbed::random_model(shape, seed);
+    model::Model model = generation::random_model(shape, seed);
     if (seed % 3 == 0 && releases_cost(GetParam().kind)) {
       for (model::Executor& executor : model.executors) {
         if (executor.kind == GetParam().kind) executor.release_overhead = Duration{1};

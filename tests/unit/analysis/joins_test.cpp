@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
+#include "activation/propagation.hpp"
 #include "model_builder.hpp"
-#include "propagation.hpp"
-#include "system.hpp"
+#include "system/system.hpp"
 
 /// The activation bounds of joins: sound against the rule itself on random messages, and never
 /// above the sum of the inputs.
@@ -190,10 +190,10 @@ TEST(Joins, LadderOfJoinsStaysSmall) {
 
 TEST(Joins, OneThatWaitsForAnInputThatNeverComesHasNoSecondActivation) {
   const auto periodic = curves::ActivationCurve::periodic(Duration{10}, Duration{0});
-  const Source source{.curve = &periodic};
+  const ActivationSource source{.curve = &periodic};
   JoinCurve join{.kind = JoinCurve::Kind::newest, .operands = std::vector<DerivedCurve>(2)};
   join.operands[0].add(source);
-  const Source joined{.join = &join};
+  const ActivationSource joined{.join = &join};
   DerivedCurve activations;
   activations.add(joined);
   EXPECT_EQ(activations.distance(1), Duration{0});

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "least_solution.hpp"
+#include "demand/least_solution.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
-#include "takt/testbed/random.hpp"
+#include "takt/generation/random.hpp"
 
 /// Theorems 2 and 3 leave open what the instance in question itself costs; Lemma 17 eliminates that
 /// cost (ros-llama S-3.3.1).
@@ -23,7 +23,7 @@ struct Steps {
 
 struct Instance {
   explicit Instance(std::uint64_t seed) {
-    testbed::Random random(seed);
+    generation::Random random(seed);
     const auto period = random.between(5, 20);
     supply = curves::SupplyBound::reservation(Duration{random.between(period / 2, period)},
                                               Duration{period}, Duration{period});

@@ -1,9 +1,9 @@
-#include "propagation.hpp"
+#include "activation/propagation.hpp"
 
 #include <gmock/gmock.h>
 
 #include "model_builder.hpp"
-#include "system.hpp"
+#include "system/system.hpp"
 #include "takt/analysis/analyze.hpp"
 
 /// Activation curves as they follow from bounds (ros-llama S-3.2, S-3.4).
@@ -61,6 +61,44 @@ TEST(Propagation, SenderOnTheSameExecutorAddsNoJitterInABusyWindow) {
   EXPECT_THAT(propagated.counts(next, {70, 71, 170, 171}), ElementsAre(1, 2, 2, 3));
   EXPECT_THAT(propagated.counts(after, {60, 61, 160, 161}), ElementsAre(1, 2, 2, 3));
   EXPECT_THAT(propagated.counts(after, {60, 100, 101, 200}, true), ElementsAre(1, 1, 2, 2));
+}
+
+TEST(Propagation, OwnActivationsAddToThoseByEdges) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto timer = builder.timer(e, Duration{5}, model::every(Duration{100}));
+  const auto both = builder.subscription(e, Duration{5}, model::every(Duration{40}));
+  const auto after = builder.subscription(e, Duration{5});
+  const auto by_timer = builder.subscription(e, Duration{5});
+  builder.edge(timer, both);
+  builder.edge(both, after);
+  builder.edge(both, by_timer).triggered_by = {timer};
+  const Propagated propagated(builder.model(),
+                              {Duration{31}, Duration{11}, Duration{1}, Duration{1}});
+  // ceil(Δ/40) + ceil((Δ + 30)/100); within busy windows without the timer's jitter.
+  EXPECT_THAT(propagated.counts(both, {0, 1, 40, 41, 70, 71, 81}),
+              ElementsAre(0, 2, 2, 3, 3, 4, 5));
+  EXPECT_THAT(propagated.counts(both, {0, 1, 41, 81, 100, 101}, true),
+              ElementsAre(0, 2, 3, 4, 4, 5));
+  // Every activation publishes to `after`, with the jitter 10 of `both` itself; only messages of
+  // the timer make it publish to `by_timer`.
+  EXPECT_THAT(propagated.counts(after, {30, 31, 60, 61}), ElementsAre(2, 3, 3, 4));
+  EXPECT_THAT(propagated.counts(by_timer, {30, 31, 60, 61}), ElementsAre(1, 1, 1, 2));
+}
+
+TEST(Propagation, OwnActivationsAddToCompleteSetsOfAJoin) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto left = builder.timer(e, Duration{1}, model::every(Duration{100}));
+  const auto right = builder.timer(e, Duration{1}, model::every(Duration{100}));
+  const auto joined = builder.subscription(e, Duration{1}, model::every(Duration{50}));
+  builder.edge(left, joined);
+  builder.edge(right, joined);
+  builder.join(joined, model::JoinKind::and_, {left, right});
+  const Propagated propagated(builder.model(), std::vector(3, Duration{1}));
+  for (const bool busy : {false, true}) {
+    EXPECT_THAT(propagated.counts(joined, {1, 50, 51, 100, 101}, busy), ElementsAre(2, 2, 3, 3, 5));
+  }
 }
 
 TEST(Propagation, DelayWithinAnExecutorIsTreatedAsFromElsewhere) {

@@ -6,9 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string>
+#include <thread>
+
+#include "takt/capture/environment.hpp"
 
 namespace takt::capture {
 namespace {
@@ -50,6 +56,81 @@ TEST(Gate, AdmitsAProcessBeforeItContinues) {
   waitpid(child, nullptr, 0);
   close(through[0]);
   close(through[1]);
+}
+
+/// Sends a greeting with so many copies of a descriptor.
+void send(int gate, int descriptor, std::size_t count) {
+  char greeting = 0;
+  iovec text{&greeting, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(CMSG_DATA(header) + i * sizeof(int), &descriptor, sizeof(int));
+  }
+  ASSERT_EQ(sendmsg(gate, &message, 0), 1);
+}
+
+std::ptrdiff_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
+int connected(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int gate = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_EQ(connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return gate;
+}
+
+TEST(Gate, KeepsNoDescriptorThatItDidNotAskFor) {
+  std::atomic<int> with_ring = 0;
+  const auto gate = Gate::open([&](pid_t, const Descriptor& ring) { with_ring += ring ? 1 : 0; });
+  ASSERT_TRUE(gate.has_value());
+  const auto before = open_descriptors();
+  for (const std::size_t count : {2U, 1U, 2U}) {
+    const int peer = connected((*gate)->address());
+    send(peer, STDIN_FILENO, count);
+    char nothing = 0;
+    EXPECT_EQ(read(peer, &nothing, 1), 0);
+    close(peer);
+  }
+  (*gate)->close();
+  EXPECT_EQ(with_ring, 1);
+  EXPECT_LE(open_descriptors(), before);
+}
+
+TEST(Gate, CountsWhoDoesNotWait) {
+  std::atomic<int> admitted = 0;
+  std::atomic<bool> go_on = false;
+  const auto gate = Gate::open([&](pid_t, const Descriptor&) {
+    go_on.wait(false);
+    ++admitted;
+  });
+  ASSERT_TRUE(gate.has_value());
+  for (const char greeting : {gate_waiting, gate_going_on}) {
+    const int peer = connected((*gate)->address());
+    ASSERT_EQ(write(peer, &greeting, 1), 1);
+    close(peer);
+  }
+  close(connected((*gate)->address()));  // says nothing: another recorder that looks, for instance
+  go_on = true;
+  go_on.notify_all();
+  while (admitted != 2) {
+    std::this_thread::yield();
+  }
+  (*gate)->close();
+  EXPECT_EQ(admitted, 2);
+  EXPECT_EQ((*gate)->late(), 1U);
 }
 
 TEST(Gate, LeavesNothingBehind) {

@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,9 +24,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto wait_for_work = static_cast<std::uint8_t>(
-    tracepoints::Event::rclcpp_executor_wait_for_work);  // one signed 64-bit field
+    tracepoints::EventType::rclcpp_executor_wait_for_work);  // one signed 64-bit field
 constexpr auto register_callback =
-    static_cast<std::uint8_t>(tracepoints::Event::rclcpp_callback_register);  // pointer, string
+    static_cast<std::uint8_t>(tracepoints::EventType::rclcpp_callback_register);  // pointer, string
 
 /// The memory of a traced process, made as libtracetools.so makes it.
 class Process {
@@ -222,6 +224,43 @@ TEST(Ring, HasOneReader) {
   EXPECT_TRUE(Reader::attach(process.memory(), 1));
 }
 
+// Whether the number of a killed recorder is used again does not matter.
+TEST(Ring, HasNoReaderWhenThatWasKilled) {
+  Process process;
+  const pid_t recorder = fork();
+  if (recorder == 0) {
+    const auto reader = process.read();
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(recorder, nullptr, 0);
+  EXPECT_EQ(process.ring().enabled, 1U);
+  EXPECT_TRUE(Reader::attach(process.memory(), 1));
+}
+
+// The child of a fork goes on before a recorder has its ring; nothing of that is lost.
+TEST(Ring, HandsOverWhatWasWrittenForTheParentsReader) {
+  Process process;
+  process.ring().inherited = 1;
+  process.ring().recording = 1;
+  process.ring().enabled = 1;
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{5});
+  process.ring().thread_table[0].dropped = 2;
+  const auto written = now();
+  auto reader = process.read();
+  auto event = reader->next();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(number_in(*event), 5);
+  EXPECT_LE(event->time, written);
+  EXPECT_EQ(reader->dropped(0), 2U);
+
+  // What another killed recorder left is not the next one's.
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{6});
+  reader.reset();
+  reader = process.read();
+  EXPECT_FALSE(reader->next());
+  EXPECT_EQ(reader->dropped(0), 0U);
+}
+
 TEST(Ring, RefusesOtherMemory) {
   const int small = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   EXPECT_FALSE(Reader::attach(small, 1));
@@ -304,7 +343,7 @@ TEST(Ring, SurvivesAMaliciousProcess) {
     std::uint64_t events = 0;
     do {
       while (const auto event = reader->next()) {
-        ASSERT_LT(event->number, tracepoints::all.size());
+        ASSERT_LT(event->number, tracepoints::of_programs.size());
         ++events;
         ASSERT_LE(events, slot_count);
       }

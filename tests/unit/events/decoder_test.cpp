@@ -6,8 +6,8 @@
 #include <random>
 #include <tuple>
 
+#include "takt/events/event_stream.hpp"
 #include "takt/events/schema.hpp"
-#include "takt/events/source.hpp"
 #include "trace_writer.hpp"
 
 /// Our decoder on generated traces: against what was written, and against libbabeltrace2.
@@ -30,7 +30,7 @@ struct Seen {
   std::vector<Event> events;
   std::vector<Payload> payloads;  // one for each event
   std::vector<std::tuple<std::string, std::int64_t, std::int64_t, std::string>> threads;
-  Losses losses;
+  StreamLosses losses;
   std::map<std::string, std::uint64_t> counts;
   std::string error;
 };

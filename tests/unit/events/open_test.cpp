@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 #include "trace_writer.hpp"
 
 /// What users give for a trace, and the one line they get if it is none.
@@ -120,6 +120,58 @@ TEST_P(ArchiveTest, IsReadAndLeavesNothingBehind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Filters, ArchiveTest, testing::Values("", "-z", "-J", "--zstd"));
+
+std::string fingerprint_of(const std::filesystem::path& path, Decoder decoder) {
+  const auto source = open(std::vector{path}, {.decoder = decoder});
+  Batch batch;
+  while ((*source)->read(batch)) {
+  }
+  return (*source)->inputs().front().fingerprint;
+}
+
+TEST_F(OpenTest, ATraceWithAnotherEventHasAnotherFingerprint) {
+  std::vector<std::string> fingerprints;
+  for (const std::uint64_t callback : {77U, 78U, 77U}) {
+    test::Bits content;
+    writer.header(content, 0, 5);
+    TraceWriter::add_context(content, 1, 1, "p");
+    content.add(callback, 64);
+    writer.write(scratch, {TraceWriter::packet({.begin = 5, .end = 5}, content)});
+    const auto trace = scratch.path() / "trace";
+    fingerprints.push_back(fingerprint_of(trace, Decoder::own));
+    EXPECT_EQ(fingerprint_of(trace, Decoder::babeltrace), fingerprints.back());
+  }
+  EXPECT_EQ(fingerprints[0], fingerprints[2]);
+  EXPECT_NE(fingerprints[0], fingerprints[1]);
+}
+
+TEST_F(OpenTest, AnArchiveOfNothingMuchIsRefusedBeforeItFillsTheDisk) {
+  writer.write(scratch, {});
+  // More than a gibibyte of zeros becomes little more than a megabyte.
+  shell("truncate -s 1100M '" + (scratch.path() / "trace/zeros").string() + "'");
+  const auto bomb = archive("bomb.tar.gz", "-z");
+  EXPECT_THAT(fault_of(bomb), HasSubstr("unpacks to more than allowed"));
+}
+
+TEST_F(OpenTest, UnpackingCanBeEndedAtAnyTime) {
+  writer.write(scratch, {});
+  struct Interrupted {};
+  Scratch temporary;
+  ASSERT_EQ(setenv("TMPDIR", temporary.path().c_str(), 1), 0);
+  OpenOptions options;
+  int looks = 0;
+  options.waiting = [&looks] {
+    if (++looks == 1) {
+      throw Interrupted{};
+    }
+  };
+  // A fast machine may have unpacked it before anybody looks; a large one takes its time.
+  shell("truncate -s 300M '" + (scratch.path() / "trace/zeros").string() + "'");
+  const auto large = archive("large.tar.gz", "--use-compress-program='gzip -1'");
+  EXPECT_THROW(static_cast<void>(open(std::vector{large}, options)), Interrupted);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary.path()));
+  unsetenv("TMPDIR");
+}
 
 TEST_F(OpenTest, ArchivesThatReachOutsideAreRefused) {
   writer.write(scratch, {});

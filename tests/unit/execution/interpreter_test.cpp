@@ -21,35 +21,38 @@ using testing::Field;
 using testing::SizeIs;
 
 /// Remembers everything.
-struct Recorder final : Observer {
+struct Witness final : Observer {
   std::vector<CallbackInstance> instances;
   std::vector<Publication> publications;
   std::vector<std::pair<InstanceId, PublicationId>> late;
   std::vector<PublicationId> takes;
   std::optional<Instant> steady_since;
 
-  void on_instance(const CallbackInstance& instance) override { instances.push_back(instance); }
-  void on_publication(const Publication& publication) override {
+  void on_instance(const Database&, const CallbackInstance& instance) override {
+    instances.push_back(instance);
+  }
+  void on_publication(const Database&, const Publication& publication) override {
     publications.push_back(publication);
   }
-  void on_take(SubscriptionIndex, Instant, PublicationId source) override {
-    takes.push_back(source);
-  }
-  void on_late_source(InstanceId instance, PublicationId source) override {
+  void on_take(const Database&, const Take& take) override { takes.push_back(take.source); }
+  void on_late_source(const Database&, InstanceId instance, PublicationId source) override {
     late.emplace_back(instance, source);
   }
-  void on_steady_state(Instant time) override { steady_since = time; }
+  void on_steady_state(const Database&, Instant time) override { steady_since = time; }
 };
 
 class InterpreterTest : public testing::Test {
  protected:
   Scenario scenario;
-  Recorder seen;
-  Interpreter interpreter{scenario.threads(), {&seen}};
+  Witness seen;
+  Interpreter interpreter{scenario.threads()};
+  const Database& database = interpreter.database();
+
+  InterpreterTest() { interpreter.add(seen); }
 
   const Objects& run() {
     execution::run(scenario, interpreter, {});
-    return interpreter.objects();
+    return database.objects();
   }
 };
 
@@ -140,9 +143,9 @@ TEST_F(InterpreterTest, StartWithoutEndIsOpenNotOfLengthZero) {  // fact 13
   scenario.start(program, timer);
   run();
   EXPECT_THAT(seen.instances, SizeIs(0));
-  ASSERT_THAT(interpreter.open_instances(), SizeIs(1));
-  EXPECT_EQ(interpreter.open_instances()[0].start, Instant(std::chrono::microseconds(42)));
-  EXPECT_EQ(interpreter.anomalies().open_instances, 1u);
+  ASSERT_THAT(database.open_instances(), SizeIs(1));
+  EXPECT_EQ(database.open_instances()[0].start, Instant(std::chrono::microseconds(42)));
+  EXPECT_EQ(database.anomalies().open_instances, 1u);
 }
 
 TEST_F(InterpreterTest, NestedAndCutOffCallbacksArePairedAsAStack) {
@@ -160,9 +163,62 @@ TEST_F(InterpreterTest, NestedAndCutOffCallbacksArePairedAsAStack) {
   ASSERT_THAT(seen.instances, SizeIs(2));
   EXPECT_EQ(seen.instances[0].end - seen.instances[0].start, std::chrono::microseconds(10));
   EXPECT_EQ(seen.instances[1].end - seen.instances[1].start, std::chrono::microseconds(15));
-  EXPECT_EQ(interpreter.anomalies().orphan_ends, 1u);
-  EXPECT_EQ(interpreter.anomalies().orphan_starts, 1u);
-  EXPECT_EQ(interpreter.anomalies().open_instances, 0u);
+  EXPECT_EQ(database.anomalies().orphan_ends, 1u);
+  EXPECT_EQ(database.anomalies().orphan_starts, 1u);
+  EXPECT_EQ(database.anomalies().open_instances, 0u);
+}
+
+TEST_F(InterpreterTest, ACallbackThatStartsAgainHasLostItsEnd) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto cut = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto other = scenario.timer(program, node, std::chrono::milliseconds(7));
+  scenario.start(program, cut);  // its end is lost
+  scenario.now += 5;
+  scenario.run(program, other, 10, std::pair(publisher, 1));
+  scenario.run(program, cut, 20, std::pair(publisher, 2));
+  scenario.publish(program, publisher, 3);  // outside of all callbacks
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[1].end - seen.instances[1].start, std::chrono::microseconds(20));
+  ASSERT_THAT(seen.publications, SizeIs(3));
+  EXPECT_EQ(seen.publications[0].instance, seen.instances[0].id);
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+  EXPECT_EQ(seen.publications[2].instance, InstanceId::none);
+  EXPECT_EQ(database.anomalies().orphan_starts, 1u);
+  EXPECT_EQ(database.anomalies().open_instances, 0u);
+}
+
+/// The response of a service, a waitable: no event names what ran.
+TEST_F(InterpreterTest, WorkThatNoEventNamesIsMeasured) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto ready = [&] { scenario.add(program, EventType::rclcpp_executor_get_next_ready, {}); };
+  const auto wait = [&] { scenario.add(program, EventType::rclcpp_executor_wait_for_work, {0}); };
+  wait();
+  scenario.now += 4'000;  // waits
+  ready();
+  scenario.now += 300;  // of its own, or taking a large message
+  scenario.run(program, timer, 1'000);
+  scenario.now += 200;  // of the executor, after a callback
+  ready();
+  scenario.now += 700;
+  ready();
+  scenario.now += 30;
+  wait();
+  scenario.now += 2'000;
+  ready();
+  scenario.now += 500;
+  ready();
+  run();
+  ASSERT_THAT(database.executor_activity(), SizeIs(1));
+  const ExecutorActivity activity = database.executor_activity()[0];
+  EXPECT_EQ(activity.events, 7u);
+  EXPECT_EQ(activity.unnamed_runs, 2u);
+  EXPECT_EQ(activity.unnamed_time, std::chrono::microseconds(1'200));
+  EXPECT_EQ(activity.longest_unnamed, std::chrono::microseconds(700));
 }
 
 TEST_F(InterpreterTest, OnePublicationReachesEachOfItsSubscriptions) {  // fact 14
@@ -203,7 +259,7 @@ TEST_F(InterpreterTest, EqualTimestampsOfTwoTopicsAreNotAmbiguous) {  // fact 15
   scenario.handle(program, on_a, 200, 1);
   run();
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId(3), PublicationId(2)));
-  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 0u);
+  EXPECT_EQ(database.anomalies().ambiguous_takes, 0u);
 }
 
 TEST_F(InterpreterTest, TwoPublishersWithTheSameTimestampAreAmbiguous) {  // fact 16, without GID
@@ -217,7 +273,7 @@ TEST_F(InterpreterTest, TwoPublishersWithTheSameTimestampAreAmbiguous) {  // fac
   scenario.handle(program, subscription, 100, 1);
   run();
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId::none));
-  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 1u);
+  EXPECT_EQ(database.anomalies().ambiguous_takes, 1u);
 }
 
 TEST_F(InterpreterTest, TimestampOneNanosecondOffMatchesIfItIsTheOnlyOne) {
@@ -232,9 +288,9 @@ TEST_F(InterpreterTest, TimestampOneNanosecondOffMatchesIfItIsTheOnlyOne) {
   scenario.handle(program, subscription, 98, 1);   // neither
   run();
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none, PublicationId::none));
-  EXPECT_EQ(interpreter.anomalies().takes_matched_within_1ns, 1u);
-  EXPECT_EQ(interpreter.anomalies().ambiguous_takes, 1u);
-  EXPECT_EQ(interpreter.anomalies().takes_without_publication, 1u);
+  EXPECT_EQ(database.anomalies().takes_matched_within_1ns, 1u);
+  EXPECT_EQ(database.anomalies().ambiguous_takes, 1u);
+  EXPECT_EQ(database.anomalies().takes_without_publication, 1u);
 }
 
 TEST_F(InterpreterTest, LinksDoNotDependOnTheHostsClocks) {  // facts 17 and 18
@@ -250,7 +306,7 @@ TEST_F(InterpreterTest, LinksDoNotDependOnTheHostsClocks) {  // facts 17 and 18
   run();
   EXPECT_THAT(seen.late, ElementsAre(std::pair(InstanceId(1), PublicationId(1)),
                                      std::pair(InstanceId(2), PublicationId(2))));
-  EXPECT_EQ(interpreter.anomalies().takes_without_publication, 0u);
+  EXPECT_EQ(database.anomalies().takes_without_publication, 0u);
 }
 
 TEST_F(InterpreterTest, PublicationsBelongToTheCallbackOnTheirThread) {  // facts 20 and 21
@@ -299,7 +355,7 @@ TEST_F(InterpreterTest, PublicationsStartAtWhicheverLayerTellsFirst) {
   EXPECT_EQ(seen.publications[0].begin, Instant(std::chrono::microseconds(0)));
   EXPECT_EQ(seen.publications[0].sent, Instant(std::chrono::microseconds(20)));
   EXPECT_EQ(seen.publications[1].begin, Instant(std::chrono::microseconds(30)));
-  EXPECT_EQ(interpreter.anomalies().unfinished_publications, 1u);
+  EXPECT_EQ(database.anomalies().unfinished_publications, 1u);
 }
 
 TEST_F(InterpreterTest, HumbleTellsThePublisherInRclAlone) {
@@ -323,7 +379,7 @@ TEST_F(InterpreterTest, MiddlewaresOwnMessagesAreNoPublications) {
   run();
   EXPECT_THAT(seen.publications, SizeIs(0));
   EXPECT_THAT(seen.takes, SizeIs(0));
-  EXPECT_FALSE(interpreter.anomalies().missing_initialisation());
+  EXPECT_FALSE(database.anomalies().missing_initialisation());
 }
 
 TEST_F(InterpreterTest, IntraProcessMessagesAreFollowedThroughTheBuffer) {
@@ -369,7 +425,7 @@ TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {
     scenario.take(program, subscription, stamp);
     scenario.add(program, EventType::message_kept, {0x100u * static_cast<unsigned>(stamp)});
   }
-  // The newest first and elsewhere; the second one makes way for a fourth.
+  // The newest first and elsewhere; the fourth overwrites the second.
   scenario.add(other, EventType::message_chosen, {0x300});
   scenario.run(other, subscription.callback, 1);
   scenario.publish(program, in, 4);
@@ -386,7 +442,90 @@ TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {
   }
   EXPECT_THAT(sources, ElementsAre(PublicationId(3), PublicationId(1), PublicationId(4)));
   EXPECT_THAT(seen.instances, Each(Field(&CallbackInstance::was_chosen, true)));
-  EXPECT_EQ(interpreter.anomalies().takes_without_callback, 0);
+  EXPECT_EQ(database.anomalies().takes_without_callback, 0);
+  EXPECT_EQ(database.anomalies().kept_messages_overwritten, 1);
+  EXPECT_EQ(database.anomalies().kept_messages_forgotten, 0);
+}
+
+TEST_F(InterpreterTest, OfTooManyKeptMessagesTheOldestIsForgottenAndCounted) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto in = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  constexpr std::uint64_t oldest = 0xffff'ffff;  // the highest address
+  const auto keep = [&](std::int64_t stamp, std::uint64_t address) {
+    scenario.publish(program, in, stamp);
+    scenario.take(program, subscription, stamp);
+    scenario.add(program, tracepoints::MessageKept{.message = address});
+  };
+  keep(1, oldest);
+  for (std::size_t i = 0; i < TakeTracker::max_kept; ++i) {
+    keep(static_cast<std::int64_t>(i) + 2, 0x10 + i);
+  }
+  for (const std::uint64_t address : {oldest, std::uint64_t{0x10}}) {
+    scenario.add(program, tracepoints::MessageChosen{.message = address});
+    scenario.run(program, subscription.callback, 1);
+  }
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].source, PublicationId::none);
+  EXPECT_EQ(seen.instances[1].source, PublicationId(2));
+  EXPECT_EQ(database.anomalies().kept_messages_forgotten, 1);
+  EXPECT_EQ(database.anomalies().kept_messages_overwritten, 0);
+  EXPECT_EQ(database.anomalies().takes_without_callback, 0);
+}
+
+TEST_F(InterpreterTest, OnlyAMessageThatMatchesNothingWaitsForItsPublication) {
+  Program left = scenario.program(1, "left");
+  Program right = scenario.program(1, "right");
+  const auto node = scenario.node(left, "n");
+  const auto first = scenario.publisher(left, node, "/t");
+  const auto second = scenario.publisher(left, node, "/t");
+  const auto subscription = scenario.subscription(right, scenario.node(right, "m"), "/t");
+  scenario.publish(left, first, 7);
+  scenario.publish(left, second, 7);
+  scenario.handle(right, subscription, 7, 1);   // from either
+  scenario.handle(right, subscription, 50, 1);  // from a publication to come
+  scenario.publish(left, first, 7);
+  scenario.publish(left, first, 50);
+  run();
+  EXPECT_THAT(seen.late, ElementsAre(std::pair(InstanceId(2), PublicationId(4))));
+  EXPECT_EQ(database.anomalies().ambiguous_takes, 1);
+  EXPECT_EQ(database.anomalies().takes_without_publication, 0);
+}
+
+/// The middleware makes an endpoint at an address that one of ROS had, for itself.
+TEST_F(InterpreterTest, AnEndpointWhoseAddressIsUsedAgainIsNoLongerTheOldObject) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  constexpr Handle client = 0xc1;
+  scenario.add(program, tracepoints::RmwClientInit{.rmw_client_handle = client, .gid = {1, 1}});
+  scenario.add(program, tracepoints::RclClientInit{.client_handle = 0xc0,
+                                                   .node_handle = node,
+                                                   .rmw_client_handle = client,
+                                                   .service_name = "/s"});
+  const auto use = [&](std::int64_t stamp) {
+    scenario.publish(program, publisher, stamp);
+    scenario.take(program, subscription, stamp);
+    scenario.add(program, tracepoints::RmwSendRequest{.rmw_client_handle = client});
+  };
+  use(1);
+  constexpr Gid other{9, 9};
+  scenario.add(program, tracepoints::RmwPublisherInit{.rmw_publisher_handle = publisher.rmw_handle,
+                                                      .gid = other});
+  scenario.add(program, tracepoints::RmwSubscriptionInit{
+                            .rmw_subscription_handle = subscription.rmw_handle, .gid = other});
+  scenario.add(program, tracepoints::RmwClientInit{.rmw_client_handle = client, .gid = other});
+  scenario.add(program, tracepoints::RmwPublish{.rmw_publisher_handle = publisher.rmw_handle});
+  scenario.take(program, subscription, 2);
+  scenario.add(program, tracepoints::RmwSendRequest{.rmw_client_handle = client});
+  run();
+  EXPECT_THAT(seen.publications, SizeIs(2));  // a message and a request
+  EXPECT_THAT(seen.takes, SizeIs(1));
+  EXPECT_EQ(database.anomalies().unknown_publications, 1);  // the request: no service's
+  EXPECT_EQ(database.anomalies().unknown_takes, 0);
 }
 
 TEST_F(InterpreterTest, WhatWasNeverKeptIsNotChosen) {
@@ -456,7 +595,7 @@ TEST_F(InterpreterTest, ProcessorTimeAndOverheadComeFromTheThreadsClock) {
   EXPECT_EQ(seen.instances[1].execution_time(), Duration(300));
   EXPECT_EQ(seen.instances[1].overhead, Duration(700));
   EXPECT_EQ(seen.instances[2].cpu_time, std::nullopt);
-  EXPECT_EQ(interpreter.totals().with_cpu_time, 2u);
+  EXPECT_EQ(database.totals().with_cpu_time, 2u);
 }
 
 TEST_F(InterpreterTest, WaitingAndIdlePollingAreNoOverhead) {
@@ -495,10 +634,10 @@ TEST_F(InterpreterTest, WithoutInitialisationNothingIsNamed) {  // fact 6
   EXPECT_THAT(objects.topics, SizeIs(0));
   ASSERT_THAT(objects.callbacks, SizeIs(1));
   EXPECT_EQ(display_name(objects, objects.callbacks[0]), "unknown(0xcafe)");
-  EXPECT_EQ(interpreter.anomalies().unknown_callback_instances, 2u);
-  EXPECT_EQ(interpreter.anomalies().unknown_publications, 1u);
-  EXPECT_EQ(interpreter.anomalies().unknown_takes, 1u);
-  EXPECT_TRUE(interpreter.anomalies().missing_initialisation());
+  EXPECT_EQ(database.anomalies().unknown_callback_instances, 2u);
+  EXPECT_EQ(database.anomalies().unknown_publications, 1u);
+  EXPECT_EQ(database.anomalies().unknown_takes, 1u);
+  EXPECT_TRUE(database.anomalies().missing_initialisation());
 }
 
 TEST_F(InterpreterTest, ALateRecordingSaysWhatItCouldNotKnow) {
@@ -508,7 +647,7 @@ TEST_F(InterpreterTest, ALateRecordingSaysWhatItCouldNotKnow) {
   const Objects& objects = run();
   ASSERT_THAT(objects.recoveries, SizeIs(2));
   EXPECT_EQ(objects.recoveries[0].objects, 12u);
-  const auto lines = warnings(scenario, interpreter);
+  const auto lines = warnings(scenario, database);
   ASSERT_THAT(lines, SizeIs(1));  // nothing is unknown of the other process
   EXPECT_THAT(lines[0], testing::AllOf(testing::HasSubstr("process 7"),
                                        testing::HasSubstr("2 timers: their nodes")));
@@ -541,7 +680,7 @@ TEST_F(InterpreterTest, DeclaredLinksNameTheirEnds) {
   EXPECT_EQ(objects.message_links[0].kind, MessageLink::Kind::partial_sync);
   EXPECT_THAT(objects.message_links[0].inputs, ElementsAre(SubscriptionIndex(0)));
   EXPECT_THAT(objects.message_links[0].outputs, ElementsAre(PublisherIndex(0)));
-  EXPECT_EQ(interpreter.anomalies().unknown_link_ends, 1u);
+  EXPECT_EQ(database.anomalies().unknown_link_ends, 1u);
 }
 
 TEST_F(InterpreterTest, LifecycleTransitionsAreFollowed) {

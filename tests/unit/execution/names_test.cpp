@@ -44,11 +44,11 @@ TEST(CallbackIds, AreUniqueInOrderOfRegistration) {
   objects.nodes.push_back({{}, 1, "planner", "/", {}});
   for (std::size_t i = 0; i < 2; ++i) {
     objects.timers.push_back(
-        {{}, 1, std::chrono::milliseconds(5), NodeIndex(0), CallbackIndex(i), {}});
+        {{}, 1, std::chrono::milliseconds(5), NodeIndex(0), ObservedCallbackIndex(i), {}});
     objects.callbacks.push_back({.kind = CallbackKind::timer, .timer = TimerIndex(i)});
   }
   objects.subscriptions.push_back(
-      {{}, 1, 1, NodeIndex(0), TopicIndex(0), 1, {}, CallbackIndex(2), {}});
+      {{}, 1, 1, NodeIndex(0), TopicIndex(0), 1, {}, ObservedCallbackIndex(2), {}});
   objects.callbacks.push_back(
       {.kind = CallbackKind::subscription, .subscription = SubscriptionIndex(0)});
   objects.callbacks.push_back({.handle = 0xab});

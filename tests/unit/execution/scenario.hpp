@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -8,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "takt/events/event_stream.hpp"
+#include "takt/events/fields.hpp"
 #include "takt/events/schema.hpp"
-#include "takt/events/source.hpp"
 
 namespace takt::test {
 
@@ -37,7 +39,7 @@ struct Publisher {
 
 /// A trace made by hand, event by event: it is the source of its events, in the order they were
 /// added. Times are in microseconds; `now` goes on by hand.
-class Scenario final : public events::Source {
+class Scenario final : public events::EventStream {
  public:
   std::int64_t now = 0;
 
@@ -52,6 +54,14 @@ class Scenario final : public events::Source {
     return {threads_.thread(process.host, process.id, thread_id, "worker"), 0x900000};
   }
 
+  template <typename Fields>
+  void add(const Program& program, const Fields& fields) {
+    events::Event& event = events::append(batch_, fields);
+    event.time = Instant(std::chrono::microseconds(now));
+    event.thread = program.thread;
+    ++counts_[events::schema(event.type).name];
+  }
+  /// The same with the fields in the order of the event's schema.
   void add(const Program& program, EventType type, std::initializer_list<std::uint64_t> values,
            std::vector<std::string> texts = {},
            std::vector<std::vector<std::uint64_t>> lists = {}) {
@@ -67,21 +77,28 @@ class Scenario final : public events::Source {
       std::copy(lists.begin(), lists.end(), payload.lists.begin());
     }
     batch_.events.push_back(event);
-    ++counts_[std::string(events::schema(type).name)];
+    ++counts_[events::schema(type).name];
   }
 
   std::uint64_t node(Program& program, const std::string& name,
                      const std::string& name_space = "/") {
     const std::uint64_t handle = program.handle();
-    add(program, EventType::rcl_node_init, {handle, program.handle()}, {name, name_space});
+    add(program, tracepoints::RclNodeInit{.node_handle = handle,
+                                          .rmw_handle = program.handle(),
+                                          .node_name = name,
+                                          .name_space = name_space});
     return handle;
   }
 
   Publisher publisher(Program& program, std::uint64_t node, const std::string& topic) {
     const Publisher publisher{program.handle(), program.handle()};
-    add(program, EventType::rmw_publisher_init, {publisher.rmw_handle, 1, publisher.rmw_handle});
-    add(program, EventType::rcl_publisher_init, {publisher.handle, node, publisher.rmw_handle, 10},
-        {topic});
+    add(program, tracepoints::RmwPublisherInit{.rmw_publisher_handle = publisher.rmw_handle,
+                                               .gid = {1, publisher.rmw_handle}});
+    add(program, tracepoints::RclPublisherInit{.publisher_handle = publisher.handle,
+                                               .node_handle = node,
+                                               .rmw_publisher_handle = publisher.rmw_handle,
+                                               .topic_name = topic,
+                                               .queue_depth = 10});
     return publisher;
   }
 
@@ -89,12 +106,18 @@ class Scenario final : public events::Source {
                             const std::string& symbol = "Node::on_message()") {
     const Subscription made{program.handle(), program.handle(), program.handle()};
     const std::uint64_t object = program.handle();
-    add(program, EventType::rmw_subscription_init, {made.rmw_handle, 2, made.rmw_handle});
-    add(program, EventType::rcl_subscription_init, {made.handle, node, made.rmw_handle, 5},
-        {topic});
-    add(program, EventType::rclcpp_subscription_init, {made.handle, object});
-    add(program, EventType::rclcpp_subscription_callback_added, {object, made.callback});
-    add(program, EventType::rclcpp_callback_register, {made.callback}, {symbol});
+    add(program, tracepoints::RmwSubscriptionInit{.rmw_subscription_handle = made.rmw_handle,
+                                                  .gid = {2, made.rmw_handle}});
+    add(program, tracepoints::RclSubscriptionInit{.subscription_handle = made.handle,
+                                                  .node_handle = node,
+                                                  .rmw_subscription_handle = made.rmw_handle,
+                                                  .topic_name = topic,
+                                                  .queue_depth = 5});
+    add(program, tracepoints::RclcppSubscriptionInit{.subscription_handle = made.handle,
+                                                     .subscription = object});
+    add(program, tracepoints::RclcppSubscriptionCallbackAdded{.subscription = object,
+                                                              .callback = made.callback});
+    add(program, tracepoints::RclcppCallbackRegister{.callback = made.callback, .symbol = symbol});
     return made;
   }
 
@@ -103,33 +126,38 @@ class Scenario final : public events::Source {
                       const std::string& symbol = "Node::on_timer()") {
     const std::uint64_t handle = program.handle();
     const std::uint64_t callback = program.handle();
-    add(program, EventType::rcl_timer_init, {handle, static_cast<std::uint64_t>(period.count())});
-    add(program, EventType::rclcpp_timer_callback_added, {handle, callback});
-    add(program, EventType::rclcpp_callback_register, {callback}, {symbol});
-    add(program, EventType::rclcpp_timer_link_node, {handle, node});
+    add(program, tracepoints::RclTimerInit{.timer_handle = handle, .period = period.count()});
+    add(program,
+        tracepoints::RclcppTimerCallbackAdded{.timer_handle = handle, .callback = callback});
+    add(program, tracepoints::RclcppCallbackRegister{.callback = callback, .symbol = symbol});
+    add(program, tracepoints::RclcppTimerLinkNode{.timer_handle = handle, .node_handle = node});
     return callback;
   }
 
   void start(const Program& program, std::uint64_t callback, bool intra_process = false) {
-    add(program, EventType::callback_start, {callback, intra_process ? 1u : 0u});
+    add(program,
+        tracepoints::CallbackStart{.callback = callback, .is_intra_process = intra_process});
   }
   void end(const Program& program, std::uint64_t callback) {
-    add(program, EventType::callback_end, {callback});
+    add(program, tracepoints::CallbackEnd{.callback = callback});
   }
 
   /// All three layers of a publication; returns nothing, the stamp identifies the message.
   void publish(const Program& program, const Publisher& publisher, std::int64_t stamp,
                std::uint64_t message = 0xabc) {
-    add(program, EventType::rclcpp_publish, {message});
-    add(program, EventType::rcl_publish, {publisher.handle, message});
-    add(program, EventType::rmw_publish,
-        {publisher.rmw_handle, message, static_cast<std::uint64_t>(stamp)});
+    add(program, tracepoints::RclcppPublish{.message = message});
+    add(program, tracepoints::RclPublish{.publisher_handle = publisher.handle, .message = message});
+    add(program,
+        tracepoints::RmwPublish{
+            .rmw_publisher_handle = publisher.rmw_handle, .message = message, .timestamp = stamp});
   }
 
   void take(const Program& program, const Subscription& subscription, std::int64_t stamp,
             bool taken = true) {
-    add(program, EventType::rmw_take,
-        {subscription.rmw_handle, 0xdef, static_cast<std::uint64_t>(stamp), taken ? 1u : 0u});
+    add(program, tracepoints::RmwTake{.rmw_subscription_handle = subscription.rmw_handle,
+                                      .message = 0xdef,
+                                      .source_timestamp = stamp,
+                                      .taken = taken});
   }
 
   /// Takes a message and runs the callback, from now for `length` µs, publishing at its end.
@@ -148,6 +176,21 @@ class Scenario final : public events::Source {
     end(program, callback);
   }
 
+  /// Lets the clock of the program's host run differently, and puts the events in the order of what
+  /// the clocks show.
+  void skew(const Program& program, Duration offset, double drift) {
+    const auto host_of = [this](ThreadIndex thread) {
+      return threads_[threads_[thread].process].host;
+    };
+    for (events::Event& event : batch_.events) {
+      if (host_of(event.thread) == host_of(program.thread)) {
+        const auto elapsed = static_cast<double>(event.time.time_since_epoch().count());
+        event.time += offset + Duration(static_cast<std::int64_t>(elapsed * drift));
+      }
+    }
+    std::ranges::stable_sort(batch_.events, {}, &events::Event::time);
+  }
+
   bool read(events::Batch& batch) override {
     batch.clear();
     if (was_read_ || batch_.events.empty()) {
@@ -160,7 +203,7 @@ class Scenario final : public events::Source {
   std::map<std::string, std::uint64_t> counts() const override { return counts_; }
 
   Scenario() { inputs_.push_back({"scenario", 0, "0"}); }
-  events::Losses& lose() { return losses_; }
+  events::StreamLosses& lose() { return losses_; }
   void rewind() { was_read_ = false; }
 
  private:

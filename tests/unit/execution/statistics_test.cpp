@@ -4,7 +4,6 @@
 #include <random>
 
 #include "takt/execution/curves.hpp"
-#include "takt/execution/distribution.hpp"
 
 namespace takt::execution {
 namespace {
@@ -18,39 +17,6 @@ std::vector<Duration> durations(std::initializer_list<std::int64_t> values) {
     list.emplace_back(value);
   }
   return list;
-}
-
-TEST(Distribution, ExtremesMeanAndPercentilesOfFewValuesAreExact) {
-  Distribution values;
-  for (std::int64_t i = 100; i >= 1; --i) {
-    values.add(Duration(i));
-  }
-  EXPECT_EQ(values.count(), 100u);
-  EXPECT_EQ(values.min(), Duration(1));
-  EXPECT_EQ(values.max(), Duration(100));
-  EXPECT_EQ(values.mean(), Duration(51));  // 50.5 rounded
-  EXPECT_EQ(values.percentile(0.50), Duration(50));
-  EXPECT_EQ(values.percentile(0.99), Duration(99));
-  EXPECT_EQ(values.percentile(0), Duration(1));
-  EXPECT_EQ(values.percentile(1), Duration(100));
-  EXPECT_EQ(values.samples(3), durations({100, 66, 32}));
-}
-
-TEST(Distribution, MemoryIsBoundedAndExtremesStayExact) {
-  Distribution values;
-  constexpr std::int64_t n = 1'000'000;
-  for (std::int64_t i = 0; i < n; ++i) {
-    values.add(Duration(i == 777'777 ? 5 * n : i));
-  }
-  EXPECT_EQ(values.count(), static_cast<std::uint64_t>(n));
-  EXPECT_EQ(values.max(), Duration(5 * n));
-  EXPECT_LE(values.samples(n).size(), Distribution::max_kept);
-  EXPECT_NEAR(static_cast<double>(values.percentile(0.5).count()), n / 2.0, n / 1000.0);
-}
-
-TEST(Distribution, EmptyHasNoSamples) {
-  EXPECT_EQ(Distribution().count(), 0u);
-  EXPECT_THAT(Distribution().samples(10), SizeIs(0));
 }
 
 TEST(CostCurve, HoldsTheLargestSumOfEachLength) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenario.hpp"
+#include "takt/execution/document.hpp"
 
 namespace takt::execution {
 namespace {
@@ -15,10 +16,51 @@ using test::Program;
 using test::Scenario;
 
 json summarise(Scenario& scenario) {
-  Summary summary;
-  Interpreter interpreter(scenario.threads(), {&summary});
+  Summarizer summarizer;
+  Interpreter interpreter(scenario.threads());
+  interpreter.add(summarizer);
   const Pass pass = run(scenario, interpreter, {});
-  return json::parse(summary.to_json(scenario, interpreter, pass));
+  return json::parse(to_json(scenario, interpreter.database(), pass, summarizer.summary()));
+}
+
+TEST(Summary, IsTheSameIfEventsComeOneByOne) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.now += 1'000'000;
+    scenario.publish(program, publisher, stamp);
+    scenario.handle(program, subscription, stamp, 10 * stamp);
+  }
+  const json at_once = summarise(scenario);
+
+  scenario.rewind();
+  events::Batch batch;
+  ASSERT_TRUE(scenario.read(batch));
+  Summarizer summarizer;
+  Interpreter interpreter(scenario.threads());
+  interpreter.add(summarizer);
+  for (const events::Event& event : batch.events) {
+    events::Batch alone;
+    alone.events.push_back(event);
+    if (event.payload != events::no_payload) {
+      alone.events[0].payload = 0;
+      alone.payloads.push_back(batch.payload(event));
+    }
+    interpreter.consume(alone.events[0], alone);
+  }
+  interpreter.finish();
+  Pass pass;
+  pass.events = batch.events.size();
+  pass.first = batch.events.front().time;
+  pass.last = batch.events.back().time;
+  json one_by_one =
+      json::parse(to_json(scenario, interpreter.database(), pass, summarizer.summary()));
+  one_by_one["seconds"] = at_once["seconds"];
+  EXPECT_EQ(one_by_one, at_once);
+  EXPECT_EQ(at_once["callbacks"][0]["count"], 3);
 }
 
 TEST(Summary, ListsWhatTheTraceTells) {

@@ -27,7 +27,7 @@ thread_local long allocations = 0;
 namespace takt::executor {
 namespace {
 
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 using scheduling::Rule;
 
 constexpr std::size_t callbacks = 8;
@@ -41,7 +41,7 @@ scheduling::PolicyDescription description(Rule rule) {
                                    .deadline = std::chrono::milliseconds(i + 1)});
   }
   described.cycle = std::chrono::milliseconds(1);
-  described.slots = {{Duration{0}, described.cycle, CallbackIndex(0)}};
+  described.slots = {{Duration{0}, described.cycle, LocalIndex(0)}};
   return described;
 }
 
@@ -53,7 +53,7 @@ TEST_P(Allocation, NoneFromAReleaseToTheEndOfItsCallback) {
   int runs = 0;
   for (std::size_t i = 0; i < callbacks; ++i) {
     waitables.push_back(must(Waitable::create(context_, "w", [&runs] { ++runs; })));
-    executables.push_back({.executable = waitables.back().get(), .callback = CallbackIndex(i)});
+    executables.push_back({.executable = waitables.back().get(), .callback = LocalIndex(i)});
   }
   const auto executor = must(EventsExecutor::create(
       executables, scheduling::make_policy(description(GetParam()), capacity), callbacks, {}));

@@ -16,24 +16,24 @@
 namespace takt::executor {
 namespace {
 
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 
 constexpr int instances = 500;
 
-class CountingPolicy final : public scheduling::SharablePolicy {
+class CountingPolicy final : public scheduling::Policy {
  public:
   explicit CountingPolicy(std::atomic<int>& decisions) : decisions_(decisions) {}
 
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override {
+  void release(LocalIndex callback, Instant activation, Instant origin) override {
     policy_.release(callback, activation, origin);
   }
-  std::optional<CallbackIndex> next() override {
+  std::optional<LocalIndex> next() override {
     ++decisions_;
     return policy_.next();
   }
-  void hold(CallbackIndex callback) override { policy_.hold(callback); }
-  void resume(CallbackIndex callback) override { policy_.resume(callback); }
+  void hold(LocalIndex callback) override { policy_.hold(callback); }
+  void resume(LocalIndex callback) override { policy_.resume(callback); }
 
  private:
   scheduling::FifoPolicy policy_{1, instances};
@@ -43,8 +43,7 @@ class CountingPolicy final : public scheduling::SharablePolicy {
 class DispatchCount : public RosTest {
  protected:
   void make(std::size_t threads) {
-    const ScheduledExecutable scheduled{.executable = waitable_.get(),
-                                        .callback = CallbackIndex(0)};
+    const ScheduledExecutable scheduled{.executable = waitable_.get(), .callback = LocalIndex(0)};
     executor_ = must(EventsExecutor::create(
         {&scheduled, 1}, std::make_unique<CountingPolicy>(decisions_), 1, {.threads = threads}));
   }

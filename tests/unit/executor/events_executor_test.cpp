@@ -31,7 +31,7 @@
 namespace takt::executor {
 namespace {
 
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 
@@ -49,7 +49,7 @@ class EventsExecutorTest : public RosTest {
   template <typename Entity>
   void schedule(std::unique_ptr<Entity> entity) {
     executables_.push_back(
-        {.executable = entity.get(), .callback = CallbackIndex(executables_.size())});
+        {.executable = entity.get(), .callback = LocalIndex(executables_.size())});
     entities_.push_back(std::move(entity));
   }
 
@@ -268,8 +268,7 @@ TEST_F(EventsExecutorTest, CallbacksOfAnExclusiveGroupNeverOverlap) {
     });
   }
   make(std::make_unique<scheduling::FifoPolicy>(3, capacity),
-       {.threads = 3,
-        .groups = {.exclusive = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}}});
+       {.threads = 3, .groups = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2)}}}});
   const std::jthread triggering([&] {
     for (int i = 0; i < triggers; ++i) {
       for (const ScheduledExecutable& scheduled : executables_) {
@@ -302,7 +301,7 @@ TEST_F(EventsExecutorTest, ThreadsSleepWhileABusyGroupHoldsWhatWaits) {
     executor_->cancel();
   });
   make(std::make_unique<scheduling::FifoPolicy>(2, capacity),
-       {.threads = 2, .groups = {.exclusive = {{CallbackIndex(0), CallbackIndex(1)}}}});
+       {.threads = 2, .groups = {.exclusive = {{LocalIndex(0), LocalIndex(1)}}}});
   for (const ScheduledExecutable& scheduled : executables_) {
     dynamic_cast<Waitable&>(*scheduled.executable).trigger();
   }
@@ -410,8 +409,7 @@ TEST_F(EventsExecutorTest, TheDefaultExecutorsOrderOnSeveralThreadsToo) {
   const std::vector<scheduling::Category> categories(4, scheduling::Category::waitable);
   make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
        {.threads = 2,
-        .groups = {.exclusive = {
-                       {CallbackIndex(0), CallbackIndex(1), CallbackIndex(2), CallbackIndex(3)}}}});
+        .groups = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2), LocalIndex(3)}}}});
   for (const std::size_t i : {2U, 0U, 0U, 1U, 2U, 0U}) {
     dynamic_cast<Waitable&>(*executables_[i].executable).trigger();
   }
@@ -434,8 +432,7 @@ TEST_F(EventsExecutorTest, NoMemberOfABusyGroupStarves) {
     });
   }
   const std::vector<scheduling::Category> categories(3, scheduling::Category::waitable);
-  const CallbackGroups group = {
-      .exclusive = {{CallbackIndex(0), CallbackIndex(1), CallbackIndex(2)}}};
+  const CallbackGroups group = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2)}}};
   make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
        {.threads = 3, .groups = group});
   greedy.trigger();
@@ -453,7 +450,7 @@ TEST_F(EventsExecutorTest, AReentrantCallbackRunsBesideItself) {
     executor_->cancel();
   });
   make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
-       {.threads = 2, .groups = {.reentrant = {CallbackIndex(0)}}});
+       {.threads = 2, .groups = {.reentrant = {LocalIndex(0)}}});
   reentrant.trigger();
   reentrant.trigger();
   must(executor_->spin());
@@ -519,7 +516,7 @@ TEST_F(EventsExecutorTest, ATableOpensSlotsForWhatWasReleasedBefore) {
   }
   constexpr Duration cycle = milliseconds(40);
   const std::vector<scheduling::TableDrivenPolicy::Slot> slots = {
-      {Duration{0}, cycle / 2, CallbackIndex(1)}, {cycle / 2, cycle, CallbackIndex(0)}};
+      {Duration{0}, cycle / 2, LocalIndex(1)}, {cycle / 2, cycle, LocalIndex(0)}};
   make(std::make_unique<scheduling::TableDrivenPolicy>(2, slots, cycle));
   // Wait for the second half of a round: callback 0 could run at once, 1 only in the next round.
   const auto offset = [&] { return linux_os::monotonic_now().time_since_epoch() % cycle; };
@@ -541,7 +538,7 @@ TEST_F(EventsExecutorTest, EntitiesComeAndGoWhileItSpins) {
   const auto scheduled = [&](std::size_t first, std::size_t count) {
     std::vector<ScheduledExecutable> result = executables_;
     for (std::size_t i = 0; i < count; ++i) {
-      result.push_back({.executable = extra[first + i].get(), .callback = CallbackIndex(1 + i)});
+      result.push_back({.executable = extra[first + i].get(), .callback = LocalIndex(1 + i)});
     }
     return result;
   };
@@ -610,8 +607,8 @@ TEST_F(EventsExecutorTest, InstancesOfWhatStaysWaitOn) {
   }
   // Without the middle one, and in another order of callbacks.
   const std::vector<ScheduledExecutable> fewer = {
-      {.executable = executables_[2].executable, .callback = CallbackIndex(0)},
-      {.executable = executables_[0].executable, .callback = CallbackIndex(1)}};
+      {.executable = executables_[2].executable, .callback = LocalIndex(0)},
+      {.executable = executables_[0].executable, .callback = LocalIndex(1)}};
   must(executor_->replace(fewer, std::make_unique<scheduling::FifoPolicy>(2, capacity), 2));
   while (must(executor_->spin_once(Duration{0}))) {
   }

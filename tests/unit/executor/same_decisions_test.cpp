@@ -12,7 +12,7 @@
 #include "takt/linux/thread_clock.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
-#include "takt/plan/describe_policy.hpp"
+#include "takt/policy/describe.hpp"
 #include "takt/scheduling/description.hpp"
 #include "takt/simulation/simulate.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 using model::CallbackKind;
 using model::ExecutorKind;
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 using std::chrono::milliseconds;
 
 constexpr std::size_t callbacks = 9;
@@ -77,25 +77,25 @@ class Recorder final : public scheduling::Policy {
            Instant began, RealRun& run)
       : policy_(std::move(policy)), of_model_(std::move(of_model)), began_(began), run_(run) {}
 
-  scheduling::Admission admission(CallbackIndex callback) const override {
+  scheduling::Admission admission(LocalIndex callback) const override {
     return policy_->admission(callback);
   }
-  scheduling::Queueing queueing(CallbackIndex callback) const override {
+  scheduling::Queueing queueing(LocalIndex callback) const override {
     return policy_->queueing(callback);
   }
   using Policy::release;
-  void release(CallbackIndex callback, Instant activation, Instant origin) override {
+  void release(LocalIndex callback, Instant activation, Instant origin) override {
     policy_->release(callback, activation, origin);
     if (admission(callback) == scheduling::Admission::at_once) {
       run_.releases[of_model_[callback.value()]].push_back(activation - began_);
     }
   }
-  std::optional<CallbackIndex> next() override {
+  std::optional<LocalIndex> next() override {
     const auto next = policy_->next();
     if (next) run_.order.push_back(next->value());
     return next;
   }
-  void completed(CallbackIndex callback) override { policy_->completed(callback); }
+  void completed(LocalIndex callback) override { policy_->completed(callback); }
 
  private:
   std::unique_ptr<scheduling::Policy> policy_;
@@ -150,8 +150,7 @@ class Decisions : public RosTest {
           release(local_of(random() % 3 * 3));
         }
       })));
-      executables.push_back(
-          {.executable = waitables.back().get(), .callback = CallbackIndex(local)});
+      executables.push_back({.executable = waitables.back().get(), .callback = LocalIndex(local)});
     }
     auto decides = scheduling::make_policy(policy, instances);
     executor = must(EventsExecutor::create(
@@ -170,8 +169,7 @@ class Decisions : public RosTest {
   }
 
   void expect_same(const model::Model& model, ExecutorKind kind, simulation::Options options) {
-    const auto described =
-        must(plan::describe_policy(model, model::ExecutorIndex(0), kind, options));
+    const auto described = must(policy::describe(model, model::ExecutorIndex(0), kind, options));
     std::vector<std::size_t> of_model;
     const auto in_order = model::callbacks_by_executor(model);
     for (const auto callback : in_order[0]) of_model.push_back(callback.value());
@@ -201,9 +199,9 @@ class SameDecisions : public Decisions, public testing::WithParamInterface<Execu
 TEST_P(SameDecisions, OfARealAndASimulatedRun) { expect_same(chains(GetParam()), GetParam(), {}); }
 
 TEST_F(Decisions, ByEveryKindOfDeadline) {
-  for (const plan::EdfDeadlines deadlines :
-       {plan::EdfDeadlines::per_instance, plan::EdfDeadlines::frozen_at_completion,
-        plan::EdfDeadlines::inherited, plan::EdfDeadlines::per_callback}) {
+  for (const policy::EdfDeadlines deadlines :
+       {policy::EdfDeadlines::per_instance, policy::EdfDeadlines::frozen_at_completion,
+        policy::EdfDeadlines::inherited, policy::EdfDeadlines::per_callback}) {
     simulation::Options options;
     options.edf_deadlines = deadlines;
     expect_same(chains(ExecutorKind::edf), ExecutorKind::edf, options);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../execution/scenario.hpp"
+#include "takt/flow/document.hpp"
 #include "takt/flow/join_state.hpp"
 #include "takt/flow/timer_grid.hpp"
 #include "takt/model/json.hpp"
@@ -16,13 +17,19 @@ using nlohmann::json;
 using test::EventType;
 using test::Program;
 using test::Scenario;
+using testing::ElementsAre;
 
 json measure(Scenario& scenario, const model::Model& model) {
-  Measurement measurement(model);
-  execution::Interpreter interpreter(scenario.threads(), {&measurement});
-  measurement.watch(interpreter);
+  Measurer measurer(model);
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(measurer);
   const auto pass = execution::run(scenario, interpreter, {});
-  return json::parse(measurement.to_json(scenario, pass));
+  const Measurement measurement = measurer.measurement();
+  const std::string document = to_json(model, scenario, interpreter.database(), pass, measurement);
+  // Asking does not change what is measured.
+  EXPECT_EQ(to_json(model, scenario, interpreter.database(), pass, measurer.measurement()),
+            document);
+  return json::parse(document);
 }
 
 model::Model parse(const std::string& text) {
@@ -149,6 +156,40 @@ TEST_F(TrivialChain, DelayIsSeenWhereTheMessageEndsAWait) {
   EXPECT_EQ(edge["delay"]["min"], 70'000);
 }
 
+/// Two messages are sent, 300 and 700 µs before the wait for them ends.
+class LateMessages : public TrivialChain {
+ protected:
+  LateMessages() {
+    scenario.now = 100;
+    scenario.add(middle, EventType::rclcpp_executor_wait_for_work, {0});
+    for (const std::int64_t stamp : {1, 2}) {
+      scenario.now = 400 * stamp - 200;
+      scenario.run(source, timer, 0, std::pair(a, stamp));
+    }
+    scenario.now = 900;
+    scenario.add(middle, EventType::rclcpp_executor_get_next_ready, {});
+    scenario.handle(middle, on_a, 2, 100);
+    scenario.handle(middle, on_a, 1, 100);
+  }
+};
+
+TEST_F(LateMessages, AreAllSeenToBeLate) {
+  const json delay = measure(scenario, parse(trivial))["edges"][0]["delay"];
+  EXPECT_EQ(delay["min"], 300'000);
+  EXPECT_EQ(delay["max"], 700'000);
+}
+
+TEST_F(LateMessages, OfSeveralThreadsOnlyTheFirstOneIs) {
+  model::Model model = parse(trivial);
+  for (model::Executor& executor : model.executors) {
+    executor.kind = model::ExecutorKind::multi_threaded;
+    executor.threads = 2;
+  }
+  const json delay = measure(scenario, model)["edges"][0]["delay"];
+  EXPECT_EQ(delay["min"], 300'000);
+  EXPECT_EQ(delay["max"], 300'000);
+}
+
 TEST_F(TrivialChain, TimelineShowsActivationStartAndEnd) {
   flow(10'000, 1);
   const json timeline = measure(scenario, parse(trivial))["timeline"];
@@ -253,6 +294,58 @@ TEST(Measurement, OnlyTheArrivalThatCompletesAJoinIsAnInstance) {  // fact 25
   EXPECT_EQ(document["chains"][1]["count"], 0);
 }
 
+const char* const sampled = R"({"format": "takt/model", "version": 1,
+  "executors": [{"id": "e"}],
+  "callbacks": [
+    {"id": "sense", "node": "/s", "executor": "e", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 10000000}},
+    {"id": "keep", "node": "/c", "executor": "e", "kind": "subscription", "topic": "/scan",
+     "execution_time": {"curve": [1]}},
+    {"id": "control", "node": "/c", "executor": "e", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 25000000}},
+    {"id": "act", "node": "/a", "executor": "e", "kind": "subscription", "topic": "/command",
+     "execution_time": {"curve": [1]}}],
+  "edges": [{"from": "sense", "to": "keep", "topic": "/scan"}, {"from": "keep", "to": "control"},
+            {"from": "control", "to": "act", "topic": "/command"}],
+  "chains": [{"id": "all", "callbacks": ["sense", "keep", "control", "act"]}]})";
+
+/// A timer reads the newest message that came since it ran last; older ones go no further.
+TEST(Measurement, ChainsGoThroughTimersThatSample) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node_s = scenario.node(program, "s");
+  const auto node_c = scenario.node(program, "c");
+  const auto node_a = scenario.node(program, "a");
+  const auto scan = scenario.publisher(program, node_s, "/scan");
+  const auto command = scenario.publisher(program, node_c, "/command");
+  const auto sense = scenario.timer(program, node_s, std::chrono::milliseconds(10));
+  const auto control = scenario.timer(program, node_c, std::chrono::milliseconds(25));
+  const auto on_scan = scenario.subscription(program, node_c, "/scan");
+  const auto on_command = scenario.subscription(program, node_a, "/command");
+  std::int64_t stamp = 0;
+  const auto run_sensor = [&](std::int64_t at_ms) {
+    scenario.now = at_ms * 1000;
+    scenario.run(program, sense, 100, std::pair(scan, ++stamp));
+    scenario.handle(program, on_scan, stamp, 10);
+  };
+  const auto run_control = [&](std::int64_t at_ms) {
+    scenario.now = at_ms * 1000;
+    scenario.run(program, control, 200, std::pair(command, ++stamp));
+    scenario.handle(program, on_command, stamp, 50);
+  };
+  run_sensor(10);
+  run_sensor(20);
+  run_control(25);  // reads the second
+  run_control(28);  // reads nothing new
+  run_sensor(30);
+  run_control(45);
+  const json chain = measure(scenario, parse(sampled))["chains"][0];
+  EXPECT_EQ(chain["count"], 2);
+  EXPECT_EQ(chain["incomplete"], 1);
+  EXPECT_EQ(chain["min"], 5'250'000);
+  EXPECT_EQ(chain["max"], 15'250'000);
+}
+
 TEST(JoinState, AndQueuesWhereNewestForgets) {
   JoinState both(model::JoinKind::and_, 2);
   JoinState newest(model::JoinKind::newest, 2);
@@ -272,32 +365,42 @@ execution::CallbackInstance started_at(std::int64_t start) {
   return instance;
 }
 
+/// The due times as they are known in the end, in nanoseconds.
+std::vector<std::int64_t> due_times(TimerGrid& grid,
+                                    const std::vector<execution::CallbackInstance>& instances) {
+  std::vector<std::int64_t> due;
+  for (const auto& instance : instances) {
+    due.push_back(grid.add(instance).time_since_epoch().count());
+  }
+  for (std::int64_t& time : due) {
+    time += grid.correction().count();
+  }
+  return due;
+}
+
 TEST(TimerGrid, AnEarlierStartProvesAnEarlierGrid) {
   TimerGrid grid(Duration(100));
-  std::vector<Duration> due;
-  for (const std::int64_t start : {1030, 1110, 1205, 1300, 1455}) {
-    due.push_back(grid.add(started_at(start)));
-  }
-  EXPECT_EQ(grid.phase(), Instant(Duration(1000)));
-  EXPECT_EQ(due,
-            (std::vector{Duration(0), Duration(100), Duration(200), Duration(300), Duration(400)}));
+  EXPECT_THAT(due_times(grid, {started_at(1030), started_at(1110), started_at(1205),
+                               started_at(1300), started_at(1455)}),
+              ElementsAre(1000, 1100, 1200, 1300, 1400));
+  EXPECT_EQ(grid.correction(), Duration(-30));
 }
 
 TEST(TimerGrid, PointsThatPassWhileLateAreSkippedAsRclDoes) {
   TimerGrid grid(Duration(100));
-  EXPECT_EQ(grid.add(started_at(1000)), Duration(0));
-  EXPECT_EQ(grid.add(started_at(1350)), Duration(100));  // late by 2.5 periods
-  EXPECT_EQ(grid.add(started_at(1400)), Duration(400));  // 1200 and 1300 are lost
+  EXPECT_THAT(due_times(grid, {started_at(1000),
+                               started_at(1350),    // late by 2.5 periods
+                               started_at(1400)}),  // 1200 and 1300 are lost
+              ElementsAre(1000, 1100, 1400));
 }
 
 TEST(TimerGrid, ASleepOverTheDueTimeMeansThatTheTimerWasReset) {
   TimerGrid grid(Duration(100));
-  EXPECT_EQ(grid.add(started_at(1000)), Duration(0));
   execution::CallbackInstance instance = started_at(1252);
   instance.wait_begin = Instant(Duration(1010));
   instance.wait_end = Instant(Duration(1250));
-  EXPECT_EQ(grid.add(instance), Duration(250));
-  EXPECT_EQ(grid.add(started_at(1350)), Duration(350));
+  EXPECT_THAT(due_times(grid, {started_at(1000), instance, started_at(1350)}),
+              ElementsAre(1000, 1250, 1350));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "takt/model/json.hpp"
 #include "takt/model/order.hpp"
 
@@ -107,6 +109,28 @@ TEST(ModelJson, UnknownFieldsAreKeptInPlaceAndWarnedAbout) {
   EXPECT_THAT(written, testing::HasSubstr(R"("author": {"name":"x"})"));
   EXPECT_THAT(written, testing::HasSubstr(R"("deadline":4000000,"flavour":"hard"})"));
   EXPECT_THAT(written, testing::HasSubstr(R"("colour":"blue")"));
+}
+
+/// Wherever they stand, and whatever characters of JSON pointers are in their names.
+TEST(ModelJson, UnknownFieldsReturnToTheirPlaces) {
+  constexpr std::string_view text = R"({
+    "format": "takt/model", "version": 1, "callbacks": [], "a/b~c": 1,
+    "executors": [{"id": "e", "supply/kind": "x", "supply": {"kind": "slots", "cycle": 9,
+      "slots": [{"start": 1, "end": 2}, {"start": 3, "end": 4, "note": {"deep": [1]}}]}}]})";
+  const auto parsed = parse(text, "robot.json");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_THAT(parsed->warnings,
+              testing::UnorderedElementsAre(
+                  "robot.json: a/b~c: unknown field, kept but not used",
+                  "robot.json: executors[0].supply.slots[1].note: unknown field, kept but not used",
+                  "robot.json: executors[0].supply/kind: unknown field, kept but not used"));
+  const auto written = nlohmann::json::parse(to_json(parsed->model));
+  EXPECT_EQ(written["a/b~c"], 1);
+  const auto& executor = written["executors"][0];
+  EXPECT_EQ(executor["supply/kind"], "x");
+  EXPECT_EQ(executor["supply"]["kind"], "slots");
+  EXPECT_EQ(executor["supply"]["slots"][1]["note"]["deep"][0], 1);
+  EXPECT_FALSE(executor["supply"]["slots"][0].contains("note"));
 }
 
 TEST(ModelJson, TextThatIsNotUtf8IsWrittenReplaced) {

@@ -8,7 +8,7 @@ namespace takt::plan {
 namespace {
 
 using model::CallbackKind;
-using scheduling::CallbackIndex;
+using scheduling::LocalIndex;
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 
@@ -23,8 +23,7 @@ class Assign : public testing::Test {
 TEST_F(Assign, FindsEntitiesInWhateverOrderTheyAreMade) {
   const std::vector<Entity> entities = {image_, timer_, image_};
   const Assignment assignment = assign(plan_.executors[0], entities);
-  EXPECT_THAT(assignment.callbacks,
-              ElementsAre(CallbackIndex(1), CallbackIndex(0), CallbackIndex(2)));
+  EXPECT_THAT(assignment.callbacks, ElementsAre(LocalIndex(1), LocalIndex(0), LocalIndex(2)));
   EXPECT_TRUE(assignment.missing.empty());
   EXPECT_TRUE(assignment.unplanned.empty());
 }
@@ -34,14 +33,14 @@ TEST_F(Assign, WhatThePlanDoesNotNameRunsAfterAllOthers) {
   other.period = milliseconds(10);
   const std::vector<Entity> entities = {other, timer_};
   const Assignment assignment = assign(plan_.executors[0], entities);
-  EXPECT_THAT(assignment.callbacks, ElementsAre(CallbackIndex(3), CallbackIndex(0)));
+  EXPECT_THAT(assignment.callbacks, ElementsAre(LocalIndex(3), LocalIndex(0)));
   EXPECT_THAT(assignment.unplanned, ElementsAre(0U));
   EXPECT_THAT(assignment.missing, ElementsAre("filter", "log"));
   const auto policy = scheduling::make_policy(assignment.policy, 8);
-  policy->release(CallbackIndex(3), Instant{});
-  policy->release(CallbackIndex(0), Instant{});
-  EXPECT_EQ(policy->next(), CallbackIndex(0));
-  EXPECT_EQ(policy->next(), CallbackIndex(3));
+  policy->release(LocalIndex(3), Instant{});
+  policy->release(LocalIndex(0), Instant{});
+  EXPECT_EQ(policy->next(), LocalIndex(0));
+  EXPECT_EQ(policy->next(), LocalIndex(3));
 }
 
 TEST_F(Assign, AThirdSubscriptionIsNotOneOfTheTwoPlanned) {
@@ -55,7 +54,7 @@ TEST_F(Assign, AJoinTakesTheMessagesOfAllItsTopics) {
   pose.topic = "/pose";
   const std::vector<Entity> entities = {pose, image_};
   EXPECT_THAT(assign(plan_.executors[0], entities).callbacks,
-              ElementsAre(CallbackIndex(1), CallbackIndex(1)));
+              ElementsAre(LocalIndex(1), LocalIndex(1)));
 }
 
 }  // namespace

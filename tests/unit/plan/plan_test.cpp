@@ -45,6 +45,10 @@ TEST(Plan, DeadlinesOfChainsForEdf) {
 
 TEST(Plan, WarnsWhereChainsShareMoreThanTheirFirstCallback) {
   model::Model model = camera_model();
+  model::Edge& edge = model.edges.emplace_back();
+  edge.from = CallbackIndex(2);
+  edge.to = CallbackIndex(1);
+  edge.topic = "entry";
   model::Chain& chain = model.chains.emplace_back();
   chain.id = "other";
   chain.callbacks = {CallbackIndex(2), CallbackIndex(1)};
@@ -67,7 +71,7 @@ TEST(Plan, IsReadAsItIsWritten) {
 }
 
 TEST(Plan, TablesToo) {
-  PolicyOptions options;
+  policy::Options options;
   options.tables["main"] = {
       .cycle = milliseconds(50),
       .slots = {{.start = {}, .end = milliseconds(10), .callback = "camera"}}};

@@ -100,7 +100,8 @@ class RosTest : public testing::Test {
   }
 
   [[nodiscard]] rclcpp::Options options(std::size_t threads = 1) const {
-    rclcpp::Options options{.threads = threads};
+    rclcpp::Options options;
+    options.threads = threads;
     options.base.context = context_;
     return options;
   }

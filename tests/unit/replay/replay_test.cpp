@@ -68,14 +68,14 @@ class ReplayTest : public testing::Test {
   /// The only executor of the takt/replay document.
   json replayed() {
     Recording recording(model_);
-    execution::Interpreter interpreter(scenario_.threads(), {&recording});
-    recording.watch(interpreter);
+    execution::Interpreter interpreter(scenario_.threads());
+    interpreter.add(recording);
     const auto pass = execution::run(scenario_, interpreter, {});
-    const auto compared = compare(model_, interpreter.objects(), recording);
+    const auto compared = compare(model_, interpreter.database().objects(), recording);
     EXPECT_TRUE(compared) << (compared ? "" : compared.error().message);
     if (!compared) return {};
     const json document =
-        json::parse(to_json(model_, scenario_, interpreter, pass, recording, *compared));
+        json::parse(to_json(model_, scenario_, interpreter.database(), pass, recording, *compared));
     EXPECT_EQ(document["format"], "takt/replay");
     EXPECT_EQ(document["version"], 1);
     EXPECT_EQ(document["executors"].size(), 1U);

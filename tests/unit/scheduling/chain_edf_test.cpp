@@ -25,7 +25,7 @@ IllustrativeSet illustrative_set() {
   for (const int length : {3, 7}) {
     Chain chain{.callbacks = {}, .relative_deadline = Duration(1000), .period = Duration(1000)};
     for (int i = 0; i < length; ++i) {
-      const CallbackIndex index(set.callbacks.size());
+      const LocalIndex index(set.callbacks.size());
       if (i > 0) set.callbacks.back().triggers = {index};
       set.callbacks.push_back({.name = std::to_string(index.value()),
                                .cost = Duration(i == 0 ? 109 : 131),
@@ -55,14 +55,14 @@ Outcome schedule(DeadlineRule rule, std::int64_t end) {
   std::vector<bool> started(arrivals.size(), false);
   for (const Instance& instance : runs) {
     started[instance.job] = true;
-    if (instance.callback == CallbackIndex(2) || instance.callback == CallbackIndex(9)) {
+    if (instance.callback == LocalIndex(2) || instance.callback == LocalIndex(9)) {
       outcome.finishes.push_back(instance.end.time_since_epoch().count());
-      outcome.chains.push_back(instance.callback == CallbackIndex(2) ? 1 : 2);
+      outcome.chains.push_back(instance.callback == LocalIndex(2) ? 1 : 2);
     }
   }
   for (std::size_t job = 0; job < arrivals.size(); ++job) {
     if (started[job]) continue;
-    const int chain = arrivals[job].callback == CallbackIndex(0) ? 1 : 2;
+    const int chain = arrivals[job].callback == LocalIndex(0) ? 1 : 2;
     outcome.dropped[chain].push_back(arrivals[job].when.time_since_epoch().count());
   }
   return outcome;
@@ -90,61 +90,58 @@ TEST(ChainEdfPolicy, DropsOnlyTheLaterChainWithDeadlinesPerInstance) {  // B-9
 
 TEST(ChainEdfPolicy, OrdersByDeadlineWhateverTheKind) {  // B-2
   const std::vector<Chain> chains = {
-      {{CallbackIndex(0)}, Duration(7), Duration(100)},
-      {{CallbackIndex(1)}, Duration(5), std::nullopt},
+      {{LocalIndex(0)}, Duration(7), Duration(100)},
+      {{LocalIndex(1)}, Duration(5), std::nullopt},
   };
   ChainEdfPolicy policy(2, chains, DeadlineRule::per_instance, 4);
-  policy.release(CallbackIndex(0), at(0));
-  policy.release(CallbackIndex(1), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(1));
-  policy.completed(CallbackIndex(1));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
+  policy.release(LocalIndex(0), at(0));
+  policy.release(LocalIndex(1), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(1));
+  policy.completed(LocalIndex(1));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
 }
 
 TEST(ChainEdfPolicy, HasOneInstanceOfAChainInProgress) {  // B-4
-  const std::vector<Chain> chains = {
-      {{CallbackIndex(0), CallbackIndex(1)}, Duration(10), Duration(10)}};
+  const std::vector<Chain> chains = {{{LocalIndex(0), LocalIndex(1)}, Duration(10), Duration(10)}};
   ChainEdfPolicy policy(2, chains, DeadlineRule::per_instance, 4);
-  policy.release(CallbackIndex(0), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
-  policy.release(CallbackIndex(0), at(10));
-  policy.release(CallbackIndex(1), at(12), at(0));
+  policy.release(LocalIndex(0), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
+  policy.release(LocalIndex(0), at(10));
+  policy.release(LocalIndex(1), at(12), at(0));
   EXPECT_EQ(policy.next(), std::nullopt) << "the first callback still runs";
-  policy.completed(CallbackIndex(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(1));
-  policy.completed(CallbackIndex(1));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
+  policy.completed(LocalIndex(0));
+  EXPECT_EQ(policy.next(), LocalIndex(1));
+  policy.completed(LocalIndex(1));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
 }
 
 TEST(ChainEdfPolicy, SharesATimerBetweenChains) {  // edf-executor 4, Table 3's tau1
-  const std::vector<Chain> chains = {
-      {{CallbackIndex(0), CallbackIndex(1)}, Duration(80), Duration(80)},
-      {{CallbackIndex(0), CallbackIndex(2)}, Duration(40), Duration(80)},
-      {{CallbackIndex(3)}, Duration(50), Duration(80)}};
+  const std::vector<Chain> chains = {{{LocalIndex(0), LocalIndex(1)}, Duration(80), Duration(80)},
+                                     {{LocalIndex(0), LocalIndex(2)}, Duration(40), Duration(80)},
+                                     {{LocalIndex(3)}, Duration(50), Duration(80)}};
   ChainEdfPolicy policy(4, chains, DeadlineRule::per_instance, 4);
-  policy.release(CallbackIndex(3), at(0));
-  policy.release(CallbackIndex(0), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(0)) << "its earliest deadline is 40";
-  policy.release(CallbackIndex(1), at(2), at(0));
-  policy.release(CallbackIndex(2), at(2), at(0));
-  policy.completed(CallbackIndex(0));
+  policy.release(LocalIndex(3), at(0));
+  policy.release(LocalIndex(0), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(0)) << "its earliest deadline is 40";
+  policy.release(LocalIndex(1), at(2), at(0));
+  policy.release(LocalIndex(2), at(2), at(0));
+  policy.completed(LocalIndex(0));
   for (const std::size_t expected : {2U, 3U, 1U}) {
     const auto next = policy.next();
-    ASSERT_EQ(next, CallbackIndex(expected));
+    ASSERT_EQ(next, LocalIndex(expected));
     policy.completed(*next);
   }
 }
 
 TEST(ChainEdfPolicy, GivesUpAnInstanceWhoseMessageNeverCame) {
-  const std::vector<Chain> chains = {
-      {{CallbackIndex(0), CallbackIndex(1)}, Duration(10), Duration(10)}};
+  const std::vector<Chain> chains = {{{LocalIndex(0), LocalIndex(1)}, Duration(10), Duration(10)}};
   ChainEdfPolicy policy(2, chains, DeadlineRule::frozen_at_completion, 4);
-  policy.release(CallbackIndex(0), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
-  policy.completed(CallbackIndex(0));
+  policy.release(LocalIndex(0), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
+  policy.completed(LocalIndex(0));
   EXPECT_EQ(policy.next(), std::nullopt);
-  policy.release(CallbackIndex(0), at(10));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
+  policy.release(LocalIndex(0), at(10));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
 }
 
 }  // namespace

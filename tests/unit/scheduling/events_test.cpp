@@ -18,7 +18,7 @@ const std::vector<TestCallback> running_example = {
     {"1", Duration(3), {}}, {"2", Duration(10), {}}, {"3", Duration(10), {}}};
 const std::vector<Arrival> running_releases = periodic({10, 30, 30}, 30);
 
-std::vector<CallbackIndex> indices(std::initializer_list<std::size_t> values) {
+std::vector<LocalIndex> indices(std::initializer_list<std::size_t> values) {
   return {values.begin(), values.end()};
 }
 
@@ -46,17 +46,17 @@ TEST(EventsPolicies, RunTheEarliestDeadlineFirst) {
 TEST(EventsPolicies, CountDeadlinesFromTheOrigin) {
   const std::vector<Duration> deadlines = {Duration(10), Duration(20)};
   EdfPolicy policy(deadlines, 4);
-  policy.release(CallbackIndex(0), at(50), at(50));
-  policy.release(CallbackIndex(1), at(50), at(35));
-  EXPECT_EQ(policy.next(), CallbackIndex(1)) << "55 before 60";
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
+  policy.release(LocalIndex(0), at(50), at(50));
+  policy.release(LocalIndex(1), at(50), at(35));
+  EXPECT_EQ(policy.next(), LocalIndex(1)) << "55 before 60";
+  EXPECT_EQ(policy.next(), LocalIndex(0));
   EXPECT_EQ(policy.next(), std::nullopt);
 }
 
 TEST(EventsPolicies, BreakTiesByRelease) {
   const std::vector<std::int64_t> priorities = {5, 5, 7};
   FixedPriorityPolicy policy(priorities, 4);
-  for (const std::size_t i : {1U, 0U, 2U, 1U}) policy.release(CallbackIndex(i), at(0));
+  for (const std::size_t i : {1U, 0U, 2U, 1U}) policy.release(LocalIndex(i), at(0));
   std::vector<std::size_t> order;
   while (const auto next = policy.next()) order.push_back(next->value());
   EXPECT_THAT(order, ElementsAre(2, 1, 0, 1));
@@ -64,19 +64,19 @@ TEST(EventsPolicies, BreakTiesByRelease) {
 
 TEST(EventsPolicies, KeepHeldCallbacksAndTheirPlace) {
   FifoPolicy policy(3, 4);
-  for (const std::size_t i : {0U, 1U, 2U}) policy.release(CallbackIndex(i), at(0));
-  policy.hold(CallbackIndex(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(1));
-  policy.release(CallbackIndex(0), at(1));
-  policy.resume(CallbackIndex(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(2));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
+  for (const std::size_t i : {0U, 1U, 2U}) policy.release(LocalIndex(i), at(0));
+  policy.hold(LocalIndex(0));
+  EXPECT_EQ(policy.next(), LocalIndex(1));
+  policy.release(LocalIndex(0), at(1));
+  policy.resume(LocalIndex(0));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
+  EXPECT_EQ(policy.next(), LocalIndex(2));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
 }
 
 TEST(EventsPolicies, ReadPicasPrioritiesFromChains) {
   // The later callbacks of a chain first; callback 1 belongs to both and counts for the first.
-  const std::vector<std::vector<CallbackIndex>> chains = {indices({0, 1, 2}), indices({3, 1, 4})};
+  const std::vector<std::vector<LocalIndex>> chains = {indices({0, 1, 2}), indices({3, 1, 4})};
   const std::vector<std::int64_t> priorities = chain_priorities(chains, 6);
   EXPECT_GT(priorities[2], priorities[1]);
   EXPECT_GT(priorities[1], priorities[0]);
@@ -95,11 +95,11 @@ TEST(EventsPolicies, AgreeWithASortedListOnRandomOperations) {
       priorities.push_back(std::uniform_int_distribution(0, 3)(random));
     }
     FixedPriorityPolicy policy(priorities, 8);
-    std::vector<CallbackIndex> list;  // in the order of release
+    std::vector<LocalIndex> list;  // in the order of release
     std::vector<bool> held(count, false);
     for (int step = 0; step < 200; ++step) {
       const std::size_t which = std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
-      const CallbackIndex callback(which);
+      const LocalIndex callback(which);
       switch (std::uniform_int_distribution(0, 3)(random)) {
         case 0:
           held[which] ? policy.resume(callback) : policy.hold(callback);

@@ -11,7 +11,7 @@ namespace {
 
 /// The 90 % set of component-cps 4.8: three roots that publish to sA, then sB.
 std::vector<TestCallback> many_to_many() {
-  const std::vector<CallbackIndex> subscribers = {CallbackIndex(3), CallbackIndex(4)};
+  const std::vector<LocalIndex> subscribers = {LocalIndex(3), LocalIndex(4)};
   return {{"r25", Duration(3), subscribers},
           {"r41", Duration(1), subscribers},
           {"r51", Duration(12), subscribers},
@@ -37,12 +37,12 @@ TEST(GraphAwarePolicy, RunsTheManyToManySetByRate) {  // A-39
 TEST(GraphAwarePolicy, FinishesTheTreeOnATie) {
   const std::vector<std::optional<std::int64_t>> priorities = {1, 1, std::nullopt};
   GraphAwarePolicy policy = GraphAwarePolicy::fixed_priority(priorities, 4);
-  policy.release(CallbackIndex(0), at(0));
-  policy.release(CallbackIndex(1), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(0));
-  policy.release(CallbackIndex(2), at(1), at(0));
-  EXPECT_EQ(policy.next(), CallbackIndex(2));
-  EXPECT_EQ(policy.next(), CallbackIndex(1));
+  policy.release(LocalIndex(0), at(0));
+  policy.release(LocalIndex(1), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(0));
+  policy.release(LocalIndex(2), at(1), at(0));
+  EXPECT_EQ(policy.next(), LocalIndex(2));
+  EXPECT_EQ(policy.next(), LocalIndex(1));
 }
 
 // Theorem 2: the schedule is that of a scheduler that sees every node of the unfolded
@@ -72,7 +72,7 @@ Graph random_graph(std::mt19937& random) {
     const int parents = draw(1, std::min(3, child));
     for (int i = 0; i < parents; ++i) {
       auto& triggers = graph.callbacks[static_cast<std::size_t>(draw(0, child - 1))].triggers;
-      const CallbackIndex index(static_cast<std::size_t>(child));
+      const LocalIndex index(static_cast<std::size_t>(child));
       if (std::ranges::find(triggers, index) == triggers.end()) triggers.push_back(index);
     }
   }
@@ -86,7 +86,7 @@ std::vector<Arrival> random_arrivals(const Graph& graph, std::mt19937& random) {
     if (!graph.roots[i]) continue;
     std::int64_t time = std::uniform_int_distribution(0, 10)(random);
     for (int n = 0; n < 8; ++n) {
-      arrivals.push_back({at(time), CallbackIndex(i)});
+      arrivals.push_back({at(time), LocalIndex(i)});
       time += std::uniform_int_distribution(0, 25)(random);
     }
   }
@@ -96,7 +96,7 @@ std::vector<Arrival> random_arrivals(const Graph& graph, std::mt19937& random) {
 
 std::vector<Instance> reference_schedule(const Graph& graph, const std::vector<Arrival>& arrivals) {
   struct Ready {
-    CallbackIndex callback;
+    LocalIndex callback;
     std::size_t job = 0;
     std::int64_t urgency = 0;
     bool child = false;
@@ -128,7 +128,7 @@ std::vector<Instance> reference_schedule(const Graph& graph, const std::vector<A
     const TestCallback& callback = graph.callbacks[chosen.callback.value()];
     runs.push_back({chosen.callback, chosen.job, now, now + callback.cost});
     now += callback.cost;
-    for (const CallbackIndex child : callback.triggers) {
+    for (const LocalIndex child : callback.triggers) {
       ready.push_back({child, chosen.job, chosen.urgency, true, -++released});
     }
   }

@@ -7,7 +7,7 @@
 namespace takt::scheduling {
 namespace {
 
-constexpr CallbackIndex a(0), b(1);
+constexpr LocalIndex a(0), b(1);
 
 /// a in [2,4), b in [4,6) and [8,9), of 10.
 const std::vector<TableDrivenPolicy::Slot> slots = {

@@ -18,17 +18,17 @@ inline Instant at(std::int64_t time) { return Instant(Duration(time)); }
 struct TestCallback {
   std::string name;
   Duration cost{};
-  std::vector<CallbackIndex> triggers;
+  std::vector<LocalIndex> triggers;
 };
 
 struct Arrival {
   Instant when;
-  CallbackIndex callback;
+  LocalIndex callback;
 };
 
 /// An instance that ran. `job` is the arrival it descends from.
 struct Instance {
-  CallbackIndex callback;
+  LocalIndex callback;
   std::size_t job = 0;
   Instant start;
   Instant end;
@@ -43,7 +43,7 @@ inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>
   std::vector<std::deque<std::size_t>> messages(callbacks.size());
   std::size_t arrived = 0;
   Instant now{};
-  const auto release = [&](CallbackIndex callback, std::size_t job, Instant activation) {
+  const auto release = [&](LocalIndex callback, std::size_t job, Instant activation) {
     auto& queue = messages[callback.value()];
     if (policy.queueing(callback) == Queueing::newest_only) queue.clear();
     queue.push_back(job);
@@ -56,7 +56,7 @@ inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>
   };
   while (true) {
     arrive();
-    const std::optional<CallbackIndex> next = policy.next();
+    const std::optional<LocalIndex> next = policy.next();
     if (!next) {
       if (arrived == arrivals.size()) return runs;
       now = arrivals[arrived].when;
@@ -69,7 +69,7 @@ inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>
     const Instant start = now;
     now += callbacks[next->value()].cost;
     runs.push_back({*next, job, start, now});
-    for (const CallbackIndex child : callbacks[next->value()].triggers) release(child, job, now);
+    for (const LocalIndex child : callbacks[next->value()].triggers) release(child, job, now);
     policy.completed(*next);
   }
 }
@@ -92,7 +92,7 @@ inline std::vector<Arrival> periodic(const std::vector<std::int64_t>& periods, s
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < periods.size(); ++i) {
     for (std::int64_t time = 0; periods[i] > 0 && time < end; time += periods[i]) {
-      arrivals.push_back({at(time), CallbackIndex(i)});
+      arrivals.push_back({at(time), LocalIndex(i)});
     }
   }
   std::ranges::stable_sort(arrivals, {}, &Arrival::when);

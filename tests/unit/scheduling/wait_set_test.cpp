@@ -55,7 +55,7 @@ class Executor {
     Instant now{};
     while (true) {
       arrive(now);
-      std::optional<CallbackIndex> next = policy_.next();
+      std::optional<LocalIndex> next = policy_.next();
       if (!next) {
         schedule.polling_points.push_back(now);
         if (!sample()) {
@@ -77,7 +77,7 @@ class Executor {
  private:
   struct Arrival {
     Instant when;
-    CallbackIndex callback;
+    LocalIndex callback;
   };
 
   static std::vector<Category> categories(const std::vector<Callback>& callbacks) {
@@ -86,9 +86,9 @@ class Executor {
     return result;
   }
 
-  CallbackIndex index(const std::string& name) const {
+  LocalIndex index(const std::string& name) const {
     for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-      if (callbacks_[i].name == name) return CallbackIndex(i);
+      if (callbacks_[i].name == name) return LocalIndex(i);
     }
     throw std::invalid_argument(name);
   }
@@ -109,7 +109,7 @@ class Executor {
     bool any = false;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       if (pending_[i] > 0) {
-        policy_.release(CallbackIndex(i), Instant{});
+        policy_.release(LocalIndex(i), Instant{});
         any = true;
       }
     }

@@ -30,6 +30,57 @@ TEST(Messages, MeasureAChainFromTheFirstActivationToTheLastCompletion) {
   EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(4)) << "from the arrival";
 }
 
+TEST(Messages, ComeInAdditionToActivationsOfTheReceiversOwn) {
+  Models models;
+  models.executor("e", events);
+  models.timer("a", milliseconds(10), milliseconds(1));
+  models.subscription("b", milliseconds(1), {"a"});
+  models["b"].activation = model::PeriodicActivation{milliseconds(25)};
+  const Simulation simulation = models.run(milliseconds(100));
+  EXPECT_EQ(simulation.callbacks[0].activations, 10);
+  EXPECT_EQ(simulation.callbacks[1].activations, 14) << "10 messages of a, 4 from outside";
+}
+
+TEST(Messages, RunAtTheReceiversOwnPriorityIfItIsActivatedFromOutsideToo) {
+  // As a child of "low" it would wait for "middle".
+  Models models;
+  models.executor("e", graph_aware);
+  models.timer("low", milliseconds(1000), milliseconds(2))
+      .timer("middle", milliseconds(5), milliseconds(3));
+  models.subscription("high", milliseconds(1), {"low"});
+  models["low"].priority = 1;
+  models["middle"].priority = 2;
+  models["high"].priority = 3;
+  models["high"].activation = model::PeriodicActivation{milliseconds(1000)};
+  Options options;
+  options.offsets = {{"high", milliseconds(500)}, {"middle", milliseconds(1)}};
+  EXPECT_EQ(models.schedule(milliseconds(7), options), "low [0,2) high [2,3) middle [3,6)");
+  models["high"].activation.reset();
+  options.offsets.erase("high");
+  EXPECT_EQ(models.schedule(milliseconds(7), options), "low [0,2) middle [2,5) high [5,6)");
+}
+
+TEST(Messages, ArriveInTheOrderInWhichTheyWereSent) {
+  // Pairs of messages, 5 ns apart, take up to 6 ns; a timer reads them when both have come.
+  Models models;
+  models.executor("e", events).timer("a", milliseconds(1), milliseconds(1));
+  models.executor("f", events).timer("b", milliseconds(1), milliseconds(1));
+  models.edge("a", "b").chain("ab", {"a", "b"});
+  models["a"].execution_time = models["b"].execution_time = {Duration{1}};
+  models["b"].activation = model::PeriodicActivation{Duration{100}};
+  models.model.edges.back().delay = Duration{6};
+  Options options;
+  options.releases = ReleaseModel::random;
+  for (std::int64_t pair = 0; pair < 1000; ++pair) {
+    options.release_times["a"].emplace_back(pair * 100);
+    options.release_times["a"].emplace_back(pair * 100 + 5);
+  }
+  options.offsets["b"] = Duration{50};
+  const Simulation simulation = models.run(milliseconds(1), options);
+  EXPECT_EQ(simulation.chains[0].latency.count(), 1000);
+  EXPECT_EQ(simulation.chains[0].latency.max(), Duration{51 - 5}) << "of the newer message";
+}
+
 TEST(Messages, FollowTriggerSets) {  // ros-llama S-1.7, Fig. 3.7
   Models models;
   models.executor("e", events);

@@ -119,39 +119,5 @@ TEST(ExecutionTimes, ComeFromAListAgainAndAgain) {
             (std::vector{Duration(7), Duration(5), Duration(7)}));
 }
 
-TEST(Distribution, IsExactForFewValues) {
-  Distribution values;
-  for (const int value : {5, 1, 4, 2, 3}) values.record(Duration(value));
-  EXPECT_EQ(values.count(), 5);
-  EXPECT_EQ(values.min(), Duration(1));
-  EXPECT_EQ(values.max(), Duration(5));
-  EXPECT_EQ(values.mean(), 3);
-  EXPECT_NEAR(values.standard_deviation(), std::sqrt(2.0), 1e-9);
-  EXPECT_EQ(values.quantile(0.5), Duration(3));
-  EXPECT_EQ(values.quantile(0.2), Duration(1));
-  EXPECT_EQ(values.quantile(0.21), Duration(2));
-  EXPECT_EQ(values.quantile(1), Duration(5));
-}
-
-TEST(Distribution, IsRightToAFewPerMilleForMany) {
-  std::mt19937_64 random(3);
-  std::lognormal_distribution<double> draw(13, 2);
-  Distribution values;
-  std::vector<Duration> sorted;
-  for (int i = 0; i < 50'000; ++i) {
-    sorted.emplace_back(static_cast<std::int64_t>(draw(random)));
-    values.record(sorted.back());
-  }
-  std::ranges::sort(sorted);
-  for (const double q : {0.01, 0.5, 0.9, 0.99, 0.999}) {
-    const auto rank = static_cast<std::size_t>(std::ceil(q * 50'000)) - 1;
-    const double exact = static_cast<double>(sorted[rank].count());
-    const double found = static_cast<double>(values.quantile(q).count());
-    EXPECT_GE(found, exact) << q;
-    EXPECT_LE(found, exact * 1.004 + 1) << q;
-  }
-  EXPECT_EQ(values.max(), sorted.back());
-}
-
 }  // namespace
 }  // namespace takt::simulation

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../execution/scenario.hpp"
+#include "takt/model/inference.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::synthesis {
@@ -22,10 +23,10 @@ using testing::UnorderedElementsAre;
 
 Result<Model> synthesise(Scenario& scenario, const Options& options = {}) {
   Synthesizer synthesizer;
-  execution::Interpreter interpreter(scenario.threads(), {&synthesizer});
-  synthesizer.watch(interpreter);
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(synthesizer);
   const auto pass = execution::run(scenario, interpreter, {});
-  return synthesizer.model(scenario, pass, options);
+  return synthesizer.model(scenario, interpreter.database(), pass, options);
 }
 
 /// The model of a scenario that has one; it must also survive its own document.
@@ -120,6 +121,8 @@ TEST_F(Pipeline, ProvenanceSaysWhereItComesFrom) {
   EXPECT_EQ(provenance["execution_time"], "wall_time");
   EXPECT_EQ(provenance["losses"]["discarded"], 5);
   EXPECT_EQ(provenance["start_up"], 1'000'000'000);
+  EXPECT_EQ(provenance["observed"]["/control:/clean"],
+            json({{"count", 1}, {"min", 300'000}, {"mean", 300'000}, {"max", 300'000}}));
 }
 
 TEST_F(Pipeline, ProcessorTimeIsPreferred) {
@@ -157,6 +160,20 @@ TEST_F(Pipeline, DelayIsTheLongestSeenToEndAWaitAndNoneWithinAnExecutor) {
   const Model model = model_of(scenario);
   EXPECT_EQ(model.edges[0].delay, std::chrono::microseconds(70));
   EXPECT_EQ(model.edges[1].delay, Duration(0));
+}
+
+TEST_F(Pipeline, DelayOfAMessageIsSeenBehindAnotherThatEndedTheWait) {
+  scenario.now += 10'000;
+  scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
+  scenario.now += 100;
+  scenario.run(first, timer, 0, std::pair(raw, 1));
+  scenario.now += 500;
+  scenario.run(first, timer, 0, std::pair(raw, 2));
+  scenario.now += 20;
+  scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
+  scenario.handle(second, on_raw, 2, 200, std::pair(clean, 2));
+  scenario.handle(second, on_raw, 1, 200, std::pair(clean, 1));
+  EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::microseconds(520));
 }
 
 TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
@@ -223,6 +240,109 @@ TEST_F(Pipeline, ChainsNamesAndSuppliesOfAnotherModelAreTakenOver) {
   EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
               ElementsAre("/sensor:timer-10ms", "/filter:/raw"));
   EXPECT_EQ(json::parse(model.provenance)["chains_not_found"], json{"lost"});
+}
+
+/// As the latency manager does: events one by one, and a model now and then.
+TEST_F(Pipeline, LiveEqualsOffline) {
+  for (std::int64_t i = 0; i < 20; ++i) {
+    flow(100'000 * i, i + 1);
+  }
+  const Model offline = model_of(scenario);
+  scenario.rewind();
+  events::Batch batch;
+  ASSERT_TRUE(scenario.read(batch));
+  Synthesizer synthesizer;
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(synthesizer);
+  execution::Pass pass;
+  pass.first = batch.events.front().time;
+  std::size_t models = 0;
+  for (const events::Event& event : batch.events) {
+    interpreter.consume(event, batch);
+    pass.last = event.time;
+    ++pass.events;
+    models += synthesizer.model(scenario, interpreter.database(), pass, {}) ? 1u : 0u;
+  }
+  EXPECT_GT(models, batch.events.size() / 2);
+  interpreter.finish();
+  const auto live = synthesizer.model(scenario, interpreter.database(), pass, {});
+  ASSERT_TRUE(live);
+  EXPECT_EQ(model::to_json(*live), model::to_json(offline));
+}
+
+/// Messages that go round would be a cycle without end: the least observed edge is left out.
+TEST(Synthesizer, CyclesAreBrokenWithAWarning) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto other = scenario.node(program, "m");
+  const auto a = scenario.publisher(program, node, "/a");
+  const auto b = scenario.publisher(program, node, "/b");
+  const auto back = scenario.publisher(program, other, "/a");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));
+  const auto on_a = scenario.subscription(program, node, "/a");
+  const auto on_b = scenario.subscription(program, other, "/b");
+  for (std::int64_t i = 0; i < 5; ++i) {
+    scenario.now += 1'000;
+    scenario.run(program, timer, 1, std::pair(a, 10 * i + 1));
+    scenario.handle(program, on_a, 10 * i + 1, 1, std::pair(b, 10 * i + 2));
+    const bool returns = i == 2;
+    scenario.handle(program, on_b, 10 * i + 2, 1,
+                    returns ? std::optional(std::pair(back, 10 * i + 3)) : std::nullopt);
+    if (returns) {
+      scenario.handle(program, on_a, 10 * i + 3, 1);
+    }
+  }
+  const Model model = model_of(scenario);
+  EXPECT_THAT(edges_of(model), UnorderedElementsAre("/n:timer-10ms -> /n:/a", "/n:/a -> /m:/b"));
+  EXPECT_THAT(json::parse(model.provenance)["warnings"].dump(),
+              HasSubstr("would be a cycle without end"));
+  // What the edge explained is now an activation of its own.
+  EXPECT_TRUE(model.callbacks[1].activation);
+}
+
+/// performance-engineering fact 9: two publishers of a topic activate its subscriber, each of them;
+/// a topic with two subscribers is two edges. Fact 5: what is cut off at the ends adds nothing.
+TEST(Synthesizer, TopicsWithSeveralEndsAreSeveralEdges) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto first = scenario.publisher(program, node, "/or");
+  const auto second = scenario.publisher(program, node, "/or");
+  const auto timer_1 = scenario.timer(program, node, std::chrono::milliseconds(10));
+  const auto timer_2 = scenario.timer(program, node, std::chrono::milliseconds(20));
+  const auto sink_1 = scenario.subscription(program, scenario.node(program, "a"), "/or");
+  const auto sink_2 = scenario.subscription(program, scenario.node(program, "b"), "/or");
+  scenario.end(program, timer_1);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    scenario.now += 5'000;
+    scenario.run(program, i % 2 == 0 ? timer_1 : timer_2, 1,
+                 std::pair(i % 2 == 0 ? first : second, i + 1));
+    scenario.handle(program, sink_1, i + 1, 1);
+    scenario.handle(program, sink_2, i + 1, 1);
+  }
+  scenario.start(program, timer_1);
+  const Model model = model_of(scenario);
+  EXPECT_THAT(edges_of(model),
+              UnorderedElementsAre("/n:timer-10ms -> /a:/or", "/n:timer-10ms -> /b:/or",
+                                   "/n:timer-20ms -> /a:/or", "/n:timer-20ms -> /b:/or"));
+  EXPECT_THAT(model.joins, SizeIs(0));
+  EXPECT_EQ(json::parse(model.provenance)["observed"]["/n:timer-10ms"]["count"], 2);
+}
+
+TEST(Synthesizer, AnExecutorThatTellsOfNoWaitsIsOneOfEvents) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));
+  for (int i = 0; i < 200; ++i) {
+    scenario.now += 10'000;
+    scenario.run(program, timer, 100);
+  }
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.executors[0].kind, model::ExecutorKind::events);
+  EXPECT_THAT(json::parse(model.provenance)["warnings"][0].get<std::string>(),
+              HasSubstr("told of no waits"));
 }
 
 TEST(Synthesizer, NothingThatRanIsAnError) {
@@ -341,9 +461,38 @@ TEST_F(Fusion, IsNoJoinIfOneRunDisagrees) {
   EXPECT_THAT(edges_of(model), SizeIs(3));
 }
 
-TEST_F(Fusion, IsNoJoinUnlessDeclared) {
+TEST_F(Fusion, IsInferredFromTheRunsThatWaited) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 200, false);
+    arrive(true, 200, false);
+    arrive(false, 500, true);
+    arrive(false, 200, false);
+    arrive(true, 400, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_EQ(model.joins[0].kind, model::JoinKind::newest);
+  EXPECT_EQ(model[model.joins[0].callback].id, "/fusion:/a+/b");
+  EXPECT_EQ(model::inference(model.joins[0]).value().confidence, 90);  // /b waited 10 times for /a
+  EXPECT_THAT(model.chains, SizeIs(2));
+}
+
+TEST_F(Fusion, IsInferredWhereAnInputIsKeptAndNeverLate) {
   for (int i = 0; i < 10; ++i) {
     arrive(true, 2, false);
+    arrive(false, 500, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  const auto inference = model::inference(model.joins[0]).value();
+  EXPECT_EQ(inference.confidence, 50);
+  EXPECT_THAT(inference.completed_by, ElementsAre("/right:timer-10ms"));
+  EXPECT_EQ(inference.keeping_time, std::chrono::microseconds(2));
+}
+
+TEST_F(Fusion, IsNoJoinWhereAnInputThatIsNeverWaitedForIsWorkedOn) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 300, false);
     arrive(false, 500, true);
   }
   const Model model = model_of(scenario);
@@ -351,6 +500,72 @@ TEST_F(Fusion, IsNoJoinUnlessDeclared) {
   EXPECT_THAT(edges_of(model),
               UnorderedElementsAre("/left:timer-10ms -> /fusion:/a",
                                    "/right:timer-10ms -> /fusion:/b", "/fusion:/b -> /sink:/out"));
+}
+
+TEST_F(Fusion, IsNoJoinWhereEachInputIsRelayed) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, true);
+    arrive(false, 5, true);
+  }
+  EXPECT_THAT(model_of(scenario).joins, SizeIs(0));
+}
+
+TEST_F(Fusion, OfEveryMessageIsInferred) {
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 200, false);
+    arrive(true, 200, false);
+    arrive(false, 500, true);
+    arrive(false, 500, true);  // with the second of /a
+    arrive(false, 200, false);
+    arrive(true, 500, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
+}
+
+TEST_F(Fusion, IsTheLinkThatTheProgramDeclares) {
+  scenario.add(program, EventType::message_link_partial_sync, {}, {},
+               {{on_a.handle, on_b.handle}, {out.handle}});
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 300, false);
+    arrive(false, 500, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_FALSE(model::inference(model.joins[0]));
+}
+
+TEST_F(Fusion, IsNotTheLinkThatTheProgramDeclaresIfARunDisagrees) {
+  scenario.add(program, EventType::message_link_partial_sync, {}, {},
+               {{on_a.handle, on_b.handle}, {out.handle}});
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 300, false);
+    arrive(false, 500, true);
+  }
+  arrive(false, 500, true);
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.joins, SizeIs(0));
+  EXPECT_THAT(json::parse(model.provenance)["warnings"][0].get<std::string>(),
+              HasSubstr("not taken for a join"));
+}
+
+TEST(NodeInputs, RememberedStateDoesNotGrowWithTime) {
+  NodeInputs inputs;
+  const ObservedCallbackIndex one(0);
+  const ObservedCallbackIndex two(1);
+  const TopicIndex topic(0);
+  const auto run = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      inputs.add(one, {}, Duration(1));
+      inputs.add(two, {topic}, Duration(1));
+    }
+  };
+  run(10);
+  const std::size_t situations = inputs.situations();
+  run(100'000);
+  EXPECT_EQ(inputs.situations(), situations);
+  EXPECT_TRUE(inputs.agrees(model::JoinKind::newest, {one, two}, topic));
 }
 
 TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
@@ -361,6 +576,144 @@ TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
   const Model model = model_of(scenario, declaring("and"));
   ASSERT_THAT(model.joins, SizeIs(1));
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
+}
+
+/// A sensor's messages are kept by a subscription; a timer of its node publishes to an actuator.
+class Sampling : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program program = scenario.program(1);
+  std::uint64_t sensor = scenario.node(program, "sensor");
+  std::uint64_t control = scenario.node(program, "control");
+  std::uint64_t actuator = scenario.node(program, "actuator");
+  test::Publisher scan = scenario.publisher(program, sensor, "/scan");
+  test::Publisher command = scenario.publisher(program, control, "/command");
+  std::uint64_t sensing = scenario.timer(program, sensor, std::chrono::milliseconds(10));
+  std::uint64_t controlling = scenario.timer(program, control, std::chrono::milliseconds(20));
+  test::Subscription on_scan = scenario.subscription(program, control, "/scan");
+  test::Subscription on_command = scenario.subscription(program, actuator, "/command");
+  std::int64_t stamp = 0;
+
+  void sense() {
+    scenario.now += 1'000;
+    scenario.run(program, sensing, 10, std::pair(scan, ++stamp));
+    scenario.handle(program, on_scan, stamp, 5);
+  }
+  void act(bool publishes = true) {
+    scenario.now += 1'000;
+    if (!publishes) {
+      scenario.run(program, controlling, 30);
+      return;
+    }
+    scenario.run(program, controlling, 30, std::pair(command, ++stamp));
+    scenario.handle(program, on_command, stamp, 7);
+  }
+};
+
+TEST_F(Sampling, IsAnEdgeToTheTimerAndPartOfAChain) {
+  for (int i = 0; i < 5; ++i) {
+    sense();
+    sense();
+    act();
+  }
+  const Model model = model_of(scenario);
+  EXPECT_THAT(edges_of(model), UnorderedElementsAre("/sensor:timer-10ms -> /control:/scan",
+                                                    "/control:/scan -> /control:timer-20ms",
+                                                    "/control:timer-20ms -> /actuator:/command"));
+  EXPECT_EQ(model::confidence(model.edges.back()), 50);
+  EXPECT_EQ(model.edges.back().topic, std::nullopt);
+  ASSERT_THAT(model.chains, SizeIs(2));
+  EXPECT_EQ(model.chains[0].id, "/sensor->/actuator");
+  EXPECT_THAT(ids_of(model, model.chains[0].callbacks),
+              ElementsAre("/sensor:timer-10ms", "/control:/scan", "/control:timer-20ms",
+                          "/actuator:/command"));
+  EXPECT_EQ(model.chains[1].id, "/control->/actuator");
+}
+
+TEST_F(Sampling, IsSurerOfATimerThatWaitedForTheFirstMessage) {
+  for (int i = 0; i < 4; ++i) {
+    act(false);
+  }
+  for (int i = 0; i < 5; ++i) {
+    sense();
+    act();
+  }
+  EXPECT_EQ(model::confidence(model_of(scenario).edges.back()), 80);
+}
+
+TEST_F(Sampling, IsSureWhereTheProgramDeclaresIt) {
+  scenario.add(program, EventType::message_link_periodic_async, {}, {},
+               {{on_scan.handle}, {command.handle}});
+  sense();
+  act();
+  const Model model = model_of(scenario);
+  EXPECT_THAT(model.edges, SizeIs(3));
+  EXPECT_EQ(model::confidence(model.edges.back()), std::nullopt);
+}
+
+TEST_F(Sampling, IsNoEdgeToATimerThatPublishesNothing) {
+  sense();
+  act(false);
+  EXPECT_THAT(edges_of(model_of(scenario)), ElementsAre("/sensor:timer-10ms -> /control:/scan"));
+}
+
+TEST(CallbackGroups, DifferWhereCallbacksOfANodeRanAtTheSameTime) {
+  Scenario scenario;
+  Program one = scenario.program(1);
+  const auto two = scenario.worker(one, 2);
+  const auto node = scenario.node(one, "n");
+  std::vector<std::uint64_t> timers;
+  for (int i = 0; i < 4; ++i) {
+    timers.push_back(scenario.timer(one, node, std::chrono::milliseconds(10 + i)));
+  }
+  const auto overlap = [&](std::uint64_t first, std::uint64_t second) {
+    scenario.now += 100;
+    scenario.start(one, first);
+    scenario.now += 10;
+    scenario.start(two, second);
+    scenario.now += 10;
+    scenario.end(one, first);
+    scenario.end(two, second);
+  };
+  overlap(timers[0], timers[1]);
+  overlap(timers[3], timers[3]);
+  scenario.now += 100;
+  scenario.run(one, timers[2], 10);
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(4));
+  EXPECT_EQ(model.callbacks[0].callback_group, std::nullopt);
+  EXPECT_EQ(model.callbacks[1].callback_group, "/n 2");
+  EXPECT_EQ(model.callbacks[3].callback_group, "reentrant");
+}
+
+TEST(ChainNames, TellChainsApartByNodesOnTheWay) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto source = scenario.node(program, "source");
+  const auto left = scenario.node(program, "left");
+  const auto right = scenario.node(program, "right");
+  const auto sink = scenario.node(program, "sink");
+  const auto start = scenario.publisher(program, source, "/start");
+  const auto by_left = scenario.publisher(program, left, "/l");
+  const auto by_right = scenario.publisher(program, right, "/r");
+  const auto timer = scenario.timer(program, source, std::chrono::milliseconds(10));
+  const auto on_left = scenario.subscription(program, left, "/start");
+  const auto on_right = scenario.subscription(program, right, "/start");
+  const auto on_l = scenario.subscription(program, sink, "/l");
+  const auto on_r = scenario.subscription(program, sink, "/r");
+  for (std::int64_t i = 0; i < 3; ++i) {
+    scenario.now += 1'000;
+    scenario.run(program, timer, 1, std::pair(start, 3 * i + 1));
+    scenario.handle(program, on_left, 3 * i + 1, 1, std::pair(by_left, 3 * i + 2));
+    scenario.handle(program, on_right, 3 * i + 1, 1, std::pair(by_right, 3 * i + 3));
+    scenario.handle(program, on_l, 3 * i + 2, 100);
+    scenario.handle(program, on_r, 3 * i + 3, 100);
+  }
+  std::vector<std::string> ids;
+  for (const model::Chain& chain : model_of(scenario).chains) {
+    ids.push_back(chain.id);
+  }
+  EXPECT_THAT(ids, ElementsAre("/source->/sink via /left", "/source->/sink via /right"));
 }
 
 /// Two timers publish on the same topic; the relay passes on only one's messages.

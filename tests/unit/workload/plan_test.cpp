@@ -106,16 +106,30 @@ TEST(Plan, CallsAServiceFromOutsideThroughTheClientThatWaitsForIt) {
   EXPECT_EQ(only(plan, 1).period, Duration(100));
 }
 
-TEST(Plan, ActivatesFromOutsideWhatNoEdgeLeadsTo) {
-  const model::Model model =
-      parse(callback("a", "subscription", periodic) + "," +
-                callback("b", "subscription", periodic) + "," + callback("w", "waitable", periodic),
-            edge("a", "b", R"(, "topic": "/x")"));
+TEST(Plan, ActivatesFromOutsideWhateverHasAnActivationBesideItsEdgesOrWithoutAny) {
+  const model::Model model = parse(
+      callback("a", "subscription", periodic) + "," + callback("b", "subscription", periodic) +
+          "," + callback("c", "subscription") + "," + callback("w", "waitable", periodic),
+      edge("a", "b", R"(, "topic": "/x")") + "," + edge("a", "c", R"(, "topic": "/y")"));
   const Plan plan = make_plan(model).value();
   EXPECT_EQ(only(plan, 0).period, Duration(100));
-  EXPECT_FALSE(only(plan, 1).period);
-  EXPECT_EQ(only(plan, 2).period, Duration(100));
+  EXPECT_EQ(only(plan, 1).period, Duration(100));
+  EXPECT_FALSE(only(plan, 2).period);
+  EXPECT_EQ(only(plan, 3).period, Duration(100));
   EXPECT_EQ(plan.topic("/takt/callback_a")->publishers, 1U);
+  // The callback that the edge comes from, and the publisher outside the model.
+  EXPECT_EQ(plan.topic("/x")->publishers, 2U);
+  EXPECT_EQ(plan.topic("/y")->publishers, 1U);
+}
+
+TEST(Plan, CallsAServiceFromOutsideBesideTheRequestsOfTheModel) {
+  const model::Model model =
+      parse(callback("t", "timer", periodic) + "," + callback("s", "service", periodic) + "," +
+                callback("c", "client"),
+            edge("t", "s") + "," + edge("s", "c"));
+  const Plan plan = make_plan(model).value();
+  EXPECT_EQ(only(plan, 1).period, Duration(100));
+  EXPECT_FALSE(only(plan, 2).period);
 }
 
 TEST(Plan, SendsNothingAlongEdgesThatAreSampled) {
@@ -154,6 +168,15 @@ TEST(Plan, SaysWhatNoProgramCouldDo) {
               HasSubstr("client \"c\": an edge leads to it from timer \"s\""));
   EXPECT_THAT(message(parse(callback("c", "client", periodic), "")),
               HasSubstr("client \"c\": no edge leads to it from a service"));
+  EXPECT_THAT(
+      message(parse(callback("s", "service", periodic) + "," + callback("c", "client", periodic),
+                    edge("s", "c"))),
+      HasSubstr("client \"c\": has an activation of its own, but only responses"));
+  EXPECT_THAT(message(parse(
+                  timers + "," + callback("j", "subscription", periodic),
+                  edge("s", "j", R"(, "topic": "/s")") + "," + edge("t", "j", R"(, "topic": "/t")"),
+                  R"({"callback": "j", "kind": "and", "inputs": ["s", "t"]})")),
+              HasSubstr("subscription \"j\": has an activation of its own beside its join"));
   EXPECT_THAT(message(parse(timers + "," + callback("m", "subscription") + "," +
                                 callback("a", "subscription", R"(, "topic": "/x")") + "," +
                                 callback("b", "subscription", R"(, "topic": "/x")"),

@@ -1,17 +1,11 @@
 #include "executor_semantics.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
-
-#include "takt/model/urgency.hpp"
 
 namespace takt::brute_force {
 
-using model::CallbackIndex;
-using model::ExecutorIndex;
-using model::ExecutorKind;
-using model::Model;
+using scheduling::Rule;
 
 namespace {
 
@@ -68,32 +62,30 @@ class QueueExecutor final : public ExecutorSemantics {
   Key key_;
 };
 
-/// Algorithms 7 and 8 of component-cps 4.4: roots in a queue by their own priority, all others on a
-/// stack with the priority of what ran as they were activated; ties go to the stack.
+/// Algorithms 7 and 8 of component-cps 4.4: roots in a queue by their own urgency, all others on a
+/// stack with the urgency of what ran as they were activated; ties go to the stack.
 class GraphAwareExecutor final : public ExecutorSemantics {
  public:
-  /// Of the callbacks in the order of the queues; none: no root. Larger is more urgent.
-  explicit GraphAwareExecutor(std::vector<std::optional<std::int64_t>> roots)
-      : roots_(std::move(roots)) {}
+  explicit GraphAwareExecutor(const scheduling::PolicyDescription& policy) : policy_(policy) {}
 
   void activated(std::size_t queue, const Pending& instance) override {
-    if (!roots_[queue]) children_.push_back({queue, instance.instance, latest_priority_});
+    if (!is_root(queue)) children_.push_back({queue, instance.instance, latest_});
   }
 
   std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t /*now*/) override {
     std::optional<std::size_t> root;
     for (std::size_t i = 0; i < queues.size(); ++i) {
-      if (!roots_[i] || queues[i].pending.empty()) continue;
+      if (!is_root(i) || queues[i].pending.empty()) continue;
       if (!root || rank(queues, i) < rank(queues, *root)) root = i;
     }
-    if (children_.empty() || (root && *roots_[*root] > children_.back().priority)) {
+    if (children_.empty() || (root && rank(queues, *root).first < children_.back().urgency)) {
       if (!root) return std::nullopt;
-      latest_priority_ = *roots_[*root];
+      latest_ = rank(queues, *root).first;
       return Selection{.queue = *root};
     }
     const Child child = children_.back();
     children_.pop_back();
-    latest_priority_ = child.priority;
+    latest_ = child.urgency;
     const auto& pending = queues[child.queue].pending;
     const auto found = std::ranges::find(pending, child.instance, &Pending::instance);
     return Selection{.queue = child.queue,
@@ -104,17 +96,24 @@ class GraphAwareExecutor final : public ExecutorSemantics {
   struct Child {
     std::size_t queue;
     std::size_t instance;
-    std::int64_t priority;
+    std::int64_t urgency;
   };
 
+  [[nodiscard]] bool is_root(std::size_t queue) const { return policy_.callbacks[queue].is_root; }
+
+  /// The smaller, the more urgent; first by urgency, a negated priority or an absolute deadline.
   [[nodiscard]] std::pair<std::int64_t, std::size_t> rank(const std::vector<Queue>& queues,
                                                           std::size_t i) const {
-    return {-*roots_[i], queues[i].pending.front().instance};
+    const Pending& oldest = queues[i].pending.front();
+    const std::int64_t urgency = policy_.rule == Rule::root_deadline
+                                     ? oldest.origin + policy_.callbacks[i].deadline.count()
+                                     : -policy_.callbacks[i].priority;
+    return {urgency, oldest.instance};
   }
 
-  std::vector<std::optional<std::int64_t>> roots_;
+  const scheduling::PolicyDescription& policy_;
   std::vector<Child> children_;
-  std::int64_t latest_priority_ = 0;
+  std::int64_t latest_ = 0;
 };
 
 /// Whatever may run, in any order.
@@ -139,92 +138,54 @@ class AnyOrder final : public ExecutorSemantics {
 /// Instances start within slots of their callback only (performance-engineering 3.1).
 class TableDrivenExecutor final : public ExecutorSemantics {
  public:
-  TableDrivenExecutor(const model::SlotTable& table, std::int64_t phase)
-      : table_(table), phase_(phase) {}
+  TableDrivenExecutor(const scheduling::PolicyDescription& policy, std::int64_t phase)
+      : policy_(policy), phase_(phase) {}
 
   std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t now) override {
-    const Duration place{(now + phase_) % table_.cycle.count()};
-    for (const auto& [slot, callback] : table_.entries) {
+    const Duration place{(now + phase_) % policy_.cycle.count()};
+    for (const auto& slot : policy_.slots) {
       if (place < slot.start || place >= slot.end) continue;
-      const auto queue = std::ranges::find(queues, callback, &Queue::callback);
-      if (queue->pending.empty()) return std::nullopt;
-      return Selection{.queue = static_cast<std::size_t>(queue - queues.begin())};
+      const std::size_t queue = slot.callback.value();
+      if (queues[queue].pending.empty()) return std::nullopt;
+      return Selection{.queue = queue};
     }
     return std::nullopt;
   }
 
  private:
-  const model::SlotTable& table_;
+  const scheduling::PolicyDescription& policy_;
   std::int64_t phase_;
 };
 
-/// edf-executor 1.2: callbacks of more important chains first, of one chain the later ones first;
-/// those on no chain last.
-std::vector<std::int64_t> chain_places(const Model& model) {
-  std::vector<const model::Chain*> chains;
-  for (const model::Chain& chain : model.chains) chains.push_back(&chain);
-  std::ranges::stable_sort(chains, {}, [](const model::Chain* chain) {
-    return chain->rank.value_or(std::numeric_limits<std::int64_t>::max());
-  });
-  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> places(model.callbacks.size(), last);
-  std::int64_t next = 0;
-  for (const model::Chain* chain : chains) {
-    for (std::size_t n = chain->callbacks.size(); n-- > 0;) {
-      std::int64_t& place = places[chain->callbacks[n].value()];
-      if (place == last) place = next++;
-    }
-  }
-  return places;
-}
-
-/// Rate monotonic.
-std::vector<std::optional<std::int64_t>> root_priorities(const Model& model,
-                                                         const std::vector<CallbackIndex>& order) {
-  const auto periods = model::Urgencies(model).periods;
-  std::vector<std::optional<std::int64_t>> roots;
-  for (const CallbackIndex callback : order) {
-    const bool from_elsewhere = std::ranges::any_of(model.edges, [&](const model::Edge& edge) {
-      return edge.to == callback && model[edge.from].executor != model[callback].executor;
-    });
-    const bool root = model[callback].activation || from_elsewhere;
-    roots.push_back(root ? std::optional(-periods[callback.value()].count()) : std::nullopt);
-  }
-  return roots;
-}
-
 }  // namespace
 
-std::unique_ptr<ExecutorSemantics> make_semantics(const Model& model, ExecutorIndex executor,
-                                                  const std::vector<CallbackIndex>& order,
+std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
                                                   Chooser choose) {
-  switch (model[executor].kind) {
-    case ExecutorKind::single_threaded:
-    case ExecutorKind::event_source:
+  const scheduling::PolicyDescription& policy = description.policy;
+  if (has(description.kind, model::ExecutorTrait::several_threads)) {
+    return std::make_unique<AnyOrder>(std::move(choose));
+  }
+  switch (policy.rule) {
+    case Rule::ready_set:
       break;
-    case ExecutorKind::events:
+    case Rule::first_released:
       return std::make_unique<QueueExecutor>(
           [](const Queue& queue) { return queue.pending.front().activation; });
-    case ExecutorKind::fixed_priority:
-      return std::make_unique<QueueExecutor>(
-          [&model](const Queue& queue) { return -model[queue.callback].priority.value(); });
-    case ExecutorKind::chain_priority:
-      return std::make_unique<QueueExecutor>([places = chain_places(model)](const Queue& queue) {
-        return places[queue.callback.value()];
+    case Rule::priority:
+      return std::make_unique<QueueExecutor>([&callbacks = policy.callbacks](const Queue& queue) {
+        return -callbacks[queue.local].priority;
       });
-    case ExecutorKind::edf:
-      return std::make_unique<QueueExecutor>(
-          [deadlines = model::Urgencies(model).deadlines](const Queue& queue) {
-            return queue.pending.front().origin + deadlines[queue.callback.value()].count();
-          });
-    case ExecutorKind::graph_aware:
-      return std::make_unique<GraphAwareExecutor>(root_priorities(model, order));
-    case ExecutorKind::multi_threaded:
-      return std::make_unique<AnyOrder>(std::move(choose));
-    case ExecutorKind::table_driven: {
-      const model::SlotTable& table = model[executor].table.value();
-      return std::make_unique<TableDrivenExecutor>(table, choose(table.cycle.count()));
-    }
+    case Rule::deadline:
+    case Rule::chain_deadline:
+    case Rule::frozen_chain_deadline:
+      return std::make_unique<QueueExecutor>([&callbacks = policy.callbacks](const Queue& queue) {
+        return queue.pending.front().origin + callbacks[queue.local].deadline.count();
+      });
+    case Rule::root_priority:
+    case Rule::root_deadline:
+      return std::make_unique<GraphAwareExecutor>(policy);
+    case Rule::table:
+      return std::make_unique<TableDrivenExecutor>(policy, choose(policy.cycle.count()));
   }
   return std::make_unique<DefaultExecutor>();
 }

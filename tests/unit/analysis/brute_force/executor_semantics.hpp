@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::brute_force {
 
@@ -23,6 +24,8 @@ struct Pending {
 /// A callback as its executor sees it.
 struct Queue {
   model::CallbackIndex callback;
+  /// Its position on the executor, and so among the executor's queues.
+  std::size_t local = 0;
   /// Neither in the ready set nor waiting for a polling point (ros-llama S-1.2).
   bool privileged = false;
   /// An instance of a callback that excludes this one runs on another thread.
@@ -56,11 +59,8 @@ class ExecutorSemantics {
   virtual std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t now) = 0;
 };
 
-/// The semantics of that executor of the model, which must outlive it; `order` is that of its
-/// queues.
-std::unique_ptr<ExecutorSemantics> make_semantics(const model::Model& model,
-                                                  model::ExecutorIndex executor,
-                                                  const std::vector<model::CallbackIndex>& order,
+/// The semantics of the executor described; the description must outlive them.
+std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
                                                   Chooser choose);
 
 }  // namespace takt::brute_force

@@ -1,4 +1,4 @@
-#include "offset_sweep.hpp"
+#include "busy_window/offset_sweep.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "takt/testbed/random.hpp"
+#include "takt/generation/random.hpp"
 
 namespace takt::analysis {
 namespace {
@@ -19,10 +19,10 @@ using curves::SupplyBound;
 struct Callbacks {
   std::list<Cost> costs;
   std::list<ActivationCurve> given;
-  std::list<Source> sources;
+  std::list<ActivationSource> sources;
   std::list<DerivedCurve> curves;
 
-  Interferer add(testbed::Random& random) {
+  Interferer add(generation::Random& random) {
     std::vector<Duration> cost{Duration{random.between(1, 6)}};
     if (random.chance(40)) cost.push_back(cost[0] + Duration{random.between(0, cost[0].count())});
     given.push_back(ActivationCurve::periodic(Duration{random.between(20, 60)},
@@ -31,7 +31,10 @@ struct Callbacks {
     DerivedCurve& curve = curves.emplace_back();
     curve.add(sources.back());
     curve.finish();
-    return {&costs.emplace_back(cost, std::vector<Duration>{}), &curve, std::nullopt};
+    return {.callback = model::CallbackIndex{costs.size()},
+            .cost = &costs.emplace_back(cost, std::vector<Duration>{}),
+            .activations = &curve,
+            .limit = std::nullopt};
   }
 };
 
@@ -46,7 +49,7 @@ OffsetSweep sweep_of(const SupplyBound& supply, Duration blocking, const Interfe
 TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
   int swept = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    testbed::Random random(seed);
+    generation::Random random(seed);
     Callbacks callbacks;
     const Interferer self = callbacks.add(random);
     std::vector<Interferer> others;
@@ -59,7 +62,7 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     }
     const auto supply = SupplyBound::reservation(Duration{7}, Duration{10}, Duration{9});
     const Duration blocking{random.between(0, 5)};
-    BusyWindow window(supply, Duration{3'000}, blocking, self, others);
+    BusyWindow window(supply, Duration{3'000}, self, others, {.time = blocking, .callback = {}});
     const Duration length = window.length();
     if (length == curves::unbounded_time) continue;
     Duration longest = epsilon;
@@ -67,7 +70,11 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
       longest = std::max(longest, window.complete(offset, epsilon).finish - offset);
     }
     OffsetSweep sweep = sweep_of(supply, blocking, self, others, length);
-    EXPECT_EQ(sweep.longest_response(curves::unbounded_time), longest) << seed;
+    const LongestResponse whole = sweep.longest_response(curves::unbounded_time);
+    EXPECT_EQ(whole.response, longest) << seed;
+    const Completion witness = window.complete(whole.offset, epsilon);
+    EXPECT_EQ(witness.finish - whole.offset, longest) << seed;
+    EXPECT_EQ(witness.start, whole.start) << seed;
     EXPECT_FALSE(sweep.failed()) << seed;
 
     // With one less of each at first, and interrupted wherever a longer response is found.
@@ -75,12 +82,12 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
       if (other.limit) --other.limit->extra;
     }
     OffsetSweep interrupted = sweep_of(supply, blocking, self, others, length);
-    Duration found = interrupted.longest_response(epsilon + epsilon);
+    Duration found = interrupted.longest_response(epsilon + epsilon).response;
     ASSERT_TRUE(interrupted.at_first_offset());
     interrupted.admit(1);
     for (bool longer = true; longer;) {
-      longer = found < interrupted.longest_response(found + epsilon);
-      found = interrupted.longest_response(Duration{0});
+      longer = found < interrupted.longest_response(found + epsilon).response;
+      found = interrupted.longest_response(Duration{0}).response;
     }
     EXPECT_EQ(found, longest) << seed;
     ++swept;

@@ -96,7 +96,13 @@ struct Message {
 }  // namespace
 
 struct CompiledModel {
-  explicit CompiledModel(const Model& m) : model(m), order(model::callbacks_by_executor(model)) {
+  explicit CompiledModel(const Model& m) : model(m) {
+    policy::Describer describer(model);
+    for (std::size_t e = 0; e < model.executors.size(); ++e) {
+      auto described = describer.describe(model::ExecutorIndex{e});
+      assert(described && "random models have executors that can be described");
+      executors.push_back(*std::move(described));
+    }
     for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
       costs.push_back(counts(model.callbacks[i].execution_time));
     }
@@ -105,7 +111,7 @@ struct CompiledModel {
     }
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
       const model::Edge& edge = model.edges[e];
-      if (!model::is_message_driven(model[edge.to])) continue;
+      if (model::samples_messages(model[edge.to])) continue;
       edges.push_back({&edge, e});
     }
     for (const model::Callback& callback : model.callbacks) {
@@ -115,7 +121,7 @@ struct CompiledModel {
   }
 
   const Model model;
-  std::vector<std::vector<CallbackIndex>> order;
+  std::vector<policy::Description> executors;
   std::vector<std::vector<std::int64_t>> costs;
   std::vector<std::vector<std::int64_t>> overheads;
   std::vector<TriggerEdge> edges;
@@ -137,11 +143,22 @@ class Supply {
                choices(Freedom::supply, executor, reservation_->period.count());
       slack_ = reservation_->deadline.count() - reservation_->budget.count();
       position_ = start_ + choices(Freedom::supply, executor, slack_ + 1);
+    } else if (const auto* slots = std::get_if<model::SlotSupply>(&supply)) {
+      slots_ = *slots;
+      // Chosen 0, the first slot has just ended when everything starts.
+      phase_ = slots_->slots.front().end.count() +
+               choices(Freedom::supply, executor, slots_->cycle.count());
     }
   }
 
   /// Whether [t, t + ε) is supplied; t must not decrease.
   bool at(std::int64_t t) {
+    if (slots_) {
+      const Duration place{(t + phase_) % slots_->cycle.count()};
+      return std::ranges::any_of(slots_->slots, [&](const model::Slot& slot) {
+        return place >= slot.start && place < slot.end;
+      });
+    }
     if (!reservation_) return true;
     while (t >= start_ + reservation_->period.count()) {
       start_ += reservation_->period.count();
@@ -155,6 +172,8 @@ class Supply {
   std::size_t executor_;
   Choices& choices_;
   std::optional<model::ReservationSupply> reservation_;
+  std::optional<model::SlotSupply> slots_;
+  std::int64_t phase_ = 0;
   std::int64_t start_ = 0;
   std::int64_t slack_ = 0;
   std::int64_t position_ = 0;
@@ -180,6 +199,8 @@ struct Thread {
 struct Executor {
   std::unique_ptr<ExecutorSemantics> semantics;
   std::vector<Queue> queues;
+  /// Sets of queues whose callbacks exclude each other on different threads.
+  std::vector<std::vector<scheduling::LocalIndex>> exclusive_groups;
   std::vector<Thread> threads{};
   /// Selects when it is next supplied, not at the very end of the instance before.
   bool lazy = false;
@@ -201,24 +222,28 @@ class Run {
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       const model::Executor& executor = model.executors[e];
       std::vector<Queue> queues;
-      for (const CallbackIndex callback : compiled.order[e]) {
+      const policy::Description& described = compiled.executors[e];
+      for (const CallbackIndex callback : described.callbacks) {
         position_[callback.value()] = queues.size();
         const auto kind = model[callback].kind;
         const bool privileged = kind == model::CallbackKind::event_source ||
                                 (kind == model::CallbackKind::timer &&
                                  executor.timers == model::TimerHandling::privileged);
-        queues.push_back(
-            {.callback = callback, .privileged = privileged, .excluded = false, .pending = {}});
+        queues.push_back({.callback = callback,
+                          .local = queues.size(),
+                          .privileged = privileged,
+                          .excluded = false,
+                          .pending = {}});
       }
       const bool lazy = choices(Freedom::selection, e, 2) == 1;
       const auto choose = [&choices, e](std::int64_t options) {
         return choices(Freedom::selection, e, options);
       };
-      executors_.push_back(
-          {.semantics = make_semantics(model, model::ExecutorIndex{e}, compiled.order[e], choose),
-           .queues = std::move(queues),
-           .lazy = lazy,
-           .release_overhead = executor.release_overhead.count()});
+      executors_.push_back({.semantics = make_semantics(described, choose),
+                            .queues = std::move(queues),
+                            .exclusive_groups = described.groups.exclusive,
+                            .lazy = lazy,
+                            .release_overhead = executor.release_overhead.count()});
       for (std::int64_t thread = 0; thread < executor.threads; ++thread) {
         executors_.back().threads.push_back({.supply = Supply(executor.supply, e, choices),
                                              .overheads = Costs(compiled.overheads[e])});
@@ -302,8 +327,10 @@ class Run {
   void receive(const Message& message, std::int64_t t) {
     const model::Edge& edge = *compiled_.edges[message.edge].edge;
     release(edge.to);
-    const auto joined = std::ranges::find(
-        joins_, edge.to, [](const JoinState& state) { return state.join->callback; });
+    const auto joined = std::ranges::find_if(joins_, [&](const JoinState& state) {
+      return state.join->callback == edge.to &&
+             std::ranges::count(state.join->inputs, edge.from) > 0;
+    });
     if (joined == joins_.end()) return activate(edge.to, message.sender, t);
     JoinState& state = *joined;
     const auto input =
@@ -360,10 +387,13 @@ class Run {
     }
   }
 
-  /// Callbacks of one node exclude each other on different threads.
   void exclude(Executor& executor, CallbackIndex callback, bool excluded) {
-    for (Queue& queue : executor.queues) {
-      if (model_[queue.callback].node == model_[callback].node) queue.excluded = excluded;
+    const scheduling::LocalIndex running(position_[callback.value()]);
+    for (const auto& group : executor.exclusive_groups) {
+      if (std::ranges::find(group, running) == group.end()) continue;
+      for (const scheduling::LocalIndex member : group) {
+        executor.queues[member.value()].excluded = excluded;
+      }
     }
   }
 
@@ -407,7 +437,8 @@ class Run {
   /// Whether the instance publishes along the edge, considering what activated it.
   bool triggers(const model::Edge& edge, std::size_t instance) const {
     const std::size_t parent = instances_[instance].parent;
-    if (!edge.triggered_by || parent == no_instance) return true;
+    if (!edge.triggered_by) return true;
+    if (parent == no_instance) return false;
     return std::ranges::find(*edge.triggered_by, instances_[parent].callback) !=
            edge.triggered_by->end();
   }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "takt/testbed/random.hpp"
+#include "takt/generation/random.hpp"
 
 namespace takt::brute_force {
 
 namespace {
 
-using testbed::Random;
+using generation::Random;
 
 Worst nothing_seen(const model::Model& model, const Choices& choices) {
   return {std::vector<Witness>(model.callbacks.size(), {0, choices}),

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "shrink.hpp"
+#include "takt/generation/shrink.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::brute_force {
@@ -85,7 +86,7 @@ std::optional<std::string> find_violation(const model::Model& model, Effort effo
   const auto fails = [&](const model::Model& candidate) {
     return violation(candidate, effort, seed).has_value();
   };
-  const model::Model small = shrink(model, fails);
+  const model::Model small = generation::shrink(model, fails);
   Violation found = *violation(small, effort, seed);
   // Any response above the bounds of the small model will do.
   const Scheduler scheduler(small);

@@ -4,13 +4,13 @@
 
 #include <cstdlib>
 
+#include "takt/generation/random_model.hpp"
 #include "takt/model/validate.hpp"
-#include "takt/testbed/random_model.hpp"
 
 namespace takt::brute_force {
 namespace {
 
-using testbed::Shape;
+using generation::Shape;
 
 /// How many random models; the environment may ask for a longer hunt.
 int hunted(int models) {
@@ -25,7 +25,7 @@ void expect_sound(const Shape& shape, std::uint64_t first_seed, int usually, Eff
   int bounded = 0;
   for (int n = 0; n < models; ++n) {
     const std::uint64_t seed = first_seed + static_cast<std::uint64_t>(n);
-    const model::Model model = testbed::random_model(shape, seed);
+    const model::Model model = generation::random_model(shape, seed);
     ASSERT_TRUE(model::validate(model, "random").has_value())
         << model::validate(model, "random").error().message;
     const auto violation = find_violation(model, effort, seed);
@@ -110,7 +110,7 @@ Shape queue_executors(model::ExecutorKind kind) {
           .shortest_period = Duration{10},
           .longest_period = Duration{50},
           .most_utilisation = 75,
-          .kind = kind};
+          .kinds = kind};
 }
 
 TEST(Soundness, EventsExecutor) {
@@ -158,6 +158,22 @@ TEST(Soundness, TableDrivenExecutor) {
   expect_sound(shape, 13'500, 200, quick);
 }
 
+/// Activations of a callback's own, in addition to those by edges within and between executors, by
+/// trigger sets and at joins.
+TEST(Soundness, OwnActivationsBesideEdges) {
+  for (const auto kind : {model::ExecutorKind::single_threaded, model::ExecutorKind::events,
+                          model::ExecutorKind::fixed_priority, model::ExecutorKind::edf,
+                          model::ExecutorKind::chain_priority, model::ExecutorKind::graph_aware,
+                          model::ExecutorKind::multi_threaded}) {
+    Shape shape = queue_executors(kind);
+    shape.most_utilisation = 35;
+    shape.message_driven = 70;
+    shape.join = 30;
+    shape.own_activation = 50;
+    expect_sound(shape, 15'000, 60, quick);
+  }
+}
+
 /// component-cps 3.7, non-preemptive and limited-preemptive: releases come before what runs.
 TEST(Soundness, ReleaseOverheads) {
   for (const auto kind : {model::ExecutorKind::events, model::ExecutorKind::fixed_priority,
@@ -185,7 +201,7 @@ TEST(Soundness, AllSchedulesOfSmallModels) {
   constexpr std::int64_t most_schedules = 30'000;
   int complete = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const model::Model model = testbed::random_model(shape, seed);
+    const model::Model model = generation::random_model(shape, seed);
     const Enumeration all = enumerate(model, 14, 2, most_schedules);
     complete += all.complete;
     for (const auto method : {analysis::Method::round_robin, analysis::Method::busy_window}) {

@@ -1,5 +1,5 @@
 // How close the bounds are to what can happen: the longest response time that a search over
-// schedules finds, over the bound. Prints the table of docs/analysis-tightness.md, or with an
+// schedules finds, over the bound. Prints the table of docs/analysis-evidence.md, or with an
 // argument those rows of it whose name contains the argument.
 
 #include <fmt/format.h>
@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "soundness.hpp"
-#include "takt/testbed/random_model.hpp"
+#include "takt/generation/random_model.hpp"
 
 namespace {
 
 using takt::analysis::Method;
 using takt::brute_force::Effort;
-using takt::testbed::Shape;
+using takt::generation::Shape;
 
 constexpr Effort effort{.random = 200, .climbing = 300};
 constexpr std::uint64_t models = 150;
@@ -55,7 +55,7 @@ void print_rows(std::string_view name, const Shape& shape, std::vector<Method> m
   std::vector<Ratios> chains(methods.size());
   std::string_view kind = "";
   for (std::uint64_t seed = 1; seed <= models; ++seed) {
-    const auto model = takt::testbed::random_model(shape, seed);
+    const auto model = takt::generation::random_model(shape, seed);
     const auto combined =
         takt::analysis::analyze(model, takt::brute_force::options(Method::combined));
     const auto worst = takt::brute_force::search(
@@ -101,24 +101,24 @@ int main(int count, char** arguments) {
   print_rows("two or three default", shape, all);
   shape.fewest_executors = shape.most_executors = 1;
   shape.most_callbacks = 6;
-  shape.kind = takt::model::ExecutorKind::events;
+  shape.kinds = takt::model::ExecutorKind::events;
   print_rows("one events", shape, {Method::combined});
-  shape.kind = takt::model::ExecutorKind::fixed_priority;
+  shape.kinds = takt::model::ExecutorKind::fixed_priority;
   print_rows("one fixed-priority", shape, {Method::combined});
-  shape.kind = takt::model::ExecutorKind::edf;
+  shape.kinds = takt::model::ExecutorKind::edf;
   print_rows("one EDF", shape, {Method::combined});
-  shape.kind = takt::model::ExecutorKind::chain_priority;
+  shape.kinds = takt::model::ExecutorKind::chain_priority;
   print_rows("one chain-priority", shape, {Method::combined});
-  shape.kind = takt::model::ExecutorKind::graph_aware;
+  shape.kinds = takt::model::ExecutorKind::graph_aware;
   print_rows("one graph-aware", shape, {Method::combined});
-  shape.kind = takt::model::ExecutorKind::multi_threaded;
+  shape.kinds = takt::model::ExecutorKind::multi_threaded;
   shape.most_threads = 3;
   print_rows("one multi-threaded", shape, {Method::combined});
   shape.most_threads = 1;
   shape.longest_period = Duration{120};
   shape.most_utilisation = 40;
   shape.release_overhead = 100;
-  shape.kind = takt::model::ExecutorKind::fixed_priority;
+  shape.kinds = takt::model::ExecutorKind::fixed_priority;
   print_rows("one fixed-priority, releases cost ε", shape, {Method::combined});
   shape.release_overhead = 0;
   shape.most_callbacks = 4;
@@ -126,6 +126,6 @@ int main(int count, char** arguments) {
   shape.longest_period = Duration{150};
   shape.least_utilisation = 5;
   shape.most_utilisation = 15;
-  shape.kind = takt::model::ExecutorKind::table_driven;
+  shape.kinds = takt::model::ExecutorKind::table_driven;
   print_rows("one table-driven", shape, {Method::combined});
 }

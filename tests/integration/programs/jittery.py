@@ -1,0 +1,38 @@
+"""A controller whose output comes at a random time: in each period of 50 ms, which begin at
+multiples of it on CLOCK_MONOTONIC, it says "tick" on /tick at once and its number on /command 5 to
+30 ms later. Ends after as many as told, once each topic has a reader; prints nothing.
+"""
+
+import random
+import sys
+import time
+
+import rclpy
+from rclpy.node import Node
+from std_msgs.msg import String
+
+PERIOD = 50_000_000
+
+count = int(sys.argv[1])
+rclpy.init()
+node = Node("jittery", namespace="/robot")
+ticks = node.create_publisher(String, "/tick", 10)
+commands = node.create_publisher(String, "/command", 10)
+randoms = random.Random(1)
+
+
+def sleep_until(when: int) -> None:
+    time.sleep(max(when - time.monotonic_ns(), 0) / 1e9)
+
+
+while commands.get_subscription_count() == 0:
+    time.sleep(0.01)
+begin = time.monotonic_ns() // PERIOD * PERIOD + PERIOD
+for number in range(count):
+    sleep_until(begin)
+    ticks.publish(String(data="tick"))
+    sleep_until(begin + randoms.randrange(5_000_000, 30_000_000))
+    commands.publish(String(data=f"command {number} ä" + "x" * number))
+    begin += PERIOD
+# The last messages are on their way.
+rclpy.spin_once(node, timeout_sec=1)

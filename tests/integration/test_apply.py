@@ -1,0 +1,146 @@
+"""takt apply on real ROS 2: outputs leave in slots, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recording import PROGRAMS, TAKT
+from takt.documents import GatePhase
+from takt.shaping import plans
+
+Json = dict[str, Any]
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+MS = 1_000_000
+PERIOD = 50 * MS
+MODEL: Json = {
+    "format": "takt/model",
+    "version": 1,
+    "executors": [{"id": "e"}],
+    "callbacks": [
+        {
+            "id": "control",
+            "node": "/robot/jittery",
+            "executor": "e",
+            "kind": "timer",
+            "registration": 0,
+            "execution_time": {"curve": [30 * MS]},
+            "activation": {"kind": "periodic", "period": PERIOD, "jitter": 0},
+        }
+    ],
+    "edges": [],
+    "chains": [{"id": "control", "callbacks": ["control"]}],
+}
+JITTERY = [sys.executable, str(PROGRAMS / "jittery.py")]
+
+
+def plan(path: Path, **request: Any) -> str:
+    latencies = [5 * MS + i * 250_000 for i in range(101)]
+    wanted = plans.Request(grid=MS, slack=8 * MS, publish_time=MS, **request)
+    made = plans.make(MODEL, {"control": latencies}, "trace", wanted, "/command")
+    path.write_text(made.model_dump_json(by_alias=True))
+    return str(path)
+
+
+def apply(plan: str, count: int, *arguments: str) -> tuple[Json, list[str]]:
+    """What takt apply says, and what a consumer of /command heard."""
+    listen = [sys.executable, str(PROGRAMS / "listen.py"), "/command", str(count)]
+    with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as listener:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == '"ready"\n'
+        done = subprocess.run(
+            [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        heard = [json.loads(line) for line in listener.stdout]
+    applied: Json = json.loads(done.stdout)
+    return applied, heard
+
+
+def test_p32_every_message_leaves_once_with_the_same_content(tmp_path: Path) -> None:
+    count = 40
+    applied, heard = apply(plan(tmp_path / "plan.json", bands=2), count)
+    assert heard == [f"command {number} ä" + "x" * number for number in range(count)]
+    (chain,) = applied["chains"]
+    assert chain["received"] == chain["released"] == count
+    assert chain["dropped"] == 0
+    # Whatever the machine does, nothing leaves before its slot.
+    slots = json.loads((tmp_path / "plan.json").read_text())["chains"][0]["gate"]["slots"]
+    assert chain["left"]["min"] >= slots[0]["start"]
+    assert chain["delay"]["min"] >= 0
+    assert chain["ready"]["max"] <= slots[-1]["end"]
+
+
+def test_cycles_that_begin_with_messages_of_a_topic(tmp_path: Path) -> None:
+    path = plan(tmp_path / "plan.json", phase=GatePhase(topic="/tick"))
+    count = 60
+    applied, heard = apply(path, count)
+    assert len(heard) == count
+    (chain,) = applied["chains"]
+    # The phase is known after 32 messages; from then on outputs leave in slots.
+    assert 0 < chain["unphased"] < count
+    assert chain["left"]["count"] + chain["unphased"] + chain["late"] == count
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need privileges")
+def test_threads_are_dispatched_and_left_as_they_were(tmp_path: Path) -> None:
+    applied, _ = apply(plan(tmp_path / "plan.json"), 20, "--dispatch")
+    table = applied["dispatcher"]
+    assert table["switches"] >= 2 * 10
+    assert table["processor_time"] > 0
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    path = plan(tmp_path / "plan.json")
+    document = json.loads(Path(path).read_text())
+    document["chains"][0]["gate"]["topic"] = None
+    nowhere = tmp_path / "nowhere.json"
+    nowhere.write_text(json.dumps(document))
+    for arguments, message in (
+        ((str(nowhere),), "plan again with 'takt shape --topic'"),
+        ((path, "--dispatch"), "give it after '--'"),
+        ((path, "--", "ros2", "launch", "robot"), "takes no remappings"),
+        ((path, "--", "/nonexistent/program"), "cannot be started"),
+    ):
+        done = subprocess.run(
+            [*TAKT, "apply", *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_model_runs_with_the_gates_of_a_plan(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    # Where the machine allows no reservations, best effort does.
+    for executor in model["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    motor = {**model["callbacks"][1], "id": "wheel", "node": "/wheel", "topic": "/turn"}
+    model["callbacks"].append(motor)
+    model["edges"].append({"from": "motor", "to": "wheel", "topic": "/turn", "delay": 0})
+    document = tmp_path / "model.json"
+    document.write_text(json.dumps(model))
+    wanted = plans.Request(grid=MS, slack=20 * MS, publish_time=MS)
+    latencies = {"image to motor": [4 * MS, 9 * MS]}
+    path = tmp_path / "plan.json"
+    path.write_text(plans.make(model, latencies, "trace", wanted).model_dump_json(by_alias=True))
+    done = subprocess.run(
+        [*TAKT, "run", str(document), "--plan", str(path), "--duration", "2", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ran = {one["id"]: one["count"] for one in json.loads(done.stdout)["callbacks"]}
+    # However late the machine is, the gate gives on what it gets, and no more.
+    assert 0 < ran["wheel"] <= ran["motor/gate"] <= ran["motor"] <= ran["camera"]

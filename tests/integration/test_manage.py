@@ -1,0 +1,170 @@
+"""takt watch, manage and status on real ROS 2 programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recording import TAKT
+from takt import loopback
+
+Json = dict[str, Any]
+
+PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
+GOALS = "period: 1s\nchains: [{name: image, from: /camera, to: /motor, latency: 5s}]\n"
+DEADLINE = 6  # SCHED_DEADLINE in sched(7)
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """DDS on this machine alone, and a control socket of this test alone."""
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    return {**os.environ, **loopback.environment(), "XDG_RUNTIME_DIR": str(runtime)}
+
+
+@pytest.fixture
+def goals(tmp_path: Path) -> Path:
+    path = tmp_path / "goals.yaml"
+    path.write_text(GOALS)
+    return path
+
+
+def takt(*arguments: str | Path) -> list[str]:
+    return [*TAKT, *map(str, arguments)]
+
+
+def run_takt(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        takt(*arguments), env=environment or None, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Without reservations, which are the manager's business here."""
+    document = json.loads(PIPELINE.read_text())
+    for executor in document["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def robot(model: Path, seconds: int) -> list[str]:
+    return takt("run", model, "--duration", str(seconds), "--json")
+
+
+def status(environment: dict[str, str]) -> Json | None:
+    done = subprocess.run(
+        takt("status", "--json"), env=environment, capture_output=True, text=True, check=False
+    )
+    found: Json | None = json.loads(done.stdout) if done.stdout else None
+    return found
+
+
+def scheduling(process: int, thread: int) -> int | None:
+    """The thread's policy; None: it has ended."""
+    try:
+        text = Path(f"/proc/{process}/task/{thread}/stat").read_text()
+    except OSError:
+        return None
+    return int(text.rpartition(")")[2].split()[38])
+
+
+def threads(found: Json) -> list[tuple[int, int]]:
+    return [(e["process"], t) for e in found["executors"] for t in e["threads"]]
+
+
+def until(what: str) -> Iterator[None]:
+    """Turns of waiting for another process, which must not take for ever."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.2)
+    pytest.fail(f"{what} did not happen within {PATIENCE} s")
+
+
+def test_watch_shows_chains_as_they_are(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    done = run_takt("watch", "--goals", goals, "--json", "--", *robot(model, 6), **environment)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["format"], document["version"]) == ("takt/watch", 1)
+    assert document["lost"] == {"events": 0, "programs": 0}
+    (chain,) = document["chains"]
+    assert chain["id"] == "image"
+    assert chain["goal"] == 5_000_000_000
+    assert chain["total"] > 0
+    assert 0 < chain["p50"] <= chain["p99"] <= chain["max"] <= chain["worst"]
+    assert {executor["id"] for executor in document["executors"]} == {"sensing", "acting"}
+
+
+def test_a_dry_run_decides_and_changes_nothing(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    log = goals.with_name("decisions.jsonl")
+    arguments = ("--goals", goals, "--dry-run", "--json", "--log", log)
+    done = run_takt("manage", *arguments, "--", *robot(model, 8), **environment)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["format"], document["dry_run"]) == ("takt/status", True)
+    assert document["decisions"] > 0
+    assert "takt: chain image: " in done.stderr
+    replayed = run_takt("manage", "--replay", log)
+    assert replayed.returncode == 0, replayed.stderr
+    assert "chain image: " in replayed.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_threads_get_back_what_they_had(
+    environment: dict[str, str], goals: Path, model: Path, how: signal.Signals
+) -> None:
+    manager = subprocess.Popen(
+        takt("manage", "--goals", goals, "--json", "--", *robot(model, 50)),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in until("a guarantee"):
+            found = status(environment)
+            if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
+                break
+        assert found is not None
+        assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
+        os.kill(found["process"], how)  # the program that changed them
+        for _ in until("that all threads are best effort"):
+            policies = {scheduling(*thread) for thread in threads(found)}
+            if DEADLINE not in policies:
+                break
+        assert policies <= {0, None}
+    finally:
+        manager.send_signal(signal.SIGINT)
+        manager.wait(PATIENCE)
+    assert status(environment) is None
+
+
+def test_mistakes_are_one_line(environment: dict[str, str], tmp_path: Path) -> None:
+    for arguments, said in (
+        (["manage"], "--goals"),
+        (["manage", "--goals", str(tmp_path / "none.yaml")], "no such file"),
+        (["manage", "--replay", str(PIPELINE)], "takt/decisions"),
+        (["status"], "no takt manage"),
+    ):
+        done = run_takt(*arguments, **environment)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,118 @@
+"""takt graph: the callback graph as a picture, a page and text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from robot import run_takt
+
+MODELS = Path(__file__).parents[2] / "models"
+REFERENCE = MODELS / "autoware_reference_system.json"
+
+
+def dot(*arguments: str) -> str:
+    done = run_takt("graph", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def vertices_and_edges(text: str) -> tuple[int, int]:
+    return len(re.findall(r"^    node\w+ \[", text, re.M)), len(re.findall(r" -> ", text))
+
+
+def callback(name: str, kind: str, topic: str | None = None) -> dict[str, Any]:
+    return {
+        "id": name,
+        "node": f"/{name}",
+        "executor": "e",
+        "kind": kind,
+        "topic": topic,
+        "execution_time": {"curve": [1000]},
+        "activation": {"kind": "periodic", "period": 100_000_000} if kind == "timer" else None,
+    }
+
+
+def model(tmp_path: Path, callbacks: list[dict[str, Any]], **parts: Any) -> str:
+    document = {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": "e"}],
+        "callbacks": callbacks,
+        **parts,
+    }
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_a_join_is_a_reader_for_each_input_and_a_vertex_that_all_activate(tmp_path: Path) -> None:
+    """performance-engineering fact 8."""
+    given = model(
+        tmp_path,
+        [
+            callback("a", "timer"),
+            callback("b", "timer"),
+            callback("fuse", "subscription"),
+            callback("sink", "subscription", "/out"),
+        ],
+        edges=[
+            {"from": "a", "to": "fuse", "topic": "/a"},
+            {"from": "b", "to": "fuse", "topic": "/b"},
+            {"from": "fuse", "to": "sink", "topic": "/out"},
+        ],
+        joins=[{"callback": "fuse", "inputs": ["a", "b"], "confidence": 90}],
+    )
+    text = dot(given)
+    assert vertices_and_edges(text) == (6, 5)
+    assert re.search(r"node0 -> node2_0 ", text)
+    assert re.search(r"node2_0 -> node2 ", text)
+    assert not re.search(r"node2_\d -> node3 ", text)
+    assert "90 % sure" in text
+
+
+def test_executors_are_clusters_and_chains_are_coloured(tmp_path: Path) -> None:
+    text = dot(str(REFERENCE))
+    assert text.count("subgraph cluster") == 4
+    assert "penwidth" in text  # the model's chains have goals
+    one = dot(str(REFERENCE), "--chain", "map to localization")
+    assert one.count("penwidth") < text.count("penwidth")
+
+
+def test_a_picture_and_a_page_are_written(tmp_path: Path) -> None:
+    picture = tmp_path / "graph.svg"
+    done = run_takt("graph", str(REFERENCE), "-o", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{picture}: 31 callbacks, 29 edges")
+    assert "PointCloudFusion" in picture.read_text()
+    page = tmp_path / "graph.html"
+    assert run_takt("graph", str(REFERENCE), "-o", str(page)).returncode == 0
+    text = page.read_text()
+    assert "{{" not in text
+    assert '"map to localization"' in text
+    assert not re.search(r'(src|href)="http', text.replace("xlink", ""))
+
+
+def test_names_are_never_markup(tmp_path: Path) -> None:
+    hostile = callback("t", "timer")
+    hostile["node"] = '</script><b onclick="x">&'
+    chain = {"id": "</script><script>alert(1)", "callbacks": ["t"]}
+    given = model(tmp_path, [hostile], chains=[chain])
+    page = tmp_path / "graph.html"
+    assert run_takt("graph", given, "-o", str(page)).returncode == 0
+    text = page.read_text()
+    assert text.count("</script>") == 1
+    assert "<b onclick" not in text
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    for arguments, message in (
+        (["-o", "graph.png"], "ends in none of .svg, .html, .dot"),
+        (["--chain", "no"], 'there is no chain "no"; the model has "lidar'),
+    ):
+        done = run_takt("graph", str(REFERENCE), *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert message in done.stderr

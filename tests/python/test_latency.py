@@ -1,0 +1,197 @@
+"""takt latency, and goals by names wherever commands read a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robot import FIXTURES, Json, changed, raw, run_takt
+from takt import inputs, remedies, verdict
+from takt.errors import UserError
+
+DOCUMENTS = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
+PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
+
+GOALS = "chains: [{name: pilot, from: /camera, to: /motor, latency: %s}]"
+
+
+def written(folder: Path, name: str, document: Json | str) -> Path:
+    path = folder / name
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return path
+
+
+def test_measured_bound_and_goal_stand_in_one_table() -> None:
+    done = run_takt("latency", *DOCUMENTS)
+    assert (done.returncode, done.stderr) == (0, "")
+    header, first, second = (line.split() for line in done.stdout.splitlines())
+    assert header == ["Chain", "Messages", "p50", "p99", "Max", "Bound", "Goal", "Verdict"]
+    assert (first[0], first[-1]) == ("stop", "met")
+    assert second[-1] == "bounded"
+
+
+def test_the_document_says_the_same() -> None:
+    done = run_takt("latency", *DOCUMENTS, "--json")
+    document = json.loads(done.stdout)
+    assert (document["format"], document["version"], document["met"]) == ("takt/latency", 1, True)
+    measured = raw("measurement")["chains"][0]
+    chain = document["chains"][0]
+    for number in ("count", "min", "mean", "p50", "p99", "max"):
+        assert chain[number] == measured[number]
+    assert (chain["id"], chain["goal"], chain["bound"]) == ("stop", 80_000_000, 64_000_000)
+    assert (chain["verdict"], chain["missed"], chain["conditional"]) == ("met", False, False)
+
+
+def test_chains_without_an_instance_or_a_goal_stand_below_the_table(tmp_path: Path) -> None:
+    none = dict.fromkeys(("count", "min", "mean", "p50", "p99", "max"))
+    unseen = changed(
+        raw("measurement"),
+        "chains",
+        1,
+        value={**raw("measurement")["chains"][1], **none, "count": 0, "incomplete": 7},
+    )
+    documents = [DOCUMENTS[0], DOCUMENTS[1], written(tmp_path, "measured.json", unseen)]
+    done = run_takt("latency", *documents)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    name = raw("model")["chains"][1]["id"]
+    assert done.stderr.splitlines()[-1] == (
+        f"  1 chain, as {name}: of 7 instances that began, none was followed to its end in the "
+        "recording"
+    )
+
+
+@pytest.mark.parametrize("command", ["latency", "report"])
+def test_a_missed_goal_is_status_1(tmp_path: Path, command: str) -> None:
+    strict = changed(raw("model"), "chains", 0, "goal", value=9_000_000)
+    page: list[str | Path] = ["-o", tmp_path / "page.html"] if command == "report" else []
+    done = run_takt(
+        command, written(tmp_path, "model.json", strict), *DOCUMENTS[1:], "--json", *page
+    )
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert document["met"] is False
+    assert [chain["missed"] for chain in document["chains"]] == [True, False]
+
+
+def test_what_no_bound_promises_is_status_1_on_demand(tmp_path: Path) -> None:
+    """Measured 9.38 ms, goal 60 ms, bound 64 ms."""
+    tight = changed(raw("model"), "chains", 0, "goal", value=60_000_000)
+    arguments: list[str | Path] = [
+        "latency",
+        written(tmp_path, "model.json", tight),
+        *DOCUMENTS[1:],
+    ]
+    assert run_takt(*arguments).returncode == 0
+    done = run_takt(*arguments, "--guaranteed")
+    assert done.returncode == 1
+    assert "not guaranteed" in done.stdout
+
+
+def test_a_model_alone_is_held_to_its_bounds(tmp_path: Path) -> None:
+    for latency, status in (("1s", 0), ("1ms", 1)):
+        goals = written(tmp_path, "goals.yaml", GOALS % latency)
+        assert run_takt("latency", PIPELINE, "--goals", goals).returncode == status
+
+
+def test_goals_are_accepted_wherever_models_are(tmp_path: Path) -> None:
+    goals = written(tmp_path, "goals.yaml", GOALS % "125ms")
+    plan = run_takt("plan", PIPELINE, "--goals", goals, "--executor", "chain_priority")
+    assert plan.returncode == 0, plan.stderr
+    for command in ("analyze", "simulate", "latency"):
+        done = run_takt(command, PIPELINE, "--goals", goals, "--json")
+        assert done.returncode == 0, done.stderr
+        (chain,) = json.loads(done.stdout)["chains"]
+        assert (chain["id"], chain["goal"]) == ("pilot", 125_000_000)
+    assert run_takt("diff", PIPELINE, PIPELINE, "--goals", goals).returncode == 0
+    page = tmp_path / "page.html"
+    assert run_takt("report", PIPELINE, "--goals", goals, "-o", page).returncode == 0
+    assert "pilot" in page.read_text()
+
+
+def test_a_wrong_name_is_one_line_with_those_like_it(tmp_path: Path) -> None:
+    goals = written(tmp_path, "goals.yaml", "chains: [{from: /camra, to: /motor, latency: 1s}]")
+    done = run_takt("analyze", PIPELINE, "--goals", goals)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f'takt: {goals}: chains[0] ("/camra -> /motor"): from: no topic, node or callback is '
+        'called "/camra"; did you mean "/camera"?\n'
+    )
+
+
+def test_inputs_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+    given = inputs.sort([*map(str, DOCUMENTS), str(tmp_path)])
+    assert given.traces == [str(tmp_path)]
+    assert given.model is not None
+    assert given.bounds is not None
+    assert given.measurement is not None
+    with pytest.raises(UserError, match="a second takt/model document"):
+        inputs.sort([str(DOCUMENTS[0]), str(PIPELINE)])
+
+
+def remedy(model: Json) -> str | None:
+    text = inputs.ModelText(json.dumps(model), "model.json")
+    evaluation = inputs.evaluate(inputs.Given(model=text), "combined")
+    judged = verdict.judge(evaluation.model, evaluation.bounds, None)
+    return remedies.with_remedies(evaluation, judged)[0].remedy
+
+
+def alone(supply: Json, goal: int) -> Json:
+    """One timer of 3 ms every 100 ms."""
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": "e", "name": "Motor", "supply": supply}],
+        "callbacks": [
+            {
+                "id": "c",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": [3_000_000]},
+                "activation": {"kind": "periodic", "period": 100_000_000},
+            }
+        ],
+        "chains": [{"id": "k", "callbacks": ["c"], "goal": goal}],
+    }
+
+
+RESERVATION = {"kind": "reservation", "budget": 1_000_000, "period": 10_000_000}
+
+
+def test_a_guaranteed_goal_needs_no_remedy() -> None:
+    assert remedy(alone(RESERVATION, 100_000_000)) is None
+
+
+def test_larger_budgets_are_proposed_as_small_as_they_suffice() -> None:
+    """With a budget of Q >= 3 ms every 10 ms, 3 ms are served within 2 (10 ms - Q) + 3 ms; 15 ms
+    ask for Q = 4 ms.
+    """
+    assert remedy(alone(RESERVATION, 15_000_000)) == (
+        "guaranteed with larger reservations: Motor 4.06 ms instead of 1 ms every 10 ms"
+    )
+
+
+def test_late_messages_are_named_where_they_are_the_reason() -> None:
+    slow = changed(json.loads(PIPELINE.read_text()), "edges", 0, "delay", value=1_000_000_000)
+    slow = changed(slow, "chains", value=[{"id": "k", "callbacks": ["camera", "motor"]}])
+    slow = changed(slow, "chains", 0, "goal", value=500_000_000)
+    assert (remedy(slow) or "").endswith(
+        "between executors; the longest took 1 s, as the middleware's threads have no reservation"
+    )
+
+
+def test_shorter_callbacks_keep_to_what_models_allow() -> None:
+    """Each value rounded down, three instances would cost 1 ns more than two and one."""
+    model = alone({"kind": "dedicated"}, 2_000_000)
+    for first in range(3_000_001, 3_000_101, 7):
+        curve = [first, 2 * first, 3 * first]
+        model["callbacks"][0]["execution_time"]["curve"] = curve
+        assert remedy(model) == "guaranteed if the callbacks of Motor ran 34 % shorter"
+
+
+def test_shorter_callbacks_are_proposed_where_no_budget_suffices() -> None:
+    assert remedy(alone({"kind": "dedicated"}, 2_000_000)) == (
+        "guaranteed if the callbacks of Motor ran 34 % shorter"
+    )

@@ -1,0 +1,134 @@
+"""Merging models of several runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot import run_takt
+from takt import merging
+
+Json = dict[str, Any]
+
+
+def model(times: list[int], callback: str = "/n:timer-10ms", **changes: Any) -> Json:
+    """What `takt model` writes of a run in which a timer ran for these times."""
+    observed = {
+        "count": len(times),
+        "min": min(times),
+        "mean": sum(times) / len(times),
+        "max": max(times),
+    }
+    windows = range(1, len(times) + 1)
+    curve = [max(sum(times[i : i + n]) for i in range(len(times) - n + 1)) for n in windows]
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "name": "run",
+        "provenance": {"tool": "takt", "observed": {callback: observed}},
+        "executors": [{"id": "e", "kind": "single_threaded", "threads": 1, "overhead": []}],
+        "callbacks": [
+            {
+                "id": callback,
+                "node": "/n",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": curve},
+                "activation": {"kind": "periodic", "period": 10_000_000, "jitter": 0},
+            }
+        ],
+        "edges": [],
+        "joins": [],
+        "chains": [],
+        **changes,
+    }
+
+
+def test_means_are_weighted_by_instances() -> None:
+    """performance-engineering fact 13."""
+    merged = merging.merge([model([10, 20]), model([40])], "m")
+    times = merged["provenance"]["observed"]["/n:timer-10ms"]
+    assert (times["min"], times["max"], times["count"]) == (10, 40, 3)
+    assert times["mean"] == pytest.approx(70 / 3)
+
+
+def test_the_largest_time_never_decreases_with_further_runs() -> None:
+    """performance-engineering fact 15: it rises by 10 % until run 23, then stays."""
+    longest = [27_000 + round(2_700 * min(run, 22) / 22) for run in range(50)]
+    runs = [model([1_000, time]) for time in longest]
+    found = [
+        merging.merge(runs[: n + 1], "m")["callbacks"][0]["execution_time"]["curve"][0]
+        for n in range(1, 50)
+    ]
+    assert found == sorted(found)
+    report = merging.merge(runs, "m")["provenance"]["convergence"]["/n:timer-10ms"]
+    assert report["maxima"][-1] == 29_700
+    assert report["runs_since_growth"] == 50 - 23
+    assert report["next_exceeds"] == pytest.approx(1 / 51)
+    assert 0 < report["gumbel_next_exceeds"] < 1
+
+
+def test_curves_cover_every_window_of_every_run() -> None:
+    generator = random.Random(3)
+    for _ in range(50):
+        lengths = (generator.randint(1, 12), generator.randint(1, 12))
+        runs = [[generator.randint(1, 100) for _ in range(length)] for length in lengths]
+        curve = merging.merge([model(run) for run in runs], "m")["callbacks"][0]["execution_time"][
+            "curve"
+        ]
+        for run in runs:
+            for n in range(1, len(run) + 1):
+                for i in range(len(run) - n + 1):
+                    assert sum(run[i : i + n]) <= curve[n - 1]
+        for n in range(2, len(curve) + 1):
+            assert all(curve[n - 1] <= curve[m - 1] + curve[n - m - 1] for m in range(1, n))
+
+
+def test_what_one_run_shows_is_in_the_model() -> None:
+    edge = {
+        "from": "/n:timer-10ms",
+        "to": "/m:/t",
+        "topic": "/t",
+        "delay": 5,
+        "triggered_by": None,
+        "confidence": None,
+    }
+    receiver = {
+        "id": "/m:/t",
+        "node": "/m",
+        "executor": "e",
+        "kind": "subscription",
+        "execution_time": {"curve": [3]},
+        "activation": None,
+    }
+    chain = {"id": "/n->/m", "callbacks": ["/n:timer-10ms", "/m:/t"]}
+    with_edge = model([10], edges=[edge], chains=[chain])
+    with_edge["callbacks"].append(receiver)
+    later = json.loads(json.dumps(with_edge))
+    later["edges"][0]["delay"] = 9
+    merged = merging.merge([model([10]), with_edge, later], "m")
+    assert [e["delay"] for e in merged["edges"]] == [9]
+    assert [c["id"] for c in merged["callbacks"]] == ["/n:timer-10ms", "/m:/t"]
+    assert merged["chains"] == [chain]
+
+
+def test_commands_take_what_is_merged(tmp_path: Path) -> None:
+    paths = []
+    for i, times in enumerate(([100, 200], [300])):
+        path = tmp_path / f"run{i}.json"
+        path.write_text(json.dumps(model(times)))
+        paths.append(str(path))
+    output = tmp_path / "merged.json"
+    done = run_takt("model", *paths, "--merge", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert (
+        "2 runs: the last one raised the longest execution time of 1 of 1 callback" in done.stderr
+    )
+    assert run_takt("analyze", str(output)).returncode == 0
+    alone = run_takt("model", paths[0], "--merge")
+    assert alone.returncode == 2
+    assert "needs several traces or models" in alone.stderr

@@ -1,0 +1,120 @@
+"""takt.load and the tables of takt export: they join, and say what measurements say."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import polars as pl
+import pyarrow.csv
+import pytest
+
+import takt
+from robot import run_takt
+from takt import inputs, pipeline
+from takt.errors import UserError
+from takt.recording import Recording
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = ROOT / "tests" / "recordings"
+PIPELINE = str(RECORDINGS / "pipeline-ebpf.tar.xz")
+AUTOWARE = str(RECORDINGS / "autoware.tar.xz")
+
+
+@pytest.fixture(scope="module")
+def autoware() -> Recording:
+    return Recording(AUTOWARE)
+
+
+def test_every_run_is_of_a_callback_that_counts_it(autoware: Recording) -> None:
+    counted = autoware.runs.group_by("callback").len().join(autoware.callbacks, on="callback")
+    assert counted["len"].sum() == autoware.runs.height == 2208
+    assert (counted["len"] == counted["count"]).all()
+    assert autoware.callbacks["callback"].is_unique().all()
+    assert autoware.callbacks["pid"].null_count() == 0
+
+
+def test_takes_join_their_publications_and_runs(autoware: Recording) -> None:
+    joined = autoware.takes.join(autoware.publications, on="publication")
+    assert joined.height == autoware.takes.height
+    assert (joined["topic"] == joined["topic_right"]).all()
+    taken = joined.filter(pl.col("fate") == "taken")
+    assert (taken["taken"] >= taken["sent"]).all()
+    # A message is handled by a callback of its topic.
+    callbacks = autoware.callbacks.select("callback", heard=pl.col("topic"))
+    handled = taken.join(autoware.runs, left_on="run", right_on="run").join(
+        callbacks, on="callback"
+    )
+    assert handled.height == taken.height
+    assert (handled["topic"] == handled["heard"]).all()
+
+
+def test_parts_add_up_to_latencies_that_were_measured(autoware: Recording) -> None:
+    sums = autoware.parts.group_by("flow").agg(pl.col("duration").sum())
+    joined = autoware.flows.join(sums, on="flow")
+    assert joined.height == autoware.flows.height
+    assert (joined["duration"] == joined["latency"]).all()
+    model = inputs.model([AUTOWARE])
+    measured = pipeline.measure([AUTOWARE], model.text, model.source)
+    complete = autoware.flows.filter(pl.col("complete"))
+    for chain in measured.chains:
+        latencies = complete.filter(pl.col("chain") == chain.id)["latency"]
+        assert len(latencies) == chain.count
+        assert latencies.max() == chain.max
+
+
+def test_data_wait_for_the_timer_that_reads_them_until_it_is_due(autoware: Recording) -> None:
+    """The planner reads every 100 ms what subscriptions keep; timers keep to the grid of rcl."""
+    until = pl.col("start").cast(pl.Int64) + pl.col("duration").cum_sum().over("flow")
+    parts = autoware.parts.join(
+        autoware.flows.select("flow", "start"), on="flow", maintain_order="left"
+    ).with_columns(until=until)
+    due = parts.filter(pl.col("kind") == "timer")["until"]
+    assert due.n_unique() > 30
+    assert ((due - due[0]) % 100_000_000 == 0).all()
+
+
+def test_preemption_names_who_ran_instead() -> None:
+    parts = takt.load(PIPELINE).parts
+    kinds = set(parts["kind"])
+    assert {"running", "executor", "transport", "sending"} <= kinds
+    assert "reservation" in kinds  # the model's motor has one, which it uses up
+
+
+def test_the_object_model_reads_like_the_robot(autoware: Recording) -> None:
+    planner = autoware.application.node("/BehaviorPlanner")
+    assert {callback.kind for callback in planner.callbacks} == {"timer", "subscription"}
+    runs = planner.callbacks[0].runs
+    assert set(runs["callback"]) == {planner.callbacks[0].number}
+    path = autoware.application.paths[0]
+    assert path.latencies.height == path.flows["complete"].sum()
+    assert autoware.path(path.name) == path
+    with pytest.raises(UserError, match="no node '/nobody'; there are: "):
+        autoware.application.node("/nobody")
+
+
+def test_the_documented_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.link(AUTOWARE, tmp_path / "autoware.tar.xz")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "docs/notebook.md", "exec"), names)
+    where = names["where"]
+    assert isinstance(where, pl.DataFrame)
+    assert where.height > 0
+
+
+def test_exported_tables_share_the_keys_of_objects(tmp_path: Path) -> None:
+    done = run_takt("export", PIPELINE, "--format", "csv", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    read = pyarrow.csv.read_csv
+    callbacks = read(tmp_path / "out" / "objects" / "callbacks.csv").to_pylist()
+    runs = read(tmp_path / "out" / "happened" / "runs.csv").to_pylist()
+    assert len({callback["pid"] for callback in callbacks}) == 2
+    for callback in callbacks:
+        mine = [run for run in runs if run["callback"] == callback["callback"]]
+        assert len(mine) == callback["count"]
+    for table in ("publications", "takes", "flows", "parts"):
+        assert read(tmp_path / "out" / "happened" / f"{table}.csv").num_rows > 0

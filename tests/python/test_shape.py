@@ -1,0 +1,222 @@
+"""takt shape: slots for the outputs of a chain. Facts P19 to P33 are those of the specification on
+latency shaping (performance-engineering, section 8); those about placement alone are in
+tests/unit/shaping.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import takt_native
+from robot import run_takt
+from shaped import MS, PERIOD, by_priority, chain_model, jitter, latencies, with_interference
+from takt.documents import ServerSlot, Shaping, ShapingServer
+from takt.errors import UserError
+from takt.shaping import dispatcher, gates, plans, profile, remapping
+
+Json = dict[str, Any]
+
+FIVE = [15.0] * 5  # U[5, 15] ms each
+MODELS = Path(__file__).parents[2] / "models"
+STEP = plans.Request(grid=MS, publish_time=MS // 10, slack=MS)
+
+
+def plan_of(model: Json, request: plans.Request, cycles: int = 500) -> Shaping:
+    wanted = json.dumps(
+        {"execution": "random", "shortest": 1 / 3, "duration": cycles * PERIOD, "seed": 1}
+    )
+    seen = takt_native.simulated_latencies(json.dumps(model), "model", wanted)
+    return plans.make(model, {"chain": seen["chain"]}, "simulation", request)
+
+
+def test_p20_a_server_for_each_callback_leaves_the_jitter_of_the_last() -> None:
+    slots = [(16.0 * i, 16.0 * (i + 1)) for i in range(5)]
+    table = latencies(chain_model(FIVE, slots=slots))
+    assert max(table) <= 80
+    assert min(table) >= 69
+    assert 4.5 <= jitter(table) <= 5
+    fifo = chain_model(FIVE)
+    assert 13 <= jitter(latencies(fifo, by_priority(fifo))) <= 20
+    assert max(latencies(fifo, by_priority(fifo))) < max(table)
+
+
+def test_p27_more_bands_never_change_the_longest_latency_and_never_raise_the_mean() -> None:
+    found = [
+        plan_of(chain_model(FIVE), plans.Request(bands=bands, grid=MS)).chains[0].after
+        for bands in range(1, 6)
+    ]
+    assert len({one.max for one in found}) == 1
+    means = [one.mean for one in found if one.mean is not None]
+    assert means == sorted(means, reverse=True)
+
+
+def test_p29_logical_execution_time_costs_whole_periods() -> None:
+    model = chain_model(FIVE)
+    publish = MS // 10
+    for variant, expected in (
+        (gates.let_per_callback(model, "chain", publish), 500),
+        (gates.let_per_chain(model, "chain", publish), 100),
+    ):
+        fixed = {"execution_times": gates.publish_times(variant)}
+        assert set(latencies(variant, fixed, cycles=50)) == {expected + 0.1}
+
+
+def test_p30_one_slot_costs_little_and_takes_the_jitter_away() -> None:
+    plan = plan_of(chain_model(FIVE), plans.Request(grid=MS // 10)).chains[0]
+    assert plan.profile.jitter is not None
+    assert plan.after.jitter is not None
+    assert plan.after.max is not None
+    assert plan.profile.max is not None
+    assert plan.profile.jitter > 13 * MS
+    assert plan.after.jitter < MS // 10
+    assert plan.after.max / plan.profile.max < 1.03
+
+
+def test_p31_interference_below_the_chain_changes_nothing() -> None:
+    model = chain_model(FIVE)
+    plan = plan_of(model, STEP)
+    gated = plans.gated_model(model, plan, trimmed=True)
+    disturbed = with_interference(gated)
+    gate = {"execution_times": gates.publish_times(gated)}
+    alone = latencies(gated, by_priority(gated, {"cb5/gate"}) | gate)
+    loaded = latencies(disturbed, by_priority(disturbed, {"cb5/gate"}) | gate)
+    assert max(loaded) - min(loaded) < 0.001
+    assert loaded == alone
+
+
+def test_p33_a_graph_over_two_cores_has_a_slot_on_each() -> None:
+    profile_ = [450 * MS - 1, 230 * MS]
+    placed = json.loads(
+        takt_native.place_slots(
+            profile_, json.dumps({"cycle": 764 * MS, "slack": 0, "slot_length": MS})
+        )
+    )
+    band = placed["bands"][0]
+    assert (band["start"], band["end"]) == (450 * MS, 451 * MS)
+    period = 764 * MS
+    request = plans.Request(grid=MS, slack=0, publish_time=MS)
+    model = chain_model([1.0], period=period)
+    plan = plans.make(model, {"chain": profile_}, "trace", request)
+    assert [(slot.start, slot.end) for slot in plan.servers[0].slots] == [(0, 450 * MS)]
+
+
+@pytest.mark.parametrize("bands", [1, 2, 4])
+def test_the_simulated_gate_does_what_the_plan_predicts(bands: int) -> None:
+    model = chain_model(FIVE)
+    plan = plan_of(model, plans.Request(bands=bands, grid=MS))
+    gated = plans.gated_model(model, plan, trimmed=True)
+    seen = latencies(gated, {"execution_times": gates.publish_times(gated)})
+    after = plan.chains[0].after
+    predicted = profile.statistics([round(one * MS) for one in seen])
+    for name in ("min", "p50", "p99", "max"):
+        assert getattr(after, name) == getattr(predicted, name), name
+    assert after.mean == pytest.approx(predicted.mean, rel=1e-3)
+
+
+def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
+    model = json.loads((MODELS / "fusion.json").read_text())
+    chain = model["chains"][0]
+    for callback in chain["callbacks"]:
+        gated = gates.insert(model, callback, [(0, MS)], PERIOD, MS // 10)
+        takt_native.parse_model(json.dumps(gated), "gated")
+        assert f"{callback}/gate" in gated["chains"][0]["callbacks"]
+        assert len(gated["edges"]) == len(model["edges"]) + 1
+
+
+def test_several_chains_of_a_core_share_a_table() -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    second = {**model["callbacks"][0], "id": "radar", "node": "/radar", "registration": 1}
+    second["activation"] = {"kind": "periodic", "period": 20 * MS, "jitter": 0}
+    model["callbacks"].append(second)
+    model["chains"].append({"id": "radar", "callbacks": ["radar"]})
+    seen = {"image to motor": [6 * MS, 12 * MS], "radar": [2 * MS, 4 * MS]}
+    plan = plans.make(model, seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS))
+    assert plan.cycle == 100 * MS
+    pieces = sorted((slot.start, slot.end) for server in plan.servers for slot in server.slots)
+    assert all(a[1] <= b[0] for a, b in pairwise(pieces))
+    radar = next(chain for chain in plan.chains if chain.id == "radar")
+    assert radar.gate.slots[-1].end <= 20 * MS
+
+
+def test_the_command_writes_a_plan_and_a_picture(tmp_path: Path) -> None:
+    plan, picture = tmp_path / "plan.json", tmp_path / "plan.html"
+    model = str(MODELS / "pipeline.json")
+    arguments = ("--chain", "image to motor", "--cycles", "200", "--bands", "2", "--json")
+    done = run_takt("shape", model, *arguments, "-o", plan, "--picture", picture)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["format"], document["version"]) == ("takt/shaping", 1)
+    assert json.loads(plan.read_text()) == document
+    assert document["provenance"]["inputs"][0]["path"].endswith("pipeline.json")
+    chain = document["chains"][0]
+    assert [one["policy"] for one in chain["overshoots"]] == ["skip", "defer", "degrade"]
+    assert chain["overshoots"][0]["dropped"] > 0
+    assert [one["name"] for one in chain["baselines"]] == ["LET per chain", "LET per callback"]
+    assert "<svg" in picture.read_text()
+    assert plans.read(str(plan)).chains[0].gate.slots
+
+
+def test_the_document_follows_its_schema(tmp_path: Path) -> None:
+    from importlib import resources
+
+    from jsonschema import Draft202012Validator
+
+    text = (resources.files("takt") / "schemas" / "shaping.schema.json").read_text("utf-8")
+    plan = plan_of(chain_model(FIVE), STEP, cycles=50)
+    document = plan.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    Draft202012Validator(json.loads(text)).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--chain", "nothing"), 'no chain "nothing"; the model has "image to motor"'),
+        (("--chain", "image to motor", "--freshness", "5"), "with its unit"),
+        (("--chain", "image to motor", "--bands", "60"), "do not fit between"),
+        (("--chain", "image to motor", "--grid", "60ms"), "after the cycle"),
+        (("--chain", "image to motor") * 2, "named twice"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = run_takt("shape", str(MODELS / "pipeline.json"), *arguments, "--cycles", "50")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_dispatcher_goes_by_the_slots_of_all_servers() -> None:
+    model = chain_model(FIVE)
+    plan = plan_of(model, STEP, cycles=20)
+    servers = tuple(
+        ShapingServer(chain=chain, slots=tuple(ServerSlot(start=a, end=b) for a, b in slots))
+        for chain, slots in (("a", [(0, 10), (40, 50)]), ("b", [(10, 20), (90, 100)]))
+    )
+    slots = dispatcher.table(plan.model_copy(update={"servers": servers}))
+    assert [(slot.start, slot.end) for slot in slots] == [(0, 20), (40, 50), (90, 100)]
+    inside = [(0, True), (20, False), (40, True), (50, False), (90, True)]
+    assert dispatcher.boundaries(slots, 100) == inside
+    assert dispatcher.boundaries(slots[1:2], 100) == [(40, True), (50, False)]
+
+
+def test_only_the_last_node_of_a_chain_is_remapped() -> None:
+    chain = plan_of(chain_model(FIVE), STEP, cycles=20)
+    assert remapping.remapped(["robot"], chain) == [
+        *("robot", "--ros-args"),
+        *("-r", "cb5:/out:=/out/unshaped"),
+    ]
+    with pytest.raises(UserError, match=r"remappings=\[\('/out', '/out/unshaped'\)\]"):
+        remapping.remapped(["ros2", "launch", "robot", "robot.launch.py"], chain)
+
+
+def test_a_plan_with_overlapping_slots_is_refused(tmp_path: Path) -> None:
+    plan = plan_of(chain_model(FIVE), STEP, cycles=20).model_dump(mode="json")
+    plan["chains"][0]["gate"]["slots"] *= 2
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    with pytest.raises(Exception, match="in order, apart"):
+        plans.read(str(path))

@@ -1,0 +1,150 @@
+"""takt plan: which callbacks a plan starves, and the plan that starves none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robot import run_takt
+from takt import pipeline, starvation
+
+Json = dict[str, Any]
+
+MS = 1_000_000
+
+
+def callback(name: str, executor: str, time: float, **members: object) -> Json:
+    kind = "timer" if "period" in members else "subscription"
+    period = members.pop("period", None)
+    return {
+        "id": name,
+        "node": f"/{name}",
+        "executor": executor,
+        "kind": kind,
+        "execution_time": {"curve": [round(time * MS)]},
+        "activation": None
+        if period is None
+        else {"kind": "periodic", "period": period, "jitter": 0},
+        **members,
+    }
+
+
+def model(depth: int = 1, detector: float = 8) -> Json:
+    """An urgent chain of two long callbacks, twice as long as the time between two messages to a
+    lesser one. The sensor has an executor of its own.
+    """
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [
+            {"id": "main", "kind": "fixed_priority", "supply": {"kind": "dedicated"}},
+            {"id": "sensor", "kind": "single_threaded", "supply": {"kind": "dedicated"}},
+        ],
+        "callbacks": [
+            callback("camera", "main", 8, period=40 * MS, priority=2),
+            callback("filter", "main", 0.5, topic="/odometry", priority=1, queue_depth=depth),
+            callback("detector", "main", detector, topic="/camera", priority=2),
+            callback("odometry", "sensor", 0.1, period=10 * MS),
+        ],
+        "edges": [
+            {"from": "camera", "to": "detector"},
+            {"from": "odometry", "to": "filter"},
+        ],
+        "chains": [{"id": "see", "callbacks": ["camera", "detector"], "rank": 1}],
+    }
+
+
+def starved(document: Json, options: Json | None = None) -> list[starvation.Starved]:
+    text = json.dumps(document)
+    plan = pipeline.plan(text, "model", options or {})
+    return starvation.predict(text, "model", plan, options or {})
+
+
+def test_it_predicts_the_messages_that_a_queue_of_one_loses() -> None:
+    (one,) = starved(model())
+    assert one.callback == "filter"
+    # At most one of the four messages of each period of the camera comes too late.
+    assert 0.1 < one.planned.lost <= 0.25
+    assert one.default.lost == 0
+    assert str(one).startswith("filter would lose ")
+    assert str(one).endswith("(under the default executor nothing)")
+
+
+@pytest.mark.parametrize("harmless", [model(depth=2), model(detector=1)])
+def test_who_has_room_or_time_does_not_starve(harmless: Json) -> None:
+    assert starved(harmless) == []
+
+
+def test_the_default_executor_starves_nobody_more_than_itself() -> None:
+    assert starved(model(), {"executor": "single_threaded"}) == []
+
+
+def test_a_timer_that_samples_is_late() -> None:
+    late = model(depth=2)
+    late["callbacks"].append(callback("control", "main", 1, period=20 * MS, priority=0))
+    assert starved(late) == []  # it samples nothing
+    late["edges"].append({"from": "filter", "to": "control"})
+    (one,) = starved(late)
+    assert one.callback == "control"
+    # Both callbacks of the chain and the filter may come first; by default one callback does.
+    assert one.planned.longest > 16 * MS
+    assert one.planned.longest - one.default.longest > 0.1 * 20 * MS
+    assert "control would take up to 17" in str(one)
+
+
+def test_the_relief_raises_what_starves_and_nothing_else() -> None:
+    text = json.dumps(model())
+    plan = pipeline.plan(text, "model", {})
+    relief = starvation.relieve(text, "model", plan, {})
+    assert relief is not None
+    assert relief.raised == ("filter",)
+    main = next(e for e in relief.plan["executors"] if e["id"] == "main")
+    assert {c["id"]: c["priority"] for c in main["callbacks"]} == {
+        "camera": 2,
+        "detector": 2,
+        "filter": 3,
+    }
+    # The urgent chain waits for the filter twice at most.
+    before, after = relief.chains["see"]
+    assert before <= after <= before + 1 * MS
+
+
+def test_a_plan_without_priorities_has_no_relief() -> None:
+    text = json.dumps(model())
+    options = {"executor": "graph_aware"}
+    plan = pipeline.plan(text, "model", options)
+    assert starvation.relieve(text, "model", plan, options) is None
+
+
+def test_the_command_warns_and_offers(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model()))
+    done = run_takt("plan", path)
+    assert done.returncode == 0
+    warning, offer = done.stderr.splitlines()
+    assert warning.startswith("takt: warning: filter would lose ")
+    assert offer.startswith(
+        "takt: --avoid-starvation raises above all others, and nothing starves:"
+    )
+    plain = json.loads(done.stdout)
+    done = run_takt("plan", path, "--avoid-starvation")
+    assert done.returncode == 0
+    better = json.loads(done.stdout)
+    priorities = [
+        next(c["priority"] for e in p["executors"] for c in e["callbacks"] if c["id"] == "filter")
+        for p in (plain, better)
+    ]
+    assert priorities == [1, 3]
+
+
+def test_the_command_says_where_there_is_nothing_to_raise(tmp_path: Path) -> None:
+    document = model()
+    document["executors"][0]["kind"] = "graph_aware"
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(document))
+    done = run_takt("plan", path, "--avoid-starvation")
+    assert done.returncode == 0
+    assert "--executor fixed_priority" in done.stderr.splitlines()[-1]

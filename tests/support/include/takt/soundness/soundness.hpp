@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "takt/analysis/analyze.hpp"
+#include "takt/generation/random_model.hpp"
+#include "takt/model/model.hpp"
+
+/// simulated <= bound, the central property: no response time, latency, reaction time or data age
+/// of a simulation is above its bound, whatever the releases, execution times and supplies.
+namespace takt::soundness {
+
+/// What simulations of one model show of its bounds.
+struct Comparison {
+  std::size_t bounds = 0;
+  /// Sum of the greatest observed value over the bound.
+  double tightness = 0;
+  /// What exceeded its bound; empty if nothing did.
+  std::string violation;
+};
+
+/// Every kind of executor that schedules: all but those that stand for something outside ROS, which
+/// random models of any kind have beside them.
+[[nodiscard]] generation::ExecutorKinds all_kinds();
+
+/// Simulates the model as adversely as we know how and at random, and compares what it shows with
+/// the bounds of that analysis.
+[[nodiscard]] Comparison compare(const model::Model& model, analysis::Method method);
+
+/// A model with a violation.
+struct Found {
+  std::uint64_t seed = 0;
+  /// Shrunk.
+  model::Model model;
+  std::string violation;
+};
+
+/// The sums of all models compared so far.
+struct Tally {
+  std::size_t models = 0;
+  std::size_t bounds = 0;
+  double tightness = 0;
+};
+
+/// Compares random models of that shape, with the seeds from `first` on, and adds to `tally`. Ends
+/// with the first violation.
+[[nodiscard]] std::optional<Found> hunt(const generation::Shape& shape, analysis::Method method,
+                                        std::uint64_t first, std::size_t models, Tally& tally);
+
+}  // namespace takt::soundness

@@ -1,0 +1,157 @@
+#include "takt/soundness/soundness.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "takt/generation/shrink.hpp"
+#include "takt/model/names.hpp"
+#include "takt/simulation/simulate.hpp"
+
+namespace takt::soundness {
+
+namespace {
+
+using simulation::Options;
+
+constexpr Duration simulated_time{6'000};
+constexpr Duration horizon{20'000};
+constexpr int random_simulations = 4;
+
+/// Executors with a `cpu` share that core, all others have one for themselves. None: the simulator
+/// cannot simulate it.
+std::optional<Options> on_shared_cores(const model::Model& model) {
+  Options options;
+  std::int64_t cores = 0;
+  for (const model::Executor& executor : model.executors) {
+    const bool slots = std::holds_alternative<model::SlotSupply>(executor.supply);
+    if (slots || executor.threads > 1) return std::nullopt;
+    if (executor.cpu) cores = std::max(cores, *executor.cpu + 1);
+  }
+  if (cores == 0) return std::nullopt;
+  for (const model::Executor& executor : model.executors) {
+    if (!executor.cpu) options.threads[executor.id].cpu = cores++;
+  }
+  options.cores = cores;
+  return options;
+}
+
+/// Ways to simulate a model.
+std::vector<Options> adversaries(const model::Model& model) {
+  using simulation::Publication;
+  using simulation::ReservationModel;
+  std::vector<Options> result;
+  for (const Publication publication : {Publication::at_end, Publication::at_start}) {
+    for (const ReservationModel reservation :
+         {ReservationModel::constant_bandwidth, ReservationModel::latest}) {
+      Options options;
+      options.publication = publication;
+      options.reservation = reservation;
+      result.push_back(options);
+    }
+    for (int seed = 0; seed < random_simulations; ++seed) {
+      Options options;
+      options.publication = publication;
+      options.reservation =
+          seed % 2 == 0 ? ReservationModel::random : ReservationModel::constant_bandwidth;
+      options.releases = simulation::ReleaseModel::random;
+      options.execution =
+          seed < 2 ? simulation::ExecutionModel::worst_case : simulation::ExecutionModel::random;
+      options.seed = static_cast<std::uint64_t>(seed);
+      result.push_back(options);
+    }
+  }
+  if (const auto shared = on_shared_cores(model)) {
+    result.push_back(*shared);
+    result.push_back(*shared);
+    result.back().releases = simulation::ReleaseModel::random;
+  }
+  for (Options& options : result) options.duration = simulated_time;
+  return result;
+}
+
+void add(Comparison& comparison, const std::string& what, std::optional<Duration> bound,
+         Duration observed) {
+  if (!bound) return;
+  ++comparison.bounds;
+  comparison.tightness += bound->count() == 0 ? 1.0
+                                              : static_cast<double>(observed.count()) /
+                                                    static_cast<double>(bound->count());
+  if (observed <= *bound) return;
+  comparison.violation +=
+      fmt::format("{} took {} ns, its bound is {} ns; ", what, observed.count(), bound->count());
+}
+
+struct Longest {
+  Duration latency{};
+  Duration reaction_time{};
+  Duration data_age{};
+};
+
+void take(Duration& longest, const simulation::Distribution& observed) {
+  if (observed.count() > 0) longest = std::max(longest, observed.max());
+}
+
+}  // namespace
+
+generation::ExecutorKinds all_kinds() {
+  generation::ExecutorKinds kinds(std::initializer_list<model::ExecutorKind>{});
+  for (const std::string_view name : model::list_names<model::ExecutorKind>()) {
+    const auto kind = model::from_string<model::ExecutorKind>(name).value();
+    if (!has(kind, model::ExecutorTrait::outside_ros)) kinds.add(kind);
+  }
+  return kinds;
+}
+
+Comparison compare(const model::Model& model, analysis::Method method) {
+  const analysis::Bounds bounds = analysis::analyze(model, {.method = method, .horizon = horizon});
+  std::vector<Duration> callbacks(model.callbacks.size());
+  std::vector<Longest> chains(model.chains.size());
+  for (const Options& options : adversaries(model)) {
+    const auto simulated = simulation::simulate(model, options);
+    if (!simulated) continue;  // hopelessly overloaded, so without bounds
+    for (std::size_t i = 0; i < callbacks.size(); ++i) {
+      take(callbacks[i], simulated->callbacks[i].response_time);
+    }
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      take(chains[i].latency, simulated->chains[i].latency);
+      take(chains[i].reaction_time, simulated->chains[i].reaction_time);
+      take(chains[i].data_age, simulated->chains[i].data_age);
+    }
+  }
+  Comparison comparison;
+  for (std::size_t i = 0; i < callbacks.size(); ++i) {
+    add(comparison, model.callbacks[i].id, bounds.callbacks[i].bound, callbacks[i]);
+  }
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const analysis::ChainBound& chain = bounds.chains[i];
+    add(comparison, chain.id, chain.bound, chains[i].latency);
+    add(comparison, "the reaction of " + chain.id, chain.reaction_time, chains[i].reaction_time);
+    add(comparison, "the data's age of " + chain.id, chain.data_age, chains[i].data_age);
+  }
+  return comparison;
+}
+
+std::optional<Found> hunt(const generation::Shape& shape, analysis::Method method,
+                          std::uint64_t first, std::size_t models, Tally& tally) {
+  for (std::uint64_t seed = first; seed < first + models; ++seed) {
+    const model::Model model = generation::random_model(shape, seed);
+    const Comparison comparison = compare(model, method);
+    ++tally.models;
+    tally.bounds += comparison.bounds;
+    tally.tightness += comparison.tightness;
+    if (comparison.violation.empty()) continue;
+    Found found{.seed = seed,
+                .model = generation::shrink(model,
+                                            [&](const model::Model& smaller) {
+                                              return !compare(smaller, method).violation.empty();
+                                            }),
+                .violation = {}};
+    found.violation = compare(found.model, method).violation;
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace takt::soundness

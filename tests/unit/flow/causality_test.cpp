@@ -1,0 +1,287 @@
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "flow_scenario.hpp"
+
+namespace takt::flow {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+FlowOptions declared_only() {
+  FlowOptions options;
+  options.inference = Inference::off;
+  return options;
+}
+
+/// A node that receives /a and /b, which are sent when its callbacks end, and publishes /c; times
+/// in milliseconds. What it does beyond that is up to the test.
+class TwoInputs : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program outside = scenario.program(1, "h", "outside");
+  Program program = scenario.program(2, "h", "merger");
+  Program after = scenario.program(3, "h", "after");
+  std::uint64_t sources = scenario.node(outside, "sources");
+  std::uint64_t node = scenario.node(program, "merger");
+  std::uint64_t end_node = scenario.node(after, "sink");
+  test::Publisher a = scenario.publisher(outside, sources, "/a");
+  test::Publisher b = scenario.publisher(outside, sources, "/b");
+  test::Publisher c = scenario.publisher(program, node, "/c");
+  test::Subscription on_a = scenario.subscription(program, node, "/a");
+  test::Subscription on_b = scenario.subscription(program, node, "/b");
+  test::Subscription on_c = scenario.subscription(after, end_node, "/c");
+  std::uint64_t timer = scenario.timer(program, node, std::chrono::milliseconds(8));
+
+  void declare(EventType kind) {
+    scenario.add(program, kind, {}, {}, {{on_a.handle, on_b.handle}, {c.handle}});
+  }
+  /// A message that is sent now and whose callback ends at once; it may publish.
+  void receive(const test::Publisher& from, const test::Subscription& by, std::int64_t at,
+               bool publishes = false) {
+    scenario.now = 1000 * at;
+    scenario.publish(outside, from, 1000 + at);
+    scenario.take(program, by, 1000 + at);
+    scenario.start(program, by.callback);
+    if (publishes) {
+      scenario.publish(program, c, 5000 + at);
+    }
+    scenario.end(program, by.callback);
+    if (publishes) {
+      scenario.handle(after, on_c, 5000 + at, 0);
+    }
+  }
+  void fire(std::int64_t at, bool publishes) {
+    scenario.now = 1000 * at;
+    scenario.start(program, timer);
+    if (publishes) {
+      scenario.publish(program, c, 5000 + at);
+    }
+    scenario.end(program, timer);
+    if (publishes) {
+      scenario.handle(after, on_c, 5000 + at, 0);
+    }
+  }
+  /// Output and the input of the topic that went into it, in milliseconds.
+  static std::vector<std::pair<int, int>> links(const json& document, const std::string& topic) {
+    std::vector<std::pair<int, int>> found;
+    for (const json& flow : document["flows"]) {
+      if (flow["from"] != "/sources:" + topic || flow["to"] != "/sink:/c") {
+        continue;
+      }
+      for (const json& instance : flow["instances"]) {
+        const auto output = instance["times"].back()[0].get<std::int64_t>();
+        const auto input = instance["begin"].get<std::int64_t>();
+        found.emplace_back(output / 1'000'000, input / 1'000'000);
+      }
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+  /// Fact 23.
+  void periodic() {
+    for (std::int64_t time = 0, last_a = 0, last_b = 0; time <= 32; ++time) {
+      if (time % 5 == 0 && time > 0) {
+        receive(a, on_a, time);
+        last_a = time;
+      }
+      if (time == 13 || time == 25) {
+        receive(b, on_b, time);
+        last_b = time;
+      }
+      if (time % 8 == 0 && time > 0) {
+        fire(time, last_a > 0 && last_b > 0);
+      }
+    }
+  }
+  /// Facts 25 and 27.
+  void partial(int rounds = 1) {
+    for (int round = 0; round < rounds; ++round) {
+      const std::int64_t origin = 30 * round;
+      const std::set<std::int64_t> times_b{4, 8, 12, 16, 21, 24, 28};
+      for (std::int64_t time = 1; time <= 30; ++time) {
+        if (times_b.contains(time)) {
+          receive(b, on_b, origin + time);
+        }
+        if (time % 10 == 0) {
+          receive(a, on_a, origin + time, true);
+        }
+      }
+    }
+  }
+};
+
+TEST_F(TwoInputs, Fact22And23APeriodicTimerUsesTheNewestOfEachInput) {
+  declare(EventType::message_link_periodic_async);
+  periodic();
+  const json document = follow(scenario, declared_only());
+  EXPECT_EQ(document["links"][0]["kind"], "periodic_async");
+  EXPECT_EQ(document["links"][0]["origin"], "declared");
+  EXPECT_THAT(links(document, "/a"),
+              ElementsAre(std::pair(16, 15), std::pair(24, 20), std::pair(32, 30)));
+  EXPECT_THAT(links(document, "/b"),
+              ElementsAre(std::pair(16, 13), std::pair(24, 13), std::pair(32, 25)));
+  EXPECT_THAT(paths(document), ElementsAre("/merger:timer-8ms > /sink:/c",
+                                           "? > /merger:/a > /merger:timer-8ms > /sink:/c",
+                                           "? > /merger:/b > /merger:timer-8ms > /sink:/c"));
+}
+
+TEST_F(TwoInputs, AStoredMessageWaitsForTheTimer) {
+  declare(EventType::message_link_periodic_async);
+  periodic();
+  const json document = follow(scenario, declared_only());
+  for (const json& flow : document["flows"]) {
+    if (flow["from"] == "/sources:/b") {
+      EXPECT_EQ(flow["max"], 11'000'000);
+      EXPECT_EQ(flow["breakdown"]["waiting_for_timer"], flow["mean"]);
+      EXPECT_EQ(flow["first"]["max"], 7'000'000);
+      EXPECT_EQ(flow["last"]["max"], 11'000'000);
+    }
+  }
+}
+
+TEST_F(TwoInputs, Fact32AStoredSampleThatThreeTimersUseHasThreeLeavesWithGrowingLatency) {
+  declare(EventType::message_link_periodic_async);
+  receive(a, on_a, 1);
+  receive(b, on_b, 2);
+  for (const std::int64_t time : {8, 16, 24}) {
+    fire(time, true);
+  }
+  for (const json& flow : follow(scenario, declared_only())["flows"]) {
+    if (flow["from"] == "/sources:/a") {
+      EXPECT_THAT(latencies(flow), ElementsAre(7, 15, 23));
+    }
+  }
+}
+
+TEST_F(TwoInputs, Fact24TheOtherInputIsLinkedByAPartialSyncLink) {
+  declare(EventType::message_link_partial_sync);
+  receive(b, on_b, 4);
+  receive(a, on_a, 10, true);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(paths(document),
+              ElementsAre("? > /merger:/a > /sink:/c", "? > /merger:/b > /sink:/c"));
+  EXPECT_EQ(document["flows"][0]["from"], "/sources:/b");
+  EXPECT_EQ(document["flows"][0]["breakdown"]["waiting_for_input"], 6'000'000);
+}
+
+TEST_F(TwoInputs, Fact25OnlyTheLastOfEachInputGoesIntoAnOutput) {
+  declare(EventType::message_link_partial_sync);
+  partial();
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"),
+              ElementsAre(std::pair(10, 10), std::pair(20, 20), std::pair(30, 30)));
+  EXPECT_THAT(links(document, "/b"),
+              ElementsAre(std::pair(10, 8), std::pair(20, 16), std::pair(30, 28)));
+}
+
+TEST_F(TwoInputs, Fact26EitherInputMayTrigger) {
+  declare(EventType::message_link_partial_sync);
+  receive(a, on_a, 10);
+  receive(b, on_b, 14, true);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(14, 10)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(14, 14)));
+}
+
+TEST_F(TwoInputs, Fact27WithoutTheAnnotationOnlyDirectLinksRemain) {
+  partial();
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"),
+              ElementsAre(std::pair(10, 10), std::pair(20, 20), std::pair(30, 30)));
+  EXPECT_THAT(links(document, "/b"), IsEmpty());
+}
+
+TEST_F(TwoInputs, APeriodicLinkIsInferredFromATimerThatPublishesAndInputsThatNeverDo) {
+  periodic();
+  const json document = follow(scenario);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["kind"], "periodic_async");
+  EXPECT_EQ(document["links"][0]["origin"], "inferred");
+  EXPECT_EQ(document["links"][0]["outputs"], json{"/merger:/c"});
+  EXPECT_EQ(links(document, "/b").size(), 3u);
+}
+
+TEST_F(TwoInputs, AJoinIsInferredWhereEachInputWaitsForTheOther) {
+  for (std::int64_t i = 0; i < 6; ++i) {
+    receive(i % 2 == 0 ? a : b, i % 2 == 0 ? on_a : on_b, 20 * i + 1);
+    receive(i % 2 == 0 ? b : a, i % 2 == 0 ? on_b : on_a, 20 * i + 9, true);
+  }
+  const json document = follow(scenario);
+  ASSERT_EQ(document["links"].size(), 1u);
+  EXPECT_EQ(document["links"][0]["kind"], "partial_sync");
+  EXPECT_EQ(document["links"][0]["inputs"], (json{"/merger:/a", "/merger:/b"}));
+  EXPECT_EQ(links(document, "/a").size(), 6u);
+  EXPECT_EQ(links(document, "/b").size(), 6u);
+}
+
+TEST_F(TwoInputs, ARelayBesideAnInputThatOnlyCountsIsNoJoin) {
+  for (std::int64_t i = 0; i < 20; ++i) {
+    for (const std::int64_t time : {1, 3, 5, 7}) {
+      receive(b, on_b, 20 * i + time);
+    }
+    receive(a, on_a, 20 * i + 9, true);
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(document["links"], IsEmpty());
+  EXPECT_EQ(links(document, "/a").size(), 20u);
+  EXPECT_THAT(links(document, "/b"), IsEmpty());
+}
+
+TEST_F(TwoInputs, ASinkBesideTwoRelaysIsStillASink) {
+  const auto on_d = scenario.subscription(program, node, "/d");
+  const auto d = scenario.publisher(outside, sources, "/d");
+  const auto e = scenario.publisher(program, node, "/e");
+  for (std::int64_t i = 0; i < 20; ++i) {
+    receive(d, on_d, 20 * i + 1);
+    receive(a, on_a, 20 * i + 5, true);
+    scenario.publish(outside, b, 9000 + i);
+    scenario.handle(program, on_b, 9000 + i, 10, std::pair(e, i));
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(document["links"], IsEmpty());
+  EXPECT_THAT(paths(document),
+              ElementsAre("? > /merger:/a > /sink:/c", "? > /merger:/b", "? > /merger:/d"));
+}
+
+TEST_F(TwoInputs, TwoRelaysThatPublishOnOneTopicAreNoJoin) {
+  for (std::int64_t i = 0; i < 20; ++i) {
+    receive(a, on_a, 20 * i + 1, true);
+    receive(b, on_b, 20 * i + 7, true);
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(document["links"], IsEmpty());
+  EXPECT_EQ(links(document, "/a").size(), 20u);
+  EXPECT_EQ(links(document, "/b").size(), 20u);
+}
+
+TEST(Loop, Fact30MessagesThatGoRoundEnd) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "ping");
+  const auto other = scenario.node(program, "pong");
+  const auto ping = scenario.publisher(program, node, "/ping");
+  const auto pong = scenario.publisher(program, other, "/pong");
+  const auto on_ping = scenario.subscription(program, other, "/ping");
+  const auto on_pong = scenario.subscription(program, node, "/pong");
+  scenario.publish(program, ping, 1);
+  for (std::int64_t i = 1; i < 50; ++i) {
+    scenario.handle(program, on_ping, i, 10, std::pair(pong, i));
+    scenario.handle(program, on_pong, i, 10, std::pair(ping, i + 1));
+  }
+  const json document = follow(scenario, between("ping:ping", "ping:pong"));
+  EXPECT_THAT(paths(document), ElementsAre("/ping:/pong > /pong:/ping > /ping:/pong",
+                                           "? > /pong:/ping > /ping:/pong"));
+  EXPECT_EQ(document["flows"][0]["count"].get<int>() + document["flows"][1]["count"].get<int>(),
+            49);
+  EXPECT_THAT(follow(scenario)["flows"], IsEmpty());  // nothing ends
+}
+
+}  // namespace
+}  // namespace takt::flow

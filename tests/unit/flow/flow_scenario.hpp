@@ -1,0 +1,88 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../execution/scenario.hpp"
+#include "takt/execution/interpreter.hpp"
+#include "takt/execution/pass.hpp"
+#include "takt/flow/flow_document.hpp"
+#include "takt/flow/flows.hpp"
+
+namespace takt::flow {
+
+using nlohmann::json;
+using test::EventType;
+using test::Program;
+using test::Scenario;
+
+/// The takt/flow document of a scenario, after the properties that every one has were checked.
+inline json follow(Scenario& scenario, FlowOptions options = {}) {
+  options.instances = true;
+  FlowTracker tracker(options);
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(tracker);
+  scenario.rewind();
+  const auto pass = execution::run(scenario, interpreter, {});
+  const auto done = tracker.finish(interpreter.database());
+  EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  const json document = json::parse(to_json(scenario, interpreter.database(), pass, tracker));
+  for (const json& flow : document["flows"]) {
+    std::int64_t shares = 0;
+    for (const json& share : flow["breakdown"]) {
+      shares += share.get<std::int64_t>();
+    }
+    EXPECT_EQ(shares, flow["mean"]) << flow.dump(1);
+    for (const json& worst : flow["worst"]) {  // fact 33
+      std::int64_t parts = 0;
+      for (const json& part : worst["parts"]) {
+        parts += part["duration"].get<std::int64_t>();
+        EXPECT_LT(part["step"], flow["path"].size());
+      }
+      EXPECT_EQ(parts, worst["latency"]) << flow.dump(1);
+    }
+    EXPECT_EQ(flow["instances"].size(), flow["count"]);
+    for (const json& instance : flow["instances"]) {
+      EXPECT_EQ(instance["times"].size(), flow["path"].size()) << flow.dump(1);
+    }
+  }
+  return document;
+}
+
+inline FlowOptions between(const std::string& from, const std::string& to) {
+  FlowOptions options;
+  options.from = from;
+  options.to = to;
+  return options;
+}
+
+/// The callbacks of each path, "a > b > c", sorted.
+inline std::vector<std::string> paths(const json& document) {
+  std::vector<std::string> all;
+  for (const json& flow : document["flows"]) {
+    std::string path;
+    for (const json& step : flow["path"]) {
+      path += (path.empty() ? "" : " > ") +
+              (step["callback"].is_null() ? "?" : step["callback"].get<std::string>());
+    }
+    all.push_back(path);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+/// The times from the source's publication to the sink's start, in the order of the sinks, ms.
+inline std::vector<double> latencies(const json& flow) {
+  std::vector<double> all;
+  for (const json& instance : flow["instances"]) {
+    all.push_back(instance["latency"].get<double>() / 1e6);
+  }
+  return all;
+}
+
+}  // namespace takt::flow

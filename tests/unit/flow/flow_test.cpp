@@ -1,0 +1,317 @@
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <utility>
+
+#include "flow_scenario.hpp"
+
+namespace takt::flow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Fact 19's chain: /source –/topic_a→ /sync_one_to_one –/topic_b→ /sink, with a 5 ms timer.
+class OneToOne : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program source = scenario.program(1, "h", "source");
+  Program middle = scenario.program(2, "h", "middle");
+  Program sink = scenario.program(3, "h", "sink");
+  std::uint64_t source_node = scenario.node(source, "source");
+  std::uint64_t middle_node = scenario.node(middle, "sync_one_to_one");
+  std::uint64_t sink_node = scenario.node(sink, "sink");
+  test::Publisher a = scenario.publisher(source, source_node, "/topic_a");
+  test::Publisher b = scenario.publisher(middle, middle_node, "/topic_b");
+  std::uint64_t timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
+  test::Subscription on_a = scenario.subscription(middle, middle_node, "/topic_a");
+  test::Subscription on_b = scenario.subscription(sink, sink_node, "/topic_b");
+
+  /// The timer runs for 100 µs and publishes at its end; the relay takes 200 µs after 50 µs, the
+  /// sink 10 µs at once.
+  void flow(std::int64_t start, std::int64_t stamp) {
+    scenario.now = start;
+    scenario.run(source, timer, 100, std::pair(a, stamp));
+    scenario.now += 50;
+    scenario.handle(middle, on_a, stamp, 200, std::pair(b, stamp));
+    scenario.handle(sink, on_b, stamp, 10);
+  }
+};
+
+TEST_F(OneToOne, Fact19ATimerTwoTransportsAndOneDirectLink) {
+  flow(5'000, 1);
+  flow(10'000, 2);
+  const json document = follow(scenario);
+  ASSERT_THAT(paths(document),
+              ElementsAre("/source:timer-5ms > /sync_one_to_one:/topic_a > /sink:/topic_b"));
+  const json& flow = document["flows"][0];
+  EXPECT_EQ(flow["from"], "/source:/topic_a");
+  EXPECT_EQ(flow["to"], "/sink:/topic_b");
+  EXPECT_EQ(flow["count"], 2);
+  EXPECT_THAT(latencies(flow), ElementsAre(0.25, 0.25));
+  EXPECT_EQ(flow["span"]["max"], 360'000);  // with the timer's 100 µs and the sink's 10
+  EXPECT_EQ(flow["path"][0]["topic"], nullptr);
+  EXPECT_EQ(flow["path"][0]["publishes"], "/topic_a");
+  EXPECT_EQ(flow["path"][2]["topic"], "/topic_b");
+  EXPECT_EQ(flow["breakdown"]["running"], 200'000);
+  EXPECT_EQ(flow["breakdown"]["in_transport"], 50'000);
+  EXPECT_THAT(document["links"], IsEmpty());
+}
+
+TEST_F(OneToOne, NamesAreTopicsNodesBothOrCallbacksWithOrWithoutTheSlash) {
+  flow(5'000, 1);
+  flow(10'000, 2);
+  for (const char* from : {"/source", "source", "/topic_a", "topic_a", "/source:/topic_a",
+                           "source:topic_a", "/source:timer-5ms", "Node::on_timer"}) {
+    for (const char* to : {"/sink", "sink", "/topic_b", "sink:topic_b", "/sink:/topic_b"}) {
+      const json document = follow(scenario, between(from, to));
+      ASSERT_EQ(document["flows"].size(), 1u) << from << " to " << to;
+      EXPECT_THAT(latencies(document["flows"][0]), ElementsAre(0.25, 0.25));
+    }
+  }
+  // From the middle: from what it publishes; to the middle: to where it begins to handle.
+  const json from_middle = follow(scenario, between("sync_one_to_one", "sink"));
+  EXPECT_THAT(latencies(from_middle["flows"][0]), ElementsAre(0.0, 0.0));
+  const json to_middle = follow(scenario, between("source", "sync_one_to_one"));
+  EXPECT_THAT(latencies(to_middle["flows"][0]), ElementsAre(0.05, 0.05));
+  EXPECT_THAT(follow(scenario, between("sink", "source"))["flows"], IsEmpty());
+}
+
+TEST_F(OneToOne, AnUnknownNameProposesOthers) {
+  flow(5'000, 1);
+  FlowTracker tracker(between("topic_x", "sink"));
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(tracker);
+  execution::run(scenario, interpreter, {});
+  const auto done = tracker.finish(interpreter.database());
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message,
+              HasSubstr("--from: no topic, node or callback is called \"topic_x\"; did you mean "
+                        "\"/topic_a\" or \"/topic_b\"?"));
+}
+
+TEST_F(OneToOne, Fact12ATakeThatFoundNothingMakesNoLink) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.take(middle, on_a, 1, false);
+  EXPECT_THAT(follow(scenario)["flows"], IsEmpty());
+}
+
+TEST_F(OneToOne, Fact21APublicationOnAnotherThreadDuringACallbackIsNoDirectLink) {
+  const Program worker = scenario.worker(middle, 99);
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.take(middle, on_a, 1);
+  scenario.start(middle, on_a.callback);
+  scenario.now += 100;
+  scenario.publish(worker, b, 2);
+  scenario.now += 100;
+  scenario.end(middle, on_a.callback);
+  scenario.handle(sink, on_b, 2, 10);
+  const json document = follow(scenario);
+  EXPECT_THAT(paths(document),
+              ElementsAre("/source:timer-5ms > /sync_one_to_one:/topic_a", "? > /sink:/topic_b"));
+}
+
+TEST_F(OneToOne, AFlowEndsWithAMessageThatNobodyHandles) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.now += 50;
+  scenario.handle(middle, on_a, 1, 200, std::pair(b, 1));
+  for (const json& document :
+       {follow(scenario), follow(scenario, between("/topic_a", "/topic_b"))}) {
+    const bool is_whole = document["to"].is_null();
+    ASSERT_EQ(document["flows"].size(), is_whole ? 1u : 0u);  // /topic_b has a subscription
+    if (is_whole) {
+      const json& flow = document["flows"][0];
+      EXPECT_EQ(flow["to"], "/sync_one_to_one:/topic_b");
+      EXPECT_EQ(flow["path"][1]["publishes"], "/topic_b");
+      EXPECT_THAT(latencies(flow), ElementsAre(0.25));
+    }
+  }
+}
+
+TEST_F(OneToOne, Fact13ACallbackThatGoesOnAtTheEndHasNoFlow) {
+  flow(5'000, 1);
+  scenario.now = 10'000;
+  scenario.run(source, timer, 100, std::pair(a, 2));
+  scenario.take(middle, on_a, 2);
+  scenario.start(middle, on_a.callback);
+  const json document = follow(scenario);
+  EXPECT_EQ(document["losses"]["open_instances"], 1);
+  EXPECT_EQ(document["flows"][0]["count"], 1);
+}
+
+TEST_F(OneToOne, AMessageWhosePublicationWasLostIsCounted) {
+  flow(5'000, 1);
+  scenario.now = 10'000;
+  scenario.handle(middle, on_a, 77, 200, std::pair(b, 2));
+  scenario.handle(sink, on_b, 2, 10);
+  const json document = follow(scenario);
+  EXPECT_EQ(document["losses"]["takes_without_publication"], 1);
+  EXPECT_EQ(document["unlinked"]["sources_not_in_trace"], 1);
+  EXPECT_THAT(paths(document),
+              ElementsAre("/source:timer-5ms > /sync_one_to_one:/topic_a > /sink:/topic_b",
+                          "/sync_one_to_one:/topic_a > /sink:/topic_b"));
+}
+
+TEST_F(OneToOne, WindowsGiveWhatTheWholeGives) {
+  for (std::int64_t i = 1; i <= 400; ++i) {
+    flow(5'000 * i + i % 7, i);
+  }
+  json whole = follow(scenario);
+  FlowOptions options;
+  options.window = 64;
+  json windowed = follow(scenario, options);
+  EXPECT_EQ(windowed["flows"], whole["flows"]);
+  EXPECT_EQ(windowed["unlinked"], whole["unlinked"]);
+}
+
+TEST_F(OneToOne, FirstLastAndReactionCountMessagesThatLedNowhere) {
+  flow(5'000, 1);
+  scenario.now = 10'000;  // this one is replaced before anybody takes it
+  scenario.run(source, timer, 100, std::pair(a, 2));
+  flow(15'000, 3);
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_EQ(flow["count"], 2);
+  EXPECT_EQ(flow["first"]["max"], 250'000);
+  EXPECT_EQ(flow["last"]["max"], 250'000);
+  EXPECT_EQ(flow["reaction"]["max"], 5'250'000);
+  EXPECT_EQ(flow["reaction"]["min"], 250'000);
+}
+
+TEST_F(OneToOne, WaitsBehindOtherCallbacksAreNamed) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.run(source, timer, 0, std::pair(a, 2));
+  scenario.now += 50;
+  scenario.handle(middle, on_a, 1, 200, std::pair(b, 1));
+  scenario.now += 5;
+  scenario.handle(middle, on_a, 2, 200, std::pair(b, 2));
+  scenario.handle(sink, on_b, 2, 10);
+  const json worst = follow(scenario)["flows"][0]["worst"][0];
+  std::vector<std::string> stages;
+  for (const json& part : worst["parts"]) {
+    stages.push_back(part["stage"].get<std::string>() + " " +
+                     std::to_string(part["duration"].get<int>()) + " " +
+                     (part["callback"].is_null() ? "-" : part["callback"].get<std::string>()));
+  }
+  EXPECT_THAT(
+      stages,
+      ElementsAre("in_transport 50000 -", "waiting_in_executor 200000 /sync_one_to_one:/topic_a",
+                  "waiting_in_executor 5000 -", "running 200000 /sync_one_to_one:/topic_a"));
+}
+
+TEST(Transport, Fact14EachMessageHasOneSourceAndALinkForEachReceiver) {
+  Scenario scenario;
+  Program source = scenario.program(1);
+  const auto node = scenario.node(source, "source");
+  const auto publisher = scenario.publisher(source, node, "/a");
+  const auto timer = scenario.timer(source, node, std::chrono::milliseconds(10));
+  std::vector<std::pair<Program, test::Subscription>> receivers;
+  for (const int number : {2, 3, 4}) {
+    Program program = scenario.program(number);
+    const auto other = scenario.node(program, "sink" + std::to_string(number));
+    receivers.emplace_back(program, scenario.subscription(program, other, "/a"));
+  }
+  scenario.run(source, timer, 10, std::pair(publisher, 100));
+  for (const auto& [program, subscription] : receivers) {
+    scenario.handle(program, subscription, 100, 5);
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(paths(document),
+              ElementsAre("/source:timer-10ms > /sink2:/a", "/source:timer-10ms > /sink3:/a",
+                          "/source:timer-10ms > /sink4:/a"));
+  for (const json& flow : document["flows"]) {
+    EXPECT_EQ(flow["count"], 1);
+  }
+}
+
+TEST(Transport, Fact15And16EqualTimestampsAreToldApartByTheTopicAndNeverGuessed) {
+  Scenario scenario;
+  Program source = scenario.program(1);
+  Program sink = scenario.program(2);
+  const auto node = scenario.node(source, "source");
+  const auto other = scenario.node(sink, "sink");
+  const auto a = scenario.publisher(source, node, "/a");
+  const auto also_a = scenario.publisher(source, node, "/a");
+  const auto b = scenario.publisher(source, node, "/b");
+  const auto on_a = scenario.subscription(sink, other, "/a");
+  const auto on_b = scenario.subscription(sink, other, "/b");
+  scenario.publish(source, a, 100);
+  scenario.publish(source, b, 100);
+  scenario.publish(source, a, 200);
+  scenario.handle(sink, on_a, 100, 1);
+  scenario.handle(sink, on_b, 100, 1);
+  scenario.handle(sink, on_a, 200, 1);
+  json document = follow(scenario);
+  EXPECT_EQ(document["flows"].size(), 2u);
+  EXPECT_EQ(document["flows"][0]["count"].get<int>() + document["flows"][1]["count"].get<int>(), 3);
+  EXPECT_FALSE(document["losses"].contains("ambiguous_takes"));
+
+  scenario.publish(source, a, 300);
+  scenario.publish(source, also_a, 300);
+  scenario.handle(sink, on_a, 300, 1);
+  document = follow(scenario);
+  EXPECT_EQ(document["losses"]["ambiguous_takes"], 1);
+  EXPECT_EQ(document["unlinked"]["sources_not_in_trace"], 1);
+}
+
+TEST(Direct, Fact20ACallbackThatPublishesOnThreeTopicsHasThreeLinks) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "relay");
+  const auto in = scenario.publisher(program, node, "/in");
+  const auto on_in = scenario.subscription(program, node, "/in");
+  scenario.publish(program, in, 1);
+  std::vector<std::pair<test::Publisher, test::Subscription>> outs;
+  for (const char* topic : {"/x", "/y", "/z"}) {
+    outs.emplace_back(scenario.publisher(program, node, topic),
+                      scenario.subscription(program, node, topic));
+  }
+  scenario.take(program, on_in, 1);
+  scenario.start(program, on_in.callback);
+  for (const auto& [publisher, subscription] : outs) {
+    scenario.now += 10;
+    scenario.publish(program, publisher, 7);
+  }
+  scenario.end(program, on_in.callback);
+  for (const auto& [publisher, subscription] : outs) {
+    scenario.handle(program, subscription, 7, 3);
+  }
+  EXPECT_THAT(paths(follow(scenario)),
+              ElementsAre("? > /relay:/in > /relay:/x", "? > /relay:/in > /relay:/y",
+                          "? > /relay:/in > /relay:/z"));
+}
+
+TEST(Transforms, Fact31AListenerOfTheSameProcessAddsNothing) {
+  Scenario scenario;
+  Program robot = scenario.program(1);
+  Program viewer = scenario.program(2);
+  const auto node = scenario.node(robot, "odometry");
+  const auto listener = scenario.node(robot, "transform_listener");
+  const auto other = scenario.node(viewer, "transform_listener_2");
+  const auto timer = scenario.timer(robot, node, std::chrono::milliseconds(10));
+  const auto tf = scenario.publisher(robot, node, "/tf");
+  const auto own = scenario.subscription(robot, listener, "/tf");
+  const auto remote = scenario.subscription(viewer, other, "/tf");
+  scenario.run(robot, timer, 10, std::pair(tf, 1));
+  scenario.handle(robot, own, 1, 5);
+  scenario.handle(viewer, remote, 1, 5);
+  EXPECT_THAT(paths(follow(scenario)),
+              ElementsAre("/odometry:timer-10ms > /transform_listener_2:/tf"));
+}
+
+TEST(Identity, Fact6WithoutInitialisationThereAreNoNamesAndNoFlows) {
+  Scenario scenario;
+  const Program program = scenario.program(1);
+  scenario.publish(program, {0x1, 0x2}, 1);
+  scenario.handle(program, {0x3, 0x4, 0x5}, 1, 10);
+  const json document = follow(scenario);
+  EXPECT_THAT(document["flows"], IsEmpty());
+  EXPECT_THAT(document["provenance"]["warnings"].dump(), HasSubstr("start recording before"));
+}
+
+}  // namespace
+}  // namespace takt::flow

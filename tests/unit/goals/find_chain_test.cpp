@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+
+#include "takt/goals/goals.hpp"
+#include "takt/goals/who.hpp"
+#include "takt/model/json.hpp"
+
+namespace takt::goals {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// camera publishes /image to detector and (from a timer of its own) /info to viewer; detector and
+/// lidar reach brake on /obstacles and /scan; brake publishes /cmd to motor on two ways, directly
+/// and through limiter.
+model::Model robot() {
+  const auto parsed = model::parse(R"({
+    "format": "takt/model", "version": 1,
+    "executors": [{"id": "e"}],
+    "callbacks": [
+      {"id": "c0", "name": "camera.image", "node": "/camera", "executor": "e", "kind": "timer",
+       "registration": 0, "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 100}},
+      {"id": "c1", "node": "/camera", "executor": "e", "kind": "timer",
+       "registration": 1, "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 200}},
+      {"id": "c2", "node": "/detector", "executor": "e", "kind": "subscription", "topic": "/image",
+       "registration": 2, "execution_time": {"curve": [1]}},
+      {"id": "c3", "node": "/viewer", "executor": "e", "kind": "subscription", "topic": "/info",
+       "registration": 3, "execution_time": {"curve": [1]}},
+      {"id": "c4", "node": "/brake", "executor": "e", "kind": "subscription", "topic": "/obstacles",
+       "registration": 4, "execution_time": {"curve": [1]}},
+      {"id": "c5", "node": "/brake", "executor": "e", "kind": "subscription", "topic": "/scan",
+       "registration": 5, "execution_time": {"curve": [1]}, "activation": {"kind": "sporadic", "min_separation": 50}},
+      {"id": "c6", "node": "/limiter", "executor": "e", "kind": "subscription", "topic": "/wish",
+       "registration": 6, "execution_time": {"curve": [1]}},
+      {"id": "c7", "node": "/motor", "executor": "e", "kind": "subscription", "topic": "/cmd",
+       "registration": 7, "execution_time": {"curve": [1]}},
+      {"id": "c8", "node": "/watchdog", "executor": "e", "kind": "subscription", "topic": "/wish",
+       "registration": 8, "execution_time": {"curve": [1]}},
+      {"id": "c9", "node": "/horn", "executor": "e", "kind": "subscription", "topic": "/alarm",
+       "registration": 9, "execution_time": {"curve": [1]}}
+    ],
+    "edges": [
+      {"from": "c0", "to": "c2", "topic": "/image"}, {"from": "c1", "to": "c3", "topic": "/info"},
+      {"from": "c2", "to": "c4", "topic": "/obstacles"}, {"from": "c4", "to": "c6", "topic": "/wish"},
+      {"from": "c4", "to": "c7", "topic": "/cmd"}, {"from": "c6", "to": "c7", "topic": "/cmd"},
+      {"from": "c5", "to": "c7", "topic": "/cmd"},
+      {"from": "c4", "to": "c8", "topic": "/wish"},
+      {"from": "c6", "to": "c9", "topic": "/alarm"}, {"from": "c8", "to": "c9", "topic": "/alarm"}
+    ]})",
+                                   "robot.json");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return parsed->model;
+}
+
+/// Ids of the chain from one name to another, or the message.
+std::vector<std::string> chain(const std::string& from, const std::string& to,
+                               std::vector<std::string> via = {}) {
+  const model::Model model = robot();
+  const auto found = find_chain(
+      model, {.name = "g", .from = from, .to = to, .via = std::move(via), .latency = Duration{1}});
+  if (!found) return {found.error().message};
+  std::vector<std::string> ids;
+  for (const model::CallbackIndex callback : *found) ids.push_back(model[callback].id);
+  return ids;
+}
+
+TEST(FindChain, TopicsAreWhereMessagesArriveAndWhereTheyArePublished) {
+  EXPECT_THAT(chain("/image", "/obstacles"), ElementsAre("c2"));
+  EXPECT_THAT(chain("image", "/wish"), ElementsAre("c2", "c4"));
+}
+
+TEST(FindChain, NodesAndCallbacksAreNamedWithOrWithoutASlash) {
+  EXPECT_THAT(chain("/camera", "/detector"), ElementsAre("c0", "c2"));
+  EXPECT_THAT(chain("camera", "detector"), ElementsAre("c0", "c2"));
+  EXPECT_THAT(chain("camera.image", "c4"), ElementsAre("c0", "c2", "c4"));
+  EXPECT_THAT(chain("/camera", "/viewer"), ElementsAre("c1", "c3"));
+}
+
+TEST(FindChain, ANodeWithATopicIsOneSideOfIt) {
+  EXPECT_THAT(chain("/brake:/scan", "/motor"), ElementsAre("c5", "c7"));
+  EXPECT_THAT(chain("/camera:/info", "viewer:info"), ElementsAre("c1", "c3"));
+  EXPECT_THAT(chain("/camera:image", "/brake:/wish"), ElementsAre("c0", "c2", "c4"));
+}
+
+TEST(FindChain, AWayThatOnlyLeavesOutCallbacksGivesWayToTheLongerOne) {
+  EXPECT_THAT(chain("/camera", "/motor"), ElementsAre("c0", "c2", "c4", "c6", "c7"));
+}
+
+TEST(FindChain, SeveralWaysAreAmbiguousUntilViaNamesOne) {
+  EXPECT_THAT(chain("/camera", "/horn"),
+              ElementsAre("2 ways lead from \"/camera\" to \"/horn\", among them /camera -> "
+                          "/detector -> /brake -> /limiter -> /horn and /camera -> /detector -> "
+                          "/brake -> /watchdog -> /horn; name a node that only one of them passes "
+                          "under \"via\""));
+  EXPECT_THAT(chain("/camera", "/horn", {"/watchdog"}), ElementsAre("c0", "c2", "c4", "c8", "c9"));
+  EXPECT_THAT(chain("/camera", "/horn", {"/obstacles", "/limiter"}),
+              ElementsAre("c0", "c2", "c4", "c6", "c9"));
+  EXPECT_THAT(chain("/camera", "/horn", {"/limiter", "/obstacles"}),
+              ElementsAre("nothing leads from \"/camera\" to \"/horn\" by way of what \"via\" "
+                          "names; from there messages come to /horn, /motor, /viewer"));
+}
+
+TEST(FindChain, AWrongNameIsToldWithThoseLikeIt) {
+  EXPECT_THAT(chain("/imgae", "/motor"),
+              ElementsAre("from: no topic, node or callback is called \"/imgae\"; did you mean "
+                          "\"/image\"?"));
+  EXPECT_THAT(chain("/camera", "/brak"),
+              ElementsAre("to: no topic, node or callback is called \"/brak\"; did you mean "
+                          "\"/brake\" or \"/brake:/cmd\" or \"/brake:/obstacles\"?"));
+  EXPECT_THAT(chain("/camera", "/xyzzy"),
+              ElementsAre("to: no topic, node or callback is called \"/xyzzy\", and nothing like "
+                          "it; takt info TRACE lists them (a topic that no recorded node receives "
+                          "is not known: name the node that publishes it)"));
+}
+
+TEST(FindChain, NothingLeadsBackwards) {
+  EXPECT_THAT(chain("/motor", "/camera"),
+              ElementsAre("nothing leads from \"/motor\" to \"/camera\"; from there messages come "
+                          "to /motor"));
+}
+
+TEST(FindChain, MessagesThatDoNotTriggerEachOtherAreNoWay) {
+  model::Model model = robot();
+  // What brake publishes to motor comes from /scan alone.
+  model.edges[3].triggered_by = std::vector<model::CallbackIndex>{};
+  const auto found = find_chain(
+      model, {.name = "g", .from = "/camera", .to = "/limiter", .via = {}, .latency = Duration{1}});
+  EXPECT_FALSE(found);
+}
+
+TEST(FindChain, AGridOfWaysEndsSoon) {
+  // 2^40 ways through 40 diamonds.
+  model::Model model;
+  const auto add = [&](const std::string& id) {
+    model::Callback& callback = model.callbacks.emplace_back();
+    callback.id = callback.node = id;
+    return model::CallbackIndex{model.callbacks.size() - 1};
+  };
+  const auto connect = [&](model::CallbackIndex from, model::CallbackIndex to) {
+    model::Edge& edge = model.edges.emplace_back();
+    edge.from = from;
+    edge.to = to;
+  };
+  model::CallbackIndex before = add("n0");
+  for (int i = 1; i <= 40; ++i) {
+    const auto left = add(fmt::format("l{}", i));
+    const auto right = add(fmt::format("r{}", i));
+    const auto after = add(fmt::format("n{}", i));
+    for (const auto side : {left, right}) {
+      connect(before, side);
+      connect(side, after);
+    }
+    before = after;
+  }
+  const auto found = find_chain(
+      model, {.name = "g", .from = "n0", .to = "n40", .via = {}, .latency = Duration{1}});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "very many ways lead from \"n0\" to \"n40\"; name callbacks between under \"via\"");
+}
+
+TEST(ApplyGoals, ChainsGetTheirRanksByOrder) {
+  model::Model model = robot();
+  model.chains.push_back({"old", {model::CallbackIndex{0}}, std::nullopt, std::nullopt, {}});
+  const Goals goals{.chains = {{"fast", "/scan", "/cmd", {}, Duration{5}},
+                               {"slow", "/camera", "/viewer", {}, Duration{9}}}};
+  ASSERT_TRUE(apply(goals, "goals.yaml", model));
+  ASSERT_EQ(model.chains.size(), 2);
+  EXPECT_EQ(model.chains[0].id, "fast");
+  EXPECT_THAT(model.chains[0].callbacks, ElementsAre(model::CallbackIndex{5}));
+  EXPECT_EQ(model.chains[0].goal, Duration{5});
+  EXPECT_EQ(model.chains[0].rank, 1);
+  EXPECT_EQ(model.chains[1].rank, 2);
+  const auto refused = apply({.chains = {{"x", "/scn", "/cmd", {}, Duration{5}}}}, "g.yaml", model);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "g.yaml: chains[0] (\"x\"): from: no topic, node or callback is called \"/scn\"; did "
+            "you mean \"/scan\"?");
+}
+
+TEST(Who, NobodyIsCalledNothing) {
+  EXPECT_THAT(who(robot(), "", Place::first), IsEmpty());
+  EXPECT_THAT(who(robot(), "/", Place::first), IsEmpty());
+  EXPECT_THAT(who(robot(), ":", Place::last), IsEmpty());
+}
+
+}  // namespace
+}  // namespace takt::goals

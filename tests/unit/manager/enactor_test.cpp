@@ -1,0 +1,118 @@
+#include "takt/manager/enactor.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+/// Decisions carried out by the real kernel.
+namespace takt::manager {
+namespace {
+
+using linux_os::DeadlineScheduling;
+using std::chrono::milliseconds;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class Sleeper {
+ public:
+  Sleeper() : thread_([this] { sleep(); }) {
+    while (number_ == 0) std::this_thread::yield();
+  }
+  ~Sleeper() {
+    ended_ = true;
+    ended_.notify_all();
+    thread_.join();
+  }
+  [[nodiscard]] pid_t number() const { return number_; }
+  [[nodiscard]] linux_os::ThreadScheduling scheduling() const {
+    return linux_os::get_scheduling(number_).value();
+  }
+
+ private:
+  void sleep() {
+    number_ = linux_os::this_thread_id();
+    ended_.wait(false);
+  }
+  std::atomic<pid_t> number_ = 0;
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
+DeadlineScheduling percent(int share) {
+  const Duration period = milliseconds{5};
+  return {period * share / 100, period, period};
+}
+
+class EnactorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (auto able = linux_os::check_deadline_scheduling(); !able) {
+      GTEST_SKIP() << able.error().message;
+    }
+    guard_ = std::move(*linux_os::Guard::start());
+    enactor_.emplace(*guard_);
+  }
+
+  std::vector<Doubt> enact(std::vector<std::pair<std::string, int>> shares) {
+    Decision decision;
+    for (const auto& [executor, share] : shares) {
+      const DeadlineScheduling wanted = percent(share);
+      decision.reservations.push_back({executor, wanted.runtime, wanted.deadline, wanted.period});
+    }
+    return enactor_->enact(decision, {{"a", getpid(), {a_.number()}},
+                                      {"b", getpid(), {b_.number()}},
+                                      {"both", getpid(), {a_.number(), b_.number()}},
+                                      {"gone", getpid(), {1 << 30}}});
+  }
+
+  Sleeper a_;
+  Sleeper b_;
+  std::unique_ptr<linux_os::Guard> guard_;
+  std::optional<Enactor> enactor_;
+  const linux_os::ThreadScheduling other_ = a_.scheduling();
+};
+
+TEST_F(EnactorTest, ReservesAndGivesBack) {
+  EXPECT_THAT(enact({{"a", 10}, {"b", 20}}), IsEmpty());
+  EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(10)});
+  EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(20)});
+  // ros-llama S-7, fact 27: an executor that serves only degraded chains is best effort.
+  EXPECT_THAT(enact({{"b", 15}}), IsEmpty());
+  EXPECT_EQ(a_.scheduling(), other_);
+  EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(15)});
+  guard_->restore();
+  EXPECT_EQ(b_.scheduling(), other_);
+}
+
+TEST_F(EnactorTest, LeavesAnExecutorAloneOfWhichAThreadIsNotThere) {
+  const auto refused = enact({{"gone", 10}, {"a", 10}, {"nobody", 10}});
+  ASSERT_THAT(refused, SizeIs(2));
+  EXPECT_EQ(refused[0].executor, "gone");
+  EXPECT_EQ(refused[1].executor, "nobody");
+  EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(10)});
+}
+
+TEST_F(EnactorTest, TellsWhatTheKernelRefuses) {
+  // 2 x 1024 ns is the least that the kernel takes; this is less.
+  Decision decision;
+  decision.reservations.push_back({"both", Duration{100}, milliseconds{5}, milliseconds{5}});
+  const auto refused = enactor_->enact(decision, {{"both", getpid(), {a_.number(), b_.number()}}});
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_THAT(refused[0].reason, testing::HasSubstr("1024 ns"));
+  EXPECT_EQ(a_.scheduling(), other_);
+  EXPECT_EQ(b_.scheduling(), other_);
+}
+
+TEST_F(EnactorTest, ShrinksBeforeItGrows) {
+  // Neither order of the executors may make the kernel refuse what fits in the end. Others on this
+  // machine may hold reservations, too, so the sum stays small.
+  EXPECT_THAT(enact({{"a", 30}, {"b", 5}}), IsEmpty());
+  EXPECT_THAT(enact({{"a", 5}, {"b", 30}}), IsEmpty());
+  EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(5)});
+  EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(30)});
+}
+
+}  // namespace
+}  // namespace takt::manager

@@ -1,0 +1,222 @@
+#include "takt/manager/manager.hpp"
+
+#include <gmock/gmock.h>
+
+#include "model_builder.hpp"
+#include "takt/analysis/analyze.hpp"
+#include "takt/manager/log.hpp"
+
+/// Decisions of the latency manager, without a kernel.
+namespace takt::manager {
+namespace {
+
+using model::ModelBuilder;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr milliseconds ms(std::int64_t count) { return milliseconds{count}; }
+
+/// Two chains on executors of their own. The second is the less important one.
+model::Model two_chains(Duration first_cost, Duration second_cost) {
+  ModelBuilder builder;
+  for (const Duration cost : {first_cost, second_cost}) {
+    const auto executor = builder.executor();
+    builder.chain({builder.timer(executor, cost, model::every(ms(50)))}, ms(50));
+  }
+  builder.model().chains[0].rank = 1;
+  builder.model().chains[1].rank = 2;
+  return builder.model();
+}
+
+Situation situation(model::Model model) {
+  return {.time = Instant{ms(1)},
+          .model = std::move(model),
+          .missing_goals = {},
+          .doubts = {},
+          .cores = {.numbers = {0}, .capacity = 0.9}};
+}
+
+std::vector<ChainState> states(const Decision& decision) {
+  std::vector<ChainState> result;
+  for (const ChainDecision& chain : decision.chains) result.push_back(chain.state);
+  return result;
+}
+
+constexpr auto guaranteed = ChainState::guaranteed;
+constexpr auto degraded = ChainState::degraded;
+constexpr auto unmanaged = ChainState::unmanaged;
+
+TEST(Manager, ReservesForEveryChainThatFits) {
+  Manager manager;
+  const Decision decision = manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_THAT(states(decision), ElementsAre(guaranteed, guaranteed));
+  EXPECT_THAT(decision.reservations, SizeIs(2));
+  for (const ChainDecision& chain : decision.chains) EXPECT_LE(*chain.bound, *chain.goal);
+  EXPECT_THAT(decision.changes, SizeIs(4));
+}
+
+// ros-llama S-7, fact 26, while programs run: the surge of the less important chain degrades it,
+// and the other one keeps its reservation unchanged.
+TEST(Manager, Fact26ASurgeDegradesTheLessImportantChainAndNoOther) {
+  Manager manager;
+  const Decision calm = manager.decide(situation(two_chains(ms(10), ms(10))));
+  const Decision surge = manager.decide(situation(two_chains(ms(10), ms(35))));
+  EXPECT_THAT(states(surge), ElementsAre(guaranteed, degraded));
+  ASSERT_THAT(surge.reservations, SizeIs(1));
+  EXPECT_EQ(surge.reservations[0], calm.reservations[0]);
+  EXPECT_THAT(surge.chains[1].reason, HasSubstr("2 cores"));
+}
+
+TEST(Manager, TheMoreImportantChainTakesWhatItNeeds) {
+  Manager manager;
+  manager.decide(situation(two_chains(ms(10), ms(10))));
+  const Decision surge = manager.decide(situation(two_chains(ms(35), ms(10))));
+  EXPECT_THAT(states(surge), ElementsAre(guaranteed, degraded));
+  const Decision beyond = manager.decide(situation(two_chains(ms(60), ms(10))));
+  EXPECT_THAT(states(beyond), ElementsAre(degraded, degraded));
+  EXPECT_THAT(beyond.reservations, IsEmpty());
+}
+
+TEST(Manager, RestoresAChainOnlyWhenThereHasBeenRoomForAWhile) {
+  Manager manager({.calm = 3});
+  const auto quiet = situation(two_chains(ms(10), ms(10)));
+  const auto surge = situation(two_chains(ms(10), ms(45)));
+  manager.decide(surge);
+  EXPECT_THAT(states(manager.decide(quiet)), ElementsAre(guaranteed, degraded));
+  EXPECT_THAT(states(manager.decide(quiet)), ElementsAre(guaranteed, degraded));
+  manager.decide(surge);  // begins anew
+  const Decision waiting = manager.decide(quiet);
+  EXPECT_THAT(waiting.chains[1].reason, HasSubstr("room for it for a while"));
+  EXPECT_THAT(states(manager.decide(quiet)), ElementsAre(guaranteed, degraded));
+  const Decision restored = manager.decide(quiet);
+  EXPECT_THAT(states(restored), ElementsAre(guaranteed, guaranteed));
+  EXPECT_THAT(restored.changes, testing::Contains(HasSubstr("chain1: guaranteed")));
+}
+
+TEST(Manager, AnOscillatingLoadDoesNotMakeItOscillate) {
+  Manager manager({.calm = 3});
+  for (int round = 0; round < 20; ++round) {
+    const Duration cost = round % 2 == 0 ? ms(45) : ms(10);
+    const Decision decision = manager.decide(situation(two_chains(ms(10), cost)));
+    EXPECT_THAT(states(decision), ElementsAre(guaranteed, degraded)) << round;
+    EXPECT_THAT(decision.reservations, SizeIs(1)) << round;
+  }
+}
+
+TEST(Manager, KeepsBudgetsThatAreEnoughAndNotTooLarge) {
+  Manager manager({.spare = 20});
+  const Decision first = manager.decide(situation(two_chains(ms(10), ms(10))));
+  const Decision same = manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_EQ(same.reservations, first.reservations);
+  EXPECT_THAT(same.changes, IsEmpty());
+  const Decision less =
+      manager.decide(situation(two_chains(ms(10) - std::chrono::microseconds{200}, ms(10))));
+  EXPECT_EQ(less.reservations, first.reservations);
+  const Decision more = manager.decide(situation(two_chains(ms(14), ms(10))));
+  EXPECT_GT(more.reservations[0].budget, first.reservations[0].budget);
+  const Decision much_less = manager.decide(situation(two_chains(ms(4), ms(4))));
+  EXPECT_LT(much_less.reservations[0].budget, first.reservations[0].budget);
+}
+
+TEST(Manager, KeepsAMargin) {
+  Manager manager({.margin = 25});
+  const Decision decision = manager.decide(situation(two_chains(ms(10), ms(10))));
+  model::Model longer = two_chains(std::chrono::microseconds{12'500}, ms(10));
+  longer.executors[0].supply =
+      model::ReservationSupply{decision.reservations[0].budget, decision.reservations[0].period,
+                               decision.reservations[0].deadline};
+  EXPECT_EQ(analysis::analyze(longer).chains[0].met(), true);
+}
+
+TEST(Manager, ReservesNothingOnWhatIsInDoubt) {
+  Manager manager;
+  Situation doubtful = situation(two_chains(ms(10), ms(10)));
+  manager.decide(doubtful);
+  doubtful.doubts = {{"e1", "a thread of it has ended"}};
+  const Decision one = manager.decide(doubtful);
+  EXPECT_THAT(states(one), ElementsAre(guaranteed, unmanaged));
+  EXPECT_EQ(one.chains[1].reason, "e1: a thread of it has ended");
+  EXPECT_THAT(one.reservations, SizeIs(1));
+
+  doubtful.doubts = {{"", "12 events were lost"}};
+  const Decision all = manager.decide(doubtful);
+  EXPECT_THAT(states(all), ElementsAre(unmanaged, unmanaged));
+  EXPECT_THAT(all.reservations, IsEmpty());
+  EXPECT_THAT(all.changes, testing::Contains("executor e0: best effort"));
+
+  doubtful.doubts = {};
+  EXPECT_THAT(states(manager.decide(doubtful)), ElementsAre(guaranteed, guaranteed));
+}
+
+TEST(Manager, TellsOfGoalsThatMeanNothing) {
+  Manager manager;
+  Situation given = situation(two_chains(ms(10), ms(10)));
+  given.missing_goals = {{"pilot", "no callback is called /scan"}};
+  const Decision decision = manager.decide(given);
+  EXPECT_EQ(decision.chains.back().id, "pilot");
+  EXPECT_EQ(decision.chains.back().state, unmanaged);
+}
+
+TEST(Manager, HasNothingToDoWithoutGoals) {
+  Manager manager;
+  model::Model model = two_chains(ms(10), ms(10));
+  model.chains.clear();
+  const Decision decision = manager.decide(situation(model));
+  EXPECT_THAT(decision.chains, IsEmpty());
+  EXPECT_THAT(decision.reservations, IsEmpty());
+}
+
+class Log : public testing::Test {
+ protected:
+  /// A log of a surge that comes and goes.
+  Log() {
+    Manager manager(options_);
+    text_ = header_line(options_);
+    for (const int cost : {10, 45, 10, 10, 10, 10}) {
+      Situation given = situation(two_chains(ms(10), ms(cost)));
+      if (cost == 45) given.doubts = {{"unknown", "nothing depends on it"}};
+      text_ += entry_line(given, manager.decide(given));
+    }
+  }
+  Options options_{.margin = 5, .calm = 2};
+  std::string text_;
+};
+
+TEST_F(Log, DecidesTheSameAgain) {
+  const auto replayed = replay(text_, "log");
+  ASSERT_TRUE(replayed.has_value()) << replayed.error().message;
+  EXPECT_THAT(replayed->decisions, SizeIs(6));
+  EXPECT_THAT(replayed->differences, IsEmpty());
+}
+
+TEST_F(Log, FindsWhatWasDecidedOtherwise) {
+  const auto place = text_.find("\"state\":\"degraded\"");
+  text_.replace(place, 18, "\"state\":\"unmanaged\"");
+  const auto replayed = replay(text_, "log");
+  ASSERT_TRUE(replayed.has_value());
+  EXPECT_THAT(replayed->differences, ElementsAre(HasSubstr("log: line 3")));
+}
+
+TEST_F(Log, PassesOverALineThatWasCutOff) {
+  text_.resize(text_.size() - 10);
+  const auto replayed = replay(text_, "log");
+  ASSERT_TRUE(replayed.has_value());
+  EXPECT_THAT(replayed->decisions, SizeIs(5));
+}
+
+TEST_F(Log, RefusesWhatIsNoLog) {
+  EXPECT_THAT(replay("", "x").error().message, HasSubstr("empty"));
+  EXPECT_THAT(replay("{}\n", "x").error().message, HasSubstr("not a takt/decisions log"));
+  EXPECT_THAT(replay("nonsense\n", "x").error().message, HasSubstr("x: line 1"));
+  EXPECT_THAT(replay(header_line(options_) + "{\"time\":1}\n", "x").error().message,
+              HasSubstr("x: line 2"));
+  Options wild = options_;
+  wild.period = Duration{1};
+  EXPECT_THAT(replay(header_line(wild), "x").error().message, HasSubstr("out of its range"));
+}
+
+}  // namespace
+}  // namespace takt::manager

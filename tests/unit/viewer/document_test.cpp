@@ -1,0 +1,369 @@
+#include "takt/viewer/document.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "../execution/scenario.hpp"
+#include "takt/model/json.hpp"
+#include "takt/viewer/stored_document.hpp"
+#include "takt/viewer/table.hpp"
+
+namespace takt::viewer {
+namespace {
+
+using nlohmann::json;
+using test::Program;
+using test::Scenario;
+using testing::ElementsAre;
+
+/// A block's columns by name, read as docs/viewer-data.md describes them.
+std::map<std::string, std::vector<std::int64_t>> decode(const std::string& block) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    length |= std::size_t{static_cast<unsigned char>(block.at(i))} << (8 * i);
+  }
+  const json header = json::parse(block.substr(4, length));
+  std::size_t at = 4 + length;
+  std::map<std::string, std::vector<std::int64_t>> columns;
+  for (const json& column : header.at("columns")) {
+    const std::size_t end = at + column.at("bytes").get<std::size_t>();
+    auto& values = columns[column.at("name")];
+    while (at < end) {
+      std::uint64_t zigzag = 0;
+      for (int shift = 0;; shift += 7) {
+        const auto byte = static_cast<unsigned char>(block.at(at++));
+        zigzag |= std::uint64_t{byte & 0x7fu} << shift;
+        if (byte < 0x80) break;
+      }
+      auto value = static_cast<std::int64_t>(zigzag >> 1);
+      if ((zigzag & 1) != 0) {
+        value = -value - 1;
+      }
+      if (column.at("coding") == "delta" && !values.empty()) {
+        value += values.back();
+      }
+      values.push_back(value);
+    }
+    EXPECT_EQ(values.size(), header.at("rows").get<std::size_t>());
+  }
+  EXPECT_EQ(at, block.size());
+  return columns;
+}
+
+TEST(Table, HoldsWhatWasAdded) {
+  Table table{{"plain"}, {"near", Coding::delta}};
+  const std::vector<std::int64_t> values{0,   -1,      1,          63,       64,         -64,
+                                         -65, 1 << 20, -(1 << 20), 1L << 50, -(1L << 50)};
+  for (const std::int64_t value : values) {
+    table.add({value, value});
+  }
+  const auto columns = decode(table.block());
+  EXPECT_EQ(columns.at("plain"), values);
+  EXPECT_EQ(columns.at("near"), values);
+}
+
+TEST(Table, TakesAByteForWhatIsSmall) {
+  Table table{{"a"}};
+  table.add({-64});
+  table.add({63});
+  const std::string block = table.block();
+  EXPECT_EQ(block.substr(block.size() - 2), "\x7f\x7e");
+}
+
+const char* const trivial = R"({"format": "takt/model", "version": 1, "name": "trivial",
+  "executors": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+  "callbacks": [
+    {"id": "timer", "node": "/source", "executor": "a", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}},
+    {"id": "relay", "node": "/sync_one_to_one", "executor": "b", "kind": "subscription",
+     "topic": "/topic_a", "execution_time": {"curve": [1]}},
+    {"id": "sink", "node": "/sink", "executor": "c", "kind": "subscription", "topic": "/topic_b",
+     "execution_time": {"curve": [1]}}],
+  "edges": [{"from": "timer", "to": "relay", "topic": "/topic_a"},
+            {"from": "relay", "to": "sink", "topic": "/topic_b"}],
+  "chains": [{"id": "all", "callbacks": ["timer", "relay", "sink"]}]})";
+
+class Viewed : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program source = scenario.program(1, "h", "source");
+  Program middle = scenario.program(2, "h", "middle");
+  Program sink = scenario.program(3, "h", "sink");
+  std::uint64_t source_node = scenario.node(source, "source");
+  std::uint64_t middle_node = scenario.node(middle, "sync_one_to_one");
+  std::uint64_t sink_node = scenario.node(sink, "sink");
+  test::Publisher a = scenario.publisher(source, source_node, "/topic_a");
+  test::Publisher b = scenario.publisher(middle, middle_node, "/topic_b");
+  std::uint64_t timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
+  test::Subscription on_a = scenario.subscription(middle, middle_node, "/topic_a");
+  test::Subscription on_b = scenario.subscription(sink, sink_node, "/topic_b");
+
+  void flow(std::int64_t start, std::int64_t stamp, bool reaches_sink = true) {
+    scenario.now = start;
+    scenario.run(source, timer, 100, std::pair(a, stamp));
+    scenario.now += 50;
+    scenario.handle(middle, on_a, stamp, 200, std::pair(b, stamp));
+    if (reaches_sink) {
+      scenario.handle(sink, on_b, stamp, 10);
+    }
+  }
+
+  Document view(const Storage& storage = {}) {
+    const auto parsed = model::parse(trivial, "test");
+    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+    Recording recording(parsed->model, storage);
+    flow::Measurer measurer(parsed->model,
+                            [&](const flow::ChainInstance& instance) { recording.add(instance); });
+    execution::Interpreter interpreter(scenario.threads());
+    interpreter.add(measurer);
+    interpreter.add(recording);
+    Scheduling scheduling(scenario.threads(), storage);
+    execution::Pass pass;
+    events::Batch batch;
+    while (execution::advance(scenario, interpreter, batch, pass)) {
+      scheduling.add(batch);
+    }
+    measurer.finish();
+    scheduling.finish(pass.last);
+    latency = measurer.measurement().chains.at(0).latency;
+    const auto document = make_document(
+        {parsed->model, scenario, interpreter.database(), pass, recording, scheduling, measurer},
+        storage);
+    EXPECT_TRUE(document) << (document ? "" : document.error().message);
+    return *document;
+  }
+
+  /// The scheduler takes a processor from one thread and gives it to another.
+  void change(std::int32_t from, std::int64_t state, std::int32_t to) {
+    scenario.add(middle, tracepoints::SchedSwitch{.prev_comm = from == 99 ? "hog" : "middle",
+                                                  .prev_tid = from,
+                                                  .prev_state = state,
+                                                  .next_comm = to == 99 ? "hog" : "middle",
+                                                  .next_tid = to});
+  }
+
+  flow::Distribution latency;
+};
+
+TEST_F(Viewed, SaysWhenARunWasPreemptedAndByWhom) {
+  constexpr std::int64_t sleeping = 1;
+  flow(5000, 1);
+  scenario.now = 10000;
+  scenario.run(source, timer, 100, std::pair(a, 2));
+  scenario.now += 50;
+  change(0, 0, 2);
+  scenario.take(middle, on_a, 2);
+  scenario.start(middle, on_a.callback);
+  scenario.now += 50;
+  change(2, 0, 99);
+  scenario.now += 70;
+  change(99, sleeping, 2);
+  scenario.now += 30;
+  change(2, sleeping, 0);
+  scenario.now += 15;
+  scenario.add(middle, tracepoints::SchedWakeup{.comm = "middle", .tid = 2});
+  scenario.now += 5;
+  change(0, 0, 2);
+  scenario.publish(middle, b, 2);
+  scenario.end(middle, on_a.callback);
+  scenario.handle(sink, on_b, 2, 10);
+  const Document document = view();
+  const json index = json::parse(document.index);
+  EXPECT_EQ(index.at("scheduling"), true);
+  EXPECT_THAT(index.at("actors"), ElementsAre("middle (2)", "hog (99)"));
+  EXPECT_EQ(index.at("tracks").back().at("kind"), "cpu");
+  EXPECT_EQ(index.at("tracks").back().at("name"), "CPU 0");
+
+  const auto spans = decode(document.tables.at("spans"));
+  const auto segments = decode(document.tables.at("segments"));
+  ASSERT_THAT(segments.at("state"), ElementsAre(0, 1, 0));
+  EXPECT_THAT(segments.at("start"), ElementsAre(50'000, 150'000, 165'000));
+  EXPECT_THAT(segments.at("duration"), ElementsAre(70'000, 15'000, 5'000));
+  EXPECT_THAT(segments.at("actor"), ElementsAre(1, -1, -1));
+  EXPECT_EQ(spans.at("duration")[static_cast<std::size_t>(segments.at("span")[0])], 170'000);
+
+  // What the processor ran: middle, the hog, middle, middle.
+  const auto cpu = static_cast<std::int64_t>(index.at("tracks").size()) - 1;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ran;
+  for (std::size_t i = 0; i < spans.at("track").size(); ++i) {
+    if (spans.at("track")[i] == cpu) {
+      ran.emplace_back(spans.at("subject")[i], spans.at("duration")[i]);
+    }
+  }
+  using Ran = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_THAT(ran, ElementsAre(Ran(0, 50'000), Ran(1, 70'000), Ran(0, 30'000), Ran(0, 10'000)));
+
+  // The parts of the second instance: 80 µs of running at the relay, and the rest as above.
+  const auto parts = decode(document.tables.at("parts"));
+  std::map<std::int64_t, std::int64_t> by_kind;
+  for (std::size_t i = 0; i < parts.at("kind").size(); ++i) {
+    by_kind[parts.at("kind")[i]] += parts.at("duration")[i];
+  }
+  EXPECT_EQ(by_kind[1], 75'000);
+  EXPECT_EQ(by_kind[2], 15'000);
+}
+
+/// A folder that vanishes with it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "takt-viewer-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+TEST_F(Viewed, OnDiskAnswersWhatThePageHolds) {
+  for (std::int64_t i = 1; i < 200; ++i) {
+    flow(5000 * i, i, i % 7 != 0);
+  }
+  const Document page = view();
+  scenario.rewind();
+  const Folder folder;
+  FileMemory files(folder.path);
+  const Storage storage(files, folder.path);
+  const Document stored = view(storage);
+  ASSERT_TRUE(complete_tables(storage));
+  EXPECT_EQ(stored.index, page.index);
+  EXPECT_TRUE(stored.tables.empty());
+  const auto document = StoredDocument::open(folder.path);
+  ASSERT_TRUE(document) << document.error().message;
+
+  const auto spans = decode(page.tables.at("spans"));
+  const auto messages = decode(page.tables.at("messages"));
+  for (std::size_t i = 0; i < spans.at("start").size(); ++i) {
+    const json span = json::parse(document->span(static_cast<std::int64_t>(i)));
+    for (const char* const name : {"track", "start", "duration", "subject"}) {
+      EXPECT_EQ(span.at(name), spans.at(name)[i]);
+    }
+  }
+  EXPECT_EQ(document->span(-1), "null");
+  EXPECT_EQ(document->span(static_cast<std::int64_t>(spans.at("start").size())), "null");
+  const json all = json::parse(document->messages(0, INT64_MAX / 2, 1000));
+  ASSERT_EQ(all.size(), messages.at("sent").size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const char* const name : {"topic", "source", "sent", "taken", "target", "fate"}) {
+      EXPECT_EQ(all[i].at(name), messages.at(name)[i]);
+    }
+  }
+  EXPECT_EQ(document->messages(0, INT64_MAX / 2, 10), "null");
+
+  // A span stands for itself or for several, and every level has all of them once.
+  for (const int level : {0, 1, 5, 8, 16}) {
+    const std::string tile = document->tile(level, 0);
+    const auto length = *reinterpret_cast<const std::uint32_t*>(tile.data());
+    const auto columns = decode(tile.substr(4, length));
+    std::int64_t count = 0;
+    std::int64_t busy = 0;
+    for (std::size_t i = 0; i < columns.at("count").size(); ++i) {
+      count += columns.at("count")[i];
+      busy += columns.at("busy")[i];
+    }
+    if (level >= 8) {
+      EXPECT_EQ(static_cast<std::size_t>(count), spans.at("start").size());
+      EXPECT_EQ(busy, std::accumulate(spans.at("duration").begin(), spans.at("duration").end(),
+                                      std::int64_t{0}));
+    }
+  }
+
+  const json index = json::parse(page.index);
+  const json worst = json::parse(document->instances(0, {.limit = 3}));
+  EXPECT_EQ(worst.at("total"), index.at("chains")[0].at("count"));
+  EXPECT_EQ(worst.at("rows").size(), 3u);
+  EXPECT_EQ(worst.at("rows")[0].at("latency"), index.at("chains")[0].at("max"));
+  const json incomplete = json::parse(document->instances(0, {.incomplete = true, .limit = 100}));
+  EXPECT_EQ(incomplete.at("total"), index.at("chains")[0].at("incomplete"));
+  const json histogram = json::parse(document->histogram(0, 40));
+  const auto counts = histogram.at("counts").get<std::vector<int>>();
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0), index.at("chains")[0].at("count"));
+
+  // The flow of a relay's run: the timer before it, the sink after it.
+  const auto relay = static_cast<std::int64_t>(std::ranges::find(messages.at("fate"), 0) -
+                                               messages.at("fate").begin());
+  const json flow =
+      json::parse(document->flow(messages.at("target")[static_cast<std::size_t>(relay)]));
+  EXPECT_EQ(flow.at("spans").size(), 3u);
+  EXPECT_EQ(flow.at("messages").size(), 2u);
+  EXPECT_EQ(json::parse(document->flow(-5)).at("spans").size(), 0u);
+}
+
+TEST_F(Viewed, HasAnInstanceForEachMeasuredLatencyWhosePartsAddUpToIt) {
+  flow(5000, 1);
+  flow(10000, 2);
+  flow(15000, 3, false);
+  flow(20000, 4);
+  const Document document = view();
+  const json index = json::parse(document.index);
+  const json& chain = index.at("chains").at(0);
+  EXPECT_EQ(chain.at("name"), "all");
+  EXPECT_EQ(chain.at("count"), 3);
+  EXPECT_EQ(chain.at("incomplete"), 1);
+  EXPECT_EQ(chain.at("max"), latency.max().count());
+  ASSERT_EQ(chain.at("endings").size(), 1u);
+  EXPECT_EQ(chain.at("endings")[0].at("step"), 1);
+  EXPECT_EQ(chain.at("endings")[0].at("count"), 1);
+
+  const auto instances = decode(document.tables.at("instances"));
+  const auto parts = decode(document.tables.at("parts"));
+  ASSERT_THAT(instances.at("ending"), ElementsAre(-1, -1, 0, -1));
+  std::size_t part = 0;
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i < instances.at("parts").size(); ++i) {
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; k < instances.at("parts")[i]; ++k, ++part) {
+      EXPECT_GT(parts.at("duration")[part], 0);
+      sum += parts.at("duration")[part];
+    }
+    if (instances.at("ending")[i] == -1) {
+      EXPECT_GE(sum, latency.min().count());
+      EXPECT_LE(sum, latency.max().count());
+      longest = std::max(longest, sum);
+    }
+  }
+  EXPECT_EQ(part, parts.at("duration").size());
+  EXPECT_EQ(longest, latency.max().count());
+}
+
+TEST_F(Viewed, HasAMessageForEachPublicationAndTakeAndSaysWhichWereLost) {
+  flow(5000, 1);
+  flow(10000, 2, false);
+  flow(15000, 3);
+  const Document document = view();
+  const json index = json::parse(document.index);
+  const auto spans = decode(document.tables.at("spans"));
+  const auto messages = decode(document.tables.at("messages"));
+  EXPECT_EQ(spans.at("start").size(), 8u);
+  // Two messages for each flow; the one that did not reach the sink was lost.
+  ASSERT_THAT(messages.at("fate"), ElementsAre(0, 0, 0, 1, 0, 0));
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto from = static_cast<std::size_t>(messages.at("source")[i]);
+    EXPECT_GE(messages.at("sent")[i], spans.at("start")[from]);
+    EXPECT_LE(messages.at("sent")[i], spans.at("start")[from] + spans.at("duration")[from]);
+    if (messages.at("fate")[i] == 0) {
+      const auto to = static_cast<std::size_t>(messages.at("target")[i]);
+      const auto callback = static_cast<std::size_t>(spans.at("subject")[to]);
+      EXPECT_EQ(index.at("callbacks")[callback].at("topic"), messages.at("topic")[i]);
+    }
+  }
+  EXPECT_EQ(index.at("tracks").size(), 3u);
+  EXPECT_EQ(index.at("edges").size(), 2u);
+}
+
+TEST_F(Viewed, OfNothingIsADocumentToo) {
+  const Document document = view();
+  const json index = json::parse(document.index);
+  EXPECT_EQ(index.at("format"), "takt/viewer");
+  EXPECT_EQ(index.at("chains")[0].at("worst"), -1);
+  EXPECT_TRUE(decode(document.tables.at("spans")).at("start").empty());
+}
+
+}  // namespace
+}  // namespace takt::viewer
