@@ -15,16 +15,16 @@
 
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
+#include "takt/generation/random_model.hpp"
 #include "takt/oracle/crate_oracle.hpp"
-#include "takt/testbed/random_model.hpp"
 
 namespace {
 
 using std::chrono::milliseconds;
 using takt::Duration;
 using takt::analysis::Method;
+using takt::generation::Shape;
 using takt::model::Model;
-using takt::testbed::Shape;
 
 constexpr int repetitions = 9;
 
@@ -41,7 +41,7 @@ constexpr Shape single_executor{.fewest_callbacks = 2,
 std::vector<Model> single_executors() {
   std::vector<Model> models;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    models.push_back(takt::testbed::random_model(single_executor, seed));
+    models.push_back(takt::generation::random_model(single_executor, seed));
   }
   return models;
 }
@@ -52,7 +52,7 @@ std::vector<Model> hundred_callbacks() {
   shape.least_utilisation = shape.most_utilisation = 90;
   shape.message_driven = 0;
   shape.reservation = 0;
-  return {takt::testbed::random_model(shape, 1)};
+  return {takt::generation::random_model(shape, 1)};
 }
 
 /// Many executors, of which most callbacks take messages from each other, at the low utilisation of
@@ -67,9 +67,9 @@ Shape robot(int executors, int callbacks, int chains) {
           .longest_period = milliseconds{1000},
           .least_utilisation = 5,
           .most_utilisation = 40,
-          .reservation = 100,
           .shortest_reservation_period = milliseconds{5},
           .longest_reservation_period = milliseconds{10},
+          .reservation = 100,
           .privileged = 0,
           .message_driven = 60,
           .event_source = 25};
@@ -211,8 +211,8 @@ int main() {
       "system", "analysis", "bounded", "median", "best", "crate", "ratio", "last round", "ratio");
   const std::vector<Model> small = single_executors();
   const std::vector<Model> hundred = hundred_callbacks();
-  const std::vector<Model> navigation{takt::testbed::random_model(robot(16, 40, 7), 2)};
-  const std::vector<Model> large{takt::testbed::random_model(robot(100, 1000, 100), 1)};
+  const std::vector<Model> navigation{takt::generation::random_model(robot(16, 40, 7), 2)};
+  const std::vector<Model> large{takt::generation::random_model(robot(100, 1000, 100), 1)};
   Row total;
   for (const Method method : {Method::round_robin, Method::busy_window, Method::combined}) {
     const auto answers = ask(small, method);

@@ -43,7 +43,7 @@ class RclSubject final : public Subject {
                                                     scheduling::TimerHandling::polled));
     }
     const executor::ScheduledExecutable scheduled{.executable = subscription_.get(),
-                                                  .callback = scheduling::CallbackIndex(0)};
+                                                  .callback = scheduling::LocalIndex(0)};
     return must(executor::EventsExecutor::create(
         {&scheduled, 1}, std::make_unique<scheduling::FifoPolicy>(1, depth), 1, {}));
   }

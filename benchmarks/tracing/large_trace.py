@@ -19,6 +19,7 @@ from pathlib import Path
 COMMANDS = {
     "takt info": ["info", "{trace}", "--json"],
     "takt model": ["model", "{trace}", "-o", "{scratch}/model.json"],
+    "takt flow": ["flow", "{trace}", "--json"],
     "takt export --format parquet": [
         *("export", "{trace}", "--format", "parquet", "-o", "{scratch}/tables")
     ],

@@ -22,7 +22,7 @@
 
 #include "synthetic_trace.hpp"
 #include "takt/columns/event_tables.hpp"
-#include "takt/events/source.hpp"
+#include "takt/events/event_stream.hpp"
 #include "takt/execution/interpreter.hpp"
 
 namespace {
@@ -65,7 +65,7 @@ double median(std::vector<double> values) {
   std::exit(1);
 }
 
-std::unique_ptr<takt::events::Source> open(const fs::path& trace) {
+std::unique_ptr<takt::events::EventStream> open(const fs::path& trace) {
   const std::vector<fs::path> paths{trace};
   auto source = takt::events::open(paths);
   if (!source) {
@@ -101,7 +101,7 @@ void read_columns(const fs::path& trace, std::uint64_t events) {
 /// Processor time of the interpreter alone.
 double interpret(const fs::path& trace, std::uint64_t events) {
   const auto source = open(trace);
-  takt::execution::Interpreter interpreter(source->threads(), {});
+  takt::execution::Interpreter interpreter(source->threads());
   takt::events::Batch batch;
   const auto now = [] {
     timespec time{};
