@@ -4,9 +4,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build test demo bench check lint format asan tsan tsan-ros fuzz clean help
+.PHONY: setup build web test demo man bench check lint format generate asan tsan tsan-ros fuzz docs nightly clean help
 
 FUZZ_SECONDS ?= 60
+TIDY_SINCE ?= HEAD~1
 BENCH_EVENTS ?= 4000000
 MAKEFLAGS += --no-print-directory
 
@@ -29,37 +30,62 @@ build/%/build.ninja: build/setup/toolchain.cmake CMakePresets.json
 # Written by setup/, which leaves it alone if it would not change.
 build/setup/toolchain.cmake: setup ;
 
-test: build  ## all tests: C++, Python, and integration on real ROS 2 and LTTng
+web: setup build/release/build.ninja  ## the viewer alone
+	@$(environment); cmake --build --preset release --target takt_web
+
+test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 and LTTng
 	@$(environment); $(loopback); \
 	failed=(); \
 	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
 	run "C++ tests" ctest --preset release --progress; \
+	run "Viewer tests" npm --silent --prefix web test; \
 	run "Python tests" python -m pytest tests/python; \
 	run "Integration tests on ROS 2 and LTTng" python -m pytest tests/integration; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
-demo: build  ## record, model, bound and report the Autoware reference system
-	@./takt demo
+# What the demo runs, without tests: steps are those that are left to do.
+demo: setup build/release/build.ninja  ## record, model, bound and report the Autoware reference system
+	@$(environment); \
+	steps=$$(cmake --build --preset release --target takt_demo -- -n | grep -c '^\[' || true); \
+	if [ "$$steps" -gt 10 ]; then \
+	  echo "demo: building what it runs, $$steps steps: about $$(((steps * 3 / 2) / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
+	fi; \
+	cmake --build --preset release --target takt_demo; \
+	echo "demo: running it; done in half a minute"; \
+	./takt demo
+
+man: build  ## shell completion and manual pages, below build/share
+	@$(environment); python -m takt.share build/share
 
 bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000000: of a large trace
 	@$(environment); $(loopback); cmake --build --preset benchmark; \
 	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done; \
 	python benchmarks/tracing/overhead.py build/benchmark/benchmarks/tracepoint_loop \
 	  build/release/lib/libtracetools.so; \
+	npm --silent --prefix web run bench; \
 	python benchmarks/tracing/large_trace.py build/benchmark/benchmarks/tracing_benchmark \
 	  $(BENCH_EVENTS)
 
-check: build  ## the quick static checks: layout, ruff, mypy
+check: build  ## the quick static checks: layout, ruff, mypy, tsc, eslint
 	@$(environment); \
 	echo "== clang-format"; $(sources) '*.c' '*.cpp' '*.h' '*.hpp' | \
 	  xargs -0 clang-format --dry-run --Werror; \
 	echo "== ruff"; ruff check; ruff format --check; \
-	echo "== mypy"; mypy
+	echo "== mypy"; mypy; \
+	echo "== tsc, eslint"; npm --silent --prefix web run check
 
 lint: check  ## all static checks: the quick ones, then clang-tidy
 	@$(environment); \
 	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/release \
 	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"
+
+tidy-changed: build  ## clang-tidy on the sources that differ from TIDY_SINCE, a commit
+	@$(environment); \
+	changed=$$(git diff --name-only --diff-filter=d $(TIDY_SINCE) -- \
+	  'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp' | paste -sd '|'); \
+	if [ -z "$$changed" ]; then echo "no source differs from $(TIDY_SINCE)"; exit 0; fi; \
+	run-clang-tidy.py -quiet -p build/release -extra-arg=-Wno-unknown-warning-option \
+	  "$$PWD/($$changed)$$"
 
 format:  ## lay out all sources
 	@$(environment); \
@@ -83,9 +109,25 @@ fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
 	@$(environment); cmake --build --preset fuzz; \
 	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
 	  mkdir -p "$$program.corpus"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 "$$program.corpus" \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 "$$program.corpus" \
 	    "tests/fuzz/corpus/$$(basename "$$program" _fuzzer)"; \
 	done
+
+generate: build  ## write the files that follow from the descriptions of documents: schemas, Python types
+	@$(environment); python tools/generate_documents.py
+
+docs: setup build/release/build.ninja  ## the documentation site, in build/docs/site
+	@$(environment); cmake --build --preset release --target takt_native; \
+	setup/packaging.sh; python docs/site/generate.py build/docs/pages; \
+	NO_MKDOCS_2_WARNING=1 build/packaging/venv/bin/mkdocs build
+
+.PHONY: wheel
+wheel: setup  ## the wheel for one CPython (TAKT_PYTHON), in build/packaging/wheels
+	@setup/wheel.sh
+
+# Each way to install, in an environment that has nothing else of Takt. What is missing is said.
+nightly: build docs  ## tests of packages, which take long
+	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages
 
 clean:  ## remove what was built; the Python environment stays
 	rm -rf build

@@ -17,3 +17,4 @@ lock bootstrap
 lock python --constraint bootstrap.lock
 lock ros-jazzy --constraint bootstrap.lock --constraint python.lock
 lock ros-kilted --constraint bootstrap.lock --constraint python.lock
+lock packaging --constraint bootstrap.lock --constraint python.lock
