@@ -30,16 +30,17 @@ Queueing ChainEdfPolicy::queueing(LocalIndex callback) const {
 
 void ChainEdfPolicy::release(LocalIndex callback, Instant /*activation*/, Instant origin) {
   const Member& member = members_[callback.value()];
-  if (member.timer && !waiting_.empty(callback)) {
-    waiting_.front(callback) = origin;
-  } else {
-    waiting_.push_back(callback, origin);
-  }
+  waiting_.push_back(callback, origin);
   if (member.position == 0) {
     for (const std::size_t chain : member.chains) {
       if (is_abandoned(chains_[chain])) chains_[chain].position = 0;
     }
   }
+  update(callback);
+}
+
+void ChainEdfPolicy::withdraw(LocalIndex callback) {
+  waiting_.pop_front(callback);
   update(callback);
 }
 

@@ -47,10 +47,7 @@ std::vector<Instance> Dispatch::replace(std::unique_ptr<Policy> policy, std::siz
 
 void Dispatch::wait_on(LocalIndex index, const Instance& instance) {
   Callback& callback = callbacks_[index.value()];
-  if (callback.queueing == Queueing::newest_only && !callback.waiting.empty()) {
-    Instance displaced;
-    callback.waiting.pop_front(displaced);
-  }
+  if (callback.queueing == Queueing::newest_only && !callback.waiting.empty()) displace(index);
   admit(index, instance);
 }
 

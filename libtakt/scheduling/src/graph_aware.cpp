@@ -45,6 +45,11 @@ void GraphAwarePolicy::release(LocalIndex callback, Instant /*activation*/, Inst
   }
 }
 
+void GraphAwarePolicy::withdraw(LocalIndex callback) {
+  // The newest messages go to a child's uppermost places, so the undermost finds none.
+  if (roots_[callback.value()]) root_queue_.withdraw(callback);
+}
+
 std::optional<LocalIndex> GraphAwarePolicy::next() {
   const std::optional<Key> root = root_queue_.top();
   // Ties go to the child: trees that have begun are finished first.

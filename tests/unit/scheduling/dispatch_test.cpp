@@ -88,6 +88,17 @@ TEST(Dispatch, AFullQueueDisplacesItsOldest) {
   EXPECT_THAT(run(d), ElementsAre(2, 3, 9)) << "2 runs in the place of 1, which is lost";
 }
 
+TEST(Dispatch, ADisplacedInstanceTakesItsDeadlineWithIt) {
+  for (const Rule rule : {Rule::deadline, Rule::root_deadline}) {
+    Dispatch d = dispatch(described(rule, 2));
+    d.limit_queue(LocalIndex(0), 1);
+    EXPECT_EQ(release(d, 0, 0, 1), std::nullopt);
+    EXPECT_EQ(release(d, 1, 5, 9), std::nullopt);
+    EXPECT_EQ(release(d, 0, 8, 2), 1U);
+    EXPECT_THAT(run(d), ElementsAre(9, 2));
+  }
+}
+
 TEST(Dispatch, ATimersNewerExpiryDisplacesTheOlderOneOfAChain) {
   PolicyDescription description = described(Rule::chain_deadline, 2);
   description.chains = {{.callbacks = {LocalIndex(0), LocalIndex(1)},

@@ -45,7 +45,10 @@ inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>
   Instant now{};
   const auto release = [&](LocalIndex callback, std::size_t job, Instant activation) {
     auto& queue = messages[callback.value()];
-    if (policy.queueing(callback) == Queueing::newest_only) queue.clear();
+    if (policy.queueing(callback) == Queueing::newest_only && !queue.empty()) {
+      queue.clear();
+      policy.withdraw(callback);
+    }
     queue.push_back(job);
     policy.release(callback, activation, arrivals[job].when);
   };

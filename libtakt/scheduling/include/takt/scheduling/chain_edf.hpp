@@ -38,6 +38,7 @@ class ChainEdfPolicy final : public Policy {
   [[nodiscard]] Queueing queueing(LocalIndex callback) const override;
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
+  void withdraw(LocalIndex callback) override;
   [[nodiscard]] std::optional<LocalIndex> next() override;
   void completed(LocalIndex callback) override;
   void hold(LocalIndex callback) override { ready_.hold(callback); }

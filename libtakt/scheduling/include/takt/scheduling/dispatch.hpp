@@ -143,6 +143,7 @@ class Dispatch {
   };
 
   void admit(LocalIndex callback, const Instance& instance);
+  std::size_t displace(LocalIndex callback);
   void list_unsampled(LocalIndex index);
   void sample();
   // With several threads.
@@ -171,14 +172,19 @@ inline std::optional<std::size_t> Dispatch::release(LocalIndex index, Instant ac
                                                     Instant origin, std::size_t payload) {
   Callback& callback = callbacks_[index.value()];
   std::optional<std::size_t> displaced;
-  if (callback.waiting.size() >= callback.depth) {
-    Instance oldest;
-    callback.waiting.pop_front(oldest);
-    displaced = oldest.payload;
-  }
+  if (callback.waiting.size() >= callback.depth) displaced = displace(index);
   admit(index,
         {.activation = activation, .origin = origin, .payload = payload, .number = released_++});
   return displaced;
+}
+
+inline std::size_t Dispatch::displace(LocalIndex index) {
+  Callback& callback = callbacks_[index.value()];
+  Instance oldest;
+  callback.waiting.pop_front(oldest);
+  // A polling point's place goes to whichever instance is then the oldest.
+  if (!callback.is_polled) policy_->withdraw(index);
+  return oldest.payload;
 }
 
 inline void Dispatch::admit(LocalIndex index, const Instance& instance) {

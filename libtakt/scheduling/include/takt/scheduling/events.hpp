@@ -63,6 +63,7 @@ class EdfPolicy final : public Policy {
 
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
+  void withdraw(LocalIndex callback) override { queue_.withdraw(callback); }
   [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
   void hold(LocalIndex callback) override { queue_.hold(callback); }
   void resume(LocalIndex callback) override { queue_.resume(callback); }

@@ -34,6 +34,7 @@ class GraphAwarePolicy final : public Policy {
   [[nodiscard]] bool is_sharable() const override { return false; }
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
+  void withdraw(LocalIndex callback) override;
   [[nodiscard]] std::optional<LocalIndex> next() override;
 
  private:

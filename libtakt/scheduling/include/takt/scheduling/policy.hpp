@@ -68,6 +68,12 @@ class Policy {
     release(callback, activation, activation);
   }
 
+  /// A further instance of `callback` displaces the oldest released one from its full queue. Where
+  /// the order depends on when an instance was released, as deadlines do, the policy forgets that
+  /// one. Other policies may leave its place to the next instance, as rclcpp's events executor
+  /// does: next() then gives the callback once more than instances wait.
+  virtual void withdraw(LocalIndex /*callback*/) {}
+
   /// Takes the next instance to run from the released ones.
   [[nodiscard]] virtual std::optional<LocalIndex> next() = 0;
 

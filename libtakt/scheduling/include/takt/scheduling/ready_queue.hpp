@@ -33,13 +33,18 @@ class ReadyQueue {
   std::optional<LocalIndex> pop() {
     if (ready_.empty()) return std::nullopt;
     const LocalIndex callback = ready_.top();
+    withdraw(callback);
+    return callback;
+  }
+
+  /// Removes the oldest instance of a callback that has one.
+  void withdraw(LocalIndex callback) {
     waiting_.pop_front(callback);
     if (waiting_.empty(callback)) {
       ready_.remove(callback);
     } else {
       ready_.insert(callback, waiting_.front(callback));
     }
-    return callback;
   }
 
   void hold(LocalIndex callback) { ready_.hold(callback); }
