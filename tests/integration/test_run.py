@@ -132,6 +132,30 @@ def test_callbacks_take_the_modelled_processor_time() -> None:
         assert ran[callback["id"]]["longest"] >= 0.9 * callback["execution_time"]["curve"][0]
 
 
+def may_use(*scheduling: str) -> bool:
+    return subprocess.run(["chrt", *scheduling, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_use("-r", "7"), reason="real-time priorities need privileges")
+def test_a_dedicated_executor_is_scheduled_as_it_was_started(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    for executor in model["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    running = Running(str(path), before=["chrt", "-r", "7"])
+    children = running.children(2)
+    until(lambda: have_deadlines_or_run(children))
+    tasks = [task for child in children for task in Path(f"/proc/{child}/task").iterdir()]
+    policies = {
+        (os.sched_getscheduler(thread), os.sched_getparam(thread).sched_priority)
+        for thread in (int(task.name) for task in tasks)
+    }
+    running.process.send_signal(signal.SIGINT)
+    running.process.communicate()
+    assert policies == {(os.SCHED_RR, 7)}
+
+
 @pytest.mark.skipif(not may_reserve(), reason="SCHED_DEADLINE needs CAP_SYS_NICE")
 def test_reservations_are_granted_and_told_to_the_trace(tmp_path: Path) -> None:
     recorded = Run.of(
@@ -233,9 +257,9 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
 class Running:
     """A `takt run` without a duration."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, before: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
-            [*TAKT, "run", *arguments],
+            [*before, *TAKT, "run", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,6 +1,7 @@
 #include "process.hpp"
 
 #include <functional>
+#include <optional>
 #include <variant>
 
 #include "entities.hpp"
@@ -20,13 +21,14 @@ constexpr int releaser_priority = 90;
 /// Waiting instances for which a policy has memory from the start.
 constexpr std::size_t capacity = 1024;
 
-linux_os::ThreadScheduling scheduling_for(const model::Supply& supply) {
+/// None: as the process was started, so that `chrt` decides on executors without a reservation.
+std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& supply) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
     return linux_os::DeadlineScheduling{.runtime = reservation->budget,
                                         .deadline = reservation->deadline,
                                         .period = reservation->period};
   }
-  return linux_os::OtherScheduling{};
+  return std::nullopt;
 }
 
 ThreadSetup thread_setup(const model::Executor& executor) {
