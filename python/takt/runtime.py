@@ -73,6 +73,11 @@ def gate() -> Path:
     return _find("bin/takt-gate")
 
 
+def dispatcher() -> Path:
+    """The program `takt-dispatch`. UserError without it."""
+    return _find("bin/takt-dispatch")
+
+
 def manager() -> Path:
     """The program `takt-manager`. UserError without it."""
     return _find("bin/takt-manager")

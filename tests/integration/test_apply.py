@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recording import PROGRAMS, TAKT
+from takt import runtime
 from takt.documents import GatePhase
 from takt.shaping import plans
 
@@ -92,12 +96,53 @@ def test_cycles_that_begin_with_messages_of_a_topic(tmp_path: Path) -> None:
     assert chain["left"]["count"] + chain["unphased"] + chain["late"] == count
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need privileges")
-def test_threads_are_dispatched_and_left_as_they_were(tmp_path: Path) -> None:
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need privileges")
+
+
+@ROOT
+def test_threads_are_dispatched_in_the_slots_of_the_plan(tmp_path: Path) -> None:
     applied, _ = apply(plan(tmp_path / "plan.json"), 20, "--dispatch")
     table = applied["dispatcher"]
     assert table["switches"] >= 2 * 10
+    assert table["threads"] > 1
     assert table["processor_time"] > 0
+
+
+@ROOT
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_dispatched_threads_are_left_as_they_were(number: signal.Signals) -> None:
+    """However the dispatcher ends: a program of two threads, of which the main one is to have a
+    priority nearly always and the other one always."""
+    program = [sys.executable, "-c", "import threading as t; t.Thread(target=input).start()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True) as process:
+        tasks = Path(f"/proc/{process.pid}/task")
+        until(lambda: len(list(tasks.iterdir())) == 2)
+        settings = {
+            "leader": process.pid,
+            "cycle": MS,
+            "slots": [{"start": 1, "end": MS}],
+            "inside": 5,
+            "middleware": 6,
+            "priority": 7,
+        }
+        threads = sorted(int(task.name) for task in tasks.iterdir())
+        with subprocess.Popen(
+            [str(runtime.dispatcher()), json.dumps(settings)], stdin=subprocess.PIPE
+        ) as dispatching:
+            until(lambda: [priority(thread) for thread in threads] == [5, 6])
+            dispatching.send_signal(number)
+        until(lambda: [priority(thread) for thread in threads] == [0, 0])
+        process.communicate(b"\n")
+
+
+def priority(thread: int) -> int:
+    return os.sched_getparam(thread).sched_priority
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits as long as it takes; the test run's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.01)
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:

@@ -198,9 +198,6 @@ def test_the_dispatcher_goes_by_the_slots_of_all_servers() -> None:
     )
     slots = dispatcher.table(plan.model_copy(update={"servers": servers}))
     assert [(slot.start, slot.end) for slot in slots] == [(0, 20), (40, 50), (90, 100)]
-    inside = [(0, True), (20, False), (40, True), (50, False), (90, True)]
-    assert dispatcher.boundaries(slots, 100) == inside
-    assert dispatcher.boundaries(slots[1:2], 100) == [(40, True), (50, False)]
 
 
 def test_only_the_last_node_of_a_chain_is_remapped() -> None:

@@ -73,18 +73,12 @@ def apply(
         if command:
             program = stack.enter_context(_program(remapped(command, document), ended))
         if dispatch and program is not None:
-            leader = program.pid
-            table = stack.enter_context(
-                dispatcher.Dispatcher(document, lambda: dispatcher.session_of(leader))
-            )
+            table = stack.enter_context(dispatcher.Dispatcher(document, program.pid))
         _wait(gates, ended, duration)
         results = gates.results()
     applied: Json = {"format": "takt/applied", "version": 1, "chains": results}
     if table is not None:
-        applied["dispatcher"] = {
-            "switches": table.switches,
-            "processor_time": round(table.processor_time * 1e9),
-        }
+        applied["dispatcher"] = table.result
     if json:
         console.print_json(applied)
     else:

@@ -1,0 +1,125 @@
+#include "dispatcher.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <variant>
+
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::shaping {
+
+namespace {
+
+/// Between two looks for new threads: reading /proc costs as much as many switches.
+constexpr Duration look_interval = std::chrono::seconds{1};
+
+/// The entries of a folder that are numbers. Processes and threads come and go meanwhile.
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (auto entry = std::filesystem::directory_iterator(folder, gone);
+       !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+    const std::string name = entry->path().filename();
+    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+      found.push_back(static_cast<pid_t>(std::atoi(name.c_str())));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Settings& settings, linux_os::Guard& guard)
+    : settings_(settings), guard_(guard) {
+  const std::vector<Slot>& slots = settings_.slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    // Where a slot begins as another ends, nothing changes.
+    const Duration before = i > 0 ? slots[i - 1].end : slots.back().end - settings_.cycle;
+    const Duration after =
+        i + 1 < slots.size() ? slots[i + 1].start : slots.front().start + settings_.cycle;
+    if (before < slots[i].start) boundaries_.push_back({slots[i].start, true});
+    if (slots[i].end < after) boundaries_.push_back({slots[i].end, false});
+  }
+  // One slot that is the whole cycle.
+  if (boundaries_.empty()) boundaries_.push_back({Duration{0}, true});
+}
+
+Result<void> Dispatcher::run(const std::vector<int>& descriptors) {
+  Instant begin = linux_os::monotonic_now();
+  begin -= begin.time_since_epoch() % settings_.cycle;
+  Instant next_look = begin;
+  while (guard_.is_alive()) {
+    begin += settings_.cycle;
+    for (const Boundary& boundary : boundaries_) {
+      if (!sleep_until(begin + boundary.at, descriptors)) return {};
+      pass(boundary);
+    }
+    if (begin >= next_look) {
+      look();
+      next_look = begin + look_interval;
+    }
+  }
+  return error("the process that restores threads was killed; all threads are as they were");
+}
+
+bool Dispatcher::sleep_until(Instant when, const std::vector<int>& descriptors) {
+  std::vector<pollfd> events;
+  for (const int one : descriptors) events.push_back({.fd = one, .events = POLLIN, .revents = 0});
+  while (true) {
+    const Duration left = std::max(when - linux_os::monotonic_now(), Duration{0});
+    const timespec time{.tv_sec = left.count() / 1'000'000'000,
+                        .tv_nsec = left.count() % 1'000'000'000};
+    const int ready = ppoll(events.data(), events.size(), &time, nullptr);
+    if (ready == 0) return true;
+    if (ready > 0) return false;
+  }
+}
+
+void Dispatcher::pass(const Boundary& boundary) {
+  ++switches_;
+  for (const auto& [thread, former] : main_threads_) {
+    // It may have ended.
+    if (boundary.begins_slot) {
+      (void)linux_os::set_scheduling(thread, linux_os::FifoScheduling{settings_.inside});
+    } else {
+      (void)linux_os::set_scheduling(thread, former);
+    }
+  }
+}
+
+void Dispatcher::look() {
+  std::set<pid_t> alive;
+  for (const pid_t process : numbers_in("/proc")) {
+    if (getsid(process) != settings_.leader) continue;
+    for (const pid_t thread : numbers_in("/proc/" + std::to_string(process) + "/task")) {
+      alive.insert(thread);
+      if (!threads_.contains(thread)) take_on(process, thread);
+    }
+  }
+  std::erase_if(main_threads_, [&](const auto& known) { return !alive.contains(known.first); });
+  threads_ = std::move(alive);
+}
+
+void Dispatcher::take_on(pid_t process, pid_t thread) {
+  const auto identity = linux_os::identify(process, thread);
+  const auto former = linux_os::get_scheduling(thread);
+  if (!identity || !former) return;
+  // A reservation is the latency manager's, or the program's own.
+  if (std::holds_alternative<linux_os::DeadlineScheduling>(*former)) return;
+  if (!guard_.remember(*identity)) return;
+  if (process == thread) {
+    main_threads_.emplace(thread, *former);
+  } else {
+    (void)linux_os::set_scheduling(thread, linux_os::FifoScheduling{settings_.middleware});
+  }
+}
+
+}  // namespace takt::shaping

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "settings.hpp"
+#include "takt/linux/guard.hpp"
+
+namespace takt::shaping {
+
+/// Schedules the threads of unmodified programs by a table of slots: main threads, in which
+/// single-threaded executors spin, have a real-time priority inside slots and are scheduled as they
+/// were outside. Their processes' other threads deliver messages and must not wait for slots
+/// (performance-engineering 3.4 and 6.3, option 3). Threads with a reservation are left alone.
+///
+/// One thread, which sleeps to the absolute boundaries of slots and looks into /proc once a second.
+class Dispatcher {
+ public:
+  /// What is changed, `guard` restores. It must outlive this object.
+  Dispatcher(const Settings& settings, linux_os::Guard& guard);
+
+  /// Until `descriptor`, one of those given, is readable or closed. An error: the guard has been
+  /// killed.
+  [[nodiscard]] Result<void> run(const std::vector<int>& descriptors);
+
+  /// Boundaries that were kept, and threads that were ever scheduled.
+  [[nodiscard]] std::int64_t switches() const { return switches_; }
+  [[nodiscard]] std::size_t threads() const { return guard_.threads().size(); }
+
+ private:
+  struct Boundary {
+    Duration at;
+    bool begins_slot;
+  };
+
+  void look();
+  void take_on(pid_t process, pid_t thread);
+  /// False: it is time to end.
+  [[nodiscard]] static bool sleep_until(Instant when, const std::vector<int>& descriptors);
+  void pass(const Boundary& boundary);
+
+  Settings settings_;
+  linux_os::Guard& guard_;
+  std::vector<Boundary> boundaries_;
+  /// All that are known, those that are left alone too.
+  std::set<pid_t> threads_;
+  /// Those that go by the table, and how they were scheduled.
+  std::map<pid_t, linux_os::ThreadScheduling> main_threads_;
+  std::int64_t switches_ = 0;
+};
+
+}  // namespace takt::shaping

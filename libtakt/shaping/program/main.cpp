@@ -1,0 +1,58 @@
+// takt-dispatch: gives the threads of some processes a real-time priority inside slots. People use
+// `takt apply --dispatch`, which starts it:
+//
+//   takt-dispatch SETTINGS        a JSON object (settings.hpp)
+//
+// It writes {"event": "started"}, and {"event": "stopped", …} at its end, which the end of its
+// standard input, SIGINT or SIGTERM bring about; then all threads are scheduled as they were. They
+// also are if it is killed. Errors are one line on standard error and exit status 2.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "dispatcher.hpp"
+#include "takt/linux/thread_clock.hpp"
+
+namespace takt::shaping {
+namespace {
+
+Result<void> main(const char* text) {
+  const auto settings = parse_settings(text);
+  if (!settings) return tl::unexpected(settings.error());
+  const auto guard = linux_os::Guard::start();  // before this process has another priority
+  if (!guard) return tl::unexpected(guard.error());
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM}) sigaddset(&signals, number);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  if (const auto set = linux_os::set_scheduling(0, linux_os::FifoScheduling{settings->priority});
+      !set) {
+    return error("threads cannot be dispatched: {}", set.error().message);
+  }
+  Dispatcher dispatcher(*settings, **guard);
+  fmt::print("{{\"event\": \"started\"}}\n");
+  std::fflush(stdout);
+  const Result<void> ran =
+      dispatcher.run({STDIN_FILENO, signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)});
+  const std::size_t threads = dispatcher.threads();
+  (*guard)->restore();
+  if (!ran) return ran;
+  fmt::print(
+      "{{\"event\": \"stopped\", \"switches\": {}, \"threads\": {}, \"processor_time\": {}}}\n",
+      dispatcher.switches(), threads, linux_os::thread_cpu_time().count());
+  return {};
+}
+
+}  // namespace
+}  // namespace takt::shaping
+
+int main(int count, char** arguments) {
+  const takt::Result<void> result = takt::shaping::main(count == 2 ? arguments[1] : "");
+  if (result) return 0;
+  fmt::print(stderr, "takt-dispatch: {}\n", result.error().message);
+  return 2;
+}
