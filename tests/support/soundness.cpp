@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "takt/generation/shrink.hpp"
+#include "takt/model/inferred_joins.hpp"
 #include "takt/model/names.hpp"
 #include "takt/simulation/simulate.hpp"
 
@@ -93,6 +94,33 @@ void take(Duration& longest, const simulation::Distribution& observed) {
   if (observed.count() > 0) longest = std::max(longest, observed.max());
 }
 
+/// The longest times that were seen, by the indices of the model that is bounded.
+struct Observed {
+  explicit Observed(const model::Model& model)
+      : callbacks(model.callbacks.size()), chains(model.chains.size()) {}
+
+  /// Simulates the model or a reading of it; `callback_of` and `chain_of` lead back to the model.
+  template <typename CallbackOf, typename ChainOf>
+  void simulate(const model::Model& reading, CallbackOf callback_of, ChainOf chain_of) {
+    for (const Options& options : adversaries(reading)) {
+      const auto simulated = simulation::simulate(reading, options);
+      if (!simulated) continue;  // hopelessly overloaded, so without bounds
+      for (std::size_t i = 0; i < reading.callbacks.size(); ++i) {
+        take(callbacks[callback_of(i)], simulated->callbacks[i].response_time);
+      }
+      for (std::size_t i = 0; i < reading.chains.size(); ++i) {
+        Longest& longest = chains[chain_of(i)];
+        take(longest.latency, simulated->chains[i].latency);
+        take(longest.reaction_time, simulated->chains[i].reaction_time);
+        take(longest.data_age, simulated->chains[i].data_age);
+      }
+    }
+  }
+
+  std::vector<Duration> callbacks;
+  std::vector<Longest> chains;
+};
+
 }  // namespace
 
 generation::ExecutorKinds all_kinds() {
@@ -106,20 +134,18 @@ generation::ExecutorKinds all_kinds() {
 
 Comparison compare(const model::Model& model, analysis::Method method) {
   const analysis::Bounds bounds = analysis::analyze(model, {.method = method, .horizon = horizon});
-  std::vector<Duration> callbacks(model.callbacks.size());
-  std::vector<Longest> chains(model.chains.size());
-  for (const Options& options : adversaries(model)) {
-    const auto simulated = simulation::simulate(model, options);
-    if (!simulated) continue;  // hopelessly overloaded, so without bounds
-    for (std::size_t i = 0; i < callbacks.size(); ++i) {
-      take(callbacks[i], simulated->callbacks[i].response_time);
-    }
-    for (std::size_t i = 0; i < chains.size(); ++i) {
-      take(chains[i].latency, simulated->chains[i].latency);
-      take(chains[i].reaction_time, simulated->chains[i].reaction_time);
-      take(chains[i].data_age, simulated->chains[i].data_age);
-    }
+  Observed observed(model);
+  observed.simulate(
+      model, [](std::size_t callback) { return callback; },
+      [](std::size_t chain) { return chain; });
+  if (model::has_inferred_joins(model)) {
+    const model::SeparatedModel separated = model::separate_inferred_joins(model);
+    observed.simulate(
+        separated.model,
+        [&](std::size_t callback) { return separated.callback_of[callback].value(); },
+        [&](std::size_t chain) { return separated.chain_of[chain]; });
   }
+  const auto& [callbacks, chains] = observed;
   Comparison comparison;
   for (std::size_t i = 0; i < callbacks.size(); ++i) {
     add(comparison, model.callbacks[i].id, bounds.callbacks[i].bound, callbacks[i]);

@@ -78,7 +78,7 @@ void add_receiver(Draft& draft, ExecutorIndex executor, CallbackIndex sender) {
   add_edge(draft, second, receiver);
   if (!random.chance(shape.join)) return;
   const auto join = random.chance(50) ? model::JoinKind::and_ : model::JoinKind::newest;
-  draft.model.joins.push_back({receiver, join, {sender, second}, {}});
+  draft.model.joins.push_back({.callback = receiver, .kind = join, .inputs = {sender, second}});
 }
 
 void add_callback(Draft& draft, ExecutorIndex executor) {

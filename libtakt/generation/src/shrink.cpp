@@ -35,6 +35,7 @@ void for_each_reference(Model& model, Change change) {
   for (model::Join& join : model.joins) {
     change(join.callback);
     std::ranges::for_each(join.inputs, change);
+    std::ranges::for_each(join.completed_by, change);
   }
   for (model::Chain& chain : model.chains) std::ranges::for_each(chain.callbacks, change);
 }
@@ -51,7 +52,10 @@ void leave_out_callback(Model& model, CallbackIndex callback) {
   for (model::Edge& edge : model.edges) {
     if (edge.triggered_by) std::erase_if(*edge.triggered_by, gone);
   }
-  for (model::Join& join : model.joins) std::erase_if(join.inputs, gone);
+  for (model::Join& join : model.joins) {
+    std::erase_if(join.inputs, gone);
+    std::erase_if(join.completed_by, gone);
+  }
   std::erase_if(model.joins,
                 [&](const auto& join) { return gone(join.callback) || join.inputs.empty(); });
   for (model::Chain& chain : model.chains) std::erase_if(chain.callbacks, gone);
@@ -98,6 +102,7 @@ class Simplifications {
     simplify_executors();
     simplify_callbacks();
     simplify_edges();
+    simplify_joins();
     simplify_chains();
     with([](Model& m) {
       m.name.clear();
@@ -241,9 +246,18 @@ class Simplifications {
       with([&](Model& m) {
         m.edges[e].topic.reset();
         m.edges[e].message_size = 0;
+        m.edges[e].confidence.reset();
         m.edges[e].unknown.clear();
       });
       with_less([&](Model& m) { return &m.edges[e].delay; });
+    }
+  }
+
+  void simplify_joins() {
+    for (std::size_t j = 0; j < model_.joins.size(); ++j) {
+      with([&](Model& m) { m.joins[j].confidence.reset(); });
+      with([&](Model& m) { m.joins[j].completed_by.clear(); });
+      with_less([&](Model& m) { return &m.joins[j].keeping_time; });
     }
   }
 

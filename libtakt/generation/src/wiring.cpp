@@ -45,7 +45,7 @@ void add_partial_join(Draft& draft, CallbackIndex callback) {
     if (!named && (chosen.empty() || draft.random.chance(60))) chosen.push_back(input);
   }
   const auto kind = draft.random.chance(50) ? model::JoinKind::and_ : model::JoinKind::newest;
-  model.joins.push_back({callback, kind, chosen, {}});
+  model.joins.push_back({.callback = callback, .kind = kind, .inputs = chosen});
   if (has_trigger_cycle(model)) model.joins.pop_back();
 }
 
@@ -56,6 +56,20 @@ std::vector<CallbackIndex> some(Draft& draft, const std::vector<CallbackIndex>& 
     if (draft.random.chance(50)) chosen.push_back(sender);
   }
   return chosen;
+}
+
+/// Joins and sampled inputs as a trace shows them, some with the inputs that complete a set.
+void add_inferences(Draft& draft) {
+  for (model::Join& join : draft.model.joins) {
+    if (!draft.with(draft.shape.inferred)) continue;
+    join.confidence = draft.random.between(1, 100);
+    join.completed_by = some(draft, join.inputs);
+    join.keeping_time = Duration{draft.random.between(0, 3)};
+  }
+  for (model::Edge& edge : draft.model.edges) {
+    const bool samples = model::samples_messages(draft.model[edge.to]);
+    if (samples && draft.with(draft.shape.inferred)) edge.confidence = draft.random.between(1, 100);
+  }
 }
 
 }  // namespace
@@ -110,6 +124,7 @@ void add_wiring(Draft& draft) {
     if (draft.senders_of(callback).empty() || !draft.with(shape.partial_join)) continue;
     add_partial_join(draft, callback);
   }
+  add_inferences(draft);
 }
 
 }  // namespace takt::generation

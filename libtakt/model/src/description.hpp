@@ -7,7 +7,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "takt/model/inference.hpp"
 #include "takt/model/model.hpp"
 #include "takt/model/names.hpp"
 
@@ -268,40 +267,12 @@ void describe(Fields& fields, T& edge) {
                "activates it."});
   fields.field("message_size", edge.message_size,
                {.text = "Payload of a message in bytes, for takt run.", .least = 0});
-  std::optional<std::int64_t> percent = confidence(edge);
   fields.field(
-      "confidence", percent,
+      "confidence", edge.confidence,
       {.text = "Percent; of an inferred edge to a timer, which reads what the sender keeps; "
                "null: declared or observed.",
        .least = 1,
        .most = 100});
-  if constexpr (!std::is_const_v<T>) set_confidence(edge, percent);
-}
-
-/// The fields of a join that was inferred.
-template <typename Fields, typename T>
-void describe_inference(Fields& fields, T& join) {
-  const std::optional<JoinInference> known = inference(join);
-  std::optional<std::int64_t> percent;
-  if (known) percent = known->confidence;
-  JoinInference inferred = known.value_or(JoinInference{});
-  fields.field(
-      "confidence", percent,
-      {.text = "Percent; of a join inferred from which runs published. Bounds hold whether "
-               "it is one or not; null: declared.",
-       .least = 1,
-       .most = 100});
-  fields.field("completed_by", inferred.completed_by,
-               {.text = "Of an inferred join, the inputs whose messages were seen to complete a "
-                        "set; empty: any may.",
-                .unique = true});
-  fields.field(
-      "keeping_time", inferred.keeping_time,
-      {.text = "Of an inferred join, the longest run by a message of another input.", .least = 0});
-  if constexpr (!std::is_const_v<T>) {
-    inferred.confidence = percent.value_or(0);
-    set_inference(join, percent ? std::optional(inferred) : std::nullopt);
-  }
 }
 
 template <typename Fields, Is<Join> T>
@@ -320,7 +291,19 @@ void describe(Fields& fields, T& join) {
                 .shortest = 1,
                 .needs = "one input",
                 .unique = true});
-  describe_inference(fields, join);
+  fields.field(
+      "confidence", join.confidence,
+      {.text = "Percent; of a join inferred from which runs published. Bounds hold whether "
+               "it is one or not; null: declared.",
+       .least = 1,
+       .most = 100});
+  fields.field("completed_by", join.completed_by,
+               {.text = "Of an inferred join, the inputs whose messages were seen to complete a "
+                        "set; empty: any may.",
+                .unique = true});
+  fields.field(
+      "keeping_time", join.keeping_time,
+      {.text = "Of an inferred join, the longest run by a message of another input.", .least = 0});
 }
 
 template <typename Fields, Is<Chain> T>

@@ -10,8 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "takt/model/inference.hpp"
-
 namespace takt::model {
 
 namespace {
@@ -46,7 +44,7 @@ class Separation {
       for (const Join& join : original_.joins) {
         const bool follows = std::ranges::any_of(
             join.inputs, [&](CallbackIndex input) { return chosen.contains(input); });
-        if (!(inference(join) || follows) || !chosen.insert(join.callback).second) continue;
+        if (!(join.confidence || follows) || !chosen.insert(join.callback).second) continue;
         separated_.push_back(&join);
         goes_on = true;
       }
@@ -54,10 +52,9 @@ class Separation {
   }
 
   void add_callbacks(const Join& join) {
-    const JoinInference known = inference(join).value_or(JoinInference{});
     const auto completes = [&](CallbackIndex input) {
-      return known.completed_by.empty() ||
-             std::ranges::count(known.completed_by, original_[input].id) > 0;
+      return !join.confidence || join.completed_by.empty() ||
+             std::ranges::count(join.completed_by, input) > 0;
     };
     const auto first = std::ranges::find_if(join.inputs, completes);
     Variants& variants = variant_of_[join.callback];
@@ -73,7 +70,7 @@ class Separation {
       }
       const CallbackIndex variant{result_.model.callbacks.size()};
       if (first != join.inputs.end() && !completes(input)) {
-        copy.execution_time = {known.keeping_time};
+        copy.execution_time = {join.keeping_time};
         silent_.insert(variant);
       }
       variants[input] = variant;
@@ -166,7 +163,7 @@ class Separation {
 
 bool has_inferred_joins(const Model& model) {
   return std::ranges::any_of(model.joins,
-                             [](const Join& join) { return inference(join).has_value(); });
+                             [](const Join& join) { return join.confidence.has_value(); });
 }
 
 SeparatedModel separate_inferred_joins(const Model& model) { return Separation(model).run(); }

@@ -167,10 +167,14 @@ void Engine::publish(const ThreadState& thread) {
     const Instant arrival = std::max(now_ + delay, last_arrivals_[index]);
     // One that was sent before and arrives now may not have been taken in yet.
     const bool follows_another = link.delay > Duration{0} && last_arrivals_[index] == arrival;
+    // An instance of the receiving executor that ends in this instant is not prolonged by it.
+    const CallbackState& receiver = state(link.to);
+    const bool follows_ends = receiver.executor != thread.executor &&
+                              executors_[receiver.executor.value()].release_overhead > Duration{0};
     last_arrivals_[index] = arrival;
     scratch_.assign(places, not_on_chain);
     for (const auto& [from, to] : link.places) scratch_[to] = thread.places[from];
-    if (arrival == now_ && !follows_another) {
+    if (arrival == now_ && !follows_another && !follows_ends) {
       arrive(index, thread.activation.origin, scratch_);
       continue;
     }

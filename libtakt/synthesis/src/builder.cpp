@@ -10,7 +10,6 @@
 #include "sampling.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
-#include "takt/model/inference.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/trigger_order.hpp"
 
@@ -310,18 +309,17 @@ void Builder::set_inference(model::Join& join, const ObservedJoin& observed) con
   if (!observed.confidence) {
     return;
   }
-  model::JoinInference inference{.confidence = *observed.confidence};
+  join.confidence = observed.confidence;
   for (std::size_t n = 0; n < observed.members.size(); ++n) {
     const Observed member = observed.members[n];
     if (observations_.publishes(objects_, member)) {
-      inference.completed_by.push_back(model_[join.inputs[n]].id);
+      join.completed_by.push_back(join.inputs[n]);
     } else {
-      inference.keeping_time =
-          std::max(inference.keeping_time,
+      join.keeping_time =
+          std::max(join.keeping_time,
                    in_range(observations_.callback(member)->execution_time.values().front()));
     }
   }
-  model::set_inference(join, inference);
 }
 
 void Builder::add_callbacks() {
@@ -414,7 +412,7 @@ void Builder::add_edges() {
     const auto& [from, to, topic] = key;
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
-      model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}});
+      model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}, {}});
       observed_messages.push_back(entry.observed);
     }
   }
@@ -435,7 +433,7 @@ void Builder::add_sampled_edges() {
     model::Edge& edge = model_.edges.emplace_back();
     edge.from = from->second;
     edge.to = to->second;
-    model::set_confidence(edge, input.confidence);
+    edge.confidence = input.confidence;
   }
 }
 

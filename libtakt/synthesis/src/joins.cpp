@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "takt/model/inference.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
@@ -212,7 +211,7 @@ class Search {
       const auto topics = model::subscribed_topics(model, declared.callback);
       for (const auto& [index, inputs] : observations_.inputs()) {
         Members members;
-        if (objects_[index].full_name() != node || model::inference(declared)) {
+        if (objects_[index].full_name() != node || declared.confidence) {
           continue;
         }
         for (const auto& [subscription, activity] : inputs.subscriptions()) {

@@ -4,7 +4,6 @@
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
 #include "takt/analysis/explanation.hpp"
-#include "takt/model/inference.hpp"
 #include "takt/model/inferred_joins.hpp"
 
 /// A join that was inferred makes no bound smaller than it would be without the join, or with it.
@@ -28,7 +27,7 @@ Model fusion(bool inferred) {
   builder.join(joined, model::JoinKind::newest, {left, right});
   Model model = builder.model();
   model.chains.push_back({"c", {left, joined, sink}, {}, {}, {}});
-  if (inferred) set_inference(model.joins[0], model::JoinInference{.confidence = 90});
+  if (inferred) model.joins[0].confidence = 90;
   return model;
 }
 

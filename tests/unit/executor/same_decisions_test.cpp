@@ -90,6 +90,7 @@ class Recorder final : public scheduling::Policy {
       run_.releases[of_model_[callback.value()]].push_back(activation - began_);
     }
   }
+  void withdraw(LocalIndex callback) override { policy_->withdraw(callback); }
   std::optional<LocalIndex> next() override {
     const auto next = policy_->next();
     if (next) run_.order.push_back(next->value());

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "takt/model/inference.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 
@@ -64,8 +63,8 @@ std::vector<std::string> ids_of(const Model& model, const std::vector<CallbackIn
 
 TEST(InferredJoins, ConfidenceIsPartOfTheDocument) {
   const Model model = nested(inferred, "");
-  EXPECT_EQ(inference(model.joins[0]).value().confidence, 50);
-  EXPECT_FALSE(inference(model.joins[1]));
+  EXPECT_EQ(model.joins[0].confidence, 50);
+  EXPECT_FALSE(model.joins[1].confidence);
   const auto again = parse(to_json(model), "again");
   ASSERT_TRUE(again);
   EXPECT_EQ(again->model, model);
@@ -113,7 +112,7 @@ TEST(InferredJoins, InputsThatAreOnlyKeptSendNothing) {
                                    "abc>sink", "abc (input 2)>sink"));
   const auto kept = std::ranges::find(separated.model.callbacks, "ab (input 2)", &Callback::id);
   EXPECT_THAT(kept->execution_time, ElementsAre(Duration{2}));
-  EXPECT_EQ(inference(parse(to_json(model), "again")->model.joins[0])->keeping_time, Duration{2});
+  EXPECT_EQ(parse(to_json(model), "again")->model.joins[0].keeping_time, Duration{2});
 }
 
 TEST(InferredJoins, TakeDeclaredOnesBehindThemAlong) {

@@ -46,6 +46,18 @@ TEST(ReleaseOverhead, OfMessages) {
   EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(3));
 }
 
+/// The sender c ends in the same instant as a, and is looked at first.
+TEST(ReleaseOverhead, DoesNotLengthenWhatEndsInTheSameInstant) {
+  Models models;
+  models.executor("f", events).timer("c", milliseconds(100), milliseconds(7));
+  models.executor("e", events).timer("a", milliseconds(100), milliseconds(5));
+  models.model.executors.back().release_overhead = milliseconds(2);
+  models.subscription("b", milliseconds(1), {"c"});
+  const Simulation simulation = models.run(milliseconds(100));
+  EXPECT_EQ(simulation.callbacks[1].response_time.max(), milliseconds(7));
+  EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(2 + 1));
+}
+
 TEST(ReleaseOverhead, IsSupplied) {
   Models models =
       with_releaser(model::ReservationSupply{milliseconds(4), milliseconds(10), milliseconds(10)});

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "../execution/scenario.hpp"
-#include "takt/model/inference.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::synthesis {
@@ -473,7 +472,7 @@ TEST_F(Fusion, IsInferredFromTheRunsThatWaited) {
   ASSERT_THAT(model.joins, SizeIs(1));
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::newest);
   EXPECT_EQ(model[model.joins[0].callback].id, "/fusion:/a+/b");
-  EXPECT_EQ(model::inference(model.joins[0]).value().confidence, 90);  // /b waited 10 times for /a
+  EXPECT_EQ(model.joins[0].confidence, 90);  // /b waited 10 times for /a
   EXPECT_THAT(model.chains, SizeIs(2));
 }
 
@@ -484,10 +483,11 @@ TEST_F(Fusion, IsInferredWhereAnInputIsKeptAndNeverLate) {
   }
   const Model model = model_of(scenario);
   ASSERT_THAT(model.joins, SizeIs(1));
-  const auto inference = model::inference(model.joins[0]).value();
-  EXPECT_EQ(inference.confidence, 50);
-  EXPECT_THAT(inference.completed_by, ElementsAre("/right:timer-10ms"));
-  EXPECT_EQ(inference.keeping_time, std::chrono::microseconds(2));
+  const model::Join& join = model.joins[0];
+  EXPECT_EQ(join.confidence, 50);
+  ASSERT_EQ(join.completed_by.size(), 1U);
+  EXPECT_EQ(model[join.completed_by[0]].id, "/right:timer-10ms");
+  EXPECT_EQ(join.keeping_time, std::chrono::microseconds(2));
 }
 
 TEST_F(Fusion, IsNoJoinWhereAnInputThatIsNeverWaitedForIsWorkedOn) {
@@ -533,7 +533,7 @@ TEST_F(Fusion, IsTheLinkThatTheProgramDeclares) {
   }
   const Model model = model_of(scenario);
   ASSERT_THAT(model.joins, SizeIs(1));
-  EXPECT_FALSE(model::inference(model.joins[0]));
+  EXPECT_FALSE(model.joins[0].confidence);
 }
 
 TEST_F(Fusion, IsNotTheLinkThatTheProgramDeclaresIfARunDisagrees) {
@@ -620,7 +620,7 @@ TEST_F(Sampling, IsAnEdgeToTheTimerAndPartOfAChain) {
   EXPECT_THAT(edges_of(model), UnorderedElementsAre("/sensor:timer-10ms -> /control:/scan",
                                                     "/control:/scan -> /control:timer-20ms",
                                                     "/control:timer-20ms -> /actuator:/command"));
-  EXPECT_EQ(model::confidence(model.edges.back()), 50);
+  EXPECT_EQ(model.edges.back().confidence, 50);
   EXPECT_EQ(model.edges.back().topic, std::nullopt);
   ASSERT_THAT(model.chains, SizeIs(2));
   EXPECT_EQ(model.chains[0].id, "/sensor->/actuator");
@@ -638,7 +638,7 @@ TEST_F(Sampling, IsSurerOfATimerThatWaitedForTheFirstMessage) {
     sense();
     act();
   }
-  EXPECT_EQ(model::confidence(model_of(scenario).edges.back()), 80);
+  EXPECT_EQ(model_of(scenario).edges.back().confidence, 80);
 }
 
 TEST_F(Sampling, IsSureWhereTheProgramDeclaresIt) {
@@ -648,7 +648,7 @@ TEST_F(Sampling, IsSureWhereTheProgramDeclaresIt) {
   act();
   const Model model = model_of(scenario);
   EXPECT_THAT(model.edges, SizeIs(3));
-  EXPECT_EQ(model::confidence(model.edges.back()), std::nullopt);
+  EXPECT_EQ(model.edges.back().confidence, std::nullopt);
 }
 
 TEST_F(Sampling, IsNoEdgeToATimerThatPublishesNothing) {

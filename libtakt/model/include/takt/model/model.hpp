@@ -152,6 +152,9 @@ struct Edge {
   std::optional<std::vector<CallbackIndex>> triggered_by;
   /// Size of a message's payload in bytes, for `takt run`.
   std::int64_t message_size = 0;
+  /// In percent; of an inferred edge to a timer, which reads what the sender keeps. None: it is
+  /// declared or was observed.
+  std::optional<std::int64_t> confidence;
   UnknownFields unknown;
   bool operator==(const Edge&) const = default;
 };
@@ -169,7 +172,14 @@ struct Join {
   CallbackIndex callback;
   JoinKind kind = JoinKind::and_;
   std::vector<CallbackIndex> inputs;
-  UnknownFields unknown;
+  /// In percent; of a join inferred from which runs published. No bound gets smaller by it, see
+  /// separate_inferred_joins(). None: it is declared, and what follows means nothing.
+  std::optional<std::int64_t> confidence{};
+  /// The inputs whose messages were seen to complete a set. Empty: any may.
+  std::vector<CallbackIndex> completed_by{};
+  /// The longest run by a message of the others, which were only kept.
+  Duration keeping_time{};
+  UnknownFields unknown{};
   bool operator==(const Join&) const = default;
 };
 
