@@ -9,45 +9,22 @@
 #include <variant>
 #include <vector>
 
+#include "analysis_request.hpp"
 #include "native.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
 #include "takt/analysis/explanation.hpp"
-#include "takt/analysis/sensitivity.hpp"
 #include "takt/curves/execution_time_curve.hpp"
-#include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 
 namespace takt::native {
 
 namespace {
 
-/// The model and the options that the arguments of all functions below describe.
-struct Request {
-  Request(const std::string& text, const std::string& source, const std::string& analysis) {
-    const auto method = analysis::method_from_string(analysis);
-    if (!method) {
-      throw InputError(
-          fmt::format("analysis \"{}\" is none of {}", analysis, analysis::all_method_names()));
-    }
-    options.method = *method;
-    model = unwrap(model::parse(text, source)).model;
-  }
-
-  model::Model model;
-  analysis::Options options;
-};
-
 std::string analyze(const std::string& text, const std::string& source,
                     const std::string& analysis) {
-  const Request request(text, source, analysis);
+  const AnalysisRequest request(text, source, analysis);
   return analysis::analyze(request.model, request.options).to_json();
-}
-
-std::string sensitivity(const std::string& text, const std::string& source,
-                        const std::string& analysis) {
-  const Request request(text, source, analysis);
-  return analysis::sensitivity(request.model, request.options).to_json();
 }
 
 /// The element of that id.
@@ -64,7 +41,7 @@ class Analyzer {
  public:
   Analyzer(const std::string& text, const std::string& source, const std::string& analysis)
       : source_(source),
-        analyzer_(begin(Request(text, source, analysis))),
+        analyzer_(begin(AnalysisRequest(text, source, analysis))),
         given_(analyzer_.model()) {}
 
   void set_budget(const std::string& executor, std::int64_t budget) {
@@ -95,14 +72,13 @@ class Analyzer {
       throw InputError(fmt::format("{} % is not between 0 and {}", percent, most_percent));
     }
     const auto index = find<model::CallbackIndex>(given_.callbacks, callback, "callback");
-    analyzer_.set_execution_time(index,
-                                 curves::scaled(given_[index].execution_time, percent));
+    analyzer_.set_execution_time(index, curves::scaled(given_[index].execution_time, percent));
   }
 
   [[nodiscard]] std::string bounds() { return analyzer_.bounds().to_json(); }
 
  private:
-  static analysis::Analyzer begin(Request request) {
+  static analysis::Analyzer begin(AnalysisRequest request) {
     return analysis::Analyzer(std::move(request.model), request.options);
   }
 
@@ -115,7 +91,7 @@ class Analyzer {
 
 std::string explain(const std::string& text, const std::string& source, const std::string& analysis,
                     const std::string& chain) {
-  const Request request(text, source, analysis);
+  const AnalysisRequest request(text, source, analysis);
   return unwrap(analysis::explain(request.model, chain, request.options)).to_json();
 }
 
@@ -140,10 +116,6 @@ void bind_analysis(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "What the bound of a chain of a takt/model document is made of. Returns the member\n"
              "`explanation` of a takt/bounds document. Raises InputError.");
-  module.def("sensitivity", &sensitivity, "text"_a, "source"_a, "analysis"_a,
-             nanobind::call_guard<nanobind::gil_scoped_release>(),
-             "How far a takt/model document is from missing a goal. Returns a takt/sensitivity "
-             "document. Raises InputError.");
   module.def("analyze", &analyze, "text"_a, "source"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "Bounds the response times of a takt/model document with the analysis of that name;\n"

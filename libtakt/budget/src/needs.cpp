@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "bisection.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "trial.hpp"
@@ -25,22 +26,6 @@ constexpr int longest_period = 1000;
 constexpr std::size_t most_callbacks = 200;
 /// Cores are tried up to so many more.
 constexpr std::size_t most_cores = 64;
-
-/// The value next to `near` in [far, near] or [near, far] for which it holds, if it does for `far`
-/// and then for all values beyond any for which it does.
-template <typename Holds>
-std::optional<int> closest(int near, int far, Holds holds) {
-  if (!holds(far)) return std::nullopt;
-  while (near != far) {
-    const int middle = near + (far - near) / 2;  // rounds towards near
-    if (holds(middle)) {
-      far = middle;
-    } else {
-      near = middle + (far > near ? 1 : -1);
-    }
-  }
-  return far;
-}
 
 std::optional<Duration> period_of(const model::Callback& callback) {
   if (!callback.activation) return std::nullopt;

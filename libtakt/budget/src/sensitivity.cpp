@@ -1,19 +1,21 @@
-#include "takt/analysis/sensitivity.hpp"
+#include "takt/budget/sensitivity.hpp"
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 
+#include "bisection.hpp"
 #include "takt/analysis/analyzer.hpp"
 #include "takt/curves/saturating.hpp"
 
-namespace takt::analysis {
+namespace takt::budget {
 
 namespace {
 
+using analysis::Bounds;
+using analysis::ChainBound;
 using model::CallbackIndex;
 using model::ExecutorIndex;
 
@@ -27,28 +29,20 @@ bool holds(const Bounds& bounds) {
                              [](const ChainBound& chain) { return chain.met().value_or(true); });
 }
 
-/// The greatest value in [low, high] for which `holds`, which it does for `low` and, if for some
-/// value, then for all below.
+/// The greatest time up to `most` for which it holds; it does for 0.
 template <typename Holds>
-Duration greatest(Duration low, Duration high, Holds holds) {
-  while (low < high) {
-    const Duration middle = low + (high - low + epsilon) / 2;
-    if (holds(middle)) {
-      low = middle;
-    } else {
-      high = middle - epsilon;
-    }
-  }
-  return low;
+Duration greatest(Duration most, Holds holds) {
+  const auto holds_for = [&](std::int64_t time) { return time == 0 || holds(Duration{time}); };
+  return Duration{closest(most.count(), std::int64_t{0}, holds_for).value()};
 }
 
 }  // namespace
 
-Sensitivity sensitivity(const model::Model& model, const Options& options) {
+Sensitivity sensitivity(const model::Model& model, const analysis::Options& options) {
   Sensitivity result;
   result.analysis = to_string(options.method);
   result.model = model.name;
-  Analyzer analyzer(model, options);
+  analysis::Analyzer analyzer(model, options);
   result.met = holds(analyzer.bounds());
   if (!result.met) return result;
   for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
@@ -65,7 +59,7 @@ Sensitivity sensitivity(const model::Model& model, const Options& options) {
     };
     const Duration most = std::min(options.horizon, (curves::longest_time - curve.back()) /
                                                         static_cast<std::int64_t>(curve.size()));
-    result.callbacks.push_back({model.callbacks[c].id, greatest(Duration{0}, most, with_growth)});
+    result.callbacks.push_back({model.callbacks[c].id, greatest(most, with_growth)});
     analyzer.set_execution_time(callback, curve);
   }
   for (std::size_t e = 0; e < model.executors.size(); ++e) {
@@ -76,7 +70,7 @@ Sensitivity sensitivity(const model::Model& model, const Options& options) {
       analyzer.set_budget(executor, reservation->budget - less);
       return holds(analyzer.bounds());
     };
-    const Duration less = greatest(Duration{0}, reservation->budget - epsilon, with_less);
+    const Duration less = greatest(reservation->budget - epsilon, with_less);
     result.executors.push_back(
         {model.executors[e].id, reservation->budget, reservation->budget - less});
     analyzer.set_budget(executor, reservation->budget);
@@ -99,4 +93,4 @@ std::string Sensitivity::to_json() const {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace takt::analysis
+}  // namespace takt::budget

@@ -1,4 +1,4 @@
-#include "takt/analysis/sensitivity.hpp"
+#include "takt/budget/sensitivity.hpp"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "model_builder.hpp"
 
-namespace takt::analysis {
+namespace takt::budget {
 namespace {
 
 using model::ModelBuilder;
@@ -32,17 +32,17 @@ TEST(Sensitivity, GrowthAndBudgetAreTheLastThatMeetTheGoal) {
     EXPECT_EQ(result.callbacks[c].id, model.callbacks[c].id);
     auto changed = model;
     changed.callbacks[c].execution_time[0] += growth;
-    EXPECT_TRUE(*analyze(changed).chains[0].met());
+    EXPECT_TRUE(*analysis::analyze(changed).chains[0].met());
     changed.callbacks[c].execution_time[0] += epsilon;
-    EXPECT_FALSE(*analyze(changed).chains[0].met());
+    EXPECT_FALSE(*analysis::analyze(changed).chains[0].met());
   }
   ASSERT_EQ(result.executors.size(), 1U);
   auto changed = model;
   auto& supply = std::get<model::ReservationSupply>(changed.executors[0].supply);
   supply.budget = result.executors[0].smallest_budget;
-  EXPECT_TRUE(*analyze(changed).chains[0].met());
+  EXPECT_TRUE(*analysis::analyze(changed).chains[0].met());
   supply.budget -= epsilon;
-  EXPECT_FALSE(*analyze(changed).chains[0].met());
+  EXPECT_FALSE(*analysis::analyze(changed).chains[0].met());
 }
 
 TEST(Sensitivity, GoalMissedAlready) {
@@ -54,7 +54,7 @@ TEST(Sensitivity, GoalMissedAlready) {
 TEST(Sensitivity, WithoutGoalsBoundsMustExist) {
   const Sensitivity result =
       sensitivity(chain_with_goal(std::nullopt),
-                  {.method = Method::busy_window, .horizon = Duration{1'000'000}});
+                  {.method = analysis::Method::busy_window, .horizon = Duration{1'000'000}});
   ASSERT_TRUE(result.met);
   // Utilisation stays below 0.6: 120/10000 + (30 + x)/5000 < 0.6.
   EXPECT_NEAR(static_cast<double>(result.callbacks[2].growth.count()), 2910, 20);
@@ -70,4 +70,4 @@ TEST(Sensitivity, DocumentNamesItsFormat) {
 }
 
 }  // namespace
-}  // namespace takt::analysis
+}  // namespace takt::budget

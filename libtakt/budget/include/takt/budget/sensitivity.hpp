@@ -8,7 +8,7 @@
 #include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
-namespace takt::analysis {
+namespace takt::budget {
 
 /// How far a model is from missing a goal, one change at a time.
 struct Sensitivity {
@@ -39,6 +39,7 @@ struct Sensitivity {
 /// goals, every callback must have a bound. Bounds grow with execution times and shrink with
 /// budgets (ros-llama fact 23), so each answer is found by bisection, to the nanosecond: O(log
 /// horizon) analyses per callback and executor.
-[[nodiscard]] Sensitivity sensitivity(const model::Model& model, const Options& options = {});
+[[nodiscard]] Sensitivity sensitivity(const model::Model& model,
+                                      const analysis::Options& options = {});
 
-}  // namespace takt::analysis
+}  // namespace takt::budget
