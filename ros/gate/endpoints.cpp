@@ -16,7 +16,8 @@ using executor::check;
 
 namespace {
 
-/// Of a gate's queues: outputs that wait for their slot, and some that come meanwhile.
+/// How many outputs a gate's queues hold: those that wait for their slot, and some that come
+/// meanwhile.
 constexpr std::size_t depth = 16;
 
 /// The publisher's reliability and durability, with a history of our own.

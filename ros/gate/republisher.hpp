@@ -52,7 +52,7 @@ class Republisher {
   struct Waiting {
     std::unique_ptr<Bytes> bytes;
     Instant release;
-    /// Of its cycle; none: it is late.
+    /// When its cycle began; none: it is late.
     std::optional<Instant> begin;
   };
 

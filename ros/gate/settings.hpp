@@ -23,7 +23,7 @@ struct Settings {
   /// Its messages tell when cycles begin; none: they begin at multiples of the period.
   std::optional<std::string> phase_topic{};
   Duration phase_delay{};
-  /// Of SCHED_FIFO; 0: scheduled as the process.
+  /// The priority under SCHED_FIFO; 0: scheduled as the process.
   int priority = 0;
   std::optional<int> processor{};
 };

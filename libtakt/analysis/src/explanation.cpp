@@ -65,7 +65,7 @@ void find_dominating(Explanation& explanation) {
   }
 }
 
-/// Of a stretch that has a bound.
+/// Explains a stretch that has a bound.
 Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
                              const model::Model& model, const System& system,
                              FixedPoint& solution) {

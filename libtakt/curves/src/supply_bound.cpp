@@ -25,7 +25,7 @@ SupplyBound SupplyBound::slots(std::span<const Slot> slots, Duration cycle) {
       last_end = start + (slots[next].end - slots[next].start);
     }
   }
-  // Of all places in the cycle, the longest wait for each demand.
+  // Each demand waits longest at some place in the cycle: keep that wait.
   std::ranges::sort(candidates, {}, &Wait::demand);
   std::vector<Wait> waits;
   for (const Wait& candidate : candidates) {

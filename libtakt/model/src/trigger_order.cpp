@@ -144,7 +144,7 @@ class EdgeDependencies {
   const Model& model_;
   std::map<CallbackIndex, const Join*> joins_;
   std::vector<std::size_t> by_ends_;
-  /// Of node n from first_[n] to first_[n + 1].
+  /// Those of node n lie from first_[n] to first_[n + 1].
   std::vector<std::size_t> successors_;
   std::vector<std::size_t> first_;
 };

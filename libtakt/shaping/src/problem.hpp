@@ -21,7 +21,7 @@ class Problem {
   [[nodiscard]] std::size_t least_distance() const { return least_distance_; }
   [[nodiscard]] std::size_t greatest_distance() const { return greatest_distance_; }
 
-  /// Of a slot at `position`, if the one before is at `before`.
+  /// What a slot at `position` costs if the one before it is at `before`.
   [[nodiscard]] double cost(std::size_t before, std::size_t position) const {
     return (share_[position] - share_[before]) * value(position);
   }

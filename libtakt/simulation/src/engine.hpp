@@ -65,7 +65,7 @@ class Engine {
     /// Index into threads_ of its first.
     std::size_t first_thread = 0;
     bool must_decide = false;
-    /// Of the policy's starts, the one that a wake-up event has been made for.
+    /// The start of the policy for which a wake-up event has been made.
     std::optional<Instant> wake_up;
   };
 

@@ -16,7 +16,7 @@ enum class EventKind : std::uint8_t { completion, processors, message, activatio
 struct Event {
   Instant when;
   EventKind kind = EventKind::completion;
-  /// Of simultaneous events of one kind the smallest comes first.
+  /// The smallest comes first among simultaneous events of one kind.
   std::uint64_t subject = 0;
 };
 

@@ -15,11 +15,11 @@ namespace takt::simulation {
 /// A thread on shared cores.
 struct ThreadParameters {
   ThreadPolicy policy = ThreadPolicy::other;
-  /// Of fifo; larger is more urgent.
+  /// Only fifo reads it; larger is more urgent.
   std::int64_t priority = 0;
   /// The only core it may use.
   std::optional<std::size_t> cpu;
-  /// Of deadline.
+  /// Only deadline reads it.
   model::ReservationSupply reservation{};
 };
 

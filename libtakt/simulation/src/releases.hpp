@@ -25,7 +25,7 @@ class Releases {
   /// The next activation, never earlier than the one before; none: there are no more.
   std::optional<Instant> next();
 
-  /// Of a periodic pattern.
+  /// None: the pattern is not periodic.
   [[nodiscard]] std::optional<Duration> period() const;
 
   /// Leaves out expiries, so that the next is the first of the period's grid at or after `time`;

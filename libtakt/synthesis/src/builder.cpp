@@ -23,7 +23,7 @@ constexpr std::uint64_t outside_ratio = 100;
 /// After so many instances by a predecessor without a publication, it is taken to make none.
 constexpr std::uint64_t least_silent_instances = 8;
 
-/// Of several messages of one instance on one topic, so many become edges of their own.
+/// If one instance publishes several messages on a topic, at most so many become edges.
 constexpr std::uint64_t max_messages = 16;
 
 model::CallbackKind kind_of(execution::CallbackKind kind) {

@@ -45,7 +45,7 @@ class Builder {
   [[nodiscard]] const std::map<std::string, ObservedTimes>& observed_times() const {
     return observed_times_;
   }
-  /// Of executors with one thread: those with several also wait for each other.
+  /// Only executors with one thread are looked at: threads of others also wait for each other.
   [[nodiscard]] const std::vector<UnnamedWork>& unnamed_work() const { return unnamed_work_; }
 
  private:

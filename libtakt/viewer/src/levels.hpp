@@ -21,7 +21,7 @@ constexpr std::int64_t tile_length(int level) { return resolution(level < 1 ? 1 
 /// One or more spans of a track that are drawn as one.
 struct Merged {
   std::int64_t track = 0;
-  /// Of the longest, as is the subject.
+  /// The id of the longest span, and its subject.
   std::int64_t id = 0;
   std::int64_t subject = 0;
   std::int64_t start = 0;

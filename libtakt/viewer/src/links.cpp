@@ -11,7 +11,7 @@ namespace {
 
 using execution::ObservedCallbackIndex;
 
-/// Of the table: spans, and how the data got from one to the other.
+/// A row of the table: two spans, and how the data got from one to the other.
 using Row = std::tuple<std::int64_t, std::int64_t, LinkKind>;
 
 /// Callbacks of one node whose data come together.

@@ -18,7 +18,7 @@ void append(std::string& bytes, std::int64_t value) {
   bytes += static_cast<char>(rest);
 }
 
-/// Of a column on disk, written at once.
+/// Bytes of a column on disk that are written at once.
 constexpr std::size_t buffered = std::size_t{1} << 16;
 
 }  // namespace

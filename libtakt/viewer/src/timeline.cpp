@@ -33,7 +33,7 @@ std::int64_t number(std::size_t position) { return static_cast<std::int64_t>(pos
 
 }  // namespace
 
-/// Of the table of messages, with positions in Recording::runs().
+/// A row of the table of messages, with positions in Recording::runs().
 struct Timeline::Row {
   Instant sent;
   std::int64_t source = -1;

@@ -15,7 +15,7 @@
 namespace takt::workload {
 namespace {
 
-/// Of the threads that release the timers of executors with a reservation.
+/// The priority of the threads that release the timers of executors with a reservation.
 constexpr int releaser_priority = 90;
 
 /// Waiting instances for which a policy has memory from the start.

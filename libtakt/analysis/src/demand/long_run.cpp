@@ -124,7 +124,7 @@ class Upstream {
   const Curves& curves_;
   std::vector<bool> in_component_;
   std::vector<std::size_t> edges_;
-  /// Of each edge: on how many paths its activations are counted.
+  /// On how many paths each edge's activations are counted.
   Paths paths_;
   Paths busy_paths_;
 };

@@ -47,7 +47,7 @@ class FixedPoint {
   [[nodiscard]] const std::vector<ExecutorIndex>& analysed() const { return analysed_; }
   [[nodiscard]] Duration horizon() const { return options_.horizon; }
   [[nodiscard]] const Curves& curves() const { return curves_; }
-  /// Of each callback; unbounded_time if there is none.
+  /// The callback's bound; unbounded_time if there is none.
   [[nodiscard]] Duration response(CallbackIndex callback) const {
     return response_[callback.value()];
   }

@@ -191,7 +191,7 @@ void System::add_triggers(const model::Model& model) {
 void System::add_propagation() {
   using Kind = PropagationStep::Kind;
   std::vector<bool> joined(joins.size(), false);
-  // Of each callback, edges into it that have no step yet.
+  // How many edges into each callback have no step yet.
   std::vector<std::size_t> missing;
   missing.reserve(tasks.size());
   std::vector<std::set<ExecutorIndex>> successors(executors.size());

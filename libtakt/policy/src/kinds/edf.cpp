@@ -48,7 +48,7 @@ std::vector<Segment> chain_segments(const Draft& draft) {
     const Segment& segment = segments[i];
     bool contained = false;
     for (std::size_t j = 0; j < segments.size() && !contained; ++j) {
-      // Of equal ones the first is kept.
+      // The first of several equal ones is kept.
       const bool may_contain =
           j < i ? segments[j].size() >= segment.size() : segments[j].size() > segment.size();
       contained = may_contain && !std::ranges::search(segments[j], segment).empty();

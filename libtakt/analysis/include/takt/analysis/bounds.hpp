@@ -45,8 +45,8 @@ struct ChainBound {
   /// is a timer, to the first output of the last that is based on it or on a newer one.
   std::optional<Duration> reaction_time;
   std::string reaction_time_reason;
-  /// Of any output of the last callback: how long ago the first was activated that read the input
-  /// it is based on.
+  /// How long ago, at any output of the last callback, the first one was activated that read the
+  /// input on which the output is based.
   std::optional<Duration> data_age;
   std::string data_age_reason;
 

@@ -36,7 +36,7 @@ struct Column {
   /// Those after the bitmap of nulls.
   std::vector<Buffer> buffers;
   std::vector<Column> children;
-  /// Of a column whose elements are positions in another: that one, and no other.
+  /// If the elements are positions in another column, that column alone; else empty.
   std::vector<Column> dictionary;
 };
 

@@ -53,7 +53,7 @@ class SupplyBound {
   }
 
   /// The longest time without supply; the long-run share of the processor is budget() / period().
-  /// Of slots: their sum in every cycle.
+  /// For slots, the budget is their sum in every cycle.
   [[nodiscard]] Duration blackout() const { return blackout_; }
   [[nodiscard]] Duration budget() const { return budget_; }
   [[nodiscard]] Duration period() const { return period_; }

@@ -71,7 +71,7 @@ struct Measurement {
 /// An instance of a chain: the instances of its callbacks, each activated by the one before.
 struct ChainInstance {
   std::size_t chain = 0;
-  /// Of the first; off by Measurer::correction() of its callback.
+  /// When the first was activated; off by Measurer::correction() of its callback.
   Instant activation;
   Instant completion;
   std::vector<execution::InstanceId> path;
@@ -129,8 +129,9 @@ class Measurer final : public execution::Observer {
     std::vector<std::size_t> last_in;
     /// The callbacks that it samples, each with what it read last.
     std::vector<Sampled> samples;
-    /// Of a callback that is sampled: its newest instances, the newest last.
+    /// Whether some other callback samples what this one published last.
     bool is_sampled = false;
+    /// If so, its newest instances, the newest last.
     std::deque<execution::InstanceId> newest;
   };
 

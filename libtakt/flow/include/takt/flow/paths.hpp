@@ -32,7 +32,7 @@ struct ToldPart {
 
 /// One measured instance of a path.
 struct PathInstance {
-  /// Of the sink's run, counted through the recording.
+  /// The sink's runs are counted through the recording; this is the one of this path.
   std::uint64_t number = 0;
   /// When the source called publish.
   Instant begin;

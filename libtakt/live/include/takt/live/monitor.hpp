@@ -83,7 +83,7 @@ class Monitor {
   bool refresh();
   void set_goals(std::optional<goals::Goals> goals) { options_.goals = std::move(goals); }
 
-  /// Of the last refresh() that was true.
+  /// What the last refresh() that returned true found.
   [[nodiscard]] const model::Model& model() const { return *model_; }
   [[nodiscard]] const analysis::Bounds& bounds() const { return bounds_; }
   [[nodiscard]] const std::vector<MissingGoal>& missing_goals() const { return missing_; }

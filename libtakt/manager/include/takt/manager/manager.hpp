@@ -18,7 +18,7 @@ struct Options {
   /// Budgets stay as they are as long as they are enough, and take no more than this many percent
   /// more bandwidth than new ones would.
   int spare = 20;
-  /// Of every reservation.
+  /// All reservations have this period.
   Duration period = budget::default_period;
   analysis::Options analysis{.horizon = std::chrono::seconds{10}};
 };

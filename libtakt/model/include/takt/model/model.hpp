@@ -80,10 +80,10 @@ struct Executor {
   Supply supply;
   /// OT(1), OT(2), …: cumulative overhead of that many consecutive instances. Empty: none.
   std::vector<Duration> overhead;
-  /// Of executors of events: the longest time that the thread which receives timers and messages
-  /// takes from the executor's for each of them, on the same processor and before it.
+  /// The longest time that the thread which receives an events executor's timers and messages takes
+  /// from the executor's thread for each of them, on the same processor and before it.
   Duration release_overhead{};
-  /// Of a table-driven executor.
+  /// Only table-driven executors have one.
   std::optional<SlotTable> table;
   /// Executors of the same process run as threads of one process; none: a process of its own.
   std::optional<std::string> process;

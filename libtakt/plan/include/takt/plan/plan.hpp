@@ -21,10 +21,10 @@ struct Address {
   /// Fully qualified.
   std::string node;
   model::CallbackKind kind = model::CallbackKind::timer;
-  /// Of a subscription its topics (several: a join takes messages of all of them), of a service or
-  /// client the service's name; fully qualified.
+  /// A subscription's topics (a join takes messages of several), or the name of the service that a
+  /// service or client belongs to; fully qualified.
   std::vector<std::string> topics{};
-  /// Of a timer.
+  /// Only timers have one.
   std::optional<Duration> period{};
   /// Among those alike, in the order in which the node makes them.
   std::size_t ordinal = 0;

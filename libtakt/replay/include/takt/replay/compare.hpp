@@ -27,10 +27,10 @@ struct Comparison {
   std::int64_t decisions = 0;
   std::int64_t agreeing = 0;
   std::optional<Difference> first_difference;
-  /// Of a table-driven executor: instances that started right after the end of their slot, as the
-  /// decision, which is not recorded, precedes the start. They are taken as decided within it.
+  /// Instances of a table-driven executor that started right after the end of their slot: the
+  /// decision, which is not recorded, precedes the start. They count as decided within the slot.
   std::int64_t at_end_of_slot = 0;
-  /// Of a default executor: timers that were stopped when they were ready but had not run yet. rcl
+  /// Timers of a default executor that were stopped when they were ready but had not run yet. rcl
   /// does not call them any more.
   std::int64_t withdrawn = 0;
   /// Instances that the recording does not show the release of; left out.

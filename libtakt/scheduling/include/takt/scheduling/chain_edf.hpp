@@ -26,8 +26,8 @@ class ChainEdfPolicy final : public Policy {
     /// other.
     std::vector<LocalIndex> callbacks;
     Duration relative_deadline{};
-    /// Of the timer at the chain's head. None: another callback heads it, and every one of its
-    /// activations is an instance, with its own deadline by either rule.
+    /// The period of the timer that heads the chain. None: another callback heads it, and each of
+    /// its activations is an instance, with its own deadline by either rule.
     std::optional<Duration> period;
   };
 
@@ -59,9 +59,9 @@ class ChainEdfPolicy final : public Policy {
     std::size_t position = 0;
     /// Whether that callback is running.
     bool running = false;
-    /// Of the instance in progress or, by the frozen rule, the one to come.
+    /// The deadline of the instance in progress or, by the frozen rule, of the one to come.
     std::optional<Instant> deadline{};
-    /// Of the instance in progress.
+    /// The origin of the instance in progress.
     Instant origin{};
   };
 

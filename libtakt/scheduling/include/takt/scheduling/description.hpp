@@ -36,7 +36,8 @@ enum class Rule {
 
 /// A policy with its parameters as plain values: what a plan says, and what a timing model implies.
 struct PolicyDescription {
-  /// Of callbacks that nothing else gives a priority or a deadline: after all that have one.
+  /// What a callback has that nothing else gives a priority or a deadline: it comes after all
+  /// others.
   static constexpr std::int64_t least_priority = std::numeric_limits<std::int64_t>::min() + 1;
   static constexpr Duration longest_deadline = std::chrono::hours(24 * 365 * 100);
 
@@ -49,14 +50,14 @@ struct PolicyDescription {
   };
 
   Rule rule = Rule::first_released;
-  /// Of ready_set.
+  /// Only ready_set reads it.
   TimerHandling timers = TimerHandling::polled;
   /// Deadlines count from an instance's own activation instead of its origin's.
   bool own_origin = false;
   std::vector<Callback> callbacks{};
-  /// Of the rules for chains. Callbacks that are in none are chains of their own.
+  /// Only the rules for chains read them. A callback that is in none is a chain of its own.
   std::vector<ChainEdfPolicy::Chain> chains{};
-  /// Of table.
+  /// Only table reads these.
   Duration cycle{};
   std::vector<TableDrivenPolicy::Slot> slots{};
 };

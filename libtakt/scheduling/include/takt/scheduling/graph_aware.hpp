@@ -61,7 +61,7 @@ class GraphAwarePolicy final : public Policy {
   ReadyQueue<Key> root_queue_;
   /// Sorted by urgency without being sorted: the top is the most urgent (Lemma 5).
   std::vector<Child> child_stack_;
-  /// Of the instance chosen last.
+  /// The urgency of the instance chosen last.
   Urgency latest_ = 0;
   std::uint64_t released_ = 0;
 };

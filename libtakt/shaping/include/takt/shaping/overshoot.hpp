@@ -43,7 +43,7 @@ class Gate {
     Duration release{};
   };
 
-  /// Of an output that is ready at that time since the table began. O(log slots).
+  /// What happens to an output that is ready at that time since the table began. O(log slots).
   [[nodiscard]] Decision decide(Duration ready) const;
 
  private:
@@ -56,7 +56,7 @@ class Gate {
 
 /// What a consumer sees of a chain behind a gate.
 struct Delivery {
-  /// Of those that left, in their order.
+  /// The latencies of those that left, in their order.
   std::vector<Duration> latencies;
   std::int64_t dropped = 0;
   /// Left outside of the slots of their cycle.

@@ -24,7 +24,7 @@ struct Band {
   /// The latency of its outputs: the end of the slot (Eq. 4.1), or where the publish time is known,
   /// its start plus that.
   Duration latency{};
-  /// Of the outputs of the profile.
+  /// The share of the profile's outputs that leave in it.
   double share = 0;
 };
 
@@ -34,7 +34,7 @@ struct PlacementOptions {
   std::size_t bands = 1;
   /// Slots start at multiples of it only.
   Duration grid = std::chrono::milliseconds{1};
-  /// Of each, Δ_δ.
+  /// How long each slot lasts, Δ_δ.
   Duration slot_length = std::chrono::milliseconds{1};
   /// ε: between the longest latency, rounded up to the grid, and the start of the last slot.
   Duration slack = std::chrono::milliseconds{1};

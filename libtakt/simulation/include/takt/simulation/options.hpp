@@ -65,7 +65,7 @@ enum class ThreadPolicy { deadline, fifo, other };
 struct ThreadOptions {
   /// None: deadline for a reservation, other for the rest.
   std::optional<ThreadPolicy> policy;
-  /// Of fifo; larger is more urgent.
+  /// Only fifo reads it; larger is more urgent.
   std::int64_t priority = 1;
   /// None: as the model says.
   std::optional<std::int64_t> cpu;
@@ -85,7 +85,7 @@ struct Options : policy::Options {
   /// Instead of the kind of every executor but event sources.
   std::optional<model::ExecutorKind> executor;
   ExecutionModel execution = ExecutionModel::worst_case;
-  /// Of random execution times: the least, as a share of ET(1), 0 to 1.
+  /// The least of random execution times, as a share of ET(1), 0 to 1.
   double shortest = 0.5;
   ReleaseModel releases = ReleaseModel::synchronous;
   /// None: skipped by executors that wait (single_threaded, multi_threaded), kept by others.

@@ -37,7 +37,7 @@ struct SimulatedChain {
   /// timer, else at it, to the first output that is based on it or on a newer one; of every output
   /// that is based on a newer input than all before.
   Distribution reaction_time;
-  /// Of every output: since the first callback was activated that read the input it is based on.
+  /// How long ago, at every output, the first callback was activated that read its input.
   Distribution data_age;
 };
 

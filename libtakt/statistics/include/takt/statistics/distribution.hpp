@@ -23,7 +23,7 @@ class Distribution {
   void shift(Duration offset) { offset_ += offset; }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Of at least one value, like all that follow.
+  /// This and all that follow need at least one value.
   [[nodiscard]] Duration min() const { return min_ + offset_; }
   [[nodiscard]] Duration max() const { return max_ + offset_; }
   /// Nanoseconds.

@@ -79,7 +79,7 @@ class NodeInputs {
   /// publication; an AND join holds all that no publication has used, one each.
   struct Held {
     Mask fresh = 0;
-    /// Of an AND join: runs of each input minus publications.
+    /// If it is an AND join: how many more runs each input had than there were publications.
     std::vector<std::int64_t> waiting;
     /// Inputs that held a message at every publication.
     Mask always = ~Mask{0};

@@ -121,7 +121,7 @@ class Observations {
   std::vector<execution::CostCurve> overheads_;
   std::vector<Sent> sent_;  // by thread
   std::optional<Instant> steady_since_;
-  /// Of start-up, by thread.
+  /// What each thread did during start-up.
   std::vector<execution::ExecutorActivity> activity_before_;
 };
 

@@ -47,7 +47,7 @@ class Storage {
       : memory_(&files), folder_(std::move(folder)), runs_(most_runs) {}
 
   [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
-  /// Of the tables; empty if they are kept in memory.
+  /// Where the tables are; empty if they are kept in memory.
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] bool on_disk() const { return !folder_.empty(); }
   /// How many runs, messages and the like are kept.

@@ -25,7 +25,7 @@ class CostSequence {
   std::vector<Duration> curve_;
   /// The most recent costs as a ring; as many as windows of the curve can reach back.
   std::vector<Duration> recent_;
-  /// Of the next instance, in the ring and in the cycle that ET(1) begins.
+  /// The place of the next instance, in the ring and in the cycle that ET(1) begins.
   std::size_t position_ = 0;
 };
 

@@ -16,7 +16,7 @@ struct Output {
   enum class Kind { topic, service, waitable };
 
   Kind kind = Kind::topic;
-  /// Of the topic or service, fully qualified.
+  /// The name of the topic or service, fully qualified.
   std::string name;
   /// The callback whose client sends a request and gets the response. None: a client of its own,
   /// whose responses nobody waits for.
