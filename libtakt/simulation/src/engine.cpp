@@ -84,7 +84,7 @@ void Engine::take_in(const Event& event) {
       const std::size_t index = subject & ((std::size_t{1} << message_bits) - 1);
       --waiting_;
       const Message& message = messages_[index];
-      arrive(message.link, message.origin, message.places);
+      arrive(message.link, message.origin, message.chain_starts);
       free_messages_.push_back(index);
       break;
     }
@@ -105,12 +105,12 @@ void Engine::schedule_activation(CallbackIndex callback) {
 
 /// A source is activated: a timer expires, a device delivers.
 void Engine::begin_activation(CallbackIndex callback) {
-  const Station& station = network_.stations[callback.value()];
+  const Vertex& vertex = network_.vertices[callback.value()];
   CallbackState& activated = state(callback);
   // rcl's timers learn of further expiries only when they are called; others release each.
   if (activated.missed_periods != MissedPeriods::skipped) schedule_activation(callback);
   release(activated.executor);
-  scratch_.assign(station.places, not_on_chain);
+  scratch_.assign(vertex.positions, not_on_chain);
   activate(callback, {.when = now_, .origin = now_}, scratch_);
 }
 
@@ -120,18 +120,18 @@ void Engine::repeat_release(std::size_t index) {
   if (index + 1 < options_.recorded->size()) {
     events_.push({(*options_.recorded)[index + 1].when, EventKind::activation, index + 1});
   }
-  scratch_.assign(network_.stations[release.callback.value()].places, not_on_chain);
+  scratch_.assign(network_.vertices[release.callback.value()].positions, not_on_chain);
   activate(release.callback, {.when = release.activation, .origin = release.origin}, scratch_);
 }
 
 void Engine::activate(CallbackIndex callback, const Activation& activation,
-                      std::span<const Instant> places) {
+                      std::span<const Instant> chain_starts) {
   CallbackState& activated = state(callback);
   SimulatedCallback& result = result_.callbacks[callback.value()];
   ++result.activations;
   ++result_.events;
   ExecutorState& executor = executors_[activated.executor.value()];
-  const std::size_t waiting = activated.waiting.add(activation.via, places);
+  const std::size_t waiting = activated.waiting.add(activation.via, chain_starts);
   const auto displaced =
       executor.dispatch.release(activated.local, activation.when, activation.origin, waiting);
   ++waiting_;
@@ -148,8 +148,8 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
 
 void Engine::publish(const ThreadState& thread) {
   if (options_.recorded) return;
-  const Station& station = network_.stations[thread.callback.value()];
-  for (const std::size_t index : station.outgoing) {
+  const Vertex& vertex = network_.vertices[thread.callback.value()];
+  for (const std::size_t index : vertex.outgoing) {
     const Link& link = network_.links[index];
     if (link.triggered_by) {
       const std::size_t via = thread.activation.via;
@@ -159,7 +159,7 @@ void Engine::publish(const ThreadState& thread) {
         continue;
       }
     }
-    const std::size_t places = network_.stations[link.to.value()].places;
+    const std::size_t positions = network_.vertices[link.to.value()].positions;
     Duration delay = link.delay;
     if (options_.releases == ReleaseModel::random && delay > Duration{0}) {
       delay = delays_[index].between(Duration{0}, delay);
@@ -172,8 +172,8 @@ void Engine::publish(const ThreadState& thread) {
     const bool follows_ends = receiver.executor != thread.executor &&
                               executors_[receiver.executor.value()].release_overhead > Duration{0};
     last_arrivals_[index] = arrival;
-    scratch_.assign(places, not_on_chain);
-    for (const auto& [from, to] : link.places) scratch_[to] = thread.places[from];
+    scratch_.assign(positions, not_on_chain);
+    for (const auto& [from, to] : link.positions) scratch_[to] = thread.chain_starts[from];
     if (arrival == now_ && !follows_another && !follows_ends) {
       arrive(index, thread.activation.origin, scratch_);
       continue;
@@ -186,49 +186,51 @@ void Engine::publish(const ThreadState& thread) {
     free_messages_.pop_back();
     messages_[message].link = index;
     messages_[message].origin = thread.activation.origin;
-    messages_[message].places = scratch_;
+    messages_[message].chain_starts = scratch_;
     events_.push({arrival, EventKind::message, sent_++ << message_bits | message});
     ++waiting_;
   }
 }
 
-void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> places) {
+void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> chain_starts) {
   const Link& link = network_.links[index];
   const Activation activation{.when = now_, .origin = origin, .via = index};
   if (link.sampled) {
-    const Station& station = network_.stations[link.to.value()];
-    const auto slot = std::ranges::find(station.sampled, index) - station.sampled.begin();
+    const Vertex& vertex = network_.vertices[link.to.value()];
+    const auto slot = std::ranges::find(vertex.sampled, index) - vertex.sampled.begin();
     InstanceQueue& kept = state(link.to).registers[static_cast<std::size_t>(slot)];
     if (kept.size() > 0) kept.drop_front();
-    kept.push_back(activation, places);
+    kept.push_back(activation, chain_starts);
     return;
   }
   release(state(link.to).executor);
   if (link.join_input) {
-    join(link, activation, places);
+    join(link, activation, chain_starts);
   } else {
-    activate(link.to, activation, places);
+    activate(link.to, activation, chain_starts);
   }
 }
 
 /// Chains go on through the input that completes the set, their data through all inputs.
-void Engine::join(const Link& link, const Activation& activation, std::span<const Instant> places) {
-  JoinState& join = *state(link.to).join;
+void Engine::join(const Link& link, const Activation& activation,
+                  std::span<const Instant> chain_starts) {
+  JoinInputs& join = *state(link.to).join;
   InstanceQueue& input = join.inputs[*link.join_input];
-  const bool newest = network_.stations[link.to.value()].join == model::JoinKind::newest;
+  const bool newest = network_.vertices[link.to.value()].join == model::JoinKind::newest;
   if (input.size() == 0) ++join.complete;
   if (newest && input.size() > 0) {
     input.drop_front();
     --waiting_;
   }
-  input.push_back(activation, places);
+  input.push_back(activation, chain_starts);
   ++waiting_;
   if (join.complete < join.inputs.size()) return;
-  scratch_.assign(places.begin(), places.end());
+  scratch_.assign(chain_starts.begin(), chain_starts.end());
   for (InstanceQueue& each : join.inputs) {
-    const std::span<const Instant> joined = each.front_places();
-    for (std::size_t place = 0; place < joined.size(); ++place) {
-      if (follows_data(place) && joined[place] != not_on_chain) scratch_[place] = joined[place];
+    const std::span<const Instant> joined = each.front_chain_starts();
+    for (std::size_t position = 0; position < joined.size(); ++position) {
+      if (follows_data(position) && joined[position] != not_on_chain)
+        scratch_[position] = joined[position];
     }
     each.drop_front();
     --waiting_;
@@ -270,11 +272,12 @@ void Engine::complete(std::size_t index) {
   thread.running = false;
   ++result_.events;
   result_.callbacks[thread.callback.value()].response_time.record(now_ - thread.activation.when);
-  for (const auto& [chain, place] : network_.stations[thread.callback.value()].ending) {
-    if (thread.places[place] != not_on_chain) {
-      result_.chains[chain].latency.record(now_ - thread.places[place]);
+  for (const auto& [chain, position] : network_.vertices[thread.callback.value()].ending) {
+    if (thread.chain_starts[position] != not_on_chain) {
+      result_.chains[chain].latency.record(now_ - thread.chain_starts[position]);
     }
-    if (thread.places[place + 1] != not_on_chain) put_out(chain, thread.places[place + 1]);
+    if (thread.chain_starts[position + 1] != not_on_chain)
+      record_output(chain, thread.chain_starts[position + 1]);
   }
   if (result_.timeline.size() < options_.timeline) {
     result_.timeline.push_back({thread.executor, thread.number, thread.callback,
@@ -290,7 +293,7 @@ void Engine::complete(std::size_t index) {
 
 /// A chain yields an output that is based on what its first callback read when activated at
 /// `input`.
-void Engine::put_out(std::size_t chain, Instant input) {
+void Engine::record_output(std::size_t chain, Instant input) {
   SimulatedChain& result = result_.chains[chain];
   result.data_age.record(now_ - input);
   std::optional<Instant>& reflected = reflected_[chain];
@@ -342,16 +345,17 @@ void Engine::start(std::size_t index) {
   ExecutorState& executor = executors_[thread.executor.value()];
   const CallbackIndex callback = executor.callbacks[job.callback.value()];
   CallbackState& started = state(callback);
-  const Station& station = network_.stations[callback.value()];
+  const Vertex& vertex = network_.vertices[callback.value()];
   thread.callback = callback;
   thread.start = now_;
   thread.running = true;
-  thread.places.resize(station.places);
+  thread.chain_starts.resize(vertex.positions);
   thread.activation = {.when = job.instance.activation,
                        .origin = job.instance.origin,
-                       .via = started.waiting.take(job.instance.payload, thread.places)};
+                       .via = started.waiting.take(job.instance.payload, thread.chain_starts)};
   --waiting_;
-  for (const std::size_t place : station.beginning) thread.places[place] = thread.activation.when;
+  for (const std::size_t position : vertex.beginning)
+    thread.chain_starts[position] = thread.activation.when;
   sample_inputs(thread);
   if (started.missed_periods == MissedPeriods::skipped) {
     result_.callbacks[callback.value()].skipped += started.releases->skip_until(now_);
@@ -375,14 +379,14 @@ void Engine::work(std::size_t index, Duration time) {
 
 /// A timer reads what has come last, and chains go on through what is new.
 void Engine::sample_inputs(ThreadState& thread) {
-  const Station& station = network_.stations[thread.callback.value()];
+  const Vertex& vertex = network_.vertices[thread.callback.value()];
   for (InstanceQueue& kept : state(thread.callback).registers) {
     if (kept.size() == 0) continue;
-    scratch_.assign(station.places, not_on_chain);
+    scratch_.assign(vertex.positions, not_on_chain);
     const Activation activation = kept.pop_front(scratch_);
-    for (std::size_t place = 0; place < station.places; ++place) {
-      if (scratch_[place] != not_on_chain) thread.places[place] = scratch_[place];
-      if (!follows_data(place)) scratch_[place] = not_on_chain;
+    for (std::size_t position = 0; position < vertex.positions; ++position) {
+      if (scratch_[position] != not_on_chain) thread.chain_starts[position] = scratch_[position];
+      if (!follows_data(position)) scratch_[position] = not_on_chain;
     }
     kept.push_back(activation, scratch_);
   }

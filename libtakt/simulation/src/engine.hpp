@@ -35,14 +35,14 @@ class Engine {
   using Local = scheduling::LocalIndex;
 
   /// What waits at a join: per input, its messages in the order of arrival.
-  struct JoinState {
+  struct JoinInputs {
     std::vector<InstanceQueue> inputs;
     std::size_t complete = 0;
   };
 
   struct CallbackState {
-    CallbackState(std::size_t places, ExecutionTimes times)
-        : waiting(places), execution_times(std::move(times)) {}
+    CallbackState(std::size_t positions, ExecutionTimes times)
+        : waiting(positions), execution_times(std::move(times)) {}
 
     ExecutorIndex executor;
     Local local;
@@ -50,8 +50,8 @@ class Engine {
     ExecutionTimes execution_times;
     std::optional<Releases> releases;
     MissedPeriods missed_periods = MissedPeriods::kept;
-    std::optional<JoinState> join;
-    /// For every sampled link of the station, what came last.
+    std::optional<JoinInputs> join;
+    /// For every sampled link of the vertex, what came last.
     std::vector<InstanceQueue> registers;
   };
 
@@ -76,7 +76,7 @@ class Engine {
     CallbackIndex callback;
     scheduling::Job job{};
     Activation activation{};
-    std::vector<Instant> places;
+    std::vector<Instant> chain_starts;
     Instant start{};
     bool running = false;
     /// It takes releases in, and is not idle although it runs no instance.
@@ -89,7 +89,7 @@ class Engine {
   struct Message {
     std::size_t link = 0;
     Instant origin{};
-    std::vector<Instant> places;
+    std::vector<Instant> chain_starts;
   };
 
   void make_callbacks();
@@ -103,14 +103,14 @@ class Engine {
   void begin_activation(CallbackIndex callback);
   void repeat_release(std::size_t index);
   void activate(CallbackIndex callback, const Activation& activation,
-                std::span<const Instant> places);
+                std::span<const Instant> chain_starts);
   void publish(const ThreadState& thread);
-  void arrive(std::size_t link, Instant origin, std::span<const Instant> places);
-  void join(const Link& link, const Activation& activation, std::span<const Instant> places);
+  void arrive(std::size_t link, Instant origin, std::span<const Instant> chain_starts);
+  void join(const Link& link, const Activation& activation, std::span<const Instant> chain_starts);
   void release(ExecutorIndex index);
   void end_work(std::size_t thread);
   void complete(std::size_t thread);
-  void put_out(std::size_t chain, Instant input);
+  void record_output(std::size_t chain, Instant input);
 
   void decide(ExecutorIndex index);
   [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);

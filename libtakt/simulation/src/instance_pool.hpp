@@ -12,24 +12,24 @@
 namespace takt::simulation {
 
 /// What the simulation keeps of the instances of one callback that wait: whose message activated
-/// each, and its places on chains. An instance is known by its place in the pool, which is the
-/// payload of scheduling::Instance.
+/// each, and when the chains that it is on began. An instance is known by its place in the pool,
+/// which is the payload of scheduling::Instance.
 class InstancePool {
  public:
-  explicit InstancePool(std::size_t places) : places_(places) {}
+  explicit InstancePool(std::size_t positions) : positions_(positions) {}
 
-  [[nodiscard]] std::size_t add(std::size_t via, std::span<const Instant> places) {
+  [[nodiscard]] std::size_t add(std::size_t via, std::span<const Instant> chain_starts) {
     if (free_ == none) grow();
     const std::size_t added = free_;
     free_ = std::exchange(vias_[added], via);
-    std::ranges::copy(places, chain_places_.begin() + offset(added));
+    std::ranges::copy(chain_starts, chain_starts_.begin() + offset(added));
     return added;
   }
 
-  /// Copies the places of an instance to `places` and returns whose message activated it; the
-  /// instance leaves the pool.
-  std::size_t take(std::size_t instance, std::span<Instant> places) {
-    std::copy_n(chain_places_.begin() + offset(instance), places_, places.begin());
+  /// Copies when the chains of an instance began to `chain_starts` and returns whose message
+  /// activated it; the instance leaves the pool.
+  std::size_t take(std::size_t instance, std::span<Instant> chain_starts) {
+    std::copy_n(chain_starts_.begin() + offset(instance), positions_, chain_starts.begin());
     const std::size_t via = vias_[instance];
     remove(instance);
     return via;
@@ -46,17 +46,17 @@ class InstancePool {
   void grow() {
     free_ = vias_.size();
     vias_.push_back(none);
-    chain_places_.resize(chain_places_.size() + places_);
+    chain_starts_.resize(chain_starts_.size() + positions_);
   }
 
   [[nodiscard]] std::ptrdiff_t offset(std::size_t instance) const {
-    return static_cast<std::ptrdiff_t>(instance * places_);
+    return static_cast<std::ptrdiff_t>(instance * positions_);
   }
 
-  std::size_t places_;
+  std::size_t positions_;
   /// In a place that is free, the next free one.
   std::vector<std::size_t> vias_;
-  std::vector<Instant> chain_places_;
+  std::vector<Instant> chain_starts_;
   std::size_t free_ = none;
 };
 

@@ -18,39 +18,41 @@ struct Activation {
   static constexpr std::size_t external = std::numeric_limits<std::size_t>::max();
 };
 
-/// The activated instances of one callback that have not started, each with its places on chains.
-/// A ring that grows.
+/// The activated instances of one callback that have not started, each with when the chains that it
+/// is on began. A ring that grows.
 class InstanceQueue {
  public:
-  explicit InstanceQueue(std::size_t places) : places_(places) {}
+  explicit InstanceQueue(std::size_t positions) : positions_(positions) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  void push_back(const Activation& activation, std::span<const Instant> places) {
+  void push_back(const Activation& activation, std::span<const Instant> chain_starts) {
     if (size_ == ring_.size()) grow();
     const std::size_t at = index(size_++);
     ring_[at] = activation;
-    std::ranges::copy(places, place(at));
+    std::ranges::copy(chain_starts, place(at));
   }
 
   /// Moves the oldest out.
-  Activation pop_front(std::span<Instant> places) {
-    const Activation activation = take(first_, places);
+  Activation pop_front(std::span<Instant> chain_starts) {
+    const Activation activation = take(first_, chain_starts);
     drop_front();
     return activation;
   }
 
   /// Moves the newest out.
-  Activation pop_back(std::span<Instant> places) { return take(index(--size_), places); }
+  Activation pop_back(std::span<Instant> chain_starts) {
+    return take(index(--size_), chain_starts);
+  }
 
   void drop_front() {
     first_ = index(1);
     --size_;
   }
 
-  /// The places of the oldest.
-  [[nodiscard]] std::span<const Instant> front_places() const {
-    return std::span(chain_places_).subspan(first_ * places_, places_);
+  /// When the chains of the oldest began.
+  [[nodiscard]] std::span<const Instant> front_chain_starts() const {
+    return std::span(chain_starts_).subspan(first_ * positions_, positions_);
   }
 
   [[nodiscard]] const Activation& front() const { return ring_[first_]; }
@@ -58,32 +60,32 @@ class InstanceQueue {
  private:
   [[nodiscard]] std::size_t index(std::size_t n) const { return (first_ + n) & (ring_.size() - 1); }
   [[nodiscard]] std::vector<Instant>::iterator place(std::size_t at) {
-    return chain_places_.begin() + static_cast<std::ptrdiff_t>(at * places_);
+    return chain_starts_.begin() + static_cast<std::ptrdiff_t>(at * positions_);
   }
 
-  Activation take(std::size_t at, std::span<Instant> places) {
-    std::copy_n(place(at), places_, places.begin());
+  Activation take(std::size_t at, std::span<Instant> chain_starts) {
+    std::copy_n(place(at), positions_, chain_starts.begin());
     return ring_[at];
   }
 
   void grow() {
     std::vector<Activation> ring(std::max<std::size_t>(2 * ring_.size(), 4));
-    std::vector<Instant> chain_places(ring.size() * places_);
+    std::vector<Instant> chain_starts(ring.size() * positions_);
     for (std::size_t n = 0; n < size_; ++n) {
       const std::size_t at = index(n);
       ring[n] = ring_[at];
-      std::copy_n(place(at), places_,
-                  chain_places.begin() + static_cast<std::ptrdiff_t>(n * places_));
+      std::copy_n(place(at), positions_,
+                  chain_starts.begin() + static_cast<std::ptrdiff_t>(n * positions_));
     }
     ring_ = std::move(ring);
-    chain_places_ = std::move(chain_places);
+    chain_starts_ = std::move(chain_starts);
     first_ = 0;
   }
 
-  std::size_t places_;
+  std::size_t positions_;
   /// A power of two long, or empty.
   std::vector<Activation> ring_;
-  std::vector<Instant> chain_places_;
+  std::vector<Instant> chain_starts_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

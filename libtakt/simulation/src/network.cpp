@@ -6,19 +6,19 @@
 
 namespace takt::simulation {
 
-Network::Network(const model::Model& model) : stations(model.callbacks.size()) {
+Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
   for (const model::Edge& edge : model.edges) {
     const bool sampled = model::samples_messages(model[edge.to]);
-    Station& from = stations[edge.from.value()];
-    Station& to = stations[edge.to.value()];
+    Vertex& from = vertices[edge.from.value()];
+    Vertex& to = vertices[edge.to.value()];
     from.outgoing.push_back(links.size());
     if (sampled) to.sampled.push_back(links.size());
     links.push_back({edge.from, edge.to, edge.delay, edge.triggered_by, sampled, {}, {}});
   }
   for (const model::Join& join : model.joins) {
-    Station& station = stations[join.callback.value()];
-    station.join = join.kind;
-    station.join_inputs = join.inputs.size();
+    Vertex& vertex = vertices[join.callback.value()];
+    vertex.join = join.kind;
+    vertex.join_inputs = join.inputs.size();
     for (Link& link : links) {
       const auto input = std::ranges::find(join.inputs, link.from);
       if (link.to != join.callback || input == join.inputs.end()) continue;
@@ -31,21 +31,21 @@ Network::Network(const model::Model& model) : stations(model.callbacks.size()) {
 void Network::add_chains(const model::Model& model) {
   for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
     const auto& callbacks = model.chains[chain].callbacks;
-    std::size_t previous_place = 0;
+    std::size_t previous_position = 0;
     for (std::size_t n = 0; n < callbacks.size(); ++n) {
-      Station& station = stations[callbacks[n].value()];
-      const std::size_t place = station.places;
-      station.places += places_per_step;
-      for (std::size_t p = 0; p < places_per_step; ++p) {
-        if (n == 0) station.beginning.push_back(place + p);
+      Vertex& vertex = vertices[callbacks[n].value()];
+      const std::size_t position = vertex.positions;
+      vertex.positions += positions_per_step;
+      for (std::size_t p = 0; p < positions_per_step; ++p) {
+        if (n == 0) vertex.beginning.push_back(position + p);
         for (Link& link : links) {
           if (n > 0 && link.from == callbacks[n - 1] && link.to == callbacks[n]) {
-            link.places.emplace_back(previous_place + p, place + p);
+            link.positions.emplace_back(previous_position + p, position + p);
           }
         }
       }
-      if (n + 1 == callbacks.size()) station.ending.emplace_back(chain, place);
-      previous_place = place;
+      if (n + 1 == callbacks.size()) vertex.ending.emplace_back(chain, position);
+      previous_position = position;
     }
   }
 }

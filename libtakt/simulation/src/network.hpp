@@ -12,15 +12,15 @@ namespace takt::simulation {
 using model::CallbackIndex;
 using model::ExecutorIndex;
 
-/// Where along which chains a message or an instance stands: for every place that a chain has at
-/// the callback (see Station::places), when the chain's first callback was activated.
+/// Where along which chains a message or an instance stands: for every position that a chain has at
+/// the callback (see Vertex::positions), when the chain's first callback was activated.
 ///
 /// Places come in pairs. The first follows what triggers what: at a join the input that completes
 /// the set, and of sampled data its first reader. The second, right after it, follows the data: all
 /// inputs of a join, and every reader until newer data has come.
 inline constexpr Instant not_on_chain = Instant::min();
-constexpr std::size_t places_per_step = 2;
-constexpr bool follows_data(std::size_t place) { return place % places_per_step == 1; }
+constexpr std::size_t positions_per_step = 2;
+constexpr bool follows_data(std::size_t position) { return position % positions_per_step == 1; }
 
 /// An edge as messages travel it.
 struct Link {
@@ -33,18 +33,18 @@ struct Link {
   bool sampled = false;
   /// Which input of the receiver's join it feeds.
   std::optional<std::size_t> join_input;
-  /// Places at `from` and the places at `to` that follow them.
-  std::vector<std::pair<std::size_t, std::size_t>> places;
+  /// Positions at `from` and the positions at `to` that follow them.
+  std::vector<std::pair<std::size_t, std::size_t>> positions;
 };
 
 /// A callback as messages pass it.
-struct Station {
+struct Vertex {
   /// Indices into Network::links.
   std::vector<std::size_t> outgoing;
   /// Links whose messages it samples.
   std::vector<std::size_t> sampled;
-  /// How many places chains have here.
-  std::size_t places = 0;
+  /// How many positions chains have here.
+  std::size_t positions = 0;
   /// Those at which a chain begins, and the first of the pair at which chain `first` ends.
   std::vector<std::size_t> beginning;
   std::vector<std::pair<std::size_t, std::size_t>> ending;
@@ -57,7 +57,7 @@ struct Network {
   explicit Network(const model::Model& model);
 
   std::vector<Link> links;
-  std::vector<Station> stations;
+  std::vector<Vertex> vertices;
 
  private:
   void add_chains(const model::Model& model);

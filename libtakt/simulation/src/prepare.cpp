@@ -48,18 +48,18 @@ Result<void> Engine::prepare() {
 void Engine::make_callbacks() {
   for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
     const model::Callback& callback = model_.callbacks[i];
-    const Station& station = network_.stations[i];
+    const Vertex& vertex = network_.vertices[i];
     SimulatedCallback& result = result_.callbacks.emplace_back();
     result.id = callback.id;
     const auto times = options_.execution_times.find(callback.id);
     CallbackState& made = callbacks_.emplace_back(
-        station.places,
+        vertex.positions,
         times == options_.execution_times.end()
             ? ExecutionTimes(callback.execution_time, options_.execution, options_.shortest,
                              Random(options_.seed, Stream::execution, i))
             : ExecutionTimes(times->second));
     made.executor = callback.executor;
-    made.registers.assign(station.sampled.size(), InstanceQueue(station.places));
+    made.registers.assign(vertex.sampled.size(), InstanceQueue(vertex.positions));
     if (options_.recorded) continue;
     if (const auto list = options_.release_times.find(callback.id);
         list != options_.release_times.end()) {
@@ -71,9 +71,9 @@ void Engine::make_callbacks() {
           offset == options_.offsets.end() ? std::nullopt : std::optional(offset->second),
           Random(options_.seed, Stream::release, i));
     }
-    if (station.join) {
+    if (vertex.join) {
       made.join.emplace();
-      made.join->inputs.assign(station.join_inputs, InstanceQueue(station.places));
+      made.join->inputs.assign(vertex.join_inputs, InstanceQueue(vertex.positions));
     }
   }
 }
