@@ -158,6 +158,31 @@ TEST(EndToEnd, AQueueThatLosesMessagesIsNamed) {
 
 /// Of two streams of activations the denser one limits the gap; and what is not of the chain may
 /// replace its messages where only the newest counts.
+/// `lossy` sends on for the timer only, whose message another one may displace from its queue.
+TEST(EndToEnd, AnInputThatMayLoseItsCauseHasNoLimit) {
+  for (const std::optional<std::int64_t> depth :
+       {std::optional<std::int64_t>(1), std::optional<std::int64_t>()}) {
+    ModelBuilder builder;
+    const auto e = builder.executor();
+    const auto timer = builder.timer(e, Duration{1}, model::every(Duration{85}));
+    const auto way = builder.subscription(e, Duration{1});
+    const auto lossy = builder.subscription(e, Duration{1});
+    const auto fusion = builder.subscription(e, Duration{1});
+    const auto other = builder.timer(e, Duration{1}, model::every(Duration{135}));
+    builder.edge(timer, way);
+    builder.edge(timer, lossy);
+    builder.edge(other, lossy);
+    builder.edge(way, fusion);
+    builder.edge(lossy, fusion);
+    builder.chain({timer, way, fusion});
+    model::Model model = builder.model();
+    model.callbacks[lossy.value()].queue_depth = depth;
+    model.edges.back().triggered_by = {timer};
+    model.joins.push_back({fusion, model::JoinKind::newest, {way, lossy}});
+    EXPECT_EQ(chain_of(model).reaction_time.has_value(), !depth.has_value());
+  }
+}
+
 TEST(EndToEnd, OwnActivationsShortenGapsAndMayReplaceMessages) {
   ModelBuilder builder;
   const auto a = builder.executor();

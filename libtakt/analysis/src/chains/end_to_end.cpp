@@ -52,8 +52,10 @@ class Gaps {
   }
 
   /// From one activation of the sender that makes it publish along the edge to the next. Nothing
-  /// but messages of the named senders does if the edge has a trigger set.
+  /// but messages of the named senders does if the edge has a trigger set. Unlimited if the sender's
+  /// queue may lose what would make it publish.
   Duration of_publications(const model::Edge& edge) {
+    if (may_lose(edge.from)) return unbounded_time;
     if (!edge.triggered_by) return of(edge.from);
     Duration shortest = unbounded_time;
     for (const std::size_t e : system_[edge.from].incoming) {
@@ -71,6 +73,16 @@ class Gaps {
            std::ranges::any_of(system_[edge.from].incoming, [&](std::size_t e) {
              return system_.edges[e].from == sender && !joined(edge.from, e);
            });
+  }
+
+  [[nodiscard]] std::int64_t most_waiting(CallbackIndex callback) const {
+    return solution_.curves().activations(callback).count(solution_.response(callback));
+  }
+
+  [[nodiscard]] bool may_lose(CallbackIndex callback) const {
+    const auto& depth = model_[callback].queue_depth;
+    return depth && solution_.response(callback) != unbounded_time &&
+           !model::samples_messages(model_[callback]) && most_waiting(callback) > *depth;
   }
 
   [[nodiscard]] bool joined(CallbackIndex callback, std::size_t edge) const {
@@ -220,9 +232,9 @@ class EndToEnd {
   void check_flow(std::span<const CallbackIndex> chain) {
     for (std::size_t n = 0; n < chain.size(); ++n) {
       const model::Callback& callback = model_[chain[n]];
-      if (may_lose(chain[n])) {
+      if (gaps_.may_lose(chain[n])) {
         fail(fmt::format("the queue of \"{}\" may lose messages; a depth of {} would keep them",
-                         callback.id, most_waiting(chain[n])));
+                         callback.id, gaps_.most_waiting(chain[n])));
       }
       if (n + 1 == chain.size() || n == 0) continue;
       const auto flows = [&](const model::Edge* edge) {
@@ -233,16 +245,6 @@ class EndToEnd {
                          model_[chain[n - 1]].id, callback.id, model_[chain[n + 1]].id));
       }
     }
-  }
-
-  [[nodiscard]] std::int64_t most_waiting(CallbackIndex callback) const {
-    return solution_.curves().activations(callback).count(solution_.response(callback));
-  }
-
-  [[nodiscard]] bool may_lose(CallbackIndex callback) const {
-    const auto& depth = model_[callback].queue_depth;
-    return depth && solution_.response(callback) != unbounded_time &&
-           !model::samples_messages(model_[callback]) && most_waiting(callback) > *depth;
   }
 
   /// Where only the newest message counts, at samplers and newest-value joins, one that does not
@@ -328,7 +330,7 @@ class EndToEnd {
     std::vector<std::size_t> way;
     for (std::optional<std::size_t> e = edge; e; e = single_cause(*e)) {
       const CallbackIndex sender = system_.edges[*e].from;
-      if (may_overtake(sender) || may_lose(sender)) break;
+      if (may_overtake(sender) || gaps_.may_lose(sender)) break;
       way.push_back(*e);
     }
     return way;
