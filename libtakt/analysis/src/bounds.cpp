@@ -1,8 +1,8 @@
 #include "takt/analysis/bounds.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
+
+#include "takt/base/json_text.hpp"
 
 namespace takt::analysis {
 
@@ -14,14 +14,13 @@ Json time_or_null(const std::optional<Duration>& time) {
   return time ? Json(time->count()) : Json(nullptr);
 }
 
+template <typename Bound>
+Json list(const std::vector<Bound>& bounds);
+
 Json write(const CallbackBound& callback) {
-  Json object{{"id", callback.id}, {"bound", time_or_null(callback.bound)}};
-  if (callback.bound) {
-    object["by"] = callback.by;
-  } else {
-    object["reason"] = callback.reason;
-  }
-  return object;
+  return {{"id", callback.id},
+          {"bound", time_or_null(callback.bound)},
+          {callback.bound ? "by" : "reason", callback.bound ? callback.by : callback.reason}};
 }
 
 Json write(const Segment& segment) {
@@ -45,32 +44,29 @@ Json write(const ChainBound& chain) {
   if (!chain.reaction_time) object["reaction_time_reason"] = chain.reaction_time_reason;
   object["data_age"] = time_or_null(chain.data_age);
   if (!chain.data_age) object["data_age_reason"] = chain.data_age_reason;
-  object["segments"] = Json::array();
-  for (const Segment& segment : chain.segments) object["segments"].push_back(write(segment));
+  object["segments"] = list(chain.segments);
   return object;
 }
 
 template <typename Bound>
-void add_list(std::string& text, std::string_view name, const std::vector<Bound>& bounds) {
-  text += fmt::format(",\n\"{}\": [", name);
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    text += i == 0 ? "\n  " : ",\n  ";
-    text += write(bounds[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-  text += bounds.empty() ? "]" : "\n]";
+Json list(const std::vector<Bound>& bounds) {
+  Json array = Json::array();
+  for (const Bound& bound : bounds) array.push_back(write(bound));
+  return array;
 }
 
 }  // namespace
 
 std::string Bounds::to_json() const {
-  const Json provenance{{"tool", "takt analyze"}, {"model", model}, {"horizon", horizon.count()}};
-  std::string text = "{\n\"format\": \"takt/bounds\",\n\"version\": 1";
-  text += fmt::format(",\n\"analysis\": \"{}\",\n\"converged\": {},\n\"seconds\": {}", analysis,
-                      converged, Json(seconds).dump());
-  text += ",\n\"provenance\": " + provenance.dump(-1, ' ', false, Json::error_handler_t::replace);
-  add_list(text, "callbacks", callbacks);
-  add_list(text, "chains", chains);
-  return text + "\n}\n";
+  return document_text(
+      {{"format", "takt/bounds"},
+       {"version", 1},
+       {"analysis", analysis},
+       {"converged", converged},
+       {"seconds", seconds},
+       {"provenance", {{"tool", "takt analyze"}, {"model", model}, {"horizon", horizon.count()}}},
+       {"callbacks", list(callbacks)},
+       {"chains", list(chains)}});
 }
 
 }  // namespace takt::analysis

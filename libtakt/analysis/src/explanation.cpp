@@ -10,6 +10,7 @@
 #include "fixed_point/fixed_point.hpp"
 #include "readings.hpp"
 #include "system/system.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/base/names.hpp"
 
 namespace takt::analysis {
@@ -136,7 +137,7 @@ std::string Explanation::to_json() const {
               {"segments", Json::array()}};
   object["dominating"]["segment"] = dominating_segment;
   for (const Segment& segment : segments) object["segments"].push_back(write(segment));
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(object);
 }
 
 Result<Explanation> explain(const model::Model& model, std::string_view chain,

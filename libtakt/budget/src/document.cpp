@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "takt/analysis/analyze.hpp"
+#include "takt/base/json_text.hpp"
 
 namespace takt::budget {
 
@@ -120,7 +121,7 @@ std::string to_json(const model::Model& model, const Options& options, const Pla
       document["best_effort"].push_back(model.executors[e].id);
     }
   }
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 }  // namespace takt::budget

@@ -1,6 +1,5 @@
 #include "takt/budget/sensitivity.hpp"
 
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "bisection.hpp"
 #include "takt/analysis/analyzer.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::budget {
@@ -90,7 +90,7 @@ std::string Sensitivity::to_json() const {
                                      {"budget", executor.budget.count()},
                                      {"smallest_budget", executor.smallest_budget.count()}});
   }
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 }  // namespace takt::budget

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "takt/base/grow.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 
@@ -225,7 +226,7 @@ std::string to_json(const events::EventStream& source, const Database& database,
   json["warnings"] = warnings(source, database);
   json["seconds"] = {{"read", pass.read_seconds}, {"interpret", pass.interpret_seconds}};
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace takt::execution

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "statistics_json.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/execution/provenance.hpp"
 
 namespace takt::flow {
@@ -111,7 +112,7 @@ std::string to_json(const model::Model& model, const events::EventStream& source
   json["chains"] = chains_json(model, measurement);
   json["edges"] = edges_json(model, measurement);
   json["timeline"] = timeline_json(model, measurement);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace takt::flow

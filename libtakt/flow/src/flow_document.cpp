@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "statistics_json.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 
@@ -240,7 +241,7 @@ std::string to_json(const events::EventStream& source, const execution::Database
   json["links"] = writer.links();
   json["flows"] = writer.flows();
   json["unlinked"] = writer.unlinked();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace takt::flow

@@ -3,6 +3,7 @@
 #include <string>
 #include <variant>
 
+#include "takt/base/json_text.hpp"
 #include "takt/live/monitor.hpp"
 
 namespace takt::live {
@@ -67,7 +68,7 @@ std::string Monitor::to_json() const {
       document["goals_not_found"].push_back({{"name", goal.name}, {"reason", goal.reason}});
     }
   }
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document) + "\n";
 }
 
 }  // namespace takt::live

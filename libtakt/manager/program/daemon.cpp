@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "takt/base/json_text.hpp"
 #include "takt/manager/log.hpp"
 
 namespace takt::manager {
@@ -47,7 +48,7 @@ double cpu_seconds() {
 }
 
 void print(const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(line) + "\n";
   // Who does not read any more is no reason to end: the end of standard input is.
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
   std::fflush(stdout);
@@ -198,7 +199,7 @@ void Daemon::log(const Situation& situation, const Decision& decision) {
 std::string Daemon::status_line() {
   status_.cpu_seconds = cpu_seconds();
   status_.running_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  return to_json(status_, *monitor_).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(to_json(status_, *monitor_)) + "\n";
 }
 
 std::string Daemon::reload() {

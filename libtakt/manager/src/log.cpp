@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "json.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::manager {
@@ -28,9 +29,7 @@ std::vector<Doubt> doubts_from_json(const Json& list) {
   return doubts;
 }
 
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line(const Json& json) { return json_text(json) + "\n"; }
 
 Duration duration(const Json& json) { return Duration{json.get<std::int64_t>()}; }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "description.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::model {
@@ -10,11 +11,6 @@ namespace takt::model {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// One line; bytes that are no UTF-8 become U+FFFD instead of an exception.
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// The JSON value of a text; a text that is none is a string.
 Json parsed(const std::string& text) {
@@ -95,24 +91,8 @@ class Writer {
   Json json_ = Json::object();
 };
 
-/// A list with each element on a line of its own.
-std::string lines(const Json& list) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "\n  " : ",\n  ") + dump(list[i]);
-  return text + (list.empty() ? "]" : "\n]");
-}
-
 }  // namespace
 
-std::string to_json(const Model& model) {
-  const Json document = Writer(model).write(model);
-  std::string text = "{";
-  for (const auto& [name, value] : document.items()) {
-    const bool objects = value.is_array() && (value.empty() || value.front().is_object());
-    text += fmt::format("{}\n{}: {}", text.size() == 1 ? "" : ",", dump(name),
-                        objects ? lines(value) : dump(value));
-  }
-  return text + "\n}\n";
-}
+std::string to_json(const Model& model) { return document_text(Writer(model).write(model)); }
 
 }  // namespace takt::model

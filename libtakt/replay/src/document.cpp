@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/json_text.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/model/names.hpp"
 
@@ -46,7 +47,7 @@ std::string to_json(const model::Model& model, const events::EventStream& source
     }
     json["executors"].push_back(std::move(executor));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace takt::replay

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/json_text.hpp"
 #include "takt/model/names.hpp"
 
 namespace takt::simulation {
@@ -12,9 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string text_of(const Json& json) { return json_text(json); }
 
 std::int64_t time(Instant instant) { return instant.time_since_epoch().count(); }
 

@@ -5,6 +5,7 @@
 
 #include "builder.hpp"
 #include "chains.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/synthesis/observations.hpp"
@@ -107,8 +108,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   }
   provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
-  model.provenance =
-      provenance.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  model.provenance = json_text(provenance);
   return model;
 }
 

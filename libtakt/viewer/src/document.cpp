@@ -10,6 +10,7 @@
 #include "chains.hpp"
 #include "links.hpp"
 #include "takt/base/grow.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/statistics/distribution.hpp"
@@ -312,7 +313,7 @@ Result<Document> make_document(const Recorded& recorded, const Storage& storage)
   };
   Document document;
   // Names in a trace may be anything, also no UTF-8.
-  document.index = index.dump(-1, ' ', false, Json::error_handler_t::replace);
+  document.index = json_text(index);
   Table tracks(storage, "tracks", {{"processor"}});
   for (const Json& track : index["tracks"]) {
     tracks.add({track["kind"] == "cpu" ? 1 : 0});
