@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto text = metadata_text({reinterpret_cast<const char*>(data), size});
   if (text) {
     if (auto metadata = parse_metadata(*text)) {
-      (void)make_plan(std::move(*metadata));
+      (void)plan_decoding(std::move(*metadata));
     }
   }
   return 0;

@@ -32,7 +32,7 @@ ctf::TracePlan plan(TraceWriter::Header header) {
                  "uint64_t count; struct { uint16_t y; struct {} z; } points[count];"
                  "integer { size = 8; align = 8; signed = 1; encoding = UTF8; } text[count];");
   auto metadata = ctf::parse_metadata(writer.metadata());
-  auto made = metadata ? ctf::make_plan(std::move(*metadata))
+  auto made = metadata ? ctf::plan_decoding(std::move(*metadata))
                        : takt::Result<ctf::TracePlan>(tl::unexpected(metadata.error()));
   if (!made) {
     std::abort();

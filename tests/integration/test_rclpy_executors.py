@@ -502,7 +502,9 @@ def test_timers_tell_when_they_were_due_if_asked(
     executor.add_node(node)
     until(executor, lambda: len(seen) >= 5)
     due = [info.expected for info in seen]
-    assert all(later - earlier == 10_000_000 for earlier, later in itertools.pairwise(due))
+    # On a busy machine a timer skips periods that it missed.
+    apart = [later - earlier for earlier, later in itertools.pairwise(due)]
+    assert all(time > 0 and time % 10_000_000 == 0 for time in apart), apart
     assert all(info.actual >= info.expected for info in seen)
     executor.shutdown()
 

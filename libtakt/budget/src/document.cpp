@@ -73,7 +73,7 @@ Json chain(const model::Model& model, const ChainPlan& planned) {
 }
 
 /// The bandwidth that is reserved of each core, or of all together.
-Json cores(const model::Model& model, const Options& options, const Plan& plan) {
+Json cores(const model::Model& model, const Options& options, const ReservationPlan& plan) {
   std::map<int, double> used;
   double total = 0;
   for (const Reservation& reservation : plan.reservations) {
@@ -97,7 +97,8 @@ Json cores(const model::Model& model, const Options& options, const Plan& plan) 
 
 }  // namespace
 
-std::string to_json(const model::Model& model, const Options& options, const Plan& plan) {
+std::string to_json(const model::Model& model, const Options& options,
+                    const ReservationPlan& plan) {
   Json document{{"format", "takt/budget"},
                 {"version", 1},
                 {"analysis", analysis::to_string(options.analysis.method)},

@@ -152,7 +152,7 @@ void add_room(const model::Model& model, Options options, std::size_t chain, Nee
 
 }  // namespace
 
-void add_needs(const model::Model& model, const Options& options, Plan& plan) {
+void add_needs(const model::Model& model, const Options& options, ReservationPlan& plan) {
   for (ChainPlan& planned : plan.chains) {
     if (planned.state == ChainPlan::State::guaranteed) continue;
     Alone alone(model, options, planned.chain);

@@ -6,12 +6,12 @@
 
 namespace takt::budget {
 
-bool Plan::complete() const {
+bool ReservationPlan::complete() const {
   return std::ranges::all_of(
       chains, [](const ChainPlan& chain) { return chain.state == ChainPlan::State::guaranteed; });
 }
 
-model::Model with_reservations(model::Model model, const Plan& plan) {
+model::Model with_reservations(model::Model model, const ReservationPlan& plan) {
   for (model::Executor& executor : model.executors) {
     if (std::holds_alternative<model::SlotSupply>(executor.supply)) continue;
     executor.supply = model::DedicatedSupply{};

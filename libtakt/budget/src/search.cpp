@@ -42,7 +42,7 @@ class Search {
         budgets_(model.executors.size()),
         starts_(model.executors.size()) {}
 
-  Plan run();
+  ReservationPlan run();
 
  private:
   bool guarantee(std::size_t chain);
@@ -296,8 +296,8 @@ std::vector<Reservation> Search::reservations() const {
   return result;
 }
 
-Plan Search::run() {
-  Plan plan;
+ReservationPlan Search::run() {
+  ReservationPlan plan;
   bool degraded = false;
   for (const std::size_t chain : chains_by_rank(model_)) {
     using State = ChainPlan::State;
@@ -336,10 +336,10 @@ Result<void> check(const model::Model& model, const Options& options) {
 
 }  // namespace
 
-Result<Plan> search(const model::Model& model, const Options& options) {
+Result<ReservationPlan> search(const model::Model& model, const Options& options) {
   if (auto valid = check(model, options); !valid) return tl::unexpected(valid.error());
   const auto begin = std::chrono::steady_clock::now();
-  Plan plan = Search(model, options).run();
+  ReservationPlan plan = Search(model, options).run();
   if (options.find_needs) add_needs(model, options, plan);
   plan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;

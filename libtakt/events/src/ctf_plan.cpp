@@ -178,7 +178,7 @@ const StreamPlan* TracePlan::stream(std::uint64_t id) const {
   return nullptr;
 }
 
-Result<TracePlan> make_plan(Metadata metadata) {
+Result<TracePlan> plan_decoding(Metadata metadata) {
   TracePlan plan;
   plan.metadata = std::move(metadata);
   if (!is_supported(plan.metadata.packet_header.get())) {

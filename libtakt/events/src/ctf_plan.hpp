@@ -78,6 +78,6 @@ struct TracePlan {
 };
 
 /// Errors: layouts that the decoder does not know.
-[[nodiscard]] Result<TracePlan> make_plan(Metadata metadata);
+[[nodiscard]] Result<TracePlan> plan_decoding(Metadata metadata);
 
 }  // namespace takt::events::ctf

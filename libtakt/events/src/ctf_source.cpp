@@ -163,7 +163,7 @@ Result<void> CtfSource::add(const fs::path& directory) {
     return tl::unexpected(text.error());
   }
   auto metadata = ctf::parse_metadata(*text);
-  auto plan = metadata ? ctf::make_plan(std::move(*metadata))
+  auto plan = metadata ? ctf::plan_decoding(std::move(*metadata))
                        : Result<ctf::TracePlan>(tl::unexpected(metadata.error()));
   if (!plan) {
     return error("{}: {}", directory.string(), plan.error().message);

@@ -17,10 +17,10 @@ namespace takt::manager {
 namespace {
 
 using budget::ChainPlan;
-using budget::Plan;
+using budget::ReservationPlan;
 using State = ChainPlan::State;
 
-std::size_t guaranteed_chains(const Plan& plan) {
+std::size_t guaranteed_chains(const ReservationPlan& plan) {
   return static_cast<std::size_t>(
       std::ranges::count(plan.chains, State::guaranteed, &ChainPlan::state));
 }
@@ -43,7 +43,8 @@ double bandwidth(const model::Model& model, const std::vector<ReservationDecisio
   return sum;
 }
 
-std::vector<ReservationDecision> reservations_of(const model::Model& model, const Plan& plan) {
+std::vector<ReservationDecision> reservations_of(const model::Model& model,
+                                                 const ReservationPlan& plan) {
   std::vector<ReservationDecision> result;
   for (const budget::Reservation& r : plan.reservations) {
     result.push_back({model[r.executor].id, r.budget, r.deadline, r.period});
@@ -110,7 +111,7 @@ std::string_view to_string(ChainState state) {
   return {};
 }
 
-Plan Manager::plan(const model::Model& model, const budget::Cores& cores) {
+ReservationPlan Manager::plan(const model::Model& model, const budget::Cores& cores) {
   const bool any =
       std::ranges::any_of(model.chains, [](const auto& c) { return c.goal.has_value(); });
   if (!any) return {};
@@ -140,7 +141,8 @@ void Manager::settle(const std::vector<std::string>& chains, std::size_t possibl
 
 /// The reservations of the last decision keep the goals of all chains of the model, and are not
 /// much more than those planned now.
-bool Manager::still_good(const model::Model& model, const Plan& plan, const budget::Cores& cores) {
+bool Manager::still_good(const model::Model& model, const ReservationPlan& plan,
+                         const budget::Cores& cores) {
   const auto wanted = reservations_of(model, plan);
   const auto same_executors = [](const auto& a, const auto& b) {
     return std::ranges::equal(a, b, {}, &ReservationDecision::executor,
@@ -172,7 +174,7 @@ Decision Manager::decide(const Situation& situation) {
   for (model::Executor& executor : model.executors) executor.cpu.reset();
   std::vector<ChainDecision> unmanaged = set_doubtful_aside(situation, model);
 
-  const Plan all = plan(model, situation.cores);
+  const ReservationPlan all = plan(model, situation.cores);
   std::vector<std::string> ids;
   for (const ChainPlan& chain : all.chains) ids.push_back(model.chains[chain.chain].id);
   settle(ids, guaranteed_chains(all));
@@ -182,7 +184,7 @@ Decision Manager::decide(const Situation& situation) {
     managed.chains[all.chains[i].chain].goal.reset();
   }
   const bool fewer = level_.guaranteed < guaranteed_chains(all);
-  const Plan enacted = fewer ? plan(managed, situation.cores) : all;
+  const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
   decision.reservations = still_good(managed, enacted, situation.cores)
                               ? last_.reservations
                               : reservations_of(managed, enacted);

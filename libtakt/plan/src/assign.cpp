@@ -18,7 +18,7 @@ bool is_at(const Entity& entity, const Address& address) {
 
 }  // namespace
 
-Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entities) {
+Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities) {
   Assignment result;
   result.policy = planned.policy;
   std::vector<bool> found(planned.callbacks.size());
@@ -28,7 +28,7 @@ Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entiti
   for (std::size_t i = 0; i < entities.size(); ++i) {
     const Entity& entity = entities[i];
     const std::size_t ordinal = alike[{entity.node, entity.kind, entity.topic, entity.period}]++;
-    const auto callback = std::ranges::find_if(planned.callbacks, [&](const PlannedCallback& c) {
+    const auto callback = std::ranges::find_if(planned.callbacks, [&](const CallbackPlan& c) {
       return is_at(entity, c.address) && c.address.ordinal == ordinal;
     });
     if (callback != planned.callbacks.end()) {
@@ -47,12 +47,12 @@ Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entiti
   return result;
 }
 
-Result<const PlannedExecutor*> find_executor(const Plan& plan, std::string_view id) {
+Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id) {
   if (id.empty() && plan.executors.size() == 1) return &plan.executors.front();
-  const auto found = std::ranges::find(plan.executors, id, &PlannedExecutor::id);
+  const auto found = std::ranges::find(plan.executors, id, &ExecutorPlan::id);
   if (found != plan.executors.end()) return &*found;
   std::string ids;
-  for (const PlannedExecutor& executor : plan.executors) {
+  for (const ExecutorPlan& executor : plan.executors) {
     ids += (ids.empty() ? "\"" : ", \"") + executor.id + "\"";
   }
   if (id.empty()) return error("the plan has several executors; name one of {}", ids);

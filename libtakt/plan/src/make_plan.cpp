@@ -84,7 +84,7 @@ Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorK
     const model::Executor& executor = model.executors[i];
     if (has(executor.kind, model::ExecutorTrait::outside_ros)) continue;
     if (Result<void> given = check_supply(executor); !given) return tl::unexpected(given.error());
-    PlannedExecutor& planned = plan.executors.emplace_back();
+    ExecutorPlan& planned = plan.executors.emplace_back();
     planned.id = executor.id;
     planned.kind = kind.value_or(executor.kind);
     planned.cpu = executor.cpu;

@@ -62,8 +62,8 @@ class PlanReader {
     return value;
   }
 
-  PlannedExecutor read_executor(ObjectReader& object) {
-    PlannedExecutor executor;
+  ExecutorPlan read_executor(ObjectReader& object) {
+    ExecutorPlan executor;
     executor.id = object.required_text("id", "a unique name");
     executor.kind = object.kind("kind", executor.kind);
     executor.policy.rule = read_rule(object);
@@ -118,8 +118,8 @@ class PlanReader {
     return supply;
   }
 
-  void read_callback(ObjectReader& object, PlannedExecutor& executor) {
-    PlannedCallback planned;
+  void read_callback(ObjectReader& object, ExecutorPlan& executor) {
+    CallbackPlan planned;
     planned.id = object.required_text("id", "a unique name");
     Address& address = planned.address;
     address.node = object.required_text("node", "the node's fully qualified name");

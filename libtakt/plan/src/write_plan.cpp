@@ -27,7 +27,7 @@ Json write(const model::Supply& supply) {
   return {{"kind", "dedicated"}};
 }
 
-Json write(const PlannedCallback& planned, const PolicyDescription::Callback& callback) {
+Json write(const CallbackPlan& planned, const PolicyDescription::Callback& callback) {
   const Address& address = planned.address;
   Json json = {{"id", planned.id}, {"node", address.node}, {"kind", to_string(address.kind)}};
   if (!address.topics.empty()) json["topics"] = address.topics;
@@ -42,7 +42,7 @@ Json write(const PlannedCallback& planned, const PolicyDescription::Callback& ca
   return json;
 }
 
-Json write(const PlannedExecutor& planned) {
+Json write(const ExecutorPlan& planned) {
   const PolicyDescription& policy = planned.policy;
   const auto id = [&](scheduling::LocalIndex callback) {
     return planned.callbacks[callback.value()].id;
@@ -93,8 +93,7 @@ std::string to_json(const Plan& plan) {
                {"name", plan.name},
                {"provenance", Json::parse(plan.provenance)},
                {"executors", Json::array()}};
-  for (const PlannedExecutor& executor : plan.executors)
-    json["executors"].push_back(write(executor));
+  for (const ExecutorPlan& executor : plan.executors) json["executors"].push_back(write(executor));
   if (!plan.warnings.empty()) json["warnings"] = plan.warnings;
   return json.dump(1);
 }

@@ -74,14 +74,14 @@ Executor::Executor(const std::string& kind, Ordering ordering, const Options& op
     : Executor(make_core(kind, describe(ordering, {}), options),
                std::make_unique<Ordering>(std::move(ordering)), nullptr, options) {}
 
-Executor::Executor(const plan::PlannedExecutor& planned, const Options& options)
+Executor::Executor(const plan::ExecutorPlan& planned, const Options& options)
     : Executor(make_core(std::string(model::to_string(planned.kind)), planned.policy, options),
-               std::make_unique<Ordering>(), std::make_unique<plan::PlannedExecutor>(planned),
+               std::make_unique<Ordering>(), std::make_unique<plan::ExecutorPlan>(planned),
                options) {}
 
 Executor::Executor(std::unique_ptr<executor::EventsExecutor> core,
-                   std::unique_ptr<Ordering> ordering,
-                   std::unique_ptr<plan::PlannedExecutor> planned, const Options& options)
+                   std::unique_ptr<Ordering> ordering, std::unique_ptr<plan::ExecutorPlan> planned,
+                   const Options& options)
     : ::rclcpp::Executor(options.base),
       core_(std::move(core)),
       ordering_(std::move(ordering)),

@@ -12,15 +12,15 @@ using scheduling::Rule;
 
 namespace {
 
-plan::PlannedExecutor read(const std::string& path, const std::string& executor) {
+plan::ExecutorPlan read(const std::string& path, const std::string& executor) {
   const Result<plan::Plan> plan = plan::read_plan(path);
   if (!plan) throw std::invalid_argument(plan.error().message);
-  const Result<const plan::PlannedExecutor*> found = plan::find_executor(*plan, executor);
+  const Result<const plan::ExecutorPlan*> found = plan::find_executor(*plan, executor);
   if (!found) throw std::invalid_argument(path + ": " + found.error().message);
   return **found;
 }
 
-Options complete(Options options, const plan::PlannedExecutor& planned) {
+Options complete(Options options, const plan::ExecutorPlan& planned) {
   const Options unset{};
   if (options.name == unset.name) options.name = planned.id;
   if (options.threads == unset.threads) options.threads = static_cast<std::size_t>(planned.threads);
@@ -42,7 +42,7 @@ PlannedExecutor::PlannedExecutor(const std::string& plan, const std::string& exe
                                  Options options)
     : PlannedExecutor(read(plan, executor), std::move(options)) {}
 
-PlannedExecutor::PlannedExecutor(const plan::PlannedExecutor& planned, Options options)
+PlannedExecutor::PlannedExecutor(const plan::ExecutorPlan& planned, Options options)
     : Executor(planned, complete(std::move(options), planned)) {}
 
 EventsExecutor::EventsExecutor(Options options)

@@ -24,7 +24,7 @@ model::CallbackKind kind(scheduling::Category category) {
 
 }  // namespace
 
-scheduling::PolicyDescription follow(const plan::PlannedExecutor& planned, Roster& roster) {
+scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster) {
   std::vector<plan::Entity> entities;
   for (const Callback& callback : roster.callbacks) {
     entities.push_back({.node = callback.node,

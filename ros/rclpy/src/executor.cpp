@@ -57,7 +57,7 @@ Executor::Executor(std::size_t threads)
 std::vector<std::string> Executor::replace(const std::vector<ScheduledEntity>& entities,
                                            const std::string& text, const std::string& id) {
   const plan::Plan plan = unwrap(plan::parse_plan(text, "plan"));
-  const plan::PlannedExecutor& planned = *unwrap(plan::find_executor(plan, id));
+  const plan::ExecutorPlan& planned = *unwrap(plan::find_executor(plan, id));
   std::vector<plan::Entity> addresses;
   for (const ScheduledEntity& entity : entities) addresses.push_back(address(entity));
   const plan::Assignment assignment = plan::assign(planned, addresses);

@@ -63,7 +63,8 @@ Result<std::unique_ptr<Executable>> as_executable(Result<std::unique_ptr<Entity>
 
 }  // namespace
 
-Entities::Entities(const model::Model& model, const Plan& plan) : model_(model), plan_(plan) {}
+Entities::Entities(const model::Model& model, const WorkloadPlan& plan)
+    : model_(model), plan_(plan) {}
 
 Result<void> Entities::init() {
   auto context = executor::Context::create();
@@ -72,7 +73,7 @@ Result<void> Entities::init() {
   return {};
 }
 
-Result<std::vector<ScheduledExecutable>> Entities::make(const PlannedExecutor& planned) {
+Result<std::vector<ScheduledExecutable>> Entities::make(const WorkloadExecutor& planned) {
   std::vector<ScheduledExecutable> scheduled;
   for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
     auto made = make_callback(planned.callbacks[i]);
@@ -86,7 +87,7 @@ Result<std::vector<ScheduledExecutable>> Entities::make(const PlannedExecutor& p
 }
 
 Result<std::vector<std::unique_ptr<Executable>>> Entities::make_callback(
-    const PlannedCallback& planned) {
+    const WorkloadCallback& planned) {
   const Result<NodePointer> owner = node(planned.node);
   if (!owner) return tl::unexpected(owner.error());
   const Result<Work*> work = make_work(planned);
@@ -121,7 +122,7 @@ Result<std::vector<std::unique_ptr<Executable>>> Entities::make_callback(
   return result;
 }
 
-Result<PeriodicActivity> Entities::make_event_source(const PlannedCallback& planned) {
+Result<PeriodicActivity> Entities::make_event_source(const WorkloadCallback& planned) {
   const Result<Work*> work = make_work(planned);
   if (!work) return tl::unexpected(work.error());
   auto callback = std::make_shared<executor::TracedCallback<>>(
@@ -131,7 +132,7 @@ Result<PeriodicActivity> Entities::make_event_source(const PlannedCallback& plan
                           .release = [callback] { (*callback)(); }};
 }
 
-Result<std::optional<PeriodicActivity>> Entities::make_outside(const PlannedCallback& planned) {
+Result<std::optional<PeriodicActivity>> Entities::make_outside(const WorkloadCallback& planned) {
   if (!planned.period || planned.kind == CallbackKind::timer ||
       planned.kind == CallbackKind::event_source) {
     return std::nullopt;
@@ -165,7 +166,7 @@ Result<Entities::NodePointer> Entities::node(const std::string& name) {
   return node;
 }
 
-Result<Work*> Entities::make_work(const PlannedCallback& planned) {
+Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   std::vector<Work::Send> sends;
   for (const Output& output : planned.outputs) {
     const Result<NodePointer> owner = node(planned.node);
@@ -174,7 +175,7 @@ Result<Work*> Entities::make_work(const PlannedCallback& planned) {
     if (!send) return tl::unexpected(send.error());
     sends.push_back(std::move(*send));
   }
-  std::optional<JoinState> join;
+  std::optional<JoinQueue> join;
   if (planned.join) join.emplace(model_.joins[*planned.join]);
   std::unique_ptr<Work>& work = works_[planned.callback];
   work = std::make_unique<Work>(burner_, model_[planned.callback].execution_time, std::move(join),
@@ -182,7 +183,7 @@ Result<Work*> Entities::make_work(const PlannedCallback& planned) {
   return work.get();
 }
 
-Entities::Made Entities::make_timer(const PlannedCallback& planned, const NodePointer& node,
+Entities::Made Entities::make_timer(const WorkloadCallback& planned, const NodePointer& node,
                                     Work& work) {
   auto timer = Timer::create(node, planned.period.value(), trace_name(planned.callback),
                              [&work] { work.run(std::nullopt); });
@@ -190,7 +191,7 @@ Entities::Made Entities::make_timer(const PlannedCallback& planned, const NodePo
   return as_executable(std::move(timer));
 }
 
-Entities::Made Entities::make_subscription(const PlannedCallback& planned, const NodePointer& node,
+Entities::Made Entities::make_subscription(const WorkloadCallback& planned, const NodePointer& node,
                                            const std::string& topic, Work& work) {
   Subscription<Packet>::Admission admission{
       .activates = {}, .origin = [](const Packet& packet) -> std::optional<Instant> {
@@ -215,7 +216,7 @@ Entities::Made Entities::make_subscription(const PlannedCallback& planned, const
   return as_executable(std::move(subscription));
 }
 
-Entities::Made Entities::make_service(const PlannedCallback& planned, const NodePointer& node,
+Entities::Made Entities::make_service(const WorkloadCallback& planned, const NodePointer& node,
                                       Work& work) {
   const auto index = static_cast<std::uint32_t>(planned.callback.value());
   return as_executable(Service<Exchange>::create(
@@ -230,7 +231,7 @@ Entities::Made Entities::make_service(const PlannedCallback& planned, const Node
       }));
 }
 
-Entities::Made Entities::make_client(const PlannedCallback& planned, const NodePointer& node,
+Entities::Made Entities::make_client(const WorkloadCallback& planned, const NodePointer& node,
                                      Work& work) {
   auto client = Client<Exchange>::create(
       node, planned.names.front(), trace_name(planned.callback),
@@ -239,7 +240,7 @@ Entities::Made Entities::make_client(const PlannedCallback& planned, const NodeP
   return as_executable(std::move(client));
 }
 
-Entities::Made Entities::make_waitable(const PlannedCallback& planned, Work& work) {
+Entities::Made Entities::make_waitable(const WorkloadCallback& planned, Work& work) {
   Inbox& inbox = inboxes_[planned.callback];
   auto waitable = Waitable::create(context_, trace_name(planned.callback),
                                    [&inbox, &work] { run(work, inbox.take()); });

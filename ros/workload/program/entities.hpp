@@ -38,7 +38,7 @@ struct PeriodicActivity {
 class Entities {
  public:
   /// Both must outlive this object.
-  Entities(const model::Model& model, const Plan& plan);
+  Entities(const model::Model& model, const WorkloadPlan& plan);
   Entities(const Entities&) = delete;
   Entities& operator=(const Entities&) = delete;
 
@@ -48,15 +48,15 @@ class Entities {
   /// Makes the entities of an executor. What it is to run, with the positions of its callbacks in
   /// `planned`.
   [[nodiscard]] Result<std::vector<executor::ScheduledExecutable>> make(
-      const PlannedExecutor& planned);
+      const WorkloadExecutor& planned);
 
   /// Makes an event source.
-  [[nodiscard]] Result<PeriodicActivity> make_event_source(const PlannedCallback& planned);
+  [[nodiscard]] Result<PeriodicActivity> make_event_source(const WorkloadCallback& planned);
 
   /// Makes what activates a callback from outside the model. None for timers, event sources, and
   /// callbacks that other callbacks activate.
   [[nodiscard]] Result<std::optional<PeriodicActivity>> make_outside(
-      const PlannedCallback& planned);
+      const WorkloadCallback& planned);
 
   /// Whether the middleware has matched all entities with those of the other processes.
   [[nodiscard]] Result<bool> is_connected() const;
@@ -100,15 +100,15 @@ class Entities {
   };
 
   [[nodiscard]] Result<NodePointer> node(const std::string& name);
-  [[nodiscard]] Result<Work*> make_work(const PlannedCallback& planned);
+  [[nodiscard]] Result<Work*> make_work(const WorkloadCallback& planned);
   [[nodiscard]] Result<std::vector<std::unique_ptr<executor::Executable>>> make_callback(
-      const PlannedCallback& planned);
-  Made make_timer(const PlannedCallback& planned, const NodePointer& node, Work& work);
-  Made make_subscription(const PlannedCallback& planned, const NodePointer& node,
+      const WorkloadCallback& planned);
+  Made make_timer(const WorkloadCallback& planned, const NodePointer& node, Work& work);
+  Made make_subscription(const WorkloadCallback& planned, const NodePointer& node,
                          const std::string& topic, Work& work);
-  Made make_service(const PlannedCallback& planned, const NodePointer& node, Work& work);
-  Made make_client(const PlannedCallback& planned, const NodePointer& node, Work& work);
-  Made make_waitable(const PlannedCallback& planned, Work& work);
+  Made make_service(const WorkloadCallback& planned, const NodePointer& node, Work& work);
+  Made make_client(const WorkloadCallback& planned, const NodePointer& node, Work& work);
+  Made make_waitable(const WorkloadCallback& planned, Work& work);
 
   [[nodiscard]] Result<Work::Send> make_send(const Output& output, std::uint32_t source,
                                              const NodePointer& node);
@@ -129,7 +129,7 @@ class Entities {
   [[nodiscard]] std::optional<model::CallbackIndex> source_of(const Packet& packet) const;
 
   const model::Model& model_;
-  const Plan& plan_;
+  const WorkloadPlan& plan_;
   Burner burner_;
   std::shared_ptr<executor::Context> context_;
   std::map<std::string, NodePointer> nodes_;

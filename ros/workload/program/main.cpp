@@ -172,8 +172,8 @@ Result<void> obey(Commands& commands, Process& process) {
   }
 }
 
-Result<void> run(const model::Model& model, const Plan& plan, const std::string& name) {
-  const PlannedProcess* planned = plan.process(name);
+Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std::string& name) {
+  const WorkloadProcess* planned = plan.process(name);
   if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
   Commands commands;
   auto process = Process::create(model, plan, *planned);
@@ -203,7 +203,7 @@ Result<void> main(std::vector<std::string> arguments) {
   };
   const auto warnings = check_executors(*model);
   if (!warnings) return with_source(warnings.error());
-  const auto plan = make_plan(*model);
+  const auto plan = plan_workload(*model);
   if (!plan) return with_source(plan.error());
   if (!plan_only) return run(*model, *plan, arguments[1]);
   fmt::print("{}\n", plan_to_json(*model, *plan, *warnings));

@@ -54,22 +54,22 @@ scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
 
 class Process::Implementation {
  public:
-  Implementation(const model::Model& model, const Plan& plan)
+  Implementation(const model::Model& model, const WorkloadPlan& plan)
       : model_(model), entities_(model, plan) {}
 
   ~Implementation() { quit(); }
 
-  Result<void> create(const PlannedProcess& process) {
+  Result<void> create(const WorkloadProcess& process) {
     if (Result<void> started = entities_.init(); !started) return started;
-    for (const PlannedExecutor& planned : process.executors) {
+    for (const WorkloadExecutor& planned : process.executors) {
       const bool source = has(model_[planned.executor].kind, model::ExecutorTrait::outside_ros);
       if (Result<void> made = source ? make_event_source(planned) : make_executor(planned); !made) {
         return made;
       }
     }
     // Entities that activate others from outside come last: they are no part of the model.
-    for (const PlannedExecutor& planned : process.executors) {
-      for (const PlannedCallback& callback : planned.callbacks) {
+    for (const WorkloadExecutor& planned : process.executors) {
+      for (const WorkloadCallback& callback : planned.callbacks) {
         auto activity = entities_.make_outside(callback);
         if (!activity) return tl::unexpected(activity.error());
         if (*activity) add_periodic(ThreadSetup{}, std::move(**activity));
@@ -125,7 +125,7 @@ class Process::Implementation {
     std::unique_ptr<GatedThread> gated;
   };
 
-  Result<void> make_executor(const PlannedExecutor& planned) {
+  Result<void> make_executor(const WorkloadExecutor& planned) {
     const model::Executor& executor = model_[planned.executor];
     auto executables = entities_.make(planned);
     if (!executables) return tl::unexpected(executables.error());
@@ -156,7 +156,7 @@ class Process::Implementation {
   }
 
   Result<std::unique_ptr<executor::Executor>> make_events_executor(
-      const PlannedExecutor& planned,
+      const WorkloadExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& executables) {
     const model::Executor& executor = model_[planned.executor];
     const auto described = policy::describe(model_, planned.executor, executor.kind);
@@ -182,8 +182,8 @@ class Process::Implementation {
     return std::move(*made);
   }
 
-  Result<void> make_event_source(const PlannedExecutor& planned) {
-    for (const PlannedCallback& callback : planned.callbacks) {
+  Result<void> make_event_source(const WorkloadExecutor& planned) {
+    for (const WorkloadCallback& callback : planned.callbacks) {
       auto activity = entities_.make_event_source(callback);
       if (!activity) return tl::unexpected(activity.error());
       add_periodic(thread_setup(model_[planned.executor]), std::move(*activity),
@@ -213,8 +213,9 @@ Process::Process(std::unique_ptr<Implementation> implementation)
 
 Process::~Process() = default;
 
-Result<std::unique_ptr<Process>> Process::create(const model::Model& model, const Plan& plan,
-                                                 const PlannedProcess& process) {
+Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
+                                                 const WorkloadPlan& plan,
+                                                 const WorkloadProcess& process) {
   auto implementation = std::make_unique<Implementation>(model, plan);
   if (const Result<void> created = implementation->create(process); !created) {
     return tl::unexpected(created.error());

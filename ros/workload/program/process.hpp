@@ -28,8 +28,8 @@ class Process {
 
   /// Makes all entities and threads of `process`; nothing runs yet. `model` must outlive it.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
-                                                               const Plan& plan,
-                                                               const PlannedProcess& process);
+                                                               const WorkloadPlan& plan,
+                                                               const WorkloadProcess& process);
 
   /// Quits.
   ~Process();

@@ -31,14 +31,14 @@ class Planner {
     for (std::size_t i = 0; i < model_.joins.size(); ++i) joins_[model_.joins[i].callback] = i;
   }
 
-  Result<Plan> plan() {
-    Plan plan;
+  Result<WorkloadPlan> plan() {
+    WorkloadPlan plan;
     const auto callbacks = callbacks_by_executor(model_);
     for (std::size_t i = 0; i < model_.executors.size(); ++i) {
       if (Result<void> given = takt::plan::check_supply(model_.executors[i]); !given) {
         return tl::unexpected(given.error());
       }
-      PlannedExecutor executor{.executor = model::ExecutorIndex(i), .callbacks = {}};
+      WorkloadExecutor executor{.executor = model::ExecutorIndex(i), .callbacks = {}};
       for (const CallbackIndex callback : callbacks[i]) {
         auto planned = plan_callback(callback);
         if (!planned) return tl::unexpected(planned.error());
@@ -56,11 +56,11 @@ class Planner {
     return executor.process ? *executor.process : executor.id;
   }
 
-  PlannedProcess& process_of(Plan& plan, model::ExecutorIndex executor) const {
+  WorkloadProcess& process_of(WorkloadPlan& plan, model::ExecutorIndex executor) const {
     const std::string& name = process_name(executor);
-    auto found = std::ranges::find(plan.processes, name, &PlannedProcess::name);
+    auto found = std::ranges::find(plan.processes, name, &WorkloadProcess::name);
     if (found == plan.processes.end()) {
-      found = plan.processes.insert(found, PlannedProcess{.name = name, .executors = {}});
+      found = plan.processes.insert(found, WorkloadProcess{.name = name, .executors = {}});
     }
     return *found;
   }
@@ -69,19 +69,19 @@ class Planner {
     return process_name(model_[a].executor) == process_name(model_[b].executor);
   }
 
-  Result<PlannedCallback> plan_callback(CallbackIndex index) {
+  Result<WorkloadCallback> plan_callback(CallbackIndex index) {
     const model::Callback& callback = model_[index];
-    PlannedCallback planned{.callback = index,
-                            .kind = callback.kind,
-                            .node = model::node_name(callback),
-                            .names = {},
-                            .queue_depth = callback.queue_depth
-                                               ? static_cast<std::size_t>(*callback.queue_depth)
-                                               : unlimited_depth,
-                            .outputs = {},
-                            .response_size = 0,
-                            .join = {},
-                            .period = {}};
+    WorkloadCallback planned{.callback = index,
+                             .kind = callback.kind,
+                             .node = model::node_name(callback),
+                             .names = {},
+                             .queue_depth = callback.queue_depth
+                                                ? static_cast<std::size_t>(*callback.queue_depth)
+                                                : unlimited_depth,
+                             .outputs = {},
+                             .response_size = 0,
+                             .join = {},
+                             .period = {}};
     if (const auto join = joins_.find(index); join != joins_.end()) planned.join = join->second;
     auto names = names_of(index);
     if (!names) return tl::unexpected(names.error());
@@ -276,11 +276,11 @@ class Planner {
     return result;
   }
 
-  static void count_ends(Plan& plan) {
+  static void count_ends(WorkloadPlan& plan) {
     std::map<std::string, TopicEnds> topics;
-    for (const PlannedProcess& process : plan.processes) {
-      for (const PlannedExecutor& executor : process.executors) {
-        for (const PlannedCallback& callback : executor.callbacks) {
+    for (const WorkloadProcess& process : plan.processes) {
+      for (const WorkloadExecutor& executor : process.executors) {
+        for (const WorkloadCallback& callback : executor.callbacks) {
           for (const Output& output : callback.outputs) {
             if (output.kind == Output::Kind::topic) ++topics[output.name].publishers;
           }
@@ -308,16 +308,16 @@ class Planner {
 
 }  // namespace
 
-const PlannedProcess* Plan::process(const std::string& name) const {
-  const auto found = std::ranges::find(processes, name, &PlannedProcess::name);
+const WorkloadProcess* WorkloadPlan::process(const std::string& name) const {
+  const auto found = std::ranges::find(processes, name, &WorkloadProcess::name);
   return found == processes.end() ? nullptr : &*found;
 }
 
-const TopicEnds* Plan::topic(const std::string& name) const {
+const TopicEnds* WorkloadPlan::topic(const std::string& name) const {
   const auto found = std::ranges::find(topics, name, &TopicEnds::name);
   return found == topics.end() ? nullptr : &*found;
 }
 
-Result<Plan> make_plan(const model::Model& model) { return Planner(model).plan(); }
+Result<WorkloadPlan> plan_workload(const model::Model& model) { return Planner(model).plan(); }
 
 }  // namespace takt::workload

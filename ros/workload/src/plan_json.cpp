@@ -23,14 +23,14 @@ json supply_to_json(const model::Supply& supply) {
   return {{"kind", "dedicated"}};
 }
 
-json processes_to_json(const model::Model& model, const Plan& plan) {
+json processes_to_json(const model::Model& model, const WorkloadPlan& plan) {
   json processes = json::array();
-  for (const PlannedProcess& process : plan.processes) {
+  for (const WorkloadProcess& process : plan.processes) {
     json executors = json::array();
-    for (const PlannedExecutor& planned : process.executors) {
+    for (const WorkloadExecutor& planned : process.executors) {
       const model::Executor& executor = model[planned.executor];
       json callbacks = json::array();
-      for (const PlannedCallback& callback : planned.callbacks) {
+      for (const WorkloadCallback& callback : planned.callbacks) {
         callbacks.push_back(
             {{"id", model[callback.callback].id},
              {"name", model[callback.callback].name},
@@ -65,7 +65,7 @@ json obstacle(const Result<void>& result) { return result ? json() : json(result
 
 }  // namespace
 
-std::string plan_to_json(const model::Model& model, const Plan& plan,
+std::string plan_to_json(const model::Model& model, const WorkloadPlan& plan,
                          const std::vector<std::string>& warnings) {
   json document = {
       {"model", model.name}, {"processes", processes_to_json(model, plan)}, {"warnings", warnings}};

@@ -18,7 +18,7 @@ constexpr Duration first_sending = std::chrono::microseconds(500);
 }  // namespace
 
 Work::Work(const Burner& burner, std::span<const Duration> execution_time,
-           std::optional<JoinState> join, std::vector<Send> sends)
+           std::optional<JoinQueue> join, std::vector<Send> sends)
     : burner_(burner), costs_(execution_time), join_(std::move(join)), sends_(std::move(sends)) {}
 
 bool Work::activates(std::optional<model::CallbackIndex> source) {

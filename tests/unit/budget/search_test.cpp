@@ -32,7 +32,7 @@ ModelBuilder relay(Duration goal) {
   return builder;
 }
 
-Plan plan_of(const model::Model& model, const Options& options = {}) {
+ReservationPlan plan_of(const model::Model& model, const Options& options = {}) {
   auto plan = search(model, options);
   EXPECT_TRUE(plan.has_value()) << plan.error().message;
   return std::move(*plan);
@@ -40,7 +40,7 @@ Plan plan_of(const model::Model& model, const Options& options = {}) {
 
 /// Every goal is met, and every callback of an executor with a reservation has a bound if it has
 /// one on a whole core.
-bool all_met(const model::Model& model, const Plan& plan) {
+bool all_met(const model::Model& model, const ReservationPlan& plan) {
   const auto bounds = analysis::analyze(model, {.horizon = std::chrono::seconds{10}});
   model::Model whole = model;
   for (model::Executor& executor : whole.executors) executor.supply = model::DedicatedSupply{};
@@ -55,7 +55,7 @@ bool all_met(const model::Model& model, const Plan& plan) {
   });
 }
 
-double bandwidth(const model::Model& model, const Plan& plan) {
+double bandwidth(const model::Model& model, const ReservationPlan& plan) {
   double sum = 0;
   for (const Reservation& r : plan.reservations) {
     sum += static_cast<double>(model[r.executor].threads) * static_cast<double>(r.budget.count()) /
@@ -104,7 +104,7 @@ model::Model random_system(std::uint64_t seed, int slack) {
 
 TEST(Search, GivesTheSmallestBudgetsOfARelay) {
   const model::Model model = relay(ms(60)).model();
-  const Plan plan = plan_of(model);
+  const ReservationPlan plan = plan_of(model);
   EXPECT_TRUE(plan.complete());
   ASSERT_EQ(plan.reservations.size(), 2U);
   EXPECT_EQ(plan.mapping, Mapping::Kind::global);
@@ -117,7 +117,7 @@ TEST(Search, GivesTheSmallestBudgetsOfARelay) {
 
 TEST(Search, SaysWhatAChainNeedsThatNoCoreIsFastEnoughFor) {
   const model::Model model = relay(ms(5)).model();
-  const Plan plan = plan_of(model);
+  const ReservationPlan plan = plan_of(model);
   EXPECT_FALSE(plan.complete());
   EXPECT_TRUE(plan.reservations.empty());
   const ChainPlan& chain = plan.chains.front();
@@ -139,7 +139,7 @@ TEST(Search, SaysHowMuchLongerAPeriodHasToBe) {
   builder.timer(executor, ms(5), model::every(ms(100)));
   const auto chained = builder.timer(executor, ms(5), model::every(ms(4)));  // more than a core
   builder.chain({chained}, ms(20));
-  const Plan plan = plan_of(builder.model());
+  const ReservationPlan plan = plan_of(builder.model());
   ASSERT_TRUE(plan.chains.front().needs.has_value());
   const Needs& needs = *plan.chains.front().needs;
   EXPECT_FALSE(needs.goal.has_value());
@@ -159,7 +159,7 @@ TEST(Search, SaysHowManyCoresAreNeeded) {
   }
   Options options;
   options.cores.numbers = {0, 1};
-  const Plan plan = plan_of(builder.model(), options);
+  const ReservationPlan plan = plan_of(builder.model(), options);
   EXPECT_EQ(plan.chains[0].state, State::guaranteed);
   EXPECT_EQ(plan.chains[1].state, State::guaranteed);
   EXPECT_EQ(plan.chains[2].state, State::not_possible);
@@ -182,12 +182,12 @@ TEST(Search, RefusesWhatHasNoGoalAndCoresThatAreNotThere) {
 TEST(Search, KeepsThePeriodsOfReservationsUnlessToldOtherwise) {
   model::Model model = relay(ms(60)).model();
   model.executors[0].supply = model::ReservationSupply{ms(1), ms(10), ms(10)};
-  const Plan kept = plan_of(model);
+  const ReservationPlan kept = plan_of(model);
   EXPECT_EQ(kept.reservations[0].period, ms(10));
   EXPECT_EQ(kept.reservations[1].period, ms(5));
   Options options;
   options.period = ms(2);
-  const Plan changed = plan_of(model, options);
+  const ReservationPlan changed = plan_of(model, options);
   EXPECT_EQ(changed.reservations[0].period, ms(2));
   EXPECT_EQ(changed.reservations[1].period, ms(2));
 }
@@ -201,7 +201,7 @@ TEST(Search, Fact28BudgetsGrowInStepsAboveTheStartingPoint) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     model::Model model = random_system(seed, 30);
     options.period = ms(5);
-    const Plan plan = plan_of(model, options);
+    const ReservationPlan plan = plan_of(model, options);
     EXPECT_TRUE(all_met(with_reservations(model, plan), plan)) << seed;
     for (const Reservation& r : plan.reservations) {
       EXPECT_EQ(r.period, ms(5));
@@ -220,7 +220,7 @@ TEST(Search, NoBudgetCanBeLoweredByItsGranularity) {
   int could_be_lower = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const model::Model model = random_system(seed, 30);
-    const Plan plan = plan_of(model);
+    const ReservationPlan plan = plan_of(model);
     const model::Model planned = with_reservations(model, plan);
     ASSERT_TRUE(model::validate(planned, "planned").has_value()) << seed;
     EXPECT_TRUE(all_met(planned, plan)) << seed;
@@ -248,7 +248,7 @@ TEST(Search, AMarginTakesMoreAndHoldsWithLongerExecutionTimes) {
       options.margin = margin;
       options.cores.numbers = {0, 1, 2, 3, 4, 5, 6, 7};
       options.find_needs = false;
-      const Plan plan = plan_of(model, options);
+      const ReservationPlan plan = plan_of(model, options);
       model::Model longer = with_reservations(model, plan);
       for (model::Callback& callback : longer.callbacks) {
         for (Duration& time : callback.execution_time) time = (time * (100 + margin)) / 100;
@@ -292,7 +292,7 @@ TEST(Search, Fact26And27DegradationGoesByRankAndFreesExecutors) {
     Options options;
     options.cores.numbers = {0};
     options.find_needs = false;
-    const Plan plan = plan_of(model, options);
+    const ReservationPlan plan = plan_of(model, options);
     bool before = true;
     std::vector<char> needed(model.executors.size(), 0);
     for (const ChainPlan& chain : plan.chains) {

@@ -24,7 +24,7 @@ Plan planned(const model::Model& model, std::optional<ExecutorKind> kind = std::
 TEST(Plan, SaysWhereCallbacksAreFound) {
   const Plan plan = planned(camera_model());
   ASSERT_EQ(plan.executors.size(), 1U);
-  const std::vector<PlannedCallback>& callbacks = plan.executors[0].callbacks;
+  const std::vector<CallbackPlan>& callbacks = plan.executors[0].callbacks;
   ASSERT_EQ(callbacks.size(), 3U);
   EXPECT_EQ(callbacks[0].address.node, "/robot");
   EXPECT_EQ(callbacks[0].address.period, milliseconds(50));

@@ -21,7 +21,7 @@ class PlanTest : public RosTest {
 
   /// Subscriptions of the node by topic, a larger priority more urgent.
   void write_plan(const std::vector<std::pair<std::string, std::int64_t>>& priorities) {
-    plan::PlannedExecutor executor{.id = "e", .kind = model::ExecutorKind::fixed_priority};
+    plan::ExecutorPlan executor{.id = "e", .kind = model::ExecutorKind::fixed_priority};
     executor.policy.rule = scheduling::Rule::priority;
     for (const auto& [topic, priority] : priorities) {
       executor.callbacks.push_back({.id = topic,

@@ -30,7 +30,7 @@ class PublishedModel : public testing::TestWithParam<std::filesystem::path> {
 
 TEST_P(PublishedModel, CanBeRunOnTwoProcessors) {
   const model::Model model = read(GetParam());
-  const auto plan = make_plan(model);
+  const auto plan = plan_workload(model);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   std::vector<linux_os::DeadlineScheduling> reservations;
   for (const model::Executor& executor : model.executors) {

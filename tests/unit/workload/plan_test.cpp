@@ -42,17 +42,17 @@ std::string edge(const std::string& from, const std::string& to, const std::stri
   return fmt::format(R"({{"from": "{}", "to": "{}", "delay": 0 {}}})", from, to, more);
 }
 
-const PlannedCallback& only(const Plan& plan, std::size_t callback) {
+const WorkloadCallback& only(const WorkloadPlan& plan, std::size_t callback) {
   return plan.processes.at(0).executors.at(0).callbacks.at(callback);
 }
 
-TEST(Plan, PublishesOnceForAllSubscriptionsOfATopic) {
+TEST(WorkloadPlan, PublishesOnceForAllSubscriptionsOfATopic) {
   const model::Model model = parse(
       callback("t", "timer", periodic) + "," + callback("a", "subscription", R"(, "topic": "/x")") +
           "," + callback("b", "subscription", R"(, "topic": "/x", "queue_depth": 3)"),
       edge("t", "a", R"(, "topic": "x", "message_size": 10)") + "," +
           edge("t", "b", R"(, "topic": "/x", "message_size": 20)"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   ASSERT_EQ(only(plan, 0).outputs.size(), 1U);
   EXPECT_EQ(only(plan, 0).outputs[0].name, "/x");
   EXPECT_EQ(only(plan, 0).outputs[0].message_size, 20);
@@ -64,31 +64,31 @@ TEST(Plan, PublishesOnceForAllSubscriptionsOfATopic) {
   EXPECT_EQ(only(plan, 2).queue_depth, 3U);
 }
 
-TEST(Plan, NamesUnnamedTopicsAfterTheSubscription) {
+TEST(WorkloadPlan, NamesUnnamedTopicsAfterTheSubscription) {
   const model::Model model = parse(
       callback("t", "timer", periodic) + "," + callback("a b", "subscription"), edge("t", "a b"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   EXPECT_THAT(only(plan, 1).names, ElementsAre("/takt/callback_a_b"));
   EXPECT_EQ(only(plan, 0).outputs[0].name, "/takt/callback_a_b");
 }
 
-TEST(Plan, GivesAJoinOneSubscriptionForEachTopic) {
+TEST(WorkloadPlan, GivesAJoinOneSubscriptionForEachTopic) {
   const model::Model model =
       parse(callback("s", "timer", periodic) + "," + callback("t", "timer", periodic) + "," +
                 callback("j", "subscription"),
             edge("s", "j", R"(, "topic": "/s")") + "," + edge("t", "j", R"(, "topic": "/t")"),
             R"({"callback": "j", "kind": "newest", "inputs": ["s", "t"]})");
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   EXPECT_THAT(only(plan, 2).names, ElementsAre("/s", "/t"));
   EXPECT_EQ(only(plan, 2).join, 0U);
 }
 
-TEST(Plan, CallsAServiceThroughTheClientOfTheSameNode) {
+TEST(WorkloadPlan, CallsAServiceThroughTheClientOfTheSameNode) {
   const model::Model model = parse(
       callback("t", "timer", periodic) + "," + callback("s", "service", R"(, "topic": "/serve")") +
           "," + callback("c", "client", R"(, "topic": "/serve")"),
       edge("t", "s", R"(, "message_size": 5)") + "," + edge("s", "c", R"(, "message_size": 7)"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   const Output& request = only(plan, 0).outputs.at(0);
   EXPECT_EQ(request.kind, Output::Kind::service);
   EXPECT_EQ(request.name, "/serve");
@@ -98,20 +98,20 @@ TEST(Plan, CallsAServiceThroughTheClientOfTheSameNode) {
   EXPECT_THAT(only(plan, 2).names, ElementsAre("/serve"));
 }
 
-TEST(Plan, CallsAServiceFromOutsideThroughTheClientThatWaitsForIt) {
+TEST(WorkloadPlan, CallsAServiceFromOutsideThroughTheClientThatWaitsForIt) {
   const model::Model model =
       parse(callback("s", "service", periodic) + "," + callback("c", "client"), edge("s", "c"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   EXPECT_FALSE(only(plan, 0).period);
   EXPECT_EQ(only(plan, 1).period, Duration(100));
 }
 
-TEST(Plan, ActivatesFromOutsideWhateverHasAnActivationBesideItsEdgesOrWithoutAny) {
+TEST(WorkloadPlan, ActivatesFromOutsideWhateverHasAnActivationBesideItsEdgesOrWithoutAny) {
   const model::Model model = parse(
       callback("a", "subscription", periodic) + "," + callback("b", "subscription", periodic) +
           "," + callback("c", "subscription") + "," + callback("w", "waitable", periodic),
       edge("a", "b", R"(, "topic": "/x")") + "," + edge("a", "c", R"(, "topic": "/y")"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   EXPECT_EQ(only(plan, 0).period, Duration(100));
   EXPECT_EQ(only(plan, 1).period, Duration(100));
   EXPECT_FALSE(only(plan, 2).period);
@@ -122,23 +122,23 @@ TEST(Plan, ActivatesFromOutsideWhateverHasAnActivationBesideItsEdgesOrWithoutAny
   EXPECT_EQ(plan.topic("/y")->publishers, 1U);
 }
 
-TEST(Plan, CallsAServiceFromOutsideBesideTheRequestsOfTheModel) {
+TEST(WorkloadPlan, CallsAServiceFromOutsideBesideTheRequestsOfTheModel) {
   const model::Model model =
       parse(callback("t", "timer", periodic) + "," + callback("s", "service", periodic) + "," +
                 callback("c", "client"),
             edge("t", "s") + "," + edge("s", "c"));
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   EXPECT_EQ(only(plan, 1).period, Duration(100));
   EXPECT_FALSE(only(plan, 2).period);
 }
 
-TEST(Plan, SendsNothingAlongEdgesThatAreSampled) {
+TEST(WorkloadPlan, SendsNothingAlongEdgesThatAreSampled) {
   const model::Model model = parse(
       callback("a", "timer", periodic) + "," + callback("b", "timer", periodic), edge("a", "b"));
-  EXPECT_THAT(only(make_plan(model).value(), 0).outputs, IsEmpty());
+  EXPECT_THAT(only(plan_workload(model).value(), 0).outputs, IsEmpty());
 }
 
-TEST(Plan, PutsExecutorsOfOneProcessTogether) {
+TEST(WorkloadPlan, PutsExecutorsOfOneProcessTogether) {
   const model::Model model =
       parse(callback("a", "timer", periodic, "e1") + "," + callback("b", "timer", periodic, "e2") +
                 "," + callback("c", "timer", periodic, "e3"),
@@ -146,7 +146,7 @@ TEST(Plan, PutsExecutorsOfOneProcessTogether) {
             R"({"id": "e1", "kind": "single_threaded", "process": "p"},
          {"id": "e2", "kind": "single_threaded"},
          {"id": "e3", "kind": "single_threaded", "process": "p"})");
-  const Plan plan = make_plan(model).value();
+  const WorkloadPlan plan = plan_workload(model).value();
   ASSERT_EQ(plan.processes.size(), 2U);
   EXPECT_EQ(plan.processes[0].name, "p");
   EXPECT_EQ(plan.processes[0].executors.size(), 2U);
@@ -155,9 +155,9 @@ TEST(Plan, PutsExecutorsOfOneProcessTogether) {
   EXPECT_EQ(plan.process("q"), nullptr);
 }
 
-std::string message(const model::Model& model) { return make_plan(model).error().message; }
+std::string message(const model::Model& model) { return plan_workload(model).error().message; }
 
-TEST(Plan, SaysWhatNoProgramCouldDo) {
+TEST(WorkloadPlan, SaysWhatNoProgramCouldDo) {
   const std::string timers =
       callback("s", "timer", periodic) + "," + callback("t", "timer", periodic);
   EXPECT_THAT(message(parse(timers + "," + callback("a", "subscription"),

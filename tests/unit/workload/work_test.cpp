@@ -63,7 +63,7 @@ TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinActivates) {
                          .kind = model::JoinKind::newest,
                          .inputs = {CallbackIndex(0), CallbackIndex(1)},
                          .unknown = {}};
-  Work work(burner_, curve, JoinState(join), {});
+  Work work(burner_, curve, JoinQueue(join), {});
   EXPECT_FALSE(work.activates(CallbackIndex(1)));
   EXPECT_FALSE(work.activates(CallbackIndex(1)));
   EXPECT_TRUE(work.activates(std::nullopt));

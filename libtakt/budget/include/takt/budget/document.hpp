@@ -10,6 +10,6 @@ namespace takt::budget {
 
 /// The `takt/budget` version 1 document of a search on this model with these options.
 [[nodiscard]] std::string to_json(const model::Model& model, const Options& options,
-                                  const Plan& plan);
+                                  const ReservationPlan& plan);
 
 }  // namespace takt::budget

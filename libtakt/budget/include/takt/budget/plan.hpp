@@ -65,7 +65,7 @@ struct ChainPlan {
 };
 
 /// What a search for reservations found.
-struct Plan {
+struct ReservationPlan {
   /// By executor index. Those without serve no guaranteed chain: they run as best effort.
   std::vector<Reservation> reservations;
   Mapping::Kind mapping = Mapping::Kind::global;
@@ -81,6 +81,6 @@ struct Plan {
 
 /// The model with the reservations of a plan of it. Executors without one become best effort, which
 /// a model calls a dedicated supply.
-[[nodiscard]] model::Model with_reservations(model::Model model, const Plan& plan);
+[[nodiscard]] model::Model with_reservations(model::Model model, const ReservationPlan& plan);
 
 }  // namespace takt::budget

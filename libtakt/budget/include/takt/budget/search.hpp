@@ -50,6 +50,7 @@ inline constexpr std::chrono::milliseconds default_period{5};
 ///
 /// Executors on slots keep them. Errors: no chain has a goal; an executor has to be on a core that
 /// is not one of `options.cores`.
-[[nodiscard]] Result<Plan> search(const model::Model& model, const Options& options = {});
+[[nodiscard]] Result<ReservationPlan> search(const model::Model& model,
+                                             const Options& options = {});
 
 }  // namespace takt::budget

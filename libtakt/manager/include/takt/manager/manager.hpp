@@ -47,10 +47,10 @@ class Manager {
     int calm = 0;
     std::size_t next = 0;
   };
-  [[nodiscard]] budget::Plan plan(const model::Model& model, const budget::Cores& cores);
+  [[nodiscard]] budget::ReservationPlan plan(const model::Model& model, const budget::Cores& cores);
   /// Adjusts level_ to what a plan of all chains can guarantee.
   void settle(const std::vector<std::string>& chains, std::size_t possible);
-  [[nodiscard]] bool still_good(const model::Model& model, const budget::Plan& plan,
+  [[nodiscard]] bool still_good(const model::Model& model, const budget::ReservationPlan& plan,
                                 const budget::Cores& cores);
 
   Options options_;

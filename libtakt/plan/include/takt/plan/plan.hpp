@@ -30,21 +30,21 @@ struct Address {
   std::size_t ordinal = 0;
 };
 
-struct PlannedCallback {
+struct CallbackPlan {
   std::string id;
   Address address;
   /// The callback group that the model names; empty: as the node says.
   std::string group{};
 };
 
-struct PlannedExecutor {
+struct ExecutorPlan {
   std::string id;
   model::ExecutorKind kind = model::ExecutorKind::events;
   std::int64_t threads = 1;
   std::optional<std::int64_t> cpu{};
   model::Supply supply{};
   /// In the order of `policy.callbacks`.
-  std::vector<PlannedCallback> callbacks{};
+  std::vector<CallbackPlan> callbacks{};
   scheduling::PolicyDescription policy{};
 };
 
@@ -52,7 +52,7 @@ struct Plan {
   std::string name;
   /// JSON text.
   std::string provenance = "{}";
-  std::vector<PlannedExecutor> executors;
+  std::vector<ExecutorPlan> executors;
   std::vector<std::string> warnings{};
 };
 
@@ -75,7 +75,7 @@ struct Plan {
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
 
 /// The executor of that id; with an empty id the only one. The error lists those that there are.
-[[nodiscard]] Result<const PlannedExecutor*> find_executor(const Plan& plan, std::string_view id);
+[[nodiscard]] Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id);
 
 /// An entity of a running program; the ordinal counts as in Address.
 struct Entity {
@@ -98,6 +98,6 @@ struct Assignment {
 };
 
 /// Matches `entities`, in the order in which their nodes made them, with the plan.
-[[nodiscard]] Assignment assign(const PlannedExecutor& planned, std::span<const Entity> entities);
+[[nodiscard]] Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities);
 
 }  // namespace takt::plan

@@ -23,7 +23,7 @@ class EventsExecutor;
 }
 
 namespace takt::plan {
-struct PlannedExecutor;
+struct ExecutorPlan;
 }
 
 namespace takt::rclcpp {
@@ -94,7 +94,7 @@ class Executor : public ::rclcpp::Executor {
   Executor(const std::string& kind, Ordering ordering, const Options& options);
 
   /// By a plan. Throws std::invalid_argument if several threads cannot share its policy.
-  Executor(const plan::PlannedExecutor& planned, const Options& options);
+  Executor(const plan::ExecutorPlan& planned, const Options& options);
 
   /// Changes what orders the callbacks, from now on and for what waits.
   void reorder(const std::function<void(Ordering&)>& change);
@@ -105,7 +105,7 @@ class Executor : public ::rclcpp::Executor {
   class Spinning;
 
   Executor(std::unique_ptr<executor::EventsExecutor> core, std::unique_ptr<Ordering> ordering,
-           std::unique_ptr<plan::PlannedExecutor> planned, const Options& options);
+           std::unique_ptr<plan::ExecutorPlan> planned, const Options& options);
 
   void changed();
   void entities_changed();
@@ -125,7 +125,7 @@ class Executor : public ::rclcpp::Executor {
   std::mutex refreshing_;
   std::unique_ptr<Ordering> ordering_;
   /// Decides in the ordering's place, where there is one.
-  std::unique_ptr<plan::PlannedExecutor> planned_;
+  std::unique_ptr<plan::ExecutorPlan> planned_;
   std::unique_ptr<Adapters> adapters_;
   std::shared_ptr<::rclcpp::executors::ExecutorNotifyWaitable> notified_;
   ::rclcpp::executors::ExecutorEntitiesCollector collector_;

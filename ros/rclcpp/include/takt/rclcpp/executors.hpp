@@ -25,7 +25,7 @@ class PlannedExecutor final : public Executor {
                            Options options = {});
 
  private:
-  PlannedExecutor(const plan::PlannedExecutor& planned, Options options);
+  PlannedExecutor(const plan::ExecutorPlan& planned, Options options);
 };
 
 /// First released, first run.

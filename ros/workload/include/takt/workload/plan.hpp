@@ -29,7 +29,7 @@ struct Output {
 };
 
 /// One callback of the model.
-struct PlannedCallback {
+struct WorkloadCallback {
   model::CallbackIndex callback;
   model::CallbackKind kind = model::CallbackKind::timer;
   std::string node;
@@ -47,15 +47,15 @@ struct PlannedCallback {
   std::optional<Duration> period;
 };
 
-struct PlannedExecutor {
+struct WorkloadExecutor {
   model::ExecutorIndex executor;
   /// In the order of registration.
-  std::vector<PlannedCallback> callbacks;
+  std::vector<WorkloadCallback> callbacks;
 };
 
-struct PlannedProcess {
+struct WorkloadProcess {
   std::string name;
-  std::vector<PlannedExecutor> executors;
+  std::vector<WorkloadExecutor> executors;
 };
 
 /// How many publishers and subscriptions a topic has in all processes together.
@@ -67,16 +67,16 @@ struct TopicEnds {
   std::size_t queue_depth = 0;
 };
 
-struct Plan {
-  std::vector<PlannedProcess> processes;
+struct WorkloadPlan {
+  std::vector<WorkloadProcess> processes;
   std::vector<TopicEnds> topics;
 
-  [[nodiscard]] const PlannedProcess* process(const std::string& name) const;
+  [[nodiscard]] const WorkloadProcess* process(const std::string& name) const;
   [[nodiscard]] const TopicEnds* topic(const std::string& name) const;
 };
 
 /// Resolves `model` into processes and ROS 2 entities. Errors name the part of the model that no
 /// ROS 2 program could behave as.
-[[nodiscard]] Result<Plan> make_plan(const model::Model& model);
+[[nodiscard]] Result<WorkloadPlan> plan_workload(const model::Model& model);
 
 }  // namespace takt::workload

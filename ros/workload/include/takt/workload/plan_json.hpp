@@ -12,7 +12,7 @@ namespace takt::workload {
 /// their executors, and whether this machine can give the reservations what they ask for (GFB test,
 /// the kernel's own admission, the privilege).
 /// `warnings` are handed on.
-[[nodiscard]] std::string plan_to_json(const model::Model& model, const Plan& plan,
+[[nodiscard]] std::string plan_to_json(const model::Model& model, const WorkloadPlan& plan,
                                        const std::vector<std::string>& warnings);
 
 }  // namespace takt::workload

@@ -12,7 +12,7 @@
 #include "takt/model/model.hpp"
 #include "takt/workload/burner.hpp"
 #include "takt/workload/cost_sequence.hpp"
-#include "takt/workload/join_state.hpp"
+#include "takt/workload/join_queue.hpp"
 
 namespace takt::workload {
 
@@ -34,7 +34,7 @@ class Work {
   using Send = std::function<void(std::optional<model::CallbackIndex> source)>;
 
   Work(const Burner& burner, std::span<const Duration> execution_time,
-       std::optional<JoinState> join, std::vector<Send> sends);
+       std::optional<JoinQueue> join, std::vector<Send> sends);
 
   /// Whether a message of `source`, or one from outside, activates the callback: at a join only the
   /// one that completes the set. Call it once for each message, in the order of arrival, on one
@@ -54,7 +54,7 @@ class Work {
   /// Guards what instances on several threads share.
   std::mutex mutex_;
   CostSequence costs_;
-  std::optional<JoinState> join_;
+  std::optional<JoinQueue> join_;
   std::vector<Send> sends_;
   /// Processor time that sending has taken at most.
   std::optional<Duration> longest_sending_;

@@ -8,9 +8,9 @@
 namespace takt::workload {
 
 /// Which inputs of a join have arrived.
-class JoinState {
+class JoinQueue {
  public:
-  explicit JoinState(const model::Join& join);
+  explicit JoinQueue(const model::Join& join);
 
   /// Notes a message from `source`. True: it completes the set, so the callback is activated and
   /// the set is used up. A source that is no input of the join activates by itself. O(inputs).

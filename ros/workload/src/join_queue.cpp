@@ -1,14 +1,14 @@
-#include "takt/workload/join_state.hpp"
+#include "takt/workload/join_queue.hpp"
 
 #include <algorithm>
 
 namespace takt::workload {
 
-JoinState::JoinState(const model::Join& join) : kind_(join.kind) {
+JoinQueue::JoinQueue(const model::Join& join) : kind_(join.kind) {
   for (const model::CallbackIndex input : join.inputs) waiting_.emplace(input, 0);
 }
 
-bool JoinState::arrive(model::CallbackIndex source) {
+bool JoinQueue::arrive(model::CallbackIndex source) {
   const auto input = waiting_.find(source);
   if (input == waiting_.end()) return true;
   input->second = kind_ == model::JoinKind::newest ? 1 : input->second + 1;

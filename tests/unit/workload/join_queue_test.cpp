@@ -1,4 +1,4 @@
-#include "takt/workload/join_state.hpp"
+#include "takt/workload/join_queue.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using model::JoinKind;
 
 /// "1" for each arrival that activates, "0" for the others.
 std::string activations(JoinKind kind, const std::string& arrivals) {
-  JoinState state({.callback = CallbackIndex(9),
+  JoinQueue state({.callback = CallbackIndex(9),
                    .kind = kind,
                    .inputs = {CallbackIndex(0), CallbackIndex(1)},
                    .unknown = {}});
@@ -24,20 +24,20 @@ std::string activations(JoinKind kind, const std::string& arrivals) {
   return result;
 }
 
-TEST(JoinState, NewestForgetsOlderMessagesOfAnInput) {
+TEST(JoinQueue, NewestForgetsOlderMessagesOfAnInput) {
   EXPECT_EQ(activations(JoinKind::newest, "ab"), "01");
   EXPECT_EQ(activations(JoinKind::newest, "aaab"), "0001");
   EXPECT_EQ(activations(JoinKind::newest, "aaabb"), "00010");
   EXPECT_EQ(activations(JoinKind::newest, "abba"), "0101");
 }
 
-TEST(JoinState, AndQueuesTheMessagesOfAnInput) {
+TEST(JoinQueue, AndQueuesTheMessagesOfAnInput) {
   EXPECT_EQ(activations(JoinKind::and_, "ab"), "01");
   EXPECT_EQ(activations(JoinKind::and_, "aaabbb"), "000111");
   EXPECT_EQ(activations(JoinKind::and_, "aabab"), "00101");
 }
 
-TEST(JoinState, WhatIsNoInputActivatesByItself) {
+TEST(JoinQueue, WhatIsNoInputActivatesByItself) {
   EXPECT_EQ(activations(JoinKind::newest, "cac"), "101");
 }
 
