@@ -52,8 +52,8 @@ class Gaps {
   }
 
   /// From one activation of the sender that makes it publish along the edge to the next. Nothing
-  /// but messages of the named senders does if the edge has a trigger set. Unlimited if the sender's
-  /// queue may lose what would make it publish.
+  /// but messages of the named senders does if the edge has a trigger set. Unlimited if the
+  /// sender's queue may lose what would make it publish.
   Duration of_publications(const model::Edge& edge) {
     if (may_lose(edge.from)) return unbounded_time;
     if (!edge.triggered_by) return of(edge.from);
