@@ -29,6 +29,23 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+BREAKPOINT = 0xCC  # what a probe puts in place of an instruction's first byte (x86-64)
+
+
+def probe_is_placed(process: int) -> bool:
+    """Whether the function that ticks has a probe, in a running process."""
+    maps = Path(f"/proc/{process}/maps").read_text().splitlines()
+    mapping = next(m for m in maps if m.endswith("libtracetools.so"))
+    library = mapping.split()[-1]
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    function = " ros_trace_rclcpp_executor_wait_for_work"
+    symbol = next(s for s in symbols.stdout.splitlines() if s.endswith(function))
+    address = int(mapping.split("-")[0], 16) + int(symbol.split()[0], 16)
+    with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
+        memory.seek(address)
+        return memory.read(1)[0] == BREAKPOINT
+
+
 @dataclass(frozen=True)
 class Run:
     """A command that was recorded."""

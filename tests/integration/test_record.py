@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
-from recording import PROGRAMS, TAKT, Run, needs_privileges, until
+from recording import PROGRAMS, TAKT, Run, needs_privileges, probe_is_placed, until
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
 # The same, but deaf to SIGINT until it ticks: a duration may end before the program has begun.
@@ -350,32 +350,15 @@ def test_no_scheduling_event_is_missing_that_the_kernels_own_tracer_has(
 def test_probes_go_with_a_killed_recorder(tmp_path: Path) -> None:
     with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
         process = int(line(program))
-        assert first_byte(process) != BREAKPOINT
+        assert not probe_is_placed(process)
         command = [*TAKT, "record", "--backend", "ebpf", "-o", str(tmp_path / "trace")]
         with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
-            until(lambda: first_byte(process) == BREAKPOINT or recorder.poll() is not None)
+            until(lambda: probe_is_placed(process) or recorder.poll() is not None)
             recorder.kill()
-        until(lambda: first_byte(process) != BREAKPOINT)
+        until(lambda: not probe_is_placed(process))
         program.send_signal(signal.SIGINT)
         assert int(line(program)) > 0
         assert program.wait() == 0
-
-
-BREAKPOINT = 0xCC  # what a probe puts in place of an instruction's first byte (x86-64)
-
-
-def first_byte(process: int) -> int:
-    """Of the function that ticks, in a running process."""
-    function = TICKED.replace("ros2:", "ros_trace_")
-    maps = Path(f"/proc/{process}/maps").read_text().splitlines()
-    mapping = next(m for m in maps if m.endswith("libtracetools.so"))
-    library = mapping.split()[-1]
-    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
-    symbol = next(s for s in symbols.stdout.splitlines() if s.endswith(f" {function}"))
-    address = int(mapping.split("-")[0], 16) + int(symbol.split()[0], 16)
-    with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
-        memory.seek(address)
-        return memory.read(1)[0]
 
 
 # How a recording ends
