@@ -136,7 +136,11 @@ std::string without_dashes(std::string uuid) {
 
 Result<void> CtfSource::add(const Given& traces) {
   inputs_.push_back(traces.input);
-  fingerprints_.emplace_back(traces.directories);
+  auto fingerprint = Fingerprint::of(traces.directories);
+  if (!fingerprint) {
+    return tl::unexpected(fingerprint.error());
+  }
+  fingerprints_.push_back(std::move(*fingerprint));
   for (const fs::path& directory : traces.directories) {
     if (auto added = add(directory); !added) {
       return added;

@@ -60,47 +60,59 @@ std::vector<fs::path> stream_files(const fs::path& directory) {
   return files;
 }
 
-Input describe(const std::string& name, const std::vector<fs::path>& directories) {
+Result<Input> describe(const std::string& name, const std::vector<fs::path>& directories) {
   Input input{name, 0, {}};
   for (const fs::path& directory : directories) {
     for (const fs::path& file : stream_files(directory)) {
       std::error_code code;
       const std::uint64_t size = fs::file_size(file, code);
-      input.bytes += code ? 0 : size;
+      if (code) {
+        return error("{}: cannot be read: {}", file.string(), code.message());
+      }
+      input.bytes += size;
     }
   }
   return input;
 }
 
-Fingerprint::Fingerprint(const std::vector<fs::path>& directories) {
+Result<Fingerprint> Fingerprint::of(const std::vector<fs::path>& directories) {
+  Fingerprint fingerprint;
   for (const fs::path& directory : directories) {
-    if (const auto metadata = MappedFile::open(directory / "metadata")) {
-      hash_.add(metadata->bytes());
+    const auto metadata = MappedFile::open(directory / "metadata");
+    if (!metadata) {
+      return tl::unexpected(metadata.error());
     }
+    fingerprint.hash_.add(metadata->bytes());
   }
+  return fingerprint;
 }
 
 void Fingerprint::add(const std::string& file, std::uint64_t content) {
   events::add(hash_, fmt::format("{}:{:016x};", file, content));
 }
 
-std::string fingerprint_of(const std::vector<fs::path>& directories) {
-  Fingerprint fingerprint(directories);
+Result<std::string> fingerprint_of(const std::vector<fs::path>& directories) {
+  auto fingerprint = Fingerprint::of(directories);
+  if (!fingerprint) {
+    return tl::unexpected(fingerprint.error());
+  }
   for (const fs::path& directory : directories) {
     for (const fs::path& path : stream_files(directory)) {
-      ContentHash content;
-      if (const auto file = MappedFile::open(path)) {
-        constexpr std::size_t piece = std::size_t{4} << 20;
-        for (std::size_t begin = 0; begin < file->bytes().size(); begin += piece) {
-          const auto bytes = file->bytes().subspan(begin);
-          content.add(bytes.first(std::min(piece, bytes.size())));
-          file->forget(begin, begin + piece);
-        }
+      const auto file = MappedFile::open(path);
+      if (!file) {
+        return tl::unexpected(file.error());
       }
-      fingerprint.add(path.filename().string(), content.value());
+      ContentHash content;
+      constexpr std::size_t piece = std::size_t{4} << 20;
+      for (std::size_t begin = 0; begin < file->bytes().size(); begin += piece) {
+        const auto bytes = file->bytes().subspan(begin);
+        content.add(bytes.first(std::min(piece, bytes.size())));
+        file->forget(begin, begin + piece);
+      }
+      fingerprint->add(path.filename().string(), content.value());
     }
   }
-  return fingerprint.hex();
+  return fingerprint->hex();
 }
 
 Result<std::string> read_metadata(const fs::path& directory) {

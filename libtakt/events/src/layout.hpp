@@ -18,26 +18,31 @@ namespace takt::events {
 [[nodiscard]] std::vector<std::filesystem::path> stream_files(
     const std::filesystem::path& directory);
 
-/// Size of the traces in `directories`, under the name the user gave.
-[[nodiscard]] Input describe(const std::string& name,
-                             const std::vector<std::filesystem::path>& directories);
+/// Size of the traces in `directories`, under the name the user gave. Error: a file cannot be read.
+[[nodiscard]] Result<Input> describe(const std::string& name,
+                                     const std::vector<std::filesystem::path>& directories);
 
 /// Tells whether traces are the same (Input::fingerprint): the metadata of the directories, and the
 /// stream files that are added in the order of the directories and of stream_files().
 class Fingerprint {
  public:
-  explicit Fingerprint(const std::vector<std::filesystem::path>& directories);
+  /// Error: metadata cannot be read.
+  [[nodiscard]] static Result<Fingerprint> of(
+      const std::vector<std::filesystem::path>& directories);
 
   /// `content`: ContentHash::value() of the file's bytes.
   void add(const std::string& file, std::uint64_t content);
   [[nodiscard]] std::string hex() const { return hash_.hex(); }
 
  private:
+  Fingerprint() = default;
   ContentHash hash_;
 };
 
-/// The fingerprint of the traces in `directories`. O(bytes of the traces).
-[[nodiscard]] std::string fingerprint_of(const std::vector<std::filesystem::path>& directories);
+/// The fingerprint of the traces in `directories`. Error: one of their files cannot be read.
+/// O(bytes of the traces).
+[[nodiscard]] Result<std::string> fingerprint_of(
+    const std::vector<std::filesystem::path>& directories);
 
 /// The traces that a user gave by one path.
 struct Given {

@@ -47,7 +47,11 @@ Result<std::unique_ptr<EventStream>> open_what_babeltrace_survives(
   for (const Given& traces : given) {
     directories.insert(directories.end(), traces.directories.begin(), traces.directories.end());
     inputs.push_back(traces.input);
-    inputs.back().fingerprint = fingerprint_of(traces.directories);
+    auto fingerprint = fingerprint_of(traces.directories);
+    if (!fingerprint) {
+      return tl::unexpected(fingerprint.error());
+    }
+    inputs.back().fingerprint = std::move(*fingerprint);
   }
   const bool survives = ends_well([&directories] {
     Batch batch;
@@ -80,7 +84,10 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
       return tl::unexpected(traces.error());
     }
     auto input = describe(path.string(), *traces);
-    given.push_back({std::move(input), std::move(*traces)});
+    if (!input) {
+      return tl::unexpected(input.error());
+    }
+    given.push_back({std::move(*input), std::move(*traces)});
   }
   if (options.decoder == Decoder::babeltrace) {
     return open_what_babeltrace_survives(given, std::move(unpacked));
