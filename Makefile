@@ -1,12 +1,13 @@
 # Everything from a fresh clone: each target sets the machine up as far as it is not yet.
-# Variables: TAKT_ROS_DISTRO=jazzy|kilted, TAKT_PYTHON=…, FUZZ_SECONDS=…, BENCH_EVENTS=… (see setup/setup.sh).
+# Variables: TAKT_ROS_DISTRO=jazzy|kilted, TAKT_PYTHON=…, FUZZ_SECONDS=…, FAULTS=…, BENCH_EVENTS=… (see setup/setup.sh).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build web test demo man bench check lint format generate asan tsan tsan-ros fuzz docs nightly clean help
+.PHONY: setup build web test demo man bench check lint format generate asan tsan tsan-ros fuzz faults docs nightly clean help
 
 FUZZ_SECONDS ?= 60
+FAULTS ?= 20
 TIDY_SINCE ?= HEAD~1
 BENCH_EVENTS ?= 4000000
 MAKEFLAGS += --no-print-directory
@@ -105,13 +106,19 @@ tsan-ros: setup build/tsan-ros/build.ninja  ## the executors' tests on ROS 2 wit
 	  if [ -x "$$test" ]; then LD_PRELOAD="$$tracing" "$$test"; else echo "skipped: $$test is not built"; fi; \
 	done
 
-fuzz: setup build/fuzz/build.ninja  ## each fuzzer for FUZZ_SECONDS
+fuzz: setup build/asan/build.ninja  ## each fuzzer for FUZZ_SECONDS, from its corpus
 	@$(environment); cmake --build --preset fuzz; \
-	for program in build/fuzz/tests/fuzz/*_fuzzer; do \
-	  mkdir -p "$$program.corpus"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 "$$program.corpus" \
-	    "tests/fuzz/corpus/$$(basename "$$program" _fuzzer)"; \
+	for program in build/asan/tests/fuzz/*_fuzzer; do \
+	  name=$$(basename "$$program" _fuzzer); echo "== $$name"; \
+	  mkdir -p "$$program.corpus" "tests/fuzz/corpus/$$name"; \
+	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=1024 -verbosity=0 \
+	    -print_final_stats=1 -artifact_prefix="$$program.corpus/" "$$program.corpus" \
+	    "tests/fuzz/corpus/$$name"; \
 	done
+
+faults: build  ## what the system may refuse, FAULTS moments of each fault (needs root and strace)
+	@$(environment); $(loopback); \
+	TAKT_FAULTS=$(FAULTS) python -m pytest tests/integration/test_faults.py
 
 generate: build  ## write the files that follow from the descriptions of documents: schemas, Python types
 	@$(environment); python tools/generate_documents.py
