@@ -44,6 +44,15 @@ if(TAKT_SANITIZE)
   add_link_options(-fsanitize=${TAKT_SANITIZE})
 endif()
 
+# Everything tells fuzzers which code runs, so that one build serves unit tests and fuzzers.
+if(TAKT_BUILD_FUZZERS)
+  add_library(takt_coverage STATIC ${takt_SOURCE_DIR}/tests/fuzz/coverage.cpp)
+  target_compile_options(takt_coverage PRIVATE -fno-sanitize=all)
+  add_compile_options(-fsanitize-coverage=trace-pc,trace-cmp)
+  add_link_options(-Wl,--wrap=__sanitizer_cov_trace_pc)
+  link_libraries(takt_coverage)
+endif()
+
 set(TAKT_CHECK_INCLUDES ${CMAKE_CURRENT_LIST_DIR}/CheckIncludes.cmake)
 
 # takt_check_includes(target DEPENDS takt::model …): the files of the current folder may include

@@ -6,15 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "choices.hpp"
 #include "takt/capture/ring/reader.hpp"
 #include "takt/capture/ring/writer.hpp"
 
@@ -23,32 +21,8 @@ namespace {
 using namespace takt;
 using namespace takt::capture;
 using namespace takt::capture::ring;
-
-void require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
-
-/// What the fuzzer decides, one decision after the other; zeros when it has no more to say.
-class Choices {
- public:
-  explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-  [[nodiscard]] bool any() const { return !bytes_.empty(); }
-
-  template <typename Integer>
-  Integer next() {
-    Integer value{};
-    const std::size_t size = std::min(sizeof value, bytes_.size());
-    std::memcpy(&value, bytes_.data(), size);
-    bytes_ = bytes_.subspan(size);
-    return value;
-  }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-};
+using takt::fuzz::Choices;
+using takt::fuzz::require;
 
 /// The memory of a process, empty at first.
 class Memory {
@@ -228,7 +202,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Memory memory;
   static Disturbance disturbance(memory);
   memory.clear();
-  Choices choices(std::span(data, size));
+  Choices choices(data, size);
   std::vector<Disturbance::Word> words(choices.next<std::uint8_t>() % 16 == 0 ? 3 : 0);
   for (auto& word : words) {
     const std::size_t offset = offset_of(choices, 0, slot_size);

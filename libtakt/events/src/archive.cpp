@@ -111,6 +111,8 @@ Result<void> unpack_entry(archive* archive, archive_entry* entry, const fs::path
   return type == AE_IFDIR ? Result<void>() : copy_data(archive, source, path, budget);
 }
 
+}  // namespace
+
 Result<void> unpack_into(const fs::path& path, const fs::path& target, std::uint64_t budget) {
   auto archive = open_archive(path);
   if (!archive) {
@@ -138,8 +140,6 @@ Result<void> unpack_into(const fs::path& path, const fs::path& target, std::uint
     }
   }
 }
-
-}  // namespace
 
 Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
                                   const std::function<void()>& waiting) {

@@ -17,4 +17,8 @@ namespace takt::events {
                                                 std::uint64_t limit,
                                                 const std::function<void()>& waiting = {});
 
+/// The same into a directory that exists, and by this process: for who is isolated already.
+[[nodiscard]] Result<void> unpack_into(const std::filesystem::path& archive,
+                                       const std::filesystem::path& target, std::uint64_t limit);
+
 }  // namespace takt::events

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <utility>
 
 namespace takt::capture::ebpf {
 
@@ -23,9 +24,13 @@ constexpr std::uint64_t region_limit = std::uint64_t{1} << 29;
 
 }  // namespace
 
-ProcessMemory::ProcessMemory(pid_t process)
-    : memory_(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC)) {
+ProcessMemory::ProcessMemory(pid_t process) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  *this = ProcessMemory(
+      Descriptor(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC)), maps);
+}
+
+ProcessMemory::ProcessMemory(Descriptor memory, std::istream& maps) : memory_(std::move(memory)) {
   for (std::string line; std::getline(maps, line);) {
     unsigned long begin = 0;
     unsigned long end = 0;

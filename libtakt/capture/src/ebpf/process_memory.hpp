@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ namespace takt::capture::ebpf {
 class ProcessMemory {
  public:
   explicit ProcessMemory(pid_t process);
+  /// A file that holds the memory, each byte at its address, and what /proc/PID/maps says of it.
+  ProcessMemory(Descriptor memory, std::istream& maps);
 
   /// Whether it can be read.
   [[nodiscard]] explicit operator bool() const { return static_cast<bool>(memory_); }

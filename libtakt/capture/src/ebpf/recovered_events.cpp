@@ -106,7 +106,8 @@ std::optional<std::vector<RecoveredEvent>> recover_events(pid_t process, std::si
                                                           std::chrono::milliseconds time) {
   const auto search = [&](const Output& output) {
     keep_only_capabilities(capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH));
-    for (const auto& [event, payload] : events_of(recover_objects(process), gid_size)) {
+    for (const auto& [event, payload] :
+         events_of(recover_objects(ProcessMemory(process)), gid_size)) {
       const Head head{static_cast<std::uint32_t>(event),
                       static_cast<std::uint32_t>(payload.size())};
       output(std::as_bytes(std::span(&head, 1)));

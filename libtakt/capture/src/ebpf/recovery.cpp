@@ -332,8 +332,7 @@ class Search {
 
 }  // namespace
 
-Objects recover_objects(pid_t process) {
-  const ProcessMemory memory(process);
+Objects recover_objects(const ProcessMemory& memory) {
   return memory ? Search(memory).run() : Objects{};
 }
 

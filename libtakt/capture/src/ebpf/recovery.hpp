@@ -1,11 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "process_memory.hpp"
 
 namespace takt::capture::ebpf {
 
@@ -45,6 +45,6 @@ struct Objects {
 /// share. Which node an endpoint belongs to stands in the middleware's picture of the ROS graph; a
 /// timer's node is known if the process has but one. Nothing of the process is changed, and it goes
 /// on meanwhile. Empty if its memory cannot be read. O(memory that the process can write).
-[[nodiscard]] Objects recover_objects(pid_t process);
+[[nodiscard]] Objects recover_objects(const ProcessMemory& memory);
 
 }  // namespace takt::capture::ebpf
