@@ -272,5 +272,21 @@ TEST(GraphAware, AChainThatReturnsToItsRootOutlastsATree) {
   EXPECT_GE(analyze(builder.model()).chains[0].bound, Duration{6});
 }
 
+/// Both are released at 0, and the urgent one runs until 38. Then a release takes 2, in which the
+/// urgent one is activated again, at 39: it goes first once more, and the other one ends at 45.
+TEST(ReleaseOverhead, PutsOffADecision) {
+  ModelBuilder builder;
+  const auto e = builder.executor(model::DedicatedSupply{}, ExecutorKind::fixed_priority);
+  builder.model().executors[0].release_overhead = Duration{2};
+  const auto victim = builder.timer(e, Duration{1}, model::every(Duration{38}));
+  const auto urgent = builder.timer(e, Duration{34}, model::every(Duration{39}));
+  builder.model().callbacks[victim.value()].priority = 0;
+  builder.model().callbacks[urgent.value()].priority = 5;
+  builder.model().callbacks[urgent.value()].execution_time = {Duration{34}, Duration{36}};
+  const auto bound = analyze(builder.model()).callbacks[victim.value()].bound;
+  ASSERT_TRUE(bound);
+  EXPECT_GE(*bound, Duration{45});
+}
+
 }  // namespace
 }  // namespace takt::analysis

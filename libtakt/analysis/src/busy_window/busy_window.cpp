@@ -13,12 +13,13 @@ using curves::saturating_add;
 using curves::unbounded_time;
 
 BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
-                       std::vector<Interferer> others, Blocking blocking)
+                       std::vector<Interferer> others, Blocking blocking, Duration before_decision)
     : supply_(supply),
       horizon_(horizon),
       self_(self),
       others_(std::move(others)),
-      blocking_(blocking) {}
+      blocking_(blocking),
+      before_decision_(before_decision) {}
 
 Duration BusyWindow::length() const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
@@ -47,7 +48,7 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
   for (std::size_t j = 0; j < others_.size(); ++j) most_[j] = others_[j].most(offset);
   const std::int64_t earlier = this->earlier(offset);
   const Duration own =
-      saturating_add(saturating_add(epsilon, blocking_.time), (*self_.cost)(earlier));
+      saturating_add(epsilon + blocking_.time + before_decision_, (*self_.cost)(earlier));
   const Duration latest_start = least_solution(supply_, start, horizon_, [&](Duration x) {
     Duration sum = own;
     for (std::size_t j = 0; j < others_.size(); ++j) {
@@ -57,7 +58,7 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
     return sum;
   });
   if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};
-  const Duration last_cost = self_.cost->marginal(earlier + 1);
+  const Duration last_cost = self_.cost->marginal(earlier + 1) - before_decision_;
   return {latest_start, supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost)};
 }
 
@@ -76,7 +77,7 @@ Duration BusyWindow::next_offset(Duration offset) const {
 LongestResponse BusyWindow::longest_response(Duration length) {
   if (length == unbounded_time) return {};
   OffsetSweep sweep(supply_);
-  sweep.begin(blocking_.time, self_, length);
+  sweep.begin(blocking_.time, self_, length, before_decision_);
   for (const Interferer& other : others_) sweep.add(other);
   const LongestResponse swept = sweep.longest_response(unbounded_time);
   return sweep.failed() ? search_longest_response(length) : swept;

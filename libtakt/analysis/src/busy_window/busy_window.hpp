@@ -48,13 +48,17 @@ struct Blocking {
 ///
 ///   sbf(S) >= ε + blocking + Σ ET_j(min(η_j(S), limit_j(t))) + ET_i(η_i(t + ε) - 1)
 ///
-/// and then completes as Lemma 17 says. Executors differ only in the limits of the others. Theorem
-/// 3 of ros-llama and S-3.6 have this form, and so have the classical analyses of non-preemptive
+/// and then completes as Lemma 17 says. Where releases take time of the executor, those that come
+/// when it would decide put the decision off, and what is activated meanwhile may still go first: S
+/// is then the end of the longest such time. It is part of the victim's cost, which counts the
+/// releases from the decision on. Executors differ only in the limits of the others. Theorem 3 of
+/// ros-llama and S-3.6 have this form, and so have the classical analyses of non-preemptive
 /// scheduling by fixed priority, by deadline and in order of arrival.
 class BusyWindow {
  public:
   BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
-             std::vector<Interferer> others, Blocking blocking = {});
+             std::vector<Interferer> others, Blocking blocking = {},
+             Duration before_decision = Duration{0});
 
   /// The longest such window (Lemma 21); unbounded_time if it is longer than the horizon.
   [[nodiscard]] Duration length() const;
@@ -75,6 +79,8 @@ class BusyWindow {
   [[nodiscard]] const Interferer& self() const { return self_; }
   [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
   [[nodiscard]] const Blocking& blocking() const { return blocking_; }
+  /// How long releases put off a decision.
+  [[nodiscard]] Duration before_decision() const { return before_decision_; }
 
  private:
   [[nodiscard]] Duration next_offset(Duration offset) const;
@@ -84,6 +90,7 @@ class BusyWindow {
   Interferer self_;
   std::vector<Interferer> others_;
   Blocking blocking_;
+  Duration before_decision_;
   std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
 };
 

@@ -9,13 +9,15 @@ namespace takt::analysis {
 using curves::saturating_add;
 using curves::unbounded_time;
 
-void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration length) {
+void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration length,
+                        Duration before_decision) {
   self_ = self;
   length_ = length;
+  before_decision_ = before_decision;
   others_.clear();
   offset_ = Duration{0};
   start_ = epsilon;
-  demand_ = epsilon + blocking;
+  demand_ = epsilon + blocking + before_decision;
   own_demand_ = Duration{0};
   own_until_ = Duration{-1};
   met_ = Duration{-1};
@@ -50,7 +52,7 @@ void OffsetSweep::count_own() {
   const Duration cost = (*self_.cost)(earlier);
   demand_ += cost - own_demand_;
   own_demand_ = cost;
-  last_cost_ = (*self_.cost)(earlier + 1) - cost;  // Lemma 17
+  last_cost_ = (*self_.cost)(earlier + 1) - cost - before_decision_;  // Lemma 17
 }
 
 void OffsetSweep::count(Other& other) {

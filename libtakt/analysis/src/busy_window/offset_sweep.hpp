@@ -23,8 +23,9 @@ class OffsetSweep {
  public:
   explicit OffsetSweep(const curves::SupplyBound& supply) : supply_(&supply) {}
 
-  /// Begins a new pass, in busy windows of that length.
-  void begin(Duration blocking, const Interferer& self, Duration length);
+  /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
+  void begin(Duration blocking, const Interferer& self, Duration length,
+             Duration before_decision = Duration{0});
   void add(const Interferer& other);
 
   /// Goes on until it finds a response of at least `enough`, or to the end. Returns the longest
@@ -65,6 +66,7 @@ class OffsetSweep {
   const curves::SupplyBound* supply_;
   Interferer self_;
   Duration length_{};
+  Duration before_decision_{};
   std::vector<Other> others_;
 
   Duration offset_{};

@@ -89,7 +89,8 @@ Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witnes
   }
   terms.add(Kind::blocking, window.blocking().time, window.blocking().callback, 1);
   terms.add(Kind::supply,
-            completion(witness.start, self.cost->marginal(earlier + 1)) - terms.total());
+            completion(witness.start, self.cost->marginal(earlier + 1) - window.before_decision()) -
+                terms.total());
   terms.add(Kind::elapsed, -elapsed);
   return terms;
 }

@@ -47,11 +47,15 @@ void JobQueueExecutor::begin_round() {
 }
 
 bool JobQueueExecutor::follow_releases() {
-  bool changed = false;
+  if (releases_.empty()) return false;
+  const ExecutorIndex index = round_.system[members_.front().callback].executor;
+  const Duration before = releases_before_decision(round_, index);
+  bool changed = std::exchange(before_decision_, before) != before;
+  endless_releases_ = endless_releases_ || before == unbounded_time;
   for (std::size_t i = 0; i < releases_.size(); ++i) {
     const CallbackIndex callback = members_[i].callback;
     const Task& task = round_.system[callback];
-    const Duration releases = release_overhead(round_, task.executor, callback);
+    const Duration releases = release_overhead(round_, index, callback);
     if (releases == releases_[i]) continue;
     releases_[i] = releases;
     changed = true;
@@ -97,7 +101,8 @@ BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
       delaying.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = how.limit->extra};
     }
   }
-  return {executor_.supply, horizon(), interferer(victim, Window::executor), std::move(others)};
+  return {executor_.supply,  horizon(), interferer(victim, Window::executor),
+          std::move(others), {},        before_decision_};
 }
 
 BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
@@ -115,8 +120,8 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
     others.push_back(interferer(other, Window::level));
     others.back().limit = how.limit;
   }
-  return {executor_.supply, horizon(), interferer(victim, Window::level), std::move(others),
-          longest};
+  return {executor_.supply,  horizon(), interferer(victim, Window::level),
+          std::move(others), longest,   before_decision_};
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {

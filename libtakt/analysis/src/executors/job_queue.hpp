@@ -71,6 +71,7 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// empty if releases cost nothing.
   std::vector<Task> tasks_with_releases_;
   std::vector<Duration> releases_;
+  Duration before_decision_{};
   /// Nothing limits the releases during some instance.
   bool endless_releases_ = false;
 };

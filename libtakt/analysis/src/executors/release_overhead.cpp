@@ -10,11 +10,12 @@ using curves::saturating_add;
 using curves::saturating_multiply;
 using curves::unbounded_time;
 
-Duration release_overhead(const Round& round, ExecutorIndex index, CallbackIndex callback) {
+namespace {
+
+/// What releases take while the thread is busy for `cost`, in which `own` more are its own.
+Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std::int64_t own) {
   const System& system = round.system;
   const LocalExecutor& executor = system.executors[index.value()];
-  const std::int64_t own = std::ranges::count_if(
-      system.edges, [&](const TriggerEdge& edge) { return edge.local && edge.from == callback; });
   std::vector<const DerivedCurve*> releases;
   for (const CallbackIndex released : executor.callbacks) {
     if (system[released].own) releases.push_back(&round.curves.own(released));
@@ -27,11 +28,23 @@ Duration release_overhead(const Round& round, ExecutorIndex index, CallbackIndex
     for (const DerivedCurve* curve : releases) count = saturating_add(count, curve->count(x));
     return saturating_multiply(executor.release_overhead, count);
   };
-  const Duration cost = system[callback].cost(1);
   const Duration end =
       least_solution(executor.supply, epsilon, round.options.horizon,
                      [&](Duration x) { return saturating_add(cost, released_within(x)); });
   return end == unbounded_time ? end : released_within(end);
+}
+
+}  // namespace
+
+Duration release_overhead(const Round& round, ExecutorIndex index, CallbackIndex callback) {
+  const System& system = round.system;
+  const std::int64_t own = std::ranges::count_if(
+      system.edges, [&](const TriggerEdge& edge) { return edge.local && edge.from == callback; });
+  return while_busy(round, index, system[callback].cost(1), own);
+}
+
+Duration releases_before_decision(const Round& round, ExecutorIndex index) {
+  return while_busy(round, index, Duration{0}, 0);
 }
 
 }  // namespace takt::analysis

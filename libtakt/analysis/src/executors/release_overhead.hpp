@@ -15,4 +15,8 @@ namespace takt::analysis {
 [[nodiscard]] Duration release_overhead(const Round& round, ExecutorIndex index,
                                         CallbackIndex callback);
 
+/// The longest time for which releases put off a decision of the executor, which then also looks at
+/// what has been activated meanwhile. The cost of the instance that it chooses contains this time.
+[[nodiscard]] Duration releases_before_decision(const Round& round, ExecutorIndex index);
+
 }  // namespace takt::analysis
