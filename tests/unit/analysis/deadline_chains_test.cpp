@@ -23,7 +23,8 @@ class Chains {
               std::int64_t deadline) {
     const auto& curve =
         curves_.emplace_back(curves::ActivationCurve::periodic(Duration{period}, Duration{0}));
-    const auto& source = sources_.emplace_back(ActivationSource{.curve = &curve, .join = nullptr});
+    const auto& source =
+        sources_.emplace_back(curves::ActivationSource{.curve = &curve, .join = nullptr});
     auto& activations = activations_.emplace_back();
     activations.add(source);
     DeadlineChain chain{
@@ -50,8 +51,8 @@ class Chains {
 
  private:
   std::list<curves::ActivationCurve> curves_;
-  std::list<ActivationSource> sources_;
-  std::list<DerivedCurve> activations_;
+  std::list<curves::ActivationSource> sources_;
+  std::list<curves::DerivedCurve> activations_;
   std::list<Cost> costs_;
   std::vector<DeadlineChain> chains_;
 };

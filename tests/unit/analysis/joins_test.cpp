@@ -190,11 +190,12 @@ TEST(Joins, LadderOfJoinsStaysSmall) {
 
 TEST(Joins, OneThatWaitsForAnInputThatNeverComesHasNoSecondActivation) {
   const auto periodic = curves::ActivationCurve::periodic(Duration{10}, Duration{0});
-  const ActivationSource source{.curve = &periodic};
-  JoinCurve join{.kind = JoinCurve::Kind::newest, .operands = std::vector<DerivedCurve>(2)};
+  const curves::ActivationSource source{.curve = &periodic};
+  curves::JoinCurve join{.kind = curves::JoinCurve::Kind::newest,
+                         .operands = std::vector<curves::DerivedCurve>(2)};
   join.operands[0].add(source);
-  const ActivationSource joined{.join = &join};
-  DerivedCurve activations;
+  const curves::ActivationSource joined{.join = &join};
+  curves::DerivedCurve activations;
   activations.add(joined);
   EXPECT_EQ(activations.distance(1), Duration{0});
   EXPECT_EQ(activations.distance(2), curves::unbounded_time);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "demand/least_solution.hpp"
 #include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/least_solution.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/generation/random.hpp"
 
@@ -41,8 +41,9 @@ struct Instance {
   /// The start under a demand of f and min(ET(g), ET(g + 1) - ω); Lemma 17 has ET(g) alone.
   template <typename Self>
   Duration start(Self self) const {
-    return least_solution(supply, epsilon, Duration{5'000},
-                          [&](Duration x) { return Duration{demand(x)} + self(earlier(x)); });
+    return curves::least_solution(supply, epsilon, Duration{5'000}, [&](Duration x) {
+      return Duration{demand(x)} + self(earlier(x));
+    });
   }
   Duration finish(Duration start, Duration last_cost) const {
     return supply.time_for(supply.supply(start) - epsilon + last_cost);

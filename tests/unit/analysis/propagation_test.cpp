@@ -202,7 +202,7 @@ TEST(Propagation, ExponentiallyManyPathsStaySmall) {
     top = bottom;
   }
   const Propagated propagated(builder.model(), response);
-  EXPECT_LE(propagated.curves.activations(top).terms().size(), DerivedCurve::most_terms);
+  EXPECT_LE(propagated.curves.activations(top).terms().size(), curves::DerivedCurve::most_terms);
   EXPECT_EQ(propagated.curves.activations(top).count(Duration{1}), INT64_MAX);
   EXPECT_FALSE(analyze(builder.model()).converged);
 }

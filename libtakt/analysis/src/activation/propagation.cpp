@@ -13,32 +13,33 @@ namespace {
 constexpr int deepest_join = 6;
 
 /// Whether a <= b everywhere, seen from their terms alone.
-bool dominated(const DerivedCurve& a, const DerivedCurve& b) {
+bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
   if (b.unbounded()) return true;
   if (a.unbounded()) return false;
-  return std::ranges::all_of(a.terms(), [&](const DerivedCurve::Term& term) {
-    return std::ranges::any_of(b.terms(), [&](const DerivedCurve::Term& other) {
+  return std::ranges::all_of(a.terms(), [&](const curves::DerivedCurve::Term& term) {
+    return std::ranges::any_of(b.terms(), [&](const curves::DerivedCurve::Term& other) {
       return other.source == term.source && other.shift >= term.shift &&
              other.multiplicity >= term.multiplicity &&
-             std::ranges::count(a.terms(), term.source, &DerivedCurve::Term::source) == 1;
+             std::ranges::count(a.terms(), term.source, &curves::DerivedCurve::Term::source) == 1;
     });
   });
 }
 
 /// The operand that all others are dominated by, if there is one.
-const DerivedCurve* largest(const std::vector<DerivedCurve>& operands) {
-  for (const DerivedCurve& candidate : operands) {
-    if (std::ranges::all_of(
-            operands, [&](const DerivedCurve& other) { return dominated(other, candidate); })) {
+const curves::DerivedCurve* largest(const std::vector<curves::DerivedCurve>& operands) {
+  for (const curves::DerivedCurve& candidate : operands) {
+    if (std::ranges::all_of(operands, [&](const curves::DerivedCurve& other) {
+          return dominated(other, candidate);
+        })) {
       return &candidate;
     }
   }
   return nullptr;
 }
 
-int join_depth(const std::vector<DerivedCurve>& operands) {
+int join_depth(const std::vector<curves::DerivedCurve>& operands) {
   int deepest = 0;
-  for (const DerivedCurve& operand : operands) {
+  for (const curves::DerivedCurve& operand : operands) {
     for (const auto& term : operand.terms()) {
       if (term.source->join != nullptr) deepest = std::max(deepest, term.source->join->depth);
     }
@@ -46,7 +47,7 @@ int join_depth(const std::vector<DerivedCurve>& operands) {
   return deepest + 1;
 }
 
-void set_operands(JoinCurve& join, std::vector<DerivedCurve> operands) {
+void set_operands(curves::JoinCurve& join, std::vector<curves::DerivedCurve> operands) {
   if (join.operands == operands) return;
   join.operands = std::move(operands);
   join.depth = join_depth(join.operands);
@@ -74,9 +75,10 @@ Curves::Curves(const System& system)
   for (Family* family : {&ordinary_, &busy_}) {
     for (std::size_t j = 0; j < family->joins.size(); ++j) {
       const bool all = system.joins[j].kind == model::JoinKind::and_;
-      family->joins[j].curve.kind = all ? JoinCurve::Kind::all : JoinCurve::Kind::newest;
+      family->joins[j].curve.kind =
+          all ? curves::JoinCurve::Kind::all : curves::JoinCurve::Kind::newest;
     }
-    for (Join& join : family->partial_joins) join.curve.kind = JoinCurve::Kind::least;
+    for (Join& join : family->partial_joins) join.curve.kind = curves::JoinCurve::Kind::least;
     for (auto* joins : {&family->joins, &family->partial_joins}) {
       for (Join& join : *joins) join.source.join = &join.curve;
     }
@@ -140,7 +142,7 @@ bool Curves::follow(const PropagationStep& step, const std::vector<Duration>& re
   const Duration jitter = response[edge.from.value()] == curves::unbounded_time
                               ? curves::unbounded_time
                               : response[edge.from.value()] - epsilon;
-  DerivedCurve& curve = ordinary_.edges[step.index];
+  curves::DerivedCurve& curve = ordinary_.edges[step.index];
   std::swap(scratch_, curve);
   pass_on(edge, ordinary_, false, curves::saturating_add(jitter, edge.delay), curve);
   return system_[edge.from].executor != system_[edge.to].executor && !(scratch_ == curve);
@@ -166,7 +168,7 @@ void Curves::follow_busy(const PropagationStep& step) {
 void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) {
   const Task& task = system_[callback];
   if (task.is_source()) return;
-  DerivedCurve& sum = family.activations[callback.value()];
+  curves::DerivedCurve& sum = family.activations[callback.value()];
   sum.clear();
   sum.add(own(callback), Duration{0});
   if (task.join) {
@@ -181,7 +183,7 @@ void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) 
 
 void Curves::build_join(std::size_t index, Family& family, bool busy) {
   const JoinInputs& inputs = system_.joins[index];
-  std::vector<DerivedCurve> operands(inputs.inputs.size());
+  std::vector<curves::DerivedCurve> operands(inputs.inputs.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (const std::size_t e : inputs.inputs[i]) {
       operands[i].add(edge_curve(e, family, busy), Duration{0});
@@ -191,25 +193,26 @@ void Curves::build_join(std::size_t index, Family& family, bool busy) {
   set_operands(family.joins[index].curve, std::move(operands));
 }
 
-void Curves::add_join(DerivedCurve& curve, const Join& by, Duration shift) {
+void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shift) {
   const auto& [join, source] = by;
-  const DerivedCurve* only = join.kind == JoinCurve::Kind::least ? nullptr : largest(join.operands);
-  if (only != nullptr && (join.kind == JoinCurve::Kind::all || join.operands.size() == 1)) {
+  const curves::DerivedCurve* only =
+      join.kind == curves::JoinCurve::Kind::least ? nullptr : largest(join.operands);
+  if (only != nullptr && (join.kind == curves::JoinCurve::Kind::all || join.operands.size() == 1)) {
     curve.add(*only, shift);
   } else if (join.depth <= deepest_join) {
-    DerivedCurve reference;
+    curves::DerivedCurve reference;
     reference.add(source);
     curve.add(reference, shift);
   } else {
     // Simpler and above: the operand that bounds the others, or all together; any one of `least`.
-    if (join.kind == JoinCurve::Kind::least) only = &join.operands.front();
+    if (join.kind == curves::JoinCurve::Kind::least) only = &join.operands.front();
     if (only != nullptr) return curve.add(*only, shift);
-    for (const DerivedCurve& operand : join.operands) curve.add(operand, shift);
+    for (const curves::DerivedCurve& operand : join.operands) curve.add(operand, shift);
   }
 }
 
 void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
-                     DerivedCurve& curve) {
+                     curves::DerivedCurve& curve) {
   curve.clear();
   const Task& sender = system_[edge.from];
   if (!edge.triggers) {
@@ -220,7 +223,7 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
   const std::vector<std::size_t> none;
   const auto& joined = sender.join ? system_.joins[*sender.join].edges : none;
   bool by_join = false;
-  DerivedCurve inputs;
+  curves::DerivedCurve inputs;
   for (const std::size_t in : *edge.triggers) {
     if (std::ranges::binary_search(joined, in)) {
       by_join = true;
@@ -234,7 +237,7 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
     // the join has.
     inputs.finish();
     Join& partial = family.partial_joins[*edge.partial_join];
-    DerivedCurve whole;
+    curves::DerivedCurve whole;
     add_join(whole, family.joins[*sender.join], Duration{0});
     whole.finish();
     set_operands(partial.curve, {std::move(inputs), std::move(whole)});

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "activation/derived_curve.hpp"
 #include "system/system.hpp"
+#include "takt/curves/derived_curve.hpp"
 
 namespace takt::analysis {
 
@@ -19,18 +19,20 @@ class Curves {
   Curves& operator=(const Curves&) = delete;
 
   /// η_i (Def. 2) and η^b_i (Def. 7).
-  [[nodiscard]] const DerivedCurve& activations(CallbackIndex callback) const {
+  [[nodiscard]] const curves::DerivedCurve& activations(CallbackIndex callback) const {
     return ordinary_.activations[callback.value()];
   }
-  [[nodiscard]] const DerivedCurve& busy_activations(CallbackIndex callback) const {
+  [[nodiscard]] const curves::DerivedCurve& busy_activations(CallbackIndex callback) const {
     return busy_.activations[callback.value()];
   }
   /// η_{i,j} (Def. 1) of System::edges[edge].
-  [[nodiscard]] const DerivedCurve& edge(std::size_t edge) const { return ordinary_.edges[edge]; }
+  [[nodiscard]] const curves::DerivedCurve& edge(std::size_t edge) const {
+    return ordinary_.edges[edge];
+  }
 
   /// The callback's activations of its own. They come from outside the model, so both families
   /// count them alike. Empty if there are none.
-  [[nodiscard]] const DerivedCurve& own(CallbackIndex callback) const {
+  [[nodiscard]] const curves::DerivedCurve& own(CallbackIndex callback) const {
     return own_[callback.value()].curve;
   }
 
@@ -50,12 +52,12 @@ class Curves {
 
  private:
   struct Join {
-    JoinCurve curve;
-    ActivationSource source{};
+    curves::JoinCurve curve;
+    curves::ActivationSource source{};
   };
   struct Family {
-    std::vector<DerivedCurve> edges;
-    std::vector<DerivedCurve> activations;
+    std::vector<curves::DerivedCurve> edges;
+    std::vector<curves::DerivedCurve> activations;
     std::vector<Join> joins;
     std::vector<Join> partial_joins;
   };
@@ -65,27 +67,27 @@ class Curves {
   void follow_busy(const PropagationStep& step);
   void sum_activations(CallbackIndex callback, Family& family, bool busy);
   void build_join(std::size_t index, Family& family, bool busy);
-  static void add_join(DerivedCurve& curve, const Join& join, Duration shift);
+  static void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift);
   /// Sets `curve` to the activations of the edge's sender that make it publish there, shifted.
   void pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
-               DerivedCurve& curve);
+               curves::DerivedCurve& curve);
   /// The curve of an edge within the family: an edge from elsewhere has only its ordinary one.
-  [[nodiscard]] const DerivedCurve& edge_curve(std::size_t edge, const Family& family,
-                                               bool busy) const {
+  [[nodiscard]] const curves::DerivedCurve& edge_curve(std::size_t edge, const Family& family,
+                                                       bool busy) const {
     return busy && system_.edges[edge].local ? family.edges[edge] : ordinary_.edges[edge];
   }
 
   /// Activations given by the model.
   struct Own {
-    ActivationSource source;
-    DerivedCurve curve{};
+    curves::ActivationSource source;
+    curves::DerivedCurve curve{};
   };
 
   const System& system_;
   std::vector<Own> own_;
   Family ordinary_;
   Family busy_;
-  DerivedCurve scratch_;
+  curves::DerivedCurve scratch_;
 };
 
 }  // namespace takt::analysis

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "busy_window/offset_sweep.hpp"
-#include "demand/least_solution.hpp"
+#include "takt/curves/least_solution.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
@@ -24,7 +24,7 @@ BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Inte
 Duration BusyWindow::length() const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
   if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
-  return least_solution(supply_, epsilon, horizon_, [this](Duration x) {
+  return curves::least_solution(supply_, epsilon, horizon_, [this](Duration x) {
     Duration sum = saturating_add(saturating_add(epsilon, blocking_.time),
                                   (*self_.cost)(self_.activations->count(x)));
     for (const Interferer& other : others_) {
@@ -49,7 +49,7 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
   const std::int64_t earlier = this->earlier(offset);
   const Duration own =
       saturating_add(epsilon + blocking_.time + before_decision_, (*self_.cost)(earlier));
-  const Duration latest_start = least_solution(supply_, start, horizon_, [&](Duration x) {
+  const Duration latest_start = curves::least_solution(supply_, start, horizon_, [&](Duration x) {
     Duration sum = own;
     for (std::size_t j = 0; j < others_.size(); ++j) {
       const std::int64_t activated = others_[j].activations->count(x);

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "activation/derived_curve.hpp"
 #include "busy_window/offset_search.hpp"
 #include "system/system.hpp"
+#include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
 
@@ -22,7 +22,7 @@ struct Interferer {
   };
   CallbackIndex callback;
   const Cost* cost = nullptr;
-  const DerivedCurve* activations = nullptr;
+  const curves::DerivedCurve* activations = nullptr;
   /// None: every instance that is activated before the victim starts delays it.
   std::optional<Limit> limit{};
 

@@ -27,7 +27,7 @@ void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration leng
 }
 
 void OffsetSweep::add(const Interferer& other) {
-  const GrowingCount count(*other.activations);
+  const curves::GrowingCount count(*other.activations);
   others_.push_back({.cost = other.cost, .activated = count, .within_reach = count});
   if (!other.limit) return;
   others_.back().reach = other.limit->reach;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "activation/growing_count.hpp"
 #include "busy_window/busy_window.hpp"
+#include "takt/curves/growing_count.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
 
@@ -46,10 +46,10 @@ class OffsetSweep {
   struct Other {
     const Cost* cost;
     /// Instances activated before the start.
-    GrowingCount activated;
+    curves::GrowingCount activated;
     /// `most` is its limit: the instances activated up to the offset plus `reach`, and `extra`
     /// more. It is counted again only when it is reached. Without limit it is unbounded_count.
-    GrowingCount within_reach;
+    curves::GrowingCount within_reach;
     Duration reach{};
     std::int64_t extra = 0;
     std::int64_t most = curves::unbounded_count;

@@ -142,7 +142,7 @@ void DefaultExecutor::add_others(std::size_t index, std::vector<RoundRobin::Othe
     if (j == index) continue;
     others.push_back({.cost = &members_[j].task->cost,
                       .response = &round_.response[members_[j].callback.value()],
-                      .activated = GrowingCount(*members_[j].activations),
+                      .activated = curves::GrowingCount(*members_[j].activations),
                       .extra = extra_instances(j, index)});
   }
 }
@@ -150,7 +150,7 @@ void DefaultExecutor::add_others(std::size_t index, std::vector<RoundRobin::Othe
 Duration DefaultExecutor::rise(std::size_t index, Duration present, Duration limit) {
   Memory& memory = memory_[index];
   RoundRobin& search = *memory.round_robin;
-  const DerivedCurve& activations = *members_[index].activations;
+  const curves::DerivedCurve& activations = *members_[index].activations;
   Duration bound = present;
   auto points = activations.plateau(bound);
   while (bound <= std::min(limit, horizon()) && search.start() <= horizon()) {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "activation/derived_curve.hpp"
-#include "activation/growing_count.hpp"
 #include "system/system.hpp"
+#include "takt/curves/derived_curve.hpp"
+#include "takt/curves/growing_count.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
@@ -35,7 +35,7 @@ class RoundRobin {
     const Cost* cost;
     /// R_j, as found so far.
     const Duration* response;
-    GrowingCount activated;
+    curves::GrowingCount activated;
     /// How many more instances than polling points run at most; unbounded_count: Lemma 4 does not
     /// apply, the callback is privileged.
     std::int64_t extra;
@@ -51,8 +51,8 @@ class RoundRobin {
   };
 
   /// `others` must outlive the search, which writes to them.
-  RoundRobin(const curves::SupplyBound& supply, const Cost& cost, const DerivedCurve& activations,
-             std::span<Other> others)
+  RoundRobin(const curves::SupplyBound& supply, const Cost& cost,
+             const curves::DerivedCurve& activations, std::span<Other> others)
       : supply_(&supply), cost_(&cost), own_activated_(activations), others_(others) {}
 
   /// Takes over the present bounds and curves of the others.
@@ -77,7 +77,7 @@ class RoundRobin {
 
   const curves::SupplyBound* supply_;
   const Cost* cost_;
-  GrowingCount own_activated_;
+  curves::GrowingCount own_activated_;
   Duration own_reach_{};
   Duration own_demand_{};
   /// Ω.

@@ -22,23 +22,23 @@ Int128 share_of(const curves::ActivationCurve::Rate& rate, std::int64_t multipli
   return std::min(numerator / (Int128{rate.span.count()} * slope.instances), most_share);
 }
 
-Line line_of(const DerivedCurve& curve, const CostSlope& slope);
+Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope);
 
 /// Once each: of a join, no operand's start is counted.
-Int128 share_of(const JoinCurve& join, const CostSlope& slope) {
+Int128 share_of(const curves::JoinCurve& join, const CostSlope& slope) {
   Int128 least = most_share;
   Int128 largest = 0;
-  for (const DerivedCurve& operand : join.operands) {
+  for (const curves::DerivedCurve& operand : join.operands) {
     if (operand.unbounded()) continue;
     const Int128 share = line_of(operand, slope).slope;
     least = std::min(least, share);
     largest = std::max(largest, share);
   }
-  return join.kind == JoinCurve::Kind::all ? largest : least;
+  return join.kind == curves::JoinCurve::Kind::all ? largest : least;
 }
 
 /// For Δ > 0 a term's source is not below rate·(Δ + shift + jitter).
-Line line_of(const DerivedCurve& curve, const CostSlope& slope) {
+Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
   Line line;
   for (const auto& [source, shift, multiplicity] : curve.terms()) {
     Int128 share = 0;
@@ -59,7 +59,7 @@ Line line_of(const DerivedCurve& curve, const CostSlope& slope) {
 
 }  // namespace
 
-Line demand_line(const DerivedCurve& curve, const Cost& cost) {
+Line demand_line(const curves::DerivedCurve& curve, const Cost& cost) {
   Line line = line_of(curve, cost.execution_time().long_run());
   if (cost.overhead()) {
     const Line overhead = line_of(curve, cost.overhead()->long_run());
@@ -69,11 +69,11 @@ Line demand_line(const DerivedCurve& curve, const Cost& cost) {
   return line;
 }
 
-Line demand_line(const DerivedCurve& curve, const CostSlope& slope) {
+Line demand_line(const curves::DerivedCurve& curve, const CostSlope& slope) {
   return line_of(curve, slope);
 }
 
-Int128 long_run_share(const DerivedCurve& curve, Duration cost, std::int64_t instances) {
+Int128 long_run_share(const curves::DerivedCurve& curve, Duration cost, std::int64_t instances) {
   return line_of(curve, {.cost = cost, .instances = instances}).slope;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "activation/derived_curve.hpp"
 #include "system/system.hpp"
 #include "takt/base/int128.hpp"
+#include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
 
@@ -24,12 +24,12 @@ struct Line {
 };
 
 /// A line below ET(η(Δ)) for Δ > 0. The curve is bounded.
-[[nodiscard]] Line demand_line(const DerivedCurve& curve, const Cost& cost);
+[[nodiscard]] Line demand_line(const curves::DerivedCurve& curve, const Cost& cost);
 /// The same if `slope.instances` instances together cost `slope.cost`.
-[[nodiscard]] Line demand_line(const DerivedCurve& curve, const CostSlope& slope);
+[[nodiscard]] Line demand_line(const curves::DerivedCurve& curve, const CostSlope& slope);
 
 /// The share of a processor that activations need if `instances` of them together cost `cost`.
-[[nodiscard]] Int128 long_run_share(const DerivedCurve& curve, Duration cost,
+[[nodiscard]] Int128 long_run_share(const curves::DerivedCurve& curve, Duration cost,
                                     std::int64_t instances);
 
 /// What an instance costs in the long run; a lower bound of ET(1).

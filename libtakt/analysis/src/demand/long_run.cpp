@@ -161,9 +161,9 @@ std::vector<LongRunDemand> long_run_demands(
     const ExecutorAnalysis* executor = executors[index.value()].get();
     if (executor == nullptr) continue;
     for (const CallbackIndex callback : system.executors[index.value()].callbacks) {
-      const DerivedCurve& activations = curves.activations(callback);
+      const curves::DerivedCurve& activations = curves.activations(callback);
       if (activations.unbounded()) continue;
-      const auto line = [&](const DerivedCurve& curve) {
+      const auto line = [&](const curves::DerivedCurve& curve) {
         return executor->long_run_demand(callback, curve);
       };
       demands[callback.value()] = {.known = true,

@@ -4,7 +4,7 @@ namespace takt::analysis {
 
 Int128 long_run_share(CallbackIndex callback, const System& system, const Curves& curves) {
   // The long-run rates of both families agree, but this one does not depend on local bounds.
-  const DerivedCurve& activations = curves.busy_activations(callback);
+  const curves::DerivedCurve& activations = curves.busy_activations(callback);
   if (activations.unbounded()) return 0;
   const Duration release = system.executors[system[callback].executor.value()].release_overhead;
   const Int128 share = demand_line(activations, system[callback].cost).slope;
@@ -21,7 +21,7 @@ Utilisation utilisation(std::span<const CallbackIndex> callbacks, const curves::
           .overloaded = demand >= supplied};
 }
 
-bool outpaces(const DerivedCurve& activations, std::int64_t instances, Duration span) {
+bool outpaces(const curves::DerivedCurve& activations, std::int64_t instances, Duration span) {
   return long_run_share(activations, span, instances) >=
          supplied_share(curves::SupplyBound::dedicated());
 }

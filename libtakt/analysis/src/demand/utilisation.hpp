@@ -30,6 +30,7 @@ struct Utilisation {
 
 /// Whether activations certainly come, in the long run, at least as often as that many in every
 /// `span`; decided in integers.
-[[nodiscard]] bool outpaces(const DerivedCurve& activations, std::int64_t instances, Duration span);
+[[nodiscard]] bool outpaces(const curves::DerivedCurve& activations, std::int64_t instances,
+                            Duration span);
 
 }  // namespace takt::analysis

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "demand/least_solution.hpp"
+#include "takt/curves/least_solution.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
@@ -64,7 +64,7 @@ Duration SlackSearch::demand(Duration window) const {
 }
 
 Duration SlackSearch::busy_window() const {
-  return least_solution(supply_, epsilon, horizon_, [this](Duration x) {
+  return curves::least_solution(supply_, epsilon, horizon_, [this](Duration x) {
     Duration sum = saturating_add(epsilon, largest_blocking_.time);
     for (const DeadlineChain& chain : chains_) {
       sum = saturating_add(sum, cost_of(chain, chain.activations->count(x)));

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "activation/derived_curve.hpp"
 #include "busy_window/busy_window.hpp"
 #include "system/system.hpp"
+#include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
 
@@ -21,7 +21,7 @@ struct DeadlineChain {
   };
   std::vector<Callback> callbacks;
   /// Those of the first callback.
-  const DerivedCurve* activations = nullptr;
+  const curves::DerivedCurve* activations = nullptr;
   Duration relative_deadline{};
 };
 

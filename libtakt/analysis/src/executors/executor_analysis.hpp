@@ -108,7 +108,7 @@ class ExecutorAnalysis {
   /// What the executor's equations count for each activation of the callback, along that curve of
   /// activations.
   [[nodiscard]] virtual Line long_run_demand(CallbackIndex callback,
-                                             const DerivedCurve& activations) const {
+                                             const curves::DerivedCurve& activations) const {
     return demand_line(activations, member(callback).task->cost);
   }
   [[nodiscard]] Int128 long_run_cost_of(CallbackIndex callback) const {
@@ -129,8 +129,8 @@ class ExecutorAnalysis {
   struct Member {
     CallbackIndex callback;
     const Task* task = nullptr;
-    const DerivedCurve* activations = nullptr;
-    const DerivedCurve* busy_activations = nullptr;
+    const curves::DerivedCurve* activations = nullptr;
+    const curves::DerivedCurve* busy_activations = nullptr;
   };
   /// Which of a callback's curves count in a busy window: η^b in windows of the whole executor, η
   /// in all others.

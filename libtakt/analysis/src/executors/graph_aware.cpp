@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "busy_window/offset_search.hpp"
-#include "demand/least_solution.hpp"
 #include "executors/job_queue.hpp"
 #include "executors/trees.hpp"
+#include "takt/curves/least_solution.hpp"
 
 namespace takt::analysis {
 
@@ -27,7 +27,7 @@ struct TreeWindow {
   /// A tree, and what all of its callbacks cost with every activation of its root.
   struct Work {
     const Tree* tree = nullptr;
-    const DerivedCurve* activations = nullptr;
+    const curves::DerivedCurve* activations = nullptr;
     Duration each{};
   };
   Work self;
@@ -106,7 +106,7 @@ std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
 
 /// The least window that supplies `own` and all that others need within it.
 Duration GraphAware::least_window(const TreeWindow& window, Duration start, Duration own) const {
-  return least_solution(executor_.supply, start, horizon(), [&](Duration x) {
+  return curves::least_solution(executor_.supply, start, horizon(), [&](Duration x) {
     Duration sum = saturating_add(window.blocking.time, own);
     for (const auto& [tree, activations, each] : window.others) {
       sum = saturating_add(sum, saturating_multiply(each, activations->count(x)));

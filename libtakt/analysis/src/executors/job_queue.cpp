@@ -15,13 +15,13 @@ namespace {
 
 /// The longest time from the origin of an instance, the activation of its source, to its own
 /// activation.
-Duration longest_since_origin(const DerivedCurve& activations) {
+Duration longest_since_origin(const curves::DerivedCurve& activations) {
   if (activations.unbounded()) return unbounded_time;
   Duration longest{0};
   for (const auto& [source, shift, multiplicity] : activations.terms()) {
     Duration before{0};
     if (source->join != nullptr) {
-      for (const DerivedCurve& operand : source->join->operands) {
+      for (const curves::DerivedCurve& operand : source->join->operands) {
         before = std::max(before, longest_since_origin(operand));
       }
     }

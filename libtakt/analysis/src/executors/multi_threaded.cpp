@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "demand/least_solution.hpp"
 #include "executors/executor_analysis.hpp"
+#include "takt/curves/least_solution.hpp"
 
 namespace takt::analysis {
 
@@ -35,7 +35,7 @@ class MultiThreaded final : public ExecutorAnalysis {
   [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
                                          const LongRunPoint& point) override;
   [[nodiscard]] Line long_run_demand(CallbackIndex callback,
-                                     const DerivedCurve& activations) const override;
+                                     const curves::DerivedCurve& activations) const override;
   [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
 
  private:
@@ -77,7 +77,7 @@ Duration MultiThreaded::latest_start(const Member& self) const {
     return saturating_add(saturating_add(epsilon, exclusive),
                           shared / executor_.description.threads);
   };
-  return least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(), demand);
+  return curves::least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(), demand);
 }
 
 LocalBound MultiThreaded::bound(CallbackIndex callback) {
@@ -160,7 +160,8 @@ Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoi
                   (exclusive + shared / executor_.description.threads) / whole_thread() - before);
 }
 
-Line MultiThreaded::long_run_demand(CallbackIndex callback, const DerivedCurve& activations) const {
+Line MultiThreaded::long_run_demand(CallbackIndex callback,
+                                    const curves::DerivedCurve& activations) const {
   if (executor_.supply.blackout() == Duration{0}) {
     return ExecutorAnalysis::long_run_demand(callback, activations);
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "demand/least_solution.hpp"
+#include "takt/curves/least_solution.hpp"
 
 namespace takt::analysis {
 
@@ -16,7 +16,7 @@ namespace {
 Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std::int64_t own) {
   const System& system = round.system;
   const LocalExecutor& executor = system.executors[index.value()];
-  std::vector<const DerivedCurve*> releases;
+  std::vector<const curves::DerivedCurve*> releases;
   for (const CallbackIndex released : executor.callbacks) {
     if (system[released].own) releases.push_back(&round.curves.own(released));
     for (const std::size_t e : system[released].incoming) {
@@ -25,12 +25,13 @@ Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std:
   }
   const auto released_within = [&](Duration x) {
     std::int64_t count = own;
-    for (const DerivedCurve* curve : releases) count = saturating_add(count, curve->count(x));
+    for (const curves::DerivedCurve* curve : releases)
+      count = saturating_add(count, curve->count(x));
     return saturating_multiply(executor.release_overhead, count);
   };
   const Duration end =
-      least_solution(executor.supply, epsilon, round.options.horizon,
-                     [&](Duration x) { return saturating_add(cost, released_within(x)); });
+      curves::least_solution(executor.supply, epsilon, round.options.horizon,
+                             [&](Duration x) { return saturating_add(cost, released_within(x)); });
   return end == unbounded_time ? end : released_within(end);
 }
 

@@ -41,7 +41,7 @@ class TableDriven final : public ExecutorAnalysis {
   [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
                                          const LongRunPoint& point) override;
   [[nodiscard]] Line long_run_demand(CallbackIndex callback,
-                                     const DerivedCurve& activations) const override;
+                                     const curves::DerivedCurve& activations) const override;
   [[nodiscard]] std::optional<Reason> inapplicable(CallbackIndex callback) const override;
   [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
 
@@ -238,7 +238,8 @@ Int128 TableDriven::long_run_response(CallbackIndex callback, const LongRunPoint
   return std::max(Int128{0}, (point.demand(callback, 0) / processor) - point.time(table_.cycle));
 }
 
-Line TableDriven::long_run_demand(CallbackIndex callback, const DerivedCurve& activations) const {
+Line TableDriven::long_run_demand(CallbackIndex callback,
+                                  const curves::DerivedCurve& activations) const {
   if (slots(callback).empty()) return {};
   return demand_line(activations, {.cost = table_.cycle, .instances = starts_per_cycle(callback)});
 }

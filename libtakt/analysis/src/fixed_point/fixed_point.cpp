@@ -46,7 +46,7 @@ void FixedPoint::activation_changed(CallbackIndex callback) {
 
 void FixedPoint::solve() {
   analysed_.clear();
-  std::vector<DerivedCurve> before;
+  std::vector<curves::DerivedCurve> before;
   for (std::size_t c = 0; c < system_.components.size(); ++c) {
     if (!stale_[c]) continue;
     stale_[c] = false;

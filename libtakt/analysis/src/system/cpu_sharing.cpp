@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "demand/least_solution.hpp"
 #include "takt/base/int128.hpp"
+#include "takt/curves/least_solution.hpp"
 
 namespace takt::analysis {
 
@@ -73,7 +73,7 @@ Duration demand(const Sharers& reserved, Duration window) {
 /// A window that demands more than its length, if there is one.
 std::optional<Duration> overloaded_window(const Sharers& reserved) {
   // No deadline is missed first beyond the busy period that begins with all budgets at once.
-  const Duration end = least_solution(
+  const Duration end = curves::least_solution(
       curves::SupplyBound::dedicated(), epsilon, curves::longest_time, [&](Duration x) {
         Duration sum{0};
         for (const Executor* executor : reserved) {

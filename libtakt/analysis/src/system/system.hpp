@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "activation/derived_curve.hpp"
 #include "system/cost.hpp"
+#include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/model/model.hpp"
 #include "takt/policy/describe.hpp"

@@ -19,8 +19,8 @@ using curves::SupplyBound;
 struct Callbacks {
   std::list<Cost> costs;
   std::list<ActivationCurve> given;
-  std::list<ActivationSource> sources;
-  std::list<DerivedCurve> curves;
+  std::list<curves::ActivationSource> sources;
+  std::list<curves::DerivedCurve> curves;
 
   Interferer add(generation::Random& random) {
     std::vector<Duration> cost{Duration{random.between(1, 6)}};
@@ -28,7 +28,7 @@ struct Callbacks {
     given.push_back(ActivationCurve::periodic(Duration{random.between(20, 60)},
                                               Duration{random.between(0, 80)}));
     sources.push_back({&given.back()});
-    DerivedCurve& curve = curves.emplace_back();
+    curves::DerivedCurve& curve = curves.emplace_back();
     curve.add(sources.back());
     curve.finish();
     return {.callback = model::CallbackIndex{costs.size()},

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "activation/derived_curve.hpp"
 #include "takt/curves/activation_curve.hpp"
+#include "takt/curves/derived_curve.hpp"
 #include "takt/time/time.hpp"
 
-namespace takt::analysis {
+namespace takt::curves {
 
 /// Counts the activations of a curve in windows that only grow, while the curve may grow as well.
 /// It counts again only when a window is longer than the last count holds for. The counts of a
@@ -17,7 +17,7 @@ class GrowingCount {
 
   /// The curve may have grown.
   void renew() {
-    const curves::ActivationCurve* single = curve_->single();
+    const ActivationCurve* single = curve_->single();
     if (single == nullptr || single != single_) level_ = {0, Duration{-1}};
     single_ = single;
     shift_ = single == nullptr ? Duration{0} : curve_->terms().front().shift;
@@ -26,7 +26,7 @@ class GrowingCount {
   /// Counts for the window, which is longer than until().
   void count(Duration window) {
     if (single_ != nullptr && window > Duration{0}) {
-      level_ = single_->plateau(curves::saturating_add(window, shift_));
+      level_ = single_->plateau(saturating_add(window, shift_));
     } else {
       level_ = curve_->plateau(window);
       level_.until += shift_;
@@ -36,14 +36,14 @@ class GrowingCount {
   [[nodiscard]] std::int64_t count() const { return level_.count; }
   /// The longest window for which the count holds; unbounded_time if for all.
   [[nodiscard]] Duration until() const {
-    return level_.until == curves::unbounded_time ? level_.until : level_.until - shift_;
+    return level_.until == unbounded_time ? level_.until : level_.until - shift_;
   }
 
  private:
   const DerivedCurve* curve_;
-  const curves::ActivationCurve* single_ = nullptr;
+  const ActivationCurve* single_ = nullptr;
   Duration shift_{};
   Plateau level_{0, Duration{-1}};
 };
 
-}  // namespace takt::analysis
+}  // namespace takt::curves

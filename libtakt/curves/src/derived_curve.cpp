@@ -1,16 +1,11 @@
-#include "activation/derived_curve.hpp"
+#include "takt/curves/derived_curve.hpp"
 
 #include <algorithm>
 #include <tuple>
 
 #include "takt/curves/saturating.hpp"
 
-namespace takt::analysis {
-
-using curves::saturating_add;
-using curves::saturating_multiply;
-using curves::unbounded_count;
-using curves::unbounded_time;
+namespace takt::curves {
 
 void DerivedCurve::Terms::add(const Term& term) {
   if (size_ < few) {
@@ -107,7 +102,7 @@ Plateau DerivedCurve::plateau(Duration window) const {
 
 Duration DerivedCurve::distance(std::int64_t n) const {
   // A join that waits for an input which never comes has few activations, and steps without end.
-  if (count(curves::longest_time) < n) return unbounded_time;
+  if (count(longest_time) < n) return unbounded_time;
   Duration window{0};
   while (count(window + epsilon) < n) {
     window = next_step(window + epsilon) - epsilon;
@@ -142,4 +137,4 @@ Plateau JoinCurve::plateau(Duration window) const {
   return level;
 }
 
-}  // namespace takt::analysis
+}  // namespace takt::curves

@@ -11,16 +11,16 @@
 #include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
-namespace takt::analysis {
+namespace takt::curves {
 
 struct JoinCurve;
 
-using Plateau = curves::ActivationCurve::Plateau;
+using Plateau = ActivationCurve::Plateau;
 
 /// Where activations come from: a curve of the model, or a join of derived curves. Exactly one of
 /// the two is set.
 struct ActivationSource {
-  const curves::ActivationCurve* curve = nullptr;
+  const ActivationCurve* curve = nullptr;
   const JoinCurve* join = nullptr;
   /// Counts the changes of the model's curve.
   std::uint64_t revision = 0;
@@ -63,19 +63,18 @@ class DerivedCurve {
   /// η(window); unbounded_count if there is no limit.
   [[nodiscard]] std::int64_t count(Duration window) const {
     return simple() && window > Duration{0}
-               ? terms_.front().source->curve->count(
-                     curves::saturating_add(window, terms_.front().shift))
+               ? terms_.front().source->curve->count(saturating_add(window, terms_.front().shift))
                : sum(window);
   }
   /// Where η is certainly level, see ActivationCurve::plateau().
   [[nodiscard]] Plateau plateau(Duration window) const;
   /// If it is a single curve of the model, shifted: that curve; else null.
-  [[nodiscard]] const curves::ActivationCurve* single() const {
+  [[nodiscard]] const ActivationCurve* single() const {
     return simple() ? terms_.front().source->curve : nullptr;
   }
   /// The least window longer than `window` at which η may step up.
   [[nodiscard]] Duration next_step(Duration window) const {
-    return curves::saturating_add(plateau(window).until, epsilon);
+    return saturating_add(plateau(window).until, epsilon);
   }
   /// δ: the shortest span that contains n activations, n >= 1.
   [[nodiscard]] Duration distance(std::int64_t n) const;
@@ -149,4 +148,4 @@ struct JoinCurve {
   [[nodiscard]] Plateau plateau(Duration window) const;
 };
 
-}  // namespace takt::analysis
+}  // namespace takt::curves

@@ -6,21 +6,21 @@
 #include "takt/curves/supply_bound.hpp"
 #include "takt/time/time.hpp"
 
-namespace takt::analysis {
+namespace takt::curves {
 
 /// The least x >= start with sbf(x) >= demand(x), or unbounded_time if it is beyond `limit`
 /// (ros-llama S-2.2). `demand` is monotone, and there is no solution below `start` >= ε. Each step
 /// jumps to where the demand so far is supplied: no solution can lie before that.
 template <typename Demand>
-[[nodiscard]] Duration least_solution(const curves::SupplyBound& supply, Duration start,
-                                      Duration limit, Demand demand) {
+[[nodiscard]] Duration least_solution(const SupplyBound& supply, Duration start, Duration limit,
+                                      Demand demand) {
   Duration x = start;
   while (x <= limit) {
     const Duration next = std::max(x, supply.time_for(demand(x)));
     if (next == x) return x;
     x = next;
   }
-  return curves::unbounded_time;
+  return unbounded_time;
 }
 
-}  // namespace takt::analysis
+}  // namespace takt::curves
