@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,14 @@ class Experiment:
     def run(self, full: bool = False) -> Rows:
         """UserError if `full`, as published, differs in nothing from how it is run anyway."""
         name = f"takt_experiment_{self.name.replace('-', '_')}"
-        spec = importlib.util.spec_from_file_location(name, self.folder / "run.py")
+        # A package, so that run.py may be one of several files.
+        spec = importlib.util.spec_from_file_location(
+            name, self.folder / "run.py", submodule_search_locations=[str(self.folder)]
+        )
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
         spec.loader.exec_module(module)
         run: Callable[..., Rows] = module.run
         if not full:

@@ -16,6 +16,7 @@ from rich.table import Table
 from takt import control, recorder, runtime, tables
 from takt.errors import UserError
 from takt.formatting import count, duration, significant
+from takt.shaping import dispatcher, plans
 
 Json = dict[str, Any]
 
@@ -40,6 +41,8 @@ class Request:
     period: float = 5.0
     """Of the reservations, in milliseconds."""
     log: str | None = None
+    plan: str | None = None
+    """A takt/shaping document: its slots count as load, and its chains are left alone."""
     command_output: int | None = None
 
 
@@ -48,7 +51,10 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
     Returns the last takt/status document and the command's status. UserError if it cannot.
     """
     libraries = recorder.preloaded("ring") if request.command else []
+    plan = plans.read(request.plan) if request.plan else None
     settings = {
+        "slots": dispatcher.share(plan) if plan else 0,
+        "shaped": sorted({one for chain in plan.chains for one in chain.executors}) if plan else [],
         "goals": str(Path(request.goals).absolute()),
         "only_started": bool(request.command),
         "dry_run": request.dry_run,

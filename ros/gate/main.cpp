@@ -86,6 +86,14 @@ json to_json(const statistics::Distribution& times) {
           {"max", times.max().count()}};
 }
 
+json to_json(const std::vector<shaping::Slot>& slots) {
+  json result = json::array();
+  for (const shaping::Slot& slot : slots) {
+    result.push_back({{"start", slot.start.count()}, {"end", slot.end.count()}});
+  }
+  return result;
+}
+
 /// Gives the calling thread the gate's priority. The message says why the kernel refuses.
 std::optional<std::string> schedule(const Settings& settings) {
   executor::ThreadSettings wanted;
@@ -115,6 +123,8 @@ Result<void> main(const std::string& text) {
        {"late", counts.late},
        {"dropped", counts.dropped},
        {"unphased", counts.unphased},
+       {"adaptations", counts.adaptations},
+       {"slots", to_json((*republisher)->slots())},
        {"ready", to_json(counts.ready)},
        {"left", to_json(counts.left)},
        {"delay", to_json(counts.delay)}});

@@ -38,6 +38,7 @@ Republisher::Republisher(const Settings& settings)
     : settings_(settings),
       gate_(settings.slots, settings.period, settings.publish_time, settings.shortest,
             settings.overshoot) {
+  if (settings.adapt) adaptation_.emplace(*settings.adapt, settings.slots);
   if (settings.phase_topic) tracker_.emplace(settings.period, settings.phase_delay);
 }
 
@@ -156,6 +157,7 @@ void Republisher::admit(std::unique_ptr<Bytes> bytes, Instant ready) {
     return;
   }
   using Kind = shaping::Gate::Decision::Kind;
+  adapt(ready - *begin);
   const auto decision = gate_.decide(ready - *begin);
   if (decision.kind == Kind::dropped) {
     ++counts_.dropped;
@@ -168,6 +170,18 @@ void Republisher::admit(std::unique_ptr<Bytes> bytes, Instant ready) {
   waiting_.push_back({std::move(bytes), std::max(*begin + decision.release, earliest),
                       late ? std::nullopt : begin});
   if (waiting_.size() > most_waiting) waiting_.front().release = ready;
+}
+
+void Republisher::adapt(Duration ready) {
+  if (!adaptation_) return;
+  // As the gate has it, an output that is ready this early belongs to the cycle before.
+  const bool earlier = ready < settings_.shortest / 2;
+  auto slots = adaptation_->observe(earlier ? ready + settings_.period : ready);
+  if (!slots) return;
+  settings_.slots = std::move(*slots);
+  gate_ = shaping::Gate(settings_.slots, settings_.period, settings_.publish_time,
+                        settings_.shortest, settings_.overshoot);
+  ++counts_.adaptations;
 }
 
 Result<void> Republisher::release_front() {

@@ -9,6 +9,7 @@
 
 #include "endpoints.hpp"
 #include "settings.hpp"
+#include "takt/shaping/adaptation.hpp"
 #include "takt/shaping/overshoot.hpp"
 #include "takt/shaping/phase.hpp"
 #include "takt/statistics/distribution.hpp"
@@ -29,6 +30,8 @@ struct Counts {
   statistics::Distribution left{};
   /// From when they were to leave until they had left.
   statistics::Distribution delay{};
+  /// How often slots were chosen anew.
+  std::int64_t adaptations = 0;
 };
 
 /// Takes serialised messages and publishes each when its gate lets it out
@@ -47,6 +50,8 @@ class Republisher {
   [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// The present ones.
+  [[nodiscard]] const std::vector<shaping::Slot>& slots() const { return settings_.slots; }
 
  private:
   struct Waiting {
@@ -65,11 +70,14 @@ class Republisher {
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
   void admit(std::unique_ptr<Bytes> bytes, Instant ready);
+  /// Learns from an output that was ready so long after the beginning of a cycle.
+  void adapt(Duration ready);
   [[nodiscard]] Result<void> release_front();
   [[nodiscard]] std::optional<Instant> begin_of_cycle(Instant now) const;
 
   Settings settings_;
   shaping::Gate gate_;
+  std::optional<shaping::Adaptation> adaptation_;
   std::shared_ptr<executor::Context> context_;
   NodePointer node_;
   std::unique_ptr<RawSubscription> input_;

@@ -12,6 +12,18 @@ Duration time(const json& object, const char* name) {
   return Duration(object.at(name).get<std::int64_t>());
 }
 
+shaping::PlacementOptions placement(const json& object, const Settings& settings) {
+  shaping::PlacementOptions options{.cycle = settings.period};
+  options.bands = object.at("bands").get<std::size_t>();
+  options.grid = time(object, "grid");
+  options.slack = time(object, "slack");
+  options.tail = object.at("tail").get<double>();
+  if (!object.at("freshness").is_null()) options.freshness = time(object, "freshness");
+  options.slot_length = settings.slots.front().end - settings.slots.front().start;
+  options.publish_time = settings.publish_time;
+  return options;
+}
+
 Result<Settings> read(const json& object) {
   Settings settings;
   settings.topic = object.at("topic").get<std::string>();
@@ -31,6 +43,9 @@ Result<Settings> read(const json& object) {
   }
   settings.priority = object.value("priority", 0);
   if (object.contains("processor")) settings.processor = object.at("processor").get<int>();
+  if (object.contains("adapt") && !settings.slots.empty()) {
+    settings.adapt = placement(object.at("adapt"), settings);
+  }
   return settings;
 }
 
@@ -43,6 +58,13 @@ Result<void> check(const Settings& settings) {
       return error("slots: must be in order, apart, and within the period");
     }
     end = slot.end;
+  }
+  // What place() does not check itself.
+  if (settings.adapt && !(settings.adapt->tail >= 0 && settings.adapt->tail < 1)) {
+    return error("adapt: tail must be from 0 to below 1");
+  }
+  if (settings.adapt && settings.adapt->grid <= Duration{0}) {
+    return error("adapt: grid must be positive");
   }
   if (settings.priority < 0 || settings.priority > 99) return error("priority: must be 0 to 99");
   return {};

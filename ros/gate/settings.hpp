@@ -6,6 +6,7 @@
 
 #include "takt/base/error.hpp"
 #include "takt/shaping/overshoot.hpp"
+#include "takt/shaping/placement.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::gate {
@@ -26,10 +27,13 @@ struct Settings {
   /// The priority under SCHED_FIFO; 0: scheduled as the process.
   int priority = 0;
   std::optional<int> processor{};
+  /// How slots are chosen anew when the latencies drift; none: they stay.
+  std::optional<shaping::PlacementOptions> adapt{};
 };
 
 /// From a JSON object: topic, input, period, publish_time, shortest, overshoot, slots, phase_topic,
-/// phase_delay, priority, processor; times in nanoseconds.
+/// phase_delay, priority, processor, adapt (bands, grid, slack, tail, freshness); times in
+/// nanoseconds.
 [[nodiscard]] Result<Settings> parse_settings(const std::string& text);
 
 }  // namespace takt::gate

@@ -93,10 +93,14 @@ bool holds_globally(std::span<const Load> loads, const Cores& cores) {
 
 std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores) {
   assert(!cores.numbers.empty());
-  if (holds_globally(loads, cores)) return Mapping{};
+  std::vector<Load> all(loads.begin(), loads.end());
+  all.insert(all.end(), cores.taken.begin(), cores.taken.end());
+  if (holds_globally(all, cores)) return Mapping{};
   if (!cores.may_pin) return std::nullopt;
-  if (auto mapping = partition(loads, cores, Fit::worst)) return mapping;
-  return partition(loads, cores, Fit::first);
+  auto mapping = partition(all, cores, Fit::worst);
+  if (!mapping) mapping = partition(all, cores, Fit::first);
+  if (mapping) mapping->core_of.resize(loads.size());
+  return mapping;
 }
 
 }  // namespace takt::budget

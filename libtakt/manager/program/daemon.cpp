@@ -93,6 +93,10 @@ Daemon::Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals:
       cores_(std::move(cores)),
       manager_({.margin = settings_.margin, .period = Duration{settings_.period}}) {
   if (guard_) enactor_.emplace(*guard_);
+  if (settings_.slots > 0) cores_.taken.push_back({.density = settings_.slots});
+  for (const std::string& executor : settings_.shaped) {
+    doubts_.always({executor, "its chain is shaped: it runs in the slots of its plan"});
+  }
   status_.dry_run = settings_.dry_run;
 }
 

@@ -16,8 +16,13 @@ Result<Settings> parse_settings(std::string_view text) {
     settings.period = given.at("period").get<std::int64_t>();
     settings.log = given.at("log").get<std::string>();
     settings.socket = given.at("socket").get<std::string>();
+    settings.slots = given.at("slots").get<double>();
+    settings.shaped = given.at("shaped").get<std::vector<std::string>>();
   } catch (const json::exception& fault) {
     return error("takt-manager is started by 'takt manage': {}", fault.what());
+  }
+  if (!(settings.slots >= 0 && settings.slots <= 1)) {
+    return error("the slots of a plan take from 0 to 1 of a core");
   }
   return settings;
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "takt/base/error.hpp"
 
@@ -23,6 +24,10 @@ struct Settings {
   std::string log;
   /// The control socket; empty: none.
   std::string socket;
+  /// Of a shaping plan: the share of a core that its slots take, and the executors of its chains,
+  /// which are left alone.
+  double slots = 0;
+  std::vector<std::string> shaped;
 };
 
 [[nodiscard]] Result<Settings> parse_settings(std::string_view text);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "takt/linux/admission.hpp"
@@ -56,6 +57,8 @@ std::vector<Doubt> Doubts::next(const live::Monitor& monitor) {
 void Doubts::refused(const std::vector<Doubt>& refusals) {
   for (const Doubt& refusal : refusals) remember(refusal, refusal_lasts);
 }
+
+void Doubts::always(const Doubt& doubt) { remember(doubt, std::numeric_limits<int>::max()); }
 
 std::vector<Doubt> Doubts::present() const {
   std::vector<Doubt> doubts;

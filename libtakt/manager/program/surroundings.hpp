@@ -25,6 +25,8 @@ class Doubts {
   /// What the monitor shows to be uncertain, and what was refused lately. Counts a decision.
   [[nodiscard]] std::vector<Doubt> next(const live::Monitor& monitor);
   void refused(const std::vector<Doubt>& refusals);
+  /// To be present in every decision.
+  void always(const Doubt& doubt);
   /// As of the last decision, with what was refused since.
   [[nodiscard]] std::vector<Doubt> present() const;
 

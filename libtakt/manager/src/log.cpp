@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -61,10 +62,19 @@ Result<Situation> situation_from_json(const Json& json, std::string_view source)
   situation.cores.numbers = json.at("cores").get<std::vector<int>>();
   situation.cores.capacity = json.at("capacity").get<double>();
   situation.cores.may_pin = json.at("may_pin").get<bool>();
+  // Logs of before there were shaped chains do not have it.
+  for (const Json& density : json.value("taken", Json::array())) {
+    situation.cores.taken.push_back({.density = density.get<double>()});
+  }
   const auto& cores = situation.cores;
   if (cores.numbers.empty() || cores.numbers.size() > 4096 ||
       !(cores.capacity > 0 && cores.capacity <= 1)) {
     return error("{}: cores: at least one is needed, and a capacity above 0 and at most 1", source);
+  }
+  if (cores.taken.size() > 4096 || !std::ranges::all_of(cores.taken, [](const budget::Load& load) {
+        return load.density >= 0 && load.density <= 1;
+      })) {
+    return error("{}: taken: shares of a core are from 0 to 1", source);
   }
   return situation;
 }
@@ -105,6 +115,8 @@ std::string header_line(const Options& options) {
 }
 
 std::string entry_line(const Situation& situation, const Decision& decision) {
+  Json taken = Json::array();
+  for (const budget::Load& load : situation.cores.taken) taken.push_back(load.density);
   return line({{"time", situation.time.time_since_epoch().count()},
                {"model", Json::parse(model::to_json(situation.model))},
                {"missing_goals", doubts_to_json(situation.missing_goals)},
@@ -112,6 +124,7 @@ std::string entry_line(const Situation& situation, const Decision& decision) {
                {"cores", situation.cores.numbers},
                {"capacity", situation.cores.capacity},
                {"may_pin", situation.cores.may_pin},
+               {"taken", std::move(taken)},
                {"decision", to_json(decision)}});
 }
 

@@ -53,6 +53,10 @@ def apply(
         bool,
         typer.Option("--dispatch", help="Give COMMAND's threads SCHED_FIFO inside their slots."),
     ] = False,
+    adapt: Annotated[
+        bool,
+        typer.Option("--adapt", help="Choose the slots anew when the latencies have drifted."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/applied document.")] = False,
 ) -> None:
     """Enact a shaping plan: let the outputs of chains out in their slots only.
@@ -67,7 +71,7 @@ def apply(
         raise UserError("--dispatch schedules the threads of a program; give it after '--'")
     with contextlib.ExitStack() as stack:
         ended = stack.enter_context(_ended_by_signals())
-        gates = stack.enter_context(Gates(document, priority, cpu))
+        gates = stack.enter_context(Gates(document, priority, cpu, adapt=adapt))
         program = None
         table = None
         if command:

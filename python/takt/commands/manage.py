@@ -19,6 +19,7 @@ takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, un
 takt manage --goals goals.yaml                                       what runs, until Ctrl-C
 takt manage --goals goals.yaml --dry-run                             say what would be done
 takt manage --goals goals.yaml --log decisions.jsonl
+takt manage --goals goals.yaml --plan plan.json                      beside takt apply plan.json
 takt manage --replay decisions.jsonl                                 decide again, and compare
 """
 
@@ -57,6 +58,14 @@ def manage(
         float,
         typer.Option(metavar="MILLISECONDS", min=0.1, max=10_000, help="Of the reservations."),
     ] = 5,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAN",
+            help="Of takt shape, enacted beside this: its slots count as load, and its chains are "
+            "left alone.",
+        ),
+    ] = None,
     log: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write each decision and what it rests on.")
     ] = None,
@@ -90,6 +99,7 @@ def manage(
         margin,
         period,
         log,
+        plan,
         command_output=sys.stderr.fileno() if json else None,
     )
     status, code = managing.manage(request, lambda line: console.say(f"takt: {line}"))

@@ -41,6 +41,11 @@ def table(plan: Shaping) -> list[ServerSlot]:
     return merged
 
 
+def share(plan: Shaping) -> float:
+    """Of a core, that the slots of a plan's servers take."""
+    return sum(slot.end - slot.start for slot in table(plan)) / plan.cycle
+
+
 class Dispatcher:
     """Schedules the threads of a session's processes by the servers of a plan, while it is
     entered.

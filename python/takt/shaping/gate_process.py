@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from takt import runtime
-from takt.documents import ShapedChain, Shaping
+from takt.documents import ShapedChain, Shaping, ShapingMethod
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -21,8 +21,12 @@ PATIENCE = 10.0
 COMPLAINT = "takt-gate: "
 
 
-def settings(chain: ShapedChain, priority: int, cpu: int | None) -> Json:
-    """What a takt-gate is told (ros/gate/settings.hpp). UserError if the plan names no topic."""
+def settings(
+    chain: ShapedChain, priority: int, cpu: int | None, adapt: ShapingMethod | None = None
+) -> Json:
+    """What a takt-gate is told (ros/gate/settings.hpp). `adapt`: how it chooses slots anew when
+    latencies drift. UserError if the plan names no topic.
+    """
     gate = chain.gate
     if gate.topic is None or gate.input is None:
         raise UserError(
@@ -43,15 +47,21 @@ def settings(chain: ShapedChain, priority: int, cpu: int | None) -> Json:
         wanted |= {"phase_topic": gate.phase.topic, "phase_delay": gate.phase.delay}
     if cpu is not None:
         wanted["processor"] = cpu
+    if adapt is not None:
+        fields = {"bands", "grid", "slack", "tail", "freshness"}
+        wanted["adapt"] = adapt.model_dump(include=fields)
     return wanted
 
 
 class Gates:
     """The gates of a plan while they run; on leaving they have ended."""
 
-    def __init__(self, plan: Shaping, priority: int, cpu: int | None = None) -> None:
+    def __init__(
+        self, plan: Shaping, priority: int, cpu: int | None = None, *, adapt: bool = False
+    ) -> None:
         self._chains = [chain.id for chain in plan.chains]
-        self._settings = [settings(chain, priority, cpu) for chain in plan.chains]
+        method = plan.method if adapt else None
+        self._settings = [settings(chain, priority, cpu, method) for chain in plan.chains]
         self._processes: list[subprocess.Popen[str]] = []
         self._readers: list[threading.Thread] = []
         self._answers: dict[str, list[Json]] = {chain: [] for chain in self._chains}

@@ -18,7 +18,7 @@ Slots = Sequence[tuple[int, int]]
 INPUT = "/unshaped"
 """What the topic is called before the gate: /cmd/unshaped."""
 NODE = "/takt_gate"
-_SUFFIX = "/gate"
+SUFFIX = "/gate"
 
 
 def chain_of(model: Json, chain: str) -> Json:
@@ -68,7 +68,7 @@ def insert(
     leaves `publish_time` after the gate has begun to run, which is within a slot.
     """
     result = copy.deepcopy(model)
-    gate = callback + _SUFFIX
+    gate = callback + SUFFIX
     node = f"{NODE}_{number}" if number else NODE
     moved = [
         edge
@@ -135,7 +135,7 @@ def publish_times(model: Json) -> dict[str, list[int]]:
     return {
         one["id"]: one["execution_time"]["curve"]
         for one in model["callbacks"]
-        if one["id"].endswith(_SUFFIX)
+        if one["id"].endswith(SUFFIX)
     }
 
 

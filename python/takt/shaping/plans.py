@@ -145,6 +145,9 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
         slots = [(slot.start, slot.end) for slot in chain.gate.slots]
         if trimmed:
             slots = gates.trimmed(slots, chain.gate.publish_time)
+        elif chain.gate.overshoot == "degrade":
+            # What comes late leaves at once, and does not make the next ones wait.
+            slots[-1] = (slots[-1][0], chain.period)
         last = gates.chain_of(model, chain.id)["callbacks"][-1]
         topic = (
             chain.gate.topic if chain.gate.topic in gates.output_topics(model, chain.id) else None

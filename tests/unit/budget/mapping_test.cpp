@@ -37,6 +37,20 @@ TEST(Mapping, CountsEveryThreadInTheGlobalTest) {
   EXPECT_FALSE(map_to_cores(threads, {.numbers = {0, 1}, .capacity = 1}).has_value());
 }
 
+TEST(Mapping, CountsWhatIsTakenInBothTests) {
+  const auto exact = loads({0.4, 0.4});
+  Cores cores{.numbers = {0, 1}, .capacity = 1, .taken = loads({0.4})};
+  EXPECT_EQ(map_to_cores(exact, cores)->kind, Mapping::Kind::global);
+  cores.taken = loads({0.6, 0.6});
+  const auto beside = map_to_cores(exact, cores);
+  ASSERT_TRUE(beside.has_value());
+  EXPECT_EQ(beside->kind, Mapping::Kind::partitioned);
+  EXPECT_EQ(beside->core_of.size(), 2U);
+  EXPECT_NE(beside->core_of[0], beside->core_of[1]);
+  cores.taken = loads({0.6, 0.7});
+  EXPECT_FALSE(map_to_cores(exact, cores).has_value());
+}
+
 TEST(Mapping, WorstFitSpreadsTheLoad) {
   const auto mapping =
       map_to_cores(loads({0.9, 0.2, 0.3, 0.3}), {.numbers = {4, 6}, .capacity = 0.95});

@@ -70,6 +70,35 @@ TEST(Manager, Fact26ASurgeDegradesTheLessImportantChainAndNoOther) {
   EXPECT_THAT(surge.chains[1].reason, HasSubstr("2 cores"));
 }
 
+// The slots of a shaping plan count as load: what fits alone does not fit beside them.
+TEST(Manager, AdmitsChainsBesideTheSlotsOfShapedOnes) {
+  Situation beside = situation(two_chains(ms(10), ms(10)));
+  beside.cores.taken = {{.density = 0.2}};
+  Manager manager;
+  EXPECT_THAT(states(manager.decide(beside)), ElementsAre(guaranteed, guaranteed));
+  beside.cores.taken = {{.density = 0.6}};
+  const Decision crowded = Manager().decide(beside);
+  EXPECT_THAT(states(crowded), ElementsAre(guaranteed, degraded));
+  const Decision later = manager.decide(beside);
+  EXPECT_THAT(states(later), ElementsAre(guaranteed, degraded));
+  beside.cores.taken = {{.density = 0.9}};
+  EXPECT_THAT(states(Manager().decide(beside)), ElementsAre(degraded, degraded));
+}
+
+TEST(Manager, LeavesTheExecutorsOfShapedChainsAlone) {
+  Situation beside = situation(two_chains(ms(10), ms(10)));
+  beside.cores.taken = {{.density = 0.2}};
+  beside.doubts = {{beside.model.executors[0].id, "its chain is shaped"}};
+  const Decision decision = Manager().decide(beside);
+  ASSERT_THAT(decision.reservations, SizeIs(1));
+  EXPECT_EQ(decision.reservations[0].executor, beside.model.executors[1].id);
+  const std::string log =
+      header_line(Manager().options()) + entry_line(beside, Manager().decide(beside));
+  const auto again = replay(log, "log");
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_THAT(again->differences, IsEmpty());
+}
+
 TEST(Manager, TheMoreImportantChainTakesWhatItNeeds) {
   Manager manager;
   manager.decide(situation(two_chains(ms(10), ms(10))));

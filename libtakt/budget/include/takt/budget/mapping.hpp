@@ -28,6 +28,8 @@ struct Cores {
   double capacity = 0.9;
   /// Threads may be kept on a core. False: only a global mapping will do.
   bool may_pin = true;
+  /// What has its share already, whichever reservations there are: slots of shaped chains.
+  std::vector<Load> taken{};
 };
 
 struct Mapping {
@@ -43,7 +45,8 @@ struct Mapping {
   std::vector<int> core_of;
 };
 
-/// A mapping on which every reservation gets its budget by its deadline; none if none was found.
+/// A mapping on which every reservation gets its budget by its deadline, beside what is taken; none
+/// if none was found.
 /// The global one where it is guaranteed and no load has to be on some core; else the first of
 /// worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
 [[nodiscard]] std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores);
