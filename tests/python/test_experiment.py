@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import runpy
 from typing import Any
 
+import numpy
 import pytest
 
 from robot import run_takt
@@ -184,3 +186,32 @@ def test_latency_shaping_has_the_published_slots_and_ratios() -> None:
         for name in ("FIFO", "optimised three bands", "random three bands", "one band")
     ]
     assert means == sorted(means)
+
+
+def test_a_constant_delay_can_be_planned_for_and_a_jittering_one_cannot() -> None:
+    """The controllers of the loop, without a machine: what they follow if nothing disturbs."""
+    control = runpy.run_path(str(experiments.ROOT / "latency-shaping" / "control.py"))
+    period, count, steps = 0.05, 40, control["STEPS"]
+    reference = 0.2 * numpy.sin(2 * numpy.pi * (numpy.arange(count * steps) + 0.5) / count / steps)
+
+    def error(delays: list[float], *, known: bool, actual: list[float]) -> float:
+        """The mean square."""
+        design = control["design"](period, delays, known=known)
+        (planned,) = design.delays
+        inputs, states = control["trajectory"](period, planned, reference)
+        state, total = states[0], 0.0
+        for number in range(4 * count):
+            position, delay = number % count, actual[number % len(actual)]
+            away = (design.gains[0] @ (state - states[position]))[0]
+            both = numpy.array([*state, inputs[position] - away])
+            for step in range(steps):
+                angle = (control["within"]((step + 0.5) * period / steps, delay) @ both)[0]
+                total += (angle - reference[position * steps + step]) ** 2 / steps
+            free, forced = control["dynamics"](period, delay)
+            state = free @ state + forced[:, 0] * both[3]
+        return total / (4 * count)
+
+    constant = [error([delay], known=True, actual=[delay]) for delay in (0.01, 0.04, period)]
+    assert max(constant) < 1e-9
+    jittering = [0.012, 0.035]
+    assert error(jittering, known=False, actual=jittering) > 10 * max(constant)

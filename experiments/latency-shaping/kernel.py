@@ -1,0 +1,345 @@
+"""Chapter 4 on the machine's own kernel: the chains as real ROS 2 nodes under SCHED_FIFO, with and
+without a gate in turns, measured in traces. See README.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from bisect import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, cycle
+from pathlib import Path
+from typing import Any
+
+import takt
+import takt.trace
+from takt import console
+from takt.errors import UserError
+from takt.experiments import Row, Rows
+from takt.shaping import gates, plans
+
+from .chains import (
+    FIVE,
+    GRAPH_PERIOD,
+    MS,
+    PARKING,
+    PERIOD,
+    PUBLISH,
+    SHORTEST,
+    parking,
+    random_graph,
+    synthetic,
+)
+
+Json = dict[str, Any]
+
+ROUNDS = 3
+PERIODS = 400
+"""Of each run; of the graph, whose periods are long, a fifth."""
+PRIORITY = "50"
+GATE_PRIORITY = 60
+BANDS = 1
+SLACK = 0.015
+"""Of the longest latency seen, between it and the slot."""
+OUTLIER = 0.3 * MS
+"""So much from the median is more than the issue's limit on jitter."""
+SCHEDULER_EVENTS = Path("/sys/kernel/tracing/events/sched")
+"""There if tracefs is mounted; then outliers are explained."""
+DOMAIN = "87"
+"""Other programs on this machine shall not hear ours."""
+LENGTHS = (2, 3, 4, 5, 6)
+"""After so many instances execution times repeat, in turn for each callback."""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    model: Json
+    period: int
+    periods: int = PERIODS
+
+    @property
+    def path(self) -> list[str]:
+        found: list[str] = self.model["chains"][0]["callbacks"]
+        return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """Of a callback, in ns."""
+
+    start: int
+    length: int
+    waited: int
+    """From when its thread was woken until it ran, as far as the kernel's events are known."""
+    behind: str
+    """What ran on the processor until then."""
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One of a chain with its gate."""
+
+    first: Run
+    last: Run
+    gate: Run
+    late: int
+    """From the beginning of the period until the chain began."""
+
+    @property
+    def ready(self) -> int:
+        return self.last.end - self.first.start
+
+    @property
+    def waited(self) -> int:
+        return self.gate.start - self.first.start
+
+    @property
+    def latency(self) -> int:
+        """Until the output has left the gate."""
+        return self.gate.end - self.first.start
+
+
+def rows() -> Rows:
+    found: Rows = []
+    for case in cases():
+        found += compare(case)
+    return found
+
+
+def cases() -> list[Case]:
+    graph, cores = random_graph()
+    pinned = {"throttle rear": 1, "throttle front": 0} | {n: c for n, (_, c) in PARKING.items()}
+    return [
+        Case(
+            "synthetic", varied(synthetic().document(*FIVE), 1 / 3, dict.fromkeys(FIVE, 0)), PERIOD
+        ),
+        Case("parking", varied(parking(), SHORTEST, pinned), PERIOD),
+        Case("graph", varied(graph, 0.5, cores), GRAPH_PERIOD, PERIODS // 5),
+    ]
+
+
+def varied(model: Json, shortest: float, cores: dict[str, int]) -> Json:
+    """The model with execution times that fall in steps from the longest to that share of it and
+    begin again, the same in every run; all are longest together in the first period."""
+    result = copy.deepcopy(model)
+    for callback, length in zip(result["callbacks"], cycle(LENGTHS), strict=False):
+        (longest,) = callback["execution_time"]["curve"]
+        steps = [1 - (1 - shortest) * step / (length - 1) for step in range(length)]
+        callback["execution_time"]["curve"] = list(accumulate(round(s * longest) for s in steps))
+    for executor in result["executors"]:
+        executor["cpu"] = cores[executor["id"]]
+    return result
+
+
+def compare(case: Case) -> Rows:
+    """One slot and FIFO in turns; the slot is chosen by the first run under FIFO."""
+    # A gate that lets everything out at once: timers run on the grid of tables here too.
+    last = case.path[-1]
+    fifo = gates.insert(case.model, last, [(0, case.period)], case.period, PUBLISH)
+    # Until the gate has the output, the way to it included.
+    before = [executions(fifo, case)]
+    profile = [one.waited for one in before[0]]
+    request = plans.Request(
+        bands=BANDS, slack=round(SLACK * max(profile)), publish_time=PUBLISH, grid=MS // 10
+    )
+    plan = plans.make(case.model, {"chain": profile}, "trace", request)
+    shaped = plans.gated_model(case.model, plan)
+    after: list[list[Execution]] = []
+    with console.progress(f"Running {case.name} in turns") as progress:
+        for number in range(ROUNDS):
+            after.append(executions(shaped, case))
+            before.append(executions(fifo, case))
+            if progress:
+                progress(number + 1, ROUNDS)
+    (slot,) = plan.chains[0].gate.slots
+    found = _rows(case.name, before, after)
+    assert plan.chains[0].after.mean is not None
+    mean = statistics.mean(one.latency for run in after for one in run)
+    away = (mean - plan.chains[0].after.mean) / MS
+    found.append(
+        Row(f"kernel, {case.name}, one slot, mean less the planned one", "± 0.3 ms", away, "ms")
+    )
+    found += [
+        Row(f"kernel, {case.name}, outlier {number}", None, text)
+        for number, text in enumerate(outliers(after, slot.start), 1)
+    ]
+    return found
+
+
+def _rows(name: str, before: list[list[Execution]], after: list[list[Execution]]) -> Rows:
+    free = [[one.ready for one in run] for run in before]
+    shaped = [[one.latency for one in run] for run in after]
+
+    def longest(runs: list[list[int]]) -> list[float]:
+        return [max(run) / MS for run in runs]
+
+    def jitter(runs: list[list[int]]) -> float:
+        return statistics.median((max(run) - min(run)) / 2 / MS for run in runs)
+
+    def p999(pooled: list[int]) -> float:
+        middle = statistics.median(pooled)
+        distances = sorted(abs(latency - middle) for latency in pooled)
+        return distances[math.ceil(0.999 * len(distances)) - 1] / MS
+
+    pooled = [latency for run in shaped for latency in run]
+    outputs = [one.late + one.latency for run in after for one in run]
+    inputs = [one.late + one.ready for run in before for one in run]
+    usual = [statistics.median(longest(runs)) for runs in (free, shaped)]
+    worst = [max(longest(runs)) for runs in (free, shaped)]
+    what = f"kernel, {name}, "
+    return [
+        Row(f"{what}FIFO, longest, median of {len(free)} runs", None, usual[0], "ms"),
+        Row(f"{what}FIFO, jitter", None, jitter(free), "ms"),
+        Row(f"{what}one slot, longest, median of {len(shaped)} runs", None, usual[1], "ms"),
+        Row(f"{what}longest: one slot / FIFO", "≤ 1.03", usual[1] / usual[0]),
+        Row(f"{what}longest of all runs: one slot / FIFO", None, worst[1] / worst[0]),
+        Row(f"{what}one slot, jitter, p99.9 of {len(pooled)}", "≤ 0.3 ms", p999(pooled), "ms"),
+        Row(f"{what}one slot, output on the grid, p99.9", "≤ 0.3 ms", p999(outputs), "ms"),
+        Row(f"{what}FIFO, output on the grid, p99.9", None, p999(inputs), "ms"),
+        Row(f"{what}one slot, jitter, median of runs", None, jitter(shaped), "ms"),
+    ]
+
+
+def outliers(runs: list[list[Execution]], slot: int) -> list[str]:
+    """What the trace says of executions whose latency is far from the median."""
+    middle = statistics.median(one.latency for run in runs for one in run)
+    usual = statistics.median(one.gate.length for run in runs for one in run)
+    found = []
+    for number, run in enumerate(runs, 1):
+        for position, one in enumerate(run):
+            away = one.latency - middle
+            if abs(away) <= OUTLIER:
+                continue
+            parts = {
+                f"the chain's timer was late{_why(one.first)}": -one.late,
+                "the output was ready after the slot": max(one.late + one.ready - slot, 0),
+                f"the gate was late{_why(one.gate)}": one.waited - max(slot - one.late, one.ready),
+                "the gate ran long": one.gate.length - usual,
+            }
+            cause = max(parts, key=lambda part: parts[part] * (1 if away > 0 else -1))
+            found.append(
+                f"{away / MS:+.2f} ms in period {position} of run {number}: {cause}, "
+                f"{abs(parts[cause]) / MS:.2f} ms"
+            )
+    return found
+
+
+def _why(run: Run) -> str:
+    if run.waited < OUTLIER / 3:
+        return ""
+    return f" (its thread was ready for {run.waited / MS:.2f} ms while {run.behind} ran)"
+
+
+def executions(model: Json, case: Case) -> list[Execution]:
+    """As a trace of a run of the model with a gate has them."""
+    last = case.path[-1]
+    seconds = case.period * case.periods / 1e9
+    begins, ends, leaves = _recorded(model, [case.path[0], last, last + gates.SUFFIX], seconds)
+    grid = statistics.median_low(begin.start % case.period for begin in begins)
+    found = []
+    for gate in leaves:
+        # All of an execution is within its period.
+        worked = ends[bisect([end.start for end in ends], gate.start) - 1]
+        begin = begins[bisect([one.start for one in begins], worked.start) - 1]
+        late = (begin.start - grid + case.period // 2) % case.period - case.period // 2
+        found.append(Execution(begin, worked, gate, late))
+    # The first ones warm the caches.
+    return found[3:]
+
+
+def _recorded(model: Json, callbacks: Sequence[str], seconds: float) -> list[list[Run]]:
+    """The runs of these callbacks, in order. UserError without privileges."""
+    environment = os.environ | {"ROS_DOMAIN_ID": DOMAIN}
+    nodes = {one["id"]: one["node"] for one in model["callbacks"]}
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        document, trace = Path(folder) / "model.json", Path(folder) / "trace"
+        document.write_text(json.dumps(model), encoding="utf-8")
+        takt_ = [sys.executable, "-m", "takt"]
+        run = [*takt_, "run", str(document), "--duration", str(seconds)]
+        record = [*takt_, "record", "--backend", "ring", "-o", str(trace)]
+        if SCHEDULER_EVENTS.is_dir():
+            record.append("--kernel")
+        with subprocess.Popen(
+            [*record, "--", "chrt", "-f", PRIORITY, *run],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            while process.poll() is None:
+                _raise_gate()
+                time.sleep(0.5)
+            assert process.stderr is not None
+            said = process.stderr.read().strip().splitlines()
+        if process.returncode:
+            raise UserError(f"the kernel's part needs root: {said[-1]}")
+        recording = takt.load(str(trace))
+        runs = recording.runs.join(recording.callbacks, on="callback").sort("start")
+        waits = _waits(trace, runs["start"].min())
+        return [
+            [
+                Run(start, length, *waits(thread, start))
+                for node, start, length, thread in runs.select(
+                    "node", "start", "duration", "thread"
+                ).iter_rows()
+                if node == nodes[callback]
+            ]
+            for callback in callbacks
+        ]
+
+
+def _raise_gate() -> None:
+    """Gates run above the chains, as those of takt apply do."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if not command[0].endswith(b"takt-workload") or not command[2].endswith(b"gate"):
+                continue
+            for task in (process / "task").iterdir():
+                priority = os.sched_param(GATE_PRIORITY)
+                os.sched_setscheduler(int(task.name), os.SCHED_FIFO, priority)
+
+
+def _waits(trace: Path, first_run: int) -> Callable[[str, int], tuple[int, str]]:
+    """How long a thread was ready before it ran at that time, and what ran meanwhile."""
+    events = takt.trace.Trace(str(trace))
+    switches: dict[int, list[tuple[int, str]]] = {}
+    wakes: dict[int, list[int]] = {}
+    if not SCHEDULER_EVENTS.is_dir():
+        return lambda thread, start: (0, "")
+    # Tables have times since the epoch, events those of the monotonic clock.
+    shift = first_run - min(
+        when for batch in events.events("ros2:callback_start") for when in batch["time"].to_pylist()
+    )
+    for batch in events.events("sched_switch"):
+        for one in batch.select(["time", "next_tid", "prev_comm", "prev_prio"]).to_pylist():
+            what = f"{one['prev_comm']} (kernel priority {one['prev_prio']})"
+            switches.setdefault(one["next_tid"], []).append((one["time"] + shift, what))
+    for batch in events.events("sched_wakeup"):
+        for one in batch.select(["time", "tid"]).to_pylist():
+            wakes.setdefault(one["tid"], []).append(one["time"] + shift)
+
+    def waited(thread: str, start: int) -> tuple[int, str]:
+        number = int(thread.rsplit(" ", 1)[-1])
+        entries, woken = switches.get(number, []), wakes.get(number, [])
+        at = bisect(entries, (start, "")) - 1
+        if at < 0 or (before := bisect(woken, entries[at][0]) - 1) < 0:
+            return 0, ""
+        return entries[at][0] - woken[before], entries[at][1]
+
+    return waited
