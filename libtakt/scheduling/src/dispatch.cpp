@@ -19,6 +19,7 @@ std::vector<Instance> Dispatch::replace(std::unique_ptr<Policy> policy, std::siz
     while (!callback.waiting.empty()) callback.waiting.pop_front(waited.emplace_back());
   }
   std::ranges::sort(waited, {}, &Instance::number);
+  waiting_beside_ = 0;
 
   policy_ = std::move(policy);
   own_origin_ = own_origin;
@@ -75,13 +76,19 @@ std::size_t Dispatch::waiting() const {
 
 void Dispatch::hold_excluded(LocalIndex callback) {
   for (const LocalIndex excluded : callbacks_[callback.value()].excludes) {
-    if (callbacks_[excluded.value()].held++ == 0) policy_->hold(excluded);
+    Callback& held = callbacks_[excluded.value()];
+    if (held.held++ > 0) continue;
+    waiting_beside_ -= held.waiting.size();
+    policy_->hold(excluded);
   }
 }
 
 void Dispatch::resume_excluded(LocalIndex callback) {
   for (const LocalIndex excluded : callbacks_[callback.value()].excludes) {
-    if (--callbacks_[excluded.value()].held == 0) policy_->resume(excluded);
+    Callback& resumed = callbacks_[excluded.value()];
+    if (--resumed.held > 0) continue;
+    waiting_beside_ += resumed.waiting.size();
+    policy_->resume(excluded);
   }
 }
 

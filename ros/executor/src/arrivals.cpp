@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "takt/executor/origin.hpp"
+
 namespace takt::executor {
 namespace {
 
@@ -17,38 +19,34 @@ Arrivals::Arrivals(std::size_t workers) : wakes_(workers) {
   idle_.reserve(workers);
 }
 
-void Arrivals::note(const Arrival& arrival) {
-  std::condition_variable* woken = nullptr;
+void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
+  const Arrival arrival{.entry = entry, .count = count, .when = when, .origin = current_origin()};
+  WakeUp* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     came_.push_back(arrival);
     is_unseen_.store(true, std::memory_order_release);
     woken = wake_last();
   }
-  if (woken != nullptr) woken->notify_one();
+  if (woken != nullptr) woken->signal();
 }
 
 void Arrivals::wake_one() {
-  std::condition_variable* woken = nullptr;
+  WakeUp* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     woken = wake_last();
   }
-  if (woken != nullptr) woken->notify_one();
+  if (woken != nullptr) woken->signal();
 }
 
-std::condition_variable* Arrivals::wake_last() {
+WakeUp* Arrivals::wake_last() {
   if (is_waking_ || idle_.empty()) return nullptr;
   Worker& worker = *idle_.back();
   idle_.pop_back();
   is_waking_ = true;
   is_unseen_.store(true, std::memory_order_release);
-  return &wake(worker);
-}
-
-std::condition_variable& Arrivals::wake(Worker& worker) {
-  worker.is_idle = false;
-  return wakes_[worker.number];
+  return &wakes_[worker.number];
 }
 
 std::vector<Arrival>& Arrivals::take() {
@@ -69,22 +67,21 @@ std::vector<Arrival>& Arrivals::take() {
 bool Arrivals::become_idle(Worker& worker) {
   const std::lock_guard lock(mutex_);
   if (!came_.empty() || cancelled_) return false;
-  worker.is_idle = true;
   idle_.push_back(&worker);
   return true;
 }
 
 void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until) {
-  std::unique_lock lock(mutex_);
-  const auto woken = [&] { return !worker.is_idle; };
-  std::condition_variable& wake = wakes_[worker.number];
-  if (!until) {
-    wake.wait(lock, woken);
-  } else if (!wake.wait_until(lock, *until, woken)) {
-    // Nobody has found it among the idle ones, unless it is being given a job at this moment.
-    if (std::erase(idle_, &worker) == 0) wake.wait(lock, woken);
-    worker.is_idle = false;
+  WakeUp& wake = wakes_[worker.number];
+  if (!until) return wake.wait();
+  const bool is_signalled = wake.wait_until(*until);
+  {
+    // Also after a signal: the thread sanitizer does not know that sem_clockwait() orders memory.
+    const std::lock_guard lock(mutex_);
+    if (!is_signalled && std::erase(idle_, &worker) > 0) return;
   }
+  // Somebody has found it among the idle ones and signals it.
+  if (!is_signalled) wake.wait();
 }
 
 Worker* Arrivals::take_idle() {
@@ -96,7 +93,7 @@ Worker* Arrivals::take_idle() {
 }
 
 void Arrivals::hand_back(Worker& worker) {
-  std::condition_variable* woken = nullptr;
+  WakeUp* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!worker.has_job) {
@@ -107,15 +104,15 @@ void Arrivals::hand_back(Worker& worker) {
       is_waking_ = true;
       is_unseen_.store(true, std::memory_order_release);
     }
-    woken = &wake(worker);
+    woken = &wakes_[worker.number];
   }
-  woken->notify_one();
+  woken->signal();
 }
 
 void Arrivals::cancel() {
   const std::lock_guard lock(mutex_);
   cancelled_ = true;
-  for (Worker* worker : idle_) wake(*worker).notify_one();
+  for (const Worker* worker : idle_) wakes_[worker->number].signal();
   idle_.clear();
 }
 

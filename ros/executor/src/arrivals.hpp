@@ -1,14 +1,14 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "takt/linux/thread_clock.hpp"
 #include "takt/time/time.hpp"
+#include "wake_up.hpp"
 #include "worker.hpp"
 
 namespace takt::executor {
@@ -28,13 +28,14 @@ struct Arrival {
 /// who finds nothing new takes no lock.
 class Arrivals {
  public:
-  using TimePoint = std::chrono::steady_clock::time_point;
+  using TimePoint = WakeUp::TimePoint;
 
   /// Workers are numbered from 0.
   explicit Arrivals(std::size_t workers);
 
-  /// Something has come: an idle worker will look at it, if no other one is about to.
-  void note(const Arrival& arrival);
+  /// So many messages have come for an entry, now or at `when`; or an expiry has. An idle worker
+  /// will look at it, if no other one is about to.
+  void note(std::size_t entry, std::size_t count, Instant when = linux_os::monotonic_now());
 
   /// Lets an idle worker look for jobs.
   void wake_one();
@@ -60,13 +61,11 @@ class Arrivals {
   [[nodiscard]] bool is_cancelled() const { return cancelled_; }
 
  private:
-  /// With the lock held: the worker is not idle any more, and must be notified.
-  [[nodiscard]] std::condition_variable& wake(Worker& worker);
-  [[nodiscard]] std::condition_variable* wake_last();
+  /// With the lock held: an idle worker that is not idle any more and must be signalled.
+  [[nodiscard]] WakeUp* wake_last();
 
+  // What noting an arrival touches lies together.
   std::mutex mutex_;
-  /// By number of the worker. Notified without the lock, which a woken worker needs at once.
-  std::vector<std::condition_variable> wakes_;
   /// Guarded by it.
   std::vector<Arrival> came_;
   std::vector<Worker*> idle_;
@@ -78,6 +77,8 @@ class Arrivals {
   std::atomic<bool> is_unseen_ = false;
   std::atomic<bool> cancelled_ = false;
 
+  /// By number of the worker: signalled once, without the lock, when it ceases to be idle.
+  std::vector<WakeUp> wakes_;
   /// What take() gave.
   std::vector<Arrival> taken_;
 };

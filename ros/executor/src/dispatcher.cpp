@@ -25,7 +25,7 @@ Result<void> Dispatcher::keep_only(std::span<const ScheduledExecutable> executab
 
 Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
                                std::unique_ptr<scheduling::Policy> policy, std::size_t callbacks,
-                               const CallbackGroups& groups, const Arrived& arrived) {
+                               const CallbackGroups& groups) {
   std::vector<scheduling::Instance> waiting =
       dispatch_.replace(std::move(policy), callbacks, own_origin_, groups);
   std::erase_if(waiting, [&](const scheduling::Instance& instance) {
@@ -35,7 +35,7 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
     if (entry.is_removed && entry.running == 0) entry = {};
   }
   for (const ScheduledExecutable& scheduled : executables) {
-    if (Result<void> result = schedule(scheduled, arrived); !result) return result;
+    if (Result<void> result = schedule(scheduled); !result) return result;
   }
   for (const scheduling::Instance& instance : waiting) {
     dispatch_.wait_on(entries_[instance.payload].callback, instance);
@@ -49,7 +49,7 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
 }
 
 /// Gives an executable an entry, unless it has one, and lets it report what comes.
-Result<void> Dispatcher::schedule(const ScheduledExecutable& scheduled, const Arrived& arrived) {
+Result<void> Dispatcher::schedule(const ScheduledExecutable& scheduled) {
   auto entry = std::ranges::find_if(entries_, [&](const Entry& known) {
     return known.executable == scheduled.executable && !known.is_removed;
   });
@@ -66,10 +66,12 @@ Result<void> Dispatcher::schedule(const ScheduledExecutable& scheduled, const Ar
   MessageExecutable* const messages = entry->messages;
   if (messages == nullptr) return {};
   messages->set_workers(dispatch_.threads());
-  const auto index = static_cast<std::size_t>(entry - entries_.begin());
+  // Small enough that a std::function keeps it in itself.
+  const auto arrived = [&arrivals = arrivals_,
+                        index = static_cast<std::size_t>(entry - entries_.begin())](
+                           std::size_t count) { arrivals.note(index, count); };
   auto listening = Listening::begin(
-      messages->source(),
-      [&] { return messages->notify([arrived, index](std::size_t n) { arrived(index, n); }); },
+      messages->source(), [&] { return messages->notify(arrived); },
       [messages] { return messages->notify({}); });
   if (!listening) return tl::unexpected(listening.error());
   entry->listening = std::move(*listening);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,12 +19,13 @@ namespace takt::executor {
 /// an executor without threads. One thread at a time.
 class Dispatcher {
  public:
-  /// Called when messages come for the executable of an entry, on the middleware's threads.
-  using Arrived = std::function<void(std::size_t entry, std::size_t count)>;
-
-  /// `workers`: how many jobs run at once. See EventsExecutor::Options for the rest.
-  Dispatcher(std::size_t workers, bool own_origin, bool skips_missed_periods)
-      : dispatch_(workers), own_origin_(own_origin), skips_missed_periods_(skips_missed_periods) {}
+  /// `arrivals`: where messages that come are noted, on the middleware's threads; `workers`: how
+  /// many jobs run at once. See EventsExecutor::Options for the rest.
+  Dispatcher(Arrivals& arrivals, std::size_t workers, bool own_origin, bool skips_missed_periods)
+      : arrivals_(arrivals),
+        dispatch_(workers),
+        own_origin_(own_origin),
+        skips_missed_periods_(skips_missed_periods) {}
 
   // What is run
 
@@ -41,8 +41,7 @@ class Dispatcher {
   /// that wait wait on. Allocates.
   [[nodiscard]] Result<void> adopt(std::span<const ScheduledExecutable> executables,
                                    std::unique_ptr<scheduling::Policy> policy,
-                                   std::size_t callbacks, const CallbackGroups& groups,
-                                   const Arrived& arrived);
+                                   std::size_t callbacks, const CallbackGroups& groups);
 
   /// Ends the reports of what comes.
   void stop_listening();
@@ -68,8 +67,10 @@ class Dispatcher {
   /// See scheduling::Policy::next_start().
   [[nodiscard]] std::optional<Instant> next_start() const { return dispatch_.next_start(); }
 
-  /// Whether several workers share the policy.
-  [[nodiscard]] bool is_shared() const { return dispatch_.threads() > 1; }
+  /// Whether something waits that another worker might run beside what runs.
+  [[nodiscard]] bool has_work_for_others() const {
+    return dispatch_.threads() > 1 && dispatch_.waiting_beside() > 0;
+  }
 
  private:
   /// A scheduled executable. Entries keep their place, and places of removed ones are used again.
@@ -85,10 +86,11 @@ class Dispatcher {
     [[nodiscard]] bool is_free() const { return executable == nullptr; }
   };
 
-  [[nodiscard]] Result<void> schedule(const ScheduledExecutable& scheduled, const Arrived& arrived);
+  [[nodiscard]] Result<void> schedule(const ScheduledExecutable& scheduled);
   [[nodiscard]] Result<void> admit_messages(const Arrival& arrival);
   void release(const Arrival& arrival, Instant origin);
 
+  Arrivals& arrivals_;
   scheduling::Dispatch dispatch_;
   bool own_origin_;
   bool skips_missed_periods_;

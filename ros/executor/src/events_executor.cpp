@@ -46,9 +46,9 @@ Result<std::unique_ptr<EventsExecutor>> EventsExecutor::create(
 
 EventsExecutor::EventsExecutor(Options options)
     : options_(std::move(options)),
-      dispatcher_(std::make_unique<Dispatcher>(options_.threads, options_.own_origin,
-                                               options_.skips_missed_periods)),
-      arrivals_(std::make_unique<Arrivals>(options_.threads)) {
+      arrivals_(std::make_unique<Arrivals>(options_.threads)),
+      dispatcher_(std::make_unique<Dispatcher>(*arrivals_, options_.threads, options_.own_origin,
+                                               options_.skips_missed_periods)) {
   assert(options_.threads > 0);
   for (std::size_t i = options_.threads; i > 0; --i) free_workers_.push_back(i - 1);
 }
@@ -69,14 +69,7 @@ Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> execut
   if (Result<void> kept = dispatcher_->keep_only(executables); !kept) return kept;
   if (Result<void> watched = watch_timers(); !watched) return watched;
   take_in_arrivals();
-  const auto arrived = [this](std::size_t entry, std::size_t count) {
-    arrivals_->note({.entry = entry,
-                     .count = count,
-                     .when = linux_os::monotonic_now(),
-                     .origin = current_origin()});
-  };
-  if (Result<void> adopted =
-          dispatcher_->adopt(executables, std::move(policy), callbacks, groups, arrived);
+  if (Result<void> adopted = dispatcher_->adopt(executables, std::move(policy), callbacks, groups);
       !adopted) {
     return adopted;
   }
@@ -91,9 +84,8 @@ Result<void> EventsExecutor::watch_timers() {
   if (!releaser_) {
     if (timers.empty()) return {};
     releaser_ = std::make_unique<TimerReleaser>(
-        options_.releaser, [this](std::size_t entry, Instant expiry) {
-          arrivals_->note({.entry = entry, .when = expiry, .origin = current_origin()});
-        });
+        options_.releaser,
+        [this](std::size_t entry, Instant expiry) { arrivals_->note(entry, 1, expiry); });
   }
   return releaser_->watch(std::move(timers));
 }
@@ -118,13 +110,13 @@ void EventsExecutor::take_in_arrivals() {
 void EventsExecutor::decide(Worker& worker) {
   take_in_arrivals();
   dispatcher_->give_job(worker);
-  // What this thread does not take may be for others.
-  if (worker.has_job && dispatcher_->is_shared()) serve_idle_workers();
+  if (worker.has_job) serve_idle_workers();
 }
 
+/// What one worker does not take may be for others.
 void EventsExecutor::serve_idle_workers() {
   bool served = true;
-  while (served) {
+  while (served && dispatcher_->has_work_for_others()) {
     Worker* const worker = arrivals_->take_idle();
     if (worker == nullptr) return;
     dispatcher_->give_job(*worker);
@@ -133,7 +125,8 @@ void EventsExecutor::serve_idle_workers() {
   }
 }
 
-/// False: the executor is cancelled, or nothing came until `deadline`.
+/// False: the executor is cancelled, or nothing came until `deadline`. Where the worker has a job,
+/// the lock may have been given away.
 bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<TimePoint> deadline) {
   while (!arrivals_->is_cancelled()) {
     decide(worker);
@@ -147,15 +140,16 @@ bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<Tim
     }
     decision.unlock();
     arrivals_->sleep(worker, until);
-    decision.lock();
+    // Who gave it a job has done so before the signal.
     if (worker.has_job) return true;
+    decision.lock();
   }
   return false;
 }
 
-/// Gives the lock away while the callback runs.
+/// Without the lock while the callback runs.
 void EventsExecutor::run_job(Worker& worker, Lock& decision) {
-  decision.unlock();
+  if (decision.owns_lock()) decision.unlock();
   Result<void> ran;
   std::exception_ptr thrown;
   const Running before = std::exchange(running, {this, worker.job.entry()});

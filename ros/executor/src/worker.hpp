@@ -27,7 +27,6 @@ struct Worker {
   /// Valid if has_job.
   Job job{};
   bool has_job = false;
-  bool is_idle = false;
 
   [[nodiscard]] Result<void> run_job() const {
     return job.timer != nullptr ? job.timer->run(number) : job.messages->run(number);

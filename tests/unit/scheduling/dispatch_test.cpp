@@ -133,7 +133,9 @@ TEST(Dispatch, AGroupRunsOneInstanceAtATimeOnSeveralThreads) {
   release(d, 2, 3, 22);
   release(d, 3, 4, 3);
   release(d, 3, 5, 33);
+  EXPECT_EQ(d.waiting_beside(), 6U);
   const auto zero = next(d);
+  EXPECT_EQ(d.waiting_beside(), 4U) << "without 1, which may not run beside 0";
   const auto two = next(d);
   const auto again = next(d);
   const auto three = next(d);
@@ -142,7 +144,9 @@ TEST(Dispatch, AGroupRunsOneInstanceAtATimeOnSeveralThreads) {
   EXPECT_EQ(again->instance.payload, 22U) << "reentrant";
   EXPECT_EQ(three->instance.payload, 3U);
   EXPECT_FALSE(next(d)) << "in no group it excludes itself";
+  EXPECT_EQ(d.waiting_beside(), 0U);
   d.completed(*zero);
+  EXPECT_EQ(d.waiting_beside(), 1U);
   EXPECT_EQ(next(d)->instance.payload, 1U);
   d.completed(*three);
   EXPECT_EQ(next(d)->instance.payload, 33U);
@@ -174,7 +178,9 @@ TEST(Dispatch, WhatWaitsWaitsOnUnderAnotherPolicy) {
   // 2 is callback 0 now, 0 is callback 1, and 1 is gone.
   d.wait_on(LocalIndex(1), waited[1]);
   d.wait_on(LocalIndex(0), waited[2]);
+  EXPECT_EQ(d.waiting_beside(), 2U);
   d.runs_on(LocalIndex(0));
+  EXPECT_EQ(d.waiting_beside(), 1U);
   const auto after = next(d);
   EXPECT_EQ(after->instance.payload, 0U);
   EXPECT_FALSE(next(d)) << "an instance of 2 still runs";

@@ -103,6 +103,8 @@ class Dispatch {
 
   [[nodiscard]] std::size_t threads() const { return threads_; }
   [[nodiscard]] std::size_t waiting() const;
+  /// How many of them may run beside what runs now, for all that groups say.
+  [[nodiscard]] std::size_t waiting_beside() const { return waiting_beside_; }
   [[nodiscard]] std::size_t waiting(LocalIndex callback) const {
     return callbacks_[callback.value()].waiting.size();
   }
@@ -159,6 +161,8 @@ class Dispatch {
   /// Callbacks that the next polling point looks at: polled ones of which an instance waits and
   /// the policy knows of none.
   std::vector<LocalIndex> unsampled_;
+  /// Instances that wait of callbacks with `held` 0.
+  std::size_t waiting_beside_ = 0;
   std::uint64_t released_ = 0;
   std::int64_t completed_ = 0;
   std::uint64_t polling_points_ = 0;
@@ -182,6 +186,7 @@ inline std::size_t Dispatch::displace(LocalIndex index) {
   Callback& callback = callbacks_[index.value()];
   Instance oldest;
   callback.waiting.pop_front(oldest);
+  if (callback.held == 0) --waiting_beside_;
   // A polling point's place goes to whichever instance is then the oldest.
   if (!callback.is_polled) policy_->withdraw(index);
   return oldest.payload;
@@ -190,6 +195,7 @@ inline std::size_t Dispatch::displace(LocalIndex index) {
 inline void Dispatch::admit(LocalIndex index, const Instance& instance) {
   Callback& callback = callbacks_[index.value()];
   callback.waiting.push_back(instance);
+  if (callback.held == 0) ++waiting_beside_;
   if (callback.is_polled) {
     list_unsampled(index);
   } else {
@@ -225,6 +231,7 @@ inline bool Dispatch::next(Job& job) {
     } else {
       callback.waiting.pop_front(job.instance);
     }
+    --waiting_beside_;
     if (callback.is_polled) {
       callback.is_sampled = false;
       if (!callback.waiting.empty()) list_unsampled(*chosen);

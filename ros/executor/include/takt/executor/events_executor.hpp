@@ -121,8 +121,8 @@ class EventsExecutor final : public Executor {
   /// Guards what follows, but for the arrivals, and the taking of messages. The middleware reports
   /// arrivals under locks of its own, which taking needs too: who notes one must not need it.
   std::mutex decision_;
-  std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Arrivals> arrivals_;
+  std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<TimerReleaser> releaser_;
   /// Numbers of workers that no thread has.
   std::vector<std::size_t> free_workers_;
