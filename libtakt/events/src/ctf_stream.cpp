@@ -257,6 +257,7 @@ void Stream::read(Chunk& chunk) {
   }
   chunk.plan = plan_;
   chunk.position = packet_begin_;
+  chunk.decoded = packet_begin_ + (in_packet_ ? cursor_.position() / 8 : 0);
 }
 
 void Stream::update_clock(std::uint64_t value, std::uint32_t bits) {

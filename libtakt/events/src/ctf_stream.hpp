@@ -49,6 +49,8 @@ struct Chunk {
   std::uint32_t processors = 0;
   /// Bytes of the stream that are done with.
   std::uint64_t position = 0;
+  /// Bytes of the stream that have been looked at, and so are in the processor's cache.
+  std::uint64_t decoded = 0;
   bool is_last = false;
 
   void clear();

@@ -25,7 +25,7 @@ void DecodedFile::hash_up_to(std::uint64_t end) {
 
 void DecodedFile::decode() {
   stream_.read(ahead_);
-  hash_up_to(ahead_.is_last ? file_.bytes().size() : ahead_.position);
+  hash_up_to(ahead_.is_last ? file_.bytes().size() : ahead_.decoded);
   if (ahead_.position >= forgotten_ + forget_distance || ahead_.is_last) {
     file_.forget(forgotten_, ahead_.position);
     forgotten_ = ahead_.position;
