@@ -174,11 +174,15 @@ class Dispatch {
 
 inline std::optional<std::size_t> Dispatch::release(LocalIndex index, Instant activation,
                                                     Instant origin, std::size_t payload) {
-  Callback& callback = callbacks_[index.value()];
-  std::optional<std::size_t> displaced;
-  if (callback.waiting.size() >= callback.depth) displaced = displace(index);
-  admit(index,
-        {.activation = activation, .origin = origin, .payload = payload, .number = released_++});
+  const Callback& callback = callbacks_[index.value()];
+  const Instance instance{
+      .activation = activation, .origin = origin, .payload = payload, .number = released_++};
+  if (callback.waiting.size() < callback.depth) {
+    admit(index, instance);
+    return std::nullopt;
+  }
+  const std::size_t displaced = displace(index);
+  admit(index, instance);
   return displaced;
 }
 
