@@ -18,10 +18,8 @@
   LTTNG_UST_TRACEPOINT_EVENT(ros2, name, LTTNG_UST_TP_ARGS(TAKT_LTTNG_ARGUMENTS(fields)), \
                              LTTNG_UST_TP_FIELDS(TAKT_LTTNG_FIELDS(fields)))
 #include "takt/tracepoints/ros2.def"
-#if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/tracepoints/ros2_services.def"
-#endif
 #include "takt/tracepoints/ros2_message_links.def"
+#include "takt/tracepoints/ros2_services.def"
 #undef TAKT_TRACEPOINT
 
 #endif

@@ -16,6 +16,7 @@
 #include "lttng_takt.h"
 #include "ring.hpp"
 #include "rmw/types.h"
+#include "service_events.hpp"
 #include "takt/tracetools/takt_tracetools.h"
 
 namespace {
@@ -113,10 +114,8 @@ std::uint64_t takt::tracetools::available_events() {
 #define TAKT_TRACEPOINT(name, Fields, phase, fields) \
   events |= std::uint64_t{1} << static_cast<unsigned>(EventType::name);
 #include "takt/tracepoints/ros2.def"
-#if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/tracepoints/ros2_services.def"
-#endif
 #include "takt/tracepoints/ros2_message_links.def"
+#include "takt/tracepoints/ros2_services.def"
 #include "takt/tracepoints/takt.def"
 #include "takt/tracepoints/takt_thread.def"
 #undef TAKT_TRACEPOINT
@@ -129,23 +128,84 @@ bool ros_trace_compile_status() { return true; }
 #define TAKT_WANTED(name) \
   __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<EventType::name>(), 0)
 
+// Hands the event to whoever wants it.
+#define TAKT_TELL(name, fields)                             \
+  lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields)); \
+  record<EventType::name>(TAKT_RING_FIELDS(fields))
+
 #define TAKT_TRACEPOINT(name, Fields, phase, fields)                    \
   bool ros_trace_enabled_##name() { return TAKT_WANTED(name); }         \
   void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                   \
     if constexpr (#name == callback_end) trace_thread_cpu_time();       \
-    lttng_ust_tracepoint(ros2, name, TAKT_ARGUMENTS(fields));           \
-    record<EventType::name>(TAKT_RING_FIELDS(fields));                  \
+    TAKT_TELL(name, fields);                                            \
     if constexpr (#name == callback_start) trace_thread_cpu_time();     \
   }                                                                     \
   void ros_trace_##name(TAKT_PARAMETERS(fields)) {                      \
     if (TAKT_WANTED(name)) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
   }
 #include "takt/tracepoints/ros2.def"
-#if TRACETOOLS_VERSION_GTE(8, 5, 0)
-#include "takt/tracepoints/ros2_services.def"
-#endif
 #undef TAKT_TRACEPOINT
+
+// The events of service calls: those of the middleware itself, where it has them, and the same told
+// by service_calls.cpp, where it has not.
+namespace {
+
+#define TAKT_TRACEPOINT(name, Fields, phase, fields) \
+  void tell_##name(TAKT_PARAMETERS(fields)) {        \
+    if (TAKT_WANTED(name)) {                         \
+      TAKT_TELL(name, fields);                       \
+    }                                                \
+  }
+#include "takt/tracepoints/ros2_services.def"
+#undef TAKT_TRACEPOINT
+
+const std::uint8_t* client_of(const rmw_request_id_t& id) {
+  return reinterpret_cast<const std::uint8_t*>(id.writer_guid);
+}
+
+}  // namespace
+
+#if TRACETOOLS_VERSION_GTE(8, 5, 0)
+#define TAKT_TRACEPOINT(name, Fields, phase, fields)            \
+  bool ros_trace_enabled_##name() { return TAKT_WANTED(name); } \
+  void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {           \
+    ++takt::tracetools::service_events_told;                    \
+    tell_##name(TAKT_ARGUMENTS(fields));                        \
+  }                                                             \
+  void ros_trace_##name(TAKT_PARAMETERS(fields)) { ros_trace_do_##name(TAKT_ARGUMENTS(fields)); }
+#include "takt/tracepoints/ros2_services.def"
+#undef TAKT_TRACEPOINT
+#endif
+#undef TAKT_TELL
 #undef TAKT_WANTED
+
+namespace takt::tracetools {
+
+void tell_client_init(const rmw_client_t* client, const std::uint8_t* gid) {
+  tell_rmw_client_init(client, gid);
+}
+
+void tell_send_request(const rmw_client_t* client, const void* request, std::int64_t sequence) {
+  tell_rmw_send_request(client, request, sequence);
+}
+
+void tell_take_request(const rmw_service_t* service, const void* request,
+                       const rmw_request_id_t& id, bool taken) {
+  tell_rmw_take_request(service, request, client_of(id), id.sequence_number, taken);
+}
+
+void tell_send_response(const rmw_service_t* service, const void* response,
+                        const rmw_request_id_t& id) {
+  tell_rmw_send_response(service, response, client_of(id), id.sequence_number, 0);
+}
+
+void tell_take_response(const rmw_client_t* client, const void* response,
+                        const rmw_service_info_t& info, bool taken) {
+  tell_rmw_take_response(client, response, info.request_id.sequence_number, info.source_timestamp,
+                         taken);
+}
+
+}  // namespace takt::tracetools
 
 // Functions of Takt's own, which programs call for every event.
 #define TAKT_FUNCTION(provider, name, fields)                     \
