@@ -225,6 +225,12 @@ class Edge(Document):
     """Percent; of an inferred edge to a timer, which reads what the sender keeps; null: declared
     or observed.
     """
+    messages: Annotated[int, Field(ge=1, le=2147483648)] | None = None
+    """Of each `instances` instances of `from`, so many send a message in takt simulate and takt
+    run; bounds count one for each. null: all.
+    """
+    instances: Annotated[int, Field(ge=1, le=2147483648)] | None = None
+    """See `messages`."""
 
 
 class Join(Document):

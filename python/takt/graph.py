@@ -1,7 +1,8 @@
 """The callback graph of a model in Graphviz's language: executors as clusters, chains in colour.
 
 A callback that joins m inputs is drawn as m + 1 vertices: a reader for each input, and the vertex
-"&" that is activated when all have a message (performance-engineering 2.9).
+"&" that is activated when all have a message. A service is drawn once for each of its callers, so
+that no path leads from one caller to another's response (performance-engineering 2.9).
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Arrow:
     step: tuple[str, str]
     """The ids of the callbacks that it connects: the same twice within a join."""
     uncertain: bool = False
+    caller: str | None = None
+    """Of an arrow that leaves a service with several callers: the caller it is drawn for."""
 
 
 class Drawing:
@@ -54,15 +57,25 @@ class Drawing:
         self._position = {callback.id: i for i, callback in enumerate(model.callbacks)}
         self._joins = {join.callback: join for join in model.joins}
         self._readers: dict[tuple[str, str], str] = {}
+        self._served: dict[str, dict[str, str]] = {}
+        """Of a service with several callers: the vertex of each."""
         self.vertices = [v for callback in model.callbacks for v in self._vertices(callback)]
-        self.arrows = [*self._within_joins(), *map(self._arrow, model.edges)]
+        drawn = (arrow for edge in model.edges for arrow in self._arrows(edge))
+        self.arrows = [*self._within_joins(), *drawn]
 
     def _vertices(self, callback: Callback) -> Iterator[Vertex]:
         name = f"node{self._position[callback.id]}"
         join = self._joins.get(callback.id)
         if join is None:
             shape = SHAPES.get(callback.kind, "box")
-            yield Vertex(name, (_title(callback), *_details(callback)), shape, callback)
+            lines = (_title(callback), *_details(callback))
+            callers = self._callers(callback)
+            if len(callers) < 2:
+                yield Vertex(name, lines, shape, callback)
+                return
+            self._served[callback.id] = {c: f"{name}_{i}" for i, c in enumerate(callers)}
+            for copy in self._served[callback.id].values():
+                yield Vertex(copy, lines, shape, callback)
             return
         for i, source in enumerate(join.inputs):
             self._readers[callback.id, source] = reader = f"{name}_{i}"
@@ -72,6 +85,12 @@ class Drawing:
         sure = "" if join.confidence is None else f", {join.confidence} % sure"
         lines = ("&", _title(callback), join.kind + sure, *_details(callback))
         yield Vertex(name, lines, "diamond", callback, join.confidence is not None)
+
+    def _callers(self, callback: Callback) -> list[str]:
+        """Those of a service that nothing else activates."""
+        if callback.kind != "service" or callback.activation is not None:
+            return []
+        return list(dict.fromkeys(e.source for e in self.model.edges if e.target == callback.id))
 
     def _edges_between(self, source: str, target: str) -> list[Edge]:
         return [e for e in self.model.edges if (e.source, e.target) == (source, target)]
@@ -83,23 +102,39 @@ class Drawing:
             uncertain = join.confidence is not None
             yield Arrow(reader, target, "", False, (callback, callback), uncertain)
 
-    def _arrow(self, edge: Edge) -> Arrow:
-        source = f"node{self._position[edge.source]}"
+    def _arrows(self, edge: Edge) -> Iterator[Arrow]:
+        """One; from a service with several callers, one for each that makes it send."""
+        callers = self._served.get(edge.source)
+        if callers is None:
+            yield self._arrow(edge, f"node{self._position[edge.source]}")
+            return
+        for caller, copy in callers.items():
+            if edge.triggered_by is None or caller in edge.triggered_by:
+                yield self._arrow(edge, copy, caller)
+
+    def _arrow(self, edge: Edge, source: str, caller: str | None = None) -> Arrow:
         target = self._readers.get((edge.target, edge.source), f"node{self._position[edge.target]}")
+        target = self._served.get(edge.target, {}).get(edge.source, target)
         sampled = self.model.callbacks[self._position[edge.target]].kind in SHAPES
         label = short(edge.topic) if edge.topic else ""
         if edge.confidence is not None:
             label = f"{edge.confidence} % sure"
         step = (edge.source, edge.target)
-        return Arrow(source, target, label, sampled, step, edge.confidence is not None)
+        return Arrow(source, target, label, sampled, step, edge.confidence is not None, caller)
 
     def on_chain(self, chain: Chain) -> tuple[set[str], set[int]]:
         """The vertices of a chain, and the positions of its arrows."""
         steps = set(zip(chain.callbacks, chain.callbacks[1:], strict=False))
-        nodes = {f"node{self._position[callback]}" for callback in chain.callbacks}
-        arrows = {i for i, arrow in enumerate(self.arrows) if arrow.step in steps}
+        nodes = {f"node{self._position[c]}" for c in chain.callbacks if c not in self._served}
+        arrows = {
+            i
+            for i, arrow in enumerate(self.arrows)
+            if arrow.step in steps
+            and (arrow.caller is None or (arrow.caller, arrow.step[0]) in steps)
+        }
         readers = {self.arrows[i].target for i in arrows} - nodes
-        arrows |= {i for i, arrow in enumerate(self.arrows) if arrow.source in readers}
+        within = (i for i, arrow in enumerate(self.arrows) if arrow.step[0] == arrow.step[1])
+        arrows |= {i for i in within if self.arrows[i].source in readers}
         return nodes | readers, arrows
 
 

@@ -116,3 +116,64 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
         assert message in done.stderr
+
+
+SYN_CALLS = [
+    ("T2", "sv2", None),
+    ("sv2", "cl2", None),
+    ("cl2", "sv3", None),
+    ("sc3", "sv3", None),
+    ("sv3", "cl4", ["cl2"]),
+    ("sv3", "cl3", ["sc3"]),
+    ("sc1", "sv1", None),
+    ("sv1", "cl1", None),
+]
+SYN_TOPICS = [
+    ("T1", "fused", "/a"),
+    ("T3", "sc3", "/c"),
+    ("cl3", "fused", "/d"),
+    ("cl3", "sc1", "/e"),
+]
+
+
+def syn(tmp_path: Path) -> str:
+    """The synthetic case (performance-engineering 2.12): sc2 and sc4 are synchronised, and cl2 and
+    sc3 call the service sv3.
+    """
+    kinds = {"T": "timer", "s": "subscription", "f": "subscription", "c": "client"}
+    names = ["T1", "T2", "T3", "sc1", "sc3", "fused", *(f"sv{i}" for i in (1, 2, 3))]
+    names += [f"cl{i}" for i in (1, 2, 3, 4)]
+    callbacks = [
+        callback(name, "service" if name.startswith("sv") else kinds[name[0]]) for name in names
+    ]
+    edges: list[dict[str, Any]] = [
+        {"from": source, "to": target, "triggered_by": triggers}
+        for source, target, triggers in SYN_CALLS
+    ]
+    edges += [{"from": a, "to": b, "topic": topic} for a, b, topic in SYN_TOPICS]
+    joins = [{"callback": "fused", "inputs": ["T1", "cl3"]}]
+    chain = {"id": "T2", "callbacks": ["T2", "sv2", "cl2", "sv3", "cl4"], "goal": 10**9}
+    return model(tmp_path, callbacks, edges=edges, joins=joins, chains=[chain])
+
+
+def test_a_service_is_drawn_for_each_of_its_callers(tmp_path: Path) -> None:
+    """performance-engineering facts 6 and 12: two callers of a service are two vertices, each with
+    one request and one response.
+    """
+    text = dot(syn(tmp_path))
+    assert vertices_and_edges(text) == (16, 14)
+    copies = set(re.findall(r"^    (node8_\d) \[", text, re.M))
+    assert copies == {"node8_0", "node8_1"}
+    for copy in copies:
+        assert len(re.findall(rf"-> {copy} ", text)) == 1
+        assert len(re.findall(rf"{copy} -> ", text)) == 1
+
+
+def test_a_chain_takes_its_own_callers_copy_of_a_service(tmp_path: Path) -> None:
+    text = dot(syn(tmp_path))
+    coloured = [
+        line for line in text.splitlines() if "penwidth=2," in line or "penwidth=2]" in line
+    ]
+    assert len(coloured) == 4
+    assert sum("node8_" in line for line in coloured) == 2
+    assert len({name for line in coloured for name in re.findall(r"node8_\d", line)}) == 1

@@ -17,11 +17,68 @@ CallbackTracker::State& CallbackTracker::state(ThreadIndex thread) {
   return grow_to(states_, thread);
 }
 
+const CallbackTracker::State* CallbackTracker::find(ThreadIndex thread) const {
+  return thread.value() < states_.size() ? &states_[thread.value()] : nullptr;
+}
+
 const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
-  if (thread.value() >= states_.size() || states_[thread.value()].stack.empty()) {
+  const State* const now = find(thread);
+  return now == nullptr || now->stack.empty() ? nullptr : &now->stack.back().instance;
+}
+
+bool CallbackTracker::may_run_unannounced(ThreadIndex thread) const {
+  const State* const now = find(thread);
+  return now != nullptr && now->stack.empty() && now->speaks;
+}
+
+CallbackInstance& CallbackTracker::start_unannounced(ThreadIndex thread, Instant time,
+                                                     ObservedCallbackIndex callback) {
+  CallbackInstance& instance = start(thread, time, 0, callback);
+  instance.is_unannounced = true;
+  return instance;
+}
+
+const CallbackInstance* CallbackTracker::end_unannounced(ThreadIndex thread, Instant time) {
+  State& now = state(thread);
+  if (now.stack.empty() || !now.stack.back().instance.is_unannounced) {
     return nullptr;
   }
-  return &states_[thread.value()].stack.back().instance;
+  return pop(now, time);
+}
+
+void CallbackTracker::cancel_unannounced(ThreadIndex thread) {
+  State& now = state(thread);
+  if (now.stack.empty() || !now.stack.back().instance.is_unannounced) {
+    return;
+  }
+  // What it found out about waits is the next instance's.
+  const CallbackInstance& instance = now.stack.back().instance;
+  now.waited = instance.first_after_wait;
+  now.before_wait = now.before_unannounced;
+  now.stack.pop_back();
+}
+
+Instant CallbackTracker::last_activity(ThreadIndex thread) const {
+  const State* const now = find(thread);
+  return now == nullptr || now->stack.empty() ? Instant{} : now->stack.back().last_activity;
+}
+
+void CallbackTracker::note_activity(ThreadIndex thread, Instant time) {
+  State& now = state(thread);
+  if (!now.stack.empty()) {
+    now.stack.back().last_activity = time;
+  }
+}
+
+CallbackInstance* CallbackTracker::find_open(InstanceId id) {
+  for (State& now : states_) {
+    for (Open& open : now.stack) {
+      if (open.instance.id == id) {
+        return &open.instance;
+      }
+    }
+  }
+  return nullptr;
 }
 
 std::optional<Duration> CallbackTracker::overhead(const State& state, Instant start) {
@@ -56,8 +113,8 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
     instance.overhead = overhead(now, time);
   }
   now.waited = false;
-  now.before_wait.reset();
-  now.stack.push_back({handle, std::nullopt, false, instance});
+  now.before_unannounced = std::exchange(now.before_wait, std::nullopt);
+  now.stack.push_back({handle, std::nullopt, false, instance, time});
   return now.stack.back().instance;
 }
 
@@ -73,6 +130,10 @@ const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
   // Callbacks that started after it on this thread, and did not end before it, can no longer end.
   anomalies_.orphan_starts += static_cast<std::uint64_t>(found - now.stack.rbegin());
   now.stack.erase(found.base(), now.stack.end());
+  return pop(now, time);
+}
+
+const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
   Open& open = now.stack.back();
   now.ended = open.instance;
   now.ended.end = time;
@@ -111,6 +172,7 @@ void CallbackTracker::executor_event(ThreadIndex thread, Instant time, bool is_w
   State& now = state(thread);
   ExecutorActivity& activity = grow_to(activity_, thread);
   ++activity.events;
+  now.speaks = true;
   const Duration since = now.chosen_since ? time - *now.chosen_since : Duration{0};
   if (now.stack.empty() && since > longest_choice) {
     ++activity.unnamed_runs;

@@ -54,7 +54,18 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclLifecycleTransi
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& start) {
+  if (const Received* const received = takes_.unclaimed(at.thread); received && received->client) {
+    object_tracker_.adopt(at.process, start.callback, *received->client);
+  }
   const ObservedCallbackIndex callback = object_tracker_.callback(at.process, start.callback);
+  if (const CallbackInstance* const open = callbacks_.current(at.thread);
+      open != nullptr && open->is_unannounced) {
+    if (open->callback == callback) {
+      callbacks_.cancel_unannounced(at.thread);
+    } else {
+      end_unannounced(at.thread, callbacks_.last_activity(at.thread));
+    }
+  }
   CallbackInstance& instance = callbacks_.start(at.thread, at.time, start.callback, callback);
   instance.intra_process = start.is_intra_process;
   const Callback& owner = database_.objects_[callback];
@@ -62,7 +73,11 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
     ++database_.anomalies_.unknown_callback_instances;
     return;
   }
-  if (const auto received = takes_.claim(at.thread, owner)) {
+  activate(instance, owner);
+}
+
+void Interpreter::activate(CallbackInstance& instance, const Callback& callback) {
+  if (const auto received = takes_.claim(instance.thread, callback)) {
     instance.taken = received->time;
     instance.source = received->source;
     instance.was_chosen = received->was_chosen;
@@ -72,13 +87,38 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
   }
 }
 
+void Interpreter::start_unannounced(const Occurrence& at, ObservedCallbackIndex callback) {
+  if (callbacks_.may_run_unannounced(at.thread)) {
+    CallbackInstance& instance = callbacks_.start_unannounced(at.thread, at.time, callback);
+    // The take stays unclaimed for a callback that an event may name yet.
+    const Received& received = *takes_.unclaimed(at.thread);
+    instance.taken = received.time;
+    instance.source = received.source;
+    if (received.unmatched != PublicationId::none) {
+      takes_.bind(received.unmatched, instance.id);
+    }
+  }
+}
+
+void Interpreter::end_unannounced(ThreadIndex thread, Instant time) {
+  if (const auto* const instance = callbacks_.end_unannounced(thread, time)) {
+    publications_.abandon(thread);
+    takes_.forget(thread);
+    ended(*instance);
+  }
+}
+
+void Interpreter::ended(const CallbackInstance& instance) {
+  ++database_.totals_.instances;
+  database_.totals_.with_cpu_time += instance.cpu_time ? 1u : 0u;
+  tell(&Observer::on_instance, instance);
+}
+
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) {
   publications_.abandon(at.thread);
   in_process(at.thread) = {};
   if (const auto* const instance = callbacks_.end(at.thread, at.time, end.callback)) {
-    ++database_.totals_.instances;
-    database_.totals_.with_cpu_time += instance->cpu_time ? 1u : 0u;
-    tell(&Observer::on_instance, *instance);
+    ended(*instance);
   }
 }
 
@@ -97,6 +137,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackRelease& r
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::MessageKept& kept) {
+  callbacks_.cancel_unannounced(at.thread);
   takes_.keep(at.thread, at.process, kept.message);
 }
 
@@ -105,14 +146,17 @@ void Interpreter::on(const Occurrence& at, const tracepoints::MessageChosen& cho
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork&) {
+  end_unannounced(at.thread, at.time);
   callbacks_.wait_begin(at.thread, at.time);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorGetNextReady&) {
+  end_unannounced(at.thread, at.time);
   callbacks_.wait_end(at.thread, at.time);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorExecute&) {
+  end_unannounced(at.thread, at.time);
   callbacks_.wait_end(at.thread, at.time);
 }
 
@@ -161,8 +205,14 @@ void Interpreter::on(const Occurrence& at, const tracepoints::SchedWakeup& wakeu
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwTake& message) {
   if (message.taken) {
-    take(takes_.rmw_take(at.thread, at.time, at.process, message.rmw_subscription_handle,
-                         message.source_timestamp, database_.threads_.hosts().size() > 1));
+    const Received* const received =
+        takes_.rmw_take(at.thread, at.time, at.process, message.rmw_subscription_handle,
+                        message.source_timestamp, database_.threads_.hosts().size() > 1);
+    take(received);
+    // Parts of actions have subscriptions that rclcpp does not announce.
+    if (received != nullptr && !object_tracker_.announces_callback(*received->subscription)) {
+      start_unannounced(at, database_.objects_[*received->subscription].callback);
+    }
   }
 }
 
@@ -173,20 +223,67 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendRequest& re
     return;
   }
   const Client& client = database_.objects_[*index];
+  call(at, Publication::Kind::request, client.name,
+       TakeTracker::request_key(client.name, client.gid, request.sequence_number));
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendResponse& response) {
+  const auto index = object_tracker_.rmw_service(at.process, response.rmw_service_handle);
+  if (!index) {
+    ++database_.anomalies_.unknown_publications;
+    return;
+  }
+  const TopicIndex name = database_.objects_[*index].name;
+  call(at, Publication::Kind::response, name,
+       TakeTracker::response_key(name, response.client_gid, response.sequence_number));
+}
+
+void Interpreter::call(const Occurrence& at, Publication::Kind kind, TopicIndex service,
+                       const MessageIndex::Key& key) {
   Publication publication;
-  publication.topic = client.name;
+  publication.kind = kind;
+  publication.topic = service;
   publication.thread = at.thread;
   publication.begin = at.time;
   publication.sent = at.time;
   enclose(publication);
-  announce(database_.messages_.add(
-      publication, TakeTracker::request_key(client.name, client.gid, request.sequence_number)));
+  const PublicationId id = database_.messages_.add(publication, key);
+  announce(id);
+  link_late(key, id);
+}
+
+void Interpreter::link_late(const MessageIndex::Key& key, PublicationId id) {
+  takes_.publish_late(key, id, [this, id](InstanceId instance) {
+    if (CallbackInstance* const open = callbacks_.find_open(instance)) {
+      open->source = id;
+    } else {
+      tell(&Observer::on_late_source, instance, id);
+    }
+  });
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeRequest& request) {
-  if (request.taken) {
-    takes_.rmw_take_request(at.thread, at.time, at.process, request.rmw_service_handle,
-                            request.client_gid, request.sequence_number);
+  if (!request.taken) {
+    return;
+  }
+  const Received* const received =
+      takes_.rmw_take_request(at.thread, at.time, at.process, request.rmw_service_handle,
+                              request.client_gid, request.sequence_number);
+  // Parts of actions have services that rclcpp does not announce.
+  if (received != nullptr && !object_tracker_.announces_callback(*received->service)) {
+    start_unannounced(at, database_.objects_[*received->service].callback);
+  }
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeResponse& response) {
+  if (!response.taken) {
+    return;
+  }
+  const Received* const received = takes_.rmw_take_response(
+      at.thread, at.time, at.process, response.rmw_client_handle, response.sequence_number);
+  // rclcpp names no callback of a client; Takt's executors do.
+  if (received != nullptr) {
+    start_unannounced(at, database_.objects_[*received->client].callback);
   }
 }
 
@@ -202,7 +299,8 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferCl
   takes_.clear(at.process, clear.buffer);
 }
 
-void Interpreter::enclose(Publication& publication) const {
+void Interpreter::enclose(Publication& publication) {
+  callbacks_.note_activity(publication.thread, publication.sent);
   if (const CallbackInstance* const current = callbacks_.current(publication.thread)) {
     publication.instance = current->id;
     publication.callback = current->callback;
@@ -227,8 +325,7 @@ void Interpreter::publish(std::optional<Publication> publication) {
   const PublicationId id = database_.messages_.add(*publication, key);
   announce(id);
   if (database_.threads_.hosts().size() > 1) {
-    takes_.publish_late(
-        key, [this, id](InstanceId instance) { tell(&Observer::on_late_source, instance, id); });
+    link_late(key, id);
   }
 }
 

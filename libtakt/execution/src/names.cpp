@@ -65,6 +65,8 @@ std::string id_stem(const Objects& objects, const Callback& callback) {
     case CallbackKind::subscription:
     case CallbackKind::service:
       return fmt::format("{}:{}", node, objects[*objects.topic_of(callback)]);
+    case CallbackKind::client:
+      return fmt::format("{}:{}:response", node, objects[*objects.topic_of(callback)]);
     case CallbackKind::unknown:
       break;
   }

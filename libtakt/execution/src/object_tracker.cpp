@@ -89,6 +89,24 @@ void ObjectTracker::name(ObservedCallbackIndex index, Handle handle, const std::
   }
 }
 
+bool ObjectTracker::announces_callback(SubscriptionIndex subscription) const {
+  const Subscription& known = objects_[subscription];
+  return announced_subscriptions_.find(known.process, known.handle) != nullptr;
+}
+
+bool ObjectTracker::announces_callback(ServiceIndex service) const {
+  const Service& known = objects_[service];
+  return announced_services_.find(known.process, known.handle) != nullptr;
+}
+
+void ObjectTracker::adopt(ProcessIndex process, Handle callback, ClientIndex client) {
+  CallbackHandle& entry = callback_handles_.at(process, callback);
+  if (entry.owner == CallbackHandle::Owner::none && !entry.callback) {
+    entry.callback = objects_[client].callback;
+    name(*entry.callback, callback, entry.symbol);
+  }
+}
+
 ObservedCallbackIndex ObjectTracker::callback(ProcessIndex process, Handle handle) {
   CallbackHandle& entry = callback_handles_.at(process, handle);
   if (!entry.callback) {
@@ -218,6 +236,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclSubscriptionI
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppSubscriptionInit& object) {
   subscription_objects_.at(at.process, object.subscription) = object.subscription_handle;
+  announced_subscriptions_.at(at.process, object.subscription_handle) = true;
 }
 
 void ObjectTracker::on(const Occurrence& at,
@@ -242,6 +261,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclServiceInit& 
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppServiceCallbackAdded& added) {
   own(at.process, added.callback, CallbackHandle::Owner::service, added.service_handle);
+  announced_services_.at(at.process, added.service_handle) = true;
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RmwClientInit& client) {
@@ -251,11 +271,14 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RmwClientInit& c
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclClientInit& client) {
   auto& endpoint = rmw_clients_.at(at.process, client.rmw_client_handle);
   const ClientIndex index(objects_.clients.size());
+  const ObservedCallbackIndex callback =
+      add_callback({.kind = CallbackKind::client, .process = at.process, .client = index});
   objects_.clients.push_back({.process = at.process,
                               .handle = client.client_handle,
                               .rmw_handle = client.rmw_client_handle,
                               .name = topic(client.service_name),
                               .gid = endpoint.gid,
+                              .callback = callback,
                               .since = at.time});
   place(index, at.process, client.node_handle);
   endpoint.object = index;

@@ -10,6 +10,8 @@ std::string_view to_string(CallbackKind kind) {
       return "subscription";
     case CallbackKind::service:
       return "service";
+    case CallbackKind::client:
+      return "client";
     case CallbackKind::unknown:
       break;
   }
@@ -24,6 +26,8 @@ std::optional<NodeIndex> Objects::node_of(const Callback& callback) const {
       return (*this)[*callback.subscription].node;
     case CallbackKind::service:
       return (*this)[*callback.service].node;
+    case CallbackKind::client:
+      return (*this)[*callback.client].node;
     case CallbackKind::unknown:
       break;
   }
@@ -41,6 +45,8 @@ std::optional<TopicIndex> Objects::topic_of(const Callback& callback) const {
       return (*this)[*callback.subscription].topic;
     case CallbackKind::service:
       return (*this)[*callback.service].name;
+    case CallbackKind::client:
+      return (*this)[*callback.client].name;
     case CallbackKind::timer:
     case CallbackKind::unknown:
       break;

@@ -17,6 +17,13 @@ MessageIndex::Key TakeTracker::request_key(TopicIndex service, const Gid& client
   return {service, sequence_number, client[0] * 0x9e3779b97f4a7c15u ^ client[1]};
 }
 
+MessageIndex::Key TakeTracker::response_key(TopicIndex service, const Gid& client,
+                                            std::int64_t sequence_number) {
+  MessageIndex::Key key = request_key(service, client, sequence_number);
+  key.writer = ~key.writer;
+  return key;
+}
+
 TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) { return grow_to(pending_, thread); }
 
 const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
@@ -72,20 +79,42 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
   return receive(thread, received);
 }
 
-void TakeTracker::rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
-                                   std::uint64_t rmw_service, const Gid& client,
-                                   std::int64_t sequence_number) {
+const Received* TakeTracker::receive_call(ThreadIndex thread, Received received,
+                                          const MessageIndex::Key& key) {
+  const auto [found, source] = match(key, 0);
+  received.source = source;
+  if (found == Match::none) {
+    received.unmatched = unmatched_.add(Publication(), key);
+  }
+  return receive(thread, received);
+}
+
+const Received* TakeTracker::rmw_take_request(ThreadIndex thread, Instant time,
+                                              ProcessIndex process, std::uint64_t rmw_service,
+                                              const Gid& client, std::int64_t sequence_number) {
   Received received;
   received.time = time;
   received.service = objects_.rmw_service(process, rmw_service);
   if (!received.service) {
     ++anomalies_.unknown_takes;
-    return;
+    return nullptr;
   }
-  received.source =
-      match(request_key(objects_.objects()[*received.service].name, client, sequence_number), 0)
-          .second;
-  receive(thread, received);
+  const TopicIndex name = objects_.objects()[*received.service].name;
+  return receive_call(thread, received, request_key(name, client, sequence_number));
+}
+
+const Received* TakeTracker::rmw_take_response(ThreadIndex thread, Instant time,
+                                               ProcessIndex process, std::uint64_t rmw_client,
+                                               std::int64_t sequence_number) {
+  Received received;
+  received.time = time;
+  received.client = objects_.rmw_client(process, rmw_client);
+  if (!received.client) {
+    ++anomalies_.unknown_takes;
+    return nullptr;
+  }
+  const Client& client = objects_.objects()[*received.client];
+  return receive_call(thread, received, response_key(client.name, client.gid, sequence_number));
 }
 
 void TakeTracker::enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
@@ -150,17 +179,28 @@ void TakeTracker::choose(ThreadIndex thread, ProcessIndex process, std::uint64_t
   }
 }
 
+const Received* TakeTracker::unclaimed(ThreadIndex thread) const {
+  const bool is_there = thread.value() < pending_.size() && pending_[thread.value()].active;
+  return is_there ? &pending_[thread.value()].received : nullptr;
+}
+
 std::optional<Received> TakeTracker::claim(ThreadIndex thread, const Callback& callback) {
   Pending& slot = pending(thread);
   const bool matches =
       slot.active &&
       ((callback.kind == CallbackKind::subscription &&
         slot.received.subscription == callback.subscription) ||
-       (callback.kind == CallbackKind::service && slot.received.service == callback.service));
+       (callback.kind == CallbackKind::service && slot.received.service == callback.service) ||
+       (callback.kind == CallbackKind::client && slot.received.client == callback.client));
   if (!matches) {
     return std::nullopt;
   }
   slot.active = false;
+  if (const Publication* const awaited = unmatched_.find(slot.received.unmatched);
+      awaited != nullptr && awaited->cause != PublicationId::none) {
+    slot.received.source = awaited->cause;
+    slot.received.unmatched = PublicationId::none;
+  }
   return slot.received;
 }
 

@@ -47,6 +47,10 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
         add(topic_key("service", node, model::topic_name(callback)), index);
         break;
       case model::CallbackKind::client:
+        for (const std::string& service : model::subscribed_topics(model, index)) {
+          add(topic_key("client", node, service), index);
+        }
+        break;
       case model::CallbackKind::waitable:
       case model::CallbackKind::event_source:
         break;  // no trace shows them
@@ -75,6 +79,10 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
     case execution::CallbackKind::service:
       topic = objects[*objects.topic_of(callback)];
       key = topic_key("service", node, topic);
+      break;
+    case execution::CallbackKind::client:
+      topic = objects[*objects.topic_of(callback)];
+      key = topic_key("client", node, topic);
       break;
     case execution::CallbackKind::unknown:
       return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "takt/goals/goals.hpp"
 #include "takt/goals/who.hpp"
+#include "takt/model/calls.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::goals {
@@ -81,6 +82,7 @@ class Search {
   /// Messages go on along an edge only if what came before triggers it.
   [[nodiscard]] bool goes_on(const Edge& edge) const {
     if (!leads_there_[edge.to.value()] || std::ranges::count(path_, edge.to) > 0) return false;
+    if (!model::returns_to_its_caller(model_, path_, edge.to)) return false;
     return path_.size() < 2 || !edge.triggered_by ||
            std::ranges::count(*edge.triggered_by, path_[path_.size() - 2]) > 0;
   }

@@ -159,6 +159,7 @@ void Engine::publish(const ThreadState& thread) {
         continue;
       }
     }
+    if (link.share && !link.share->sends(might_have_sent_[index]++)) continue;
     const std::size_t positions = network_.vertices[link.to.value()].positions;
     Duration delay = link.delay;
     if (options_.releases == ReleaseModel::random && delay > Duration{0}) {

@@ -13,7 +13,14 @@ Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
     Vertex& to = vertices[edge.to.value()];
     from.outgoing.push_back(links.size());
     if (sampled) to.sampled.push_back(links.size());
-    links.push_back({edge.from, edge.to, edge.delay, edge.triggered_by, sampled, {}, {}});
+    links.push_back({edge.from,
+                     edge.to,
+                     edge.delay,
+                     edge.triggered_by,
+                     model::message_share(edge),
+                     sampled,
+                     {},
+                     {}});
   }
   for (const model::Join& join : model.joins) {
     Vertex& vertex = vertices[join.callback.value()];

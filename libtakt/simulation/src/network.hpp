@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/model/message_share.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::simulation {
@@ -29,6 +30,8 @@ struct Link {
   Duration delay{};
   /// Predecessors of `from` whose messages make it publish here; none: whatever activates it.
   std::optional<std::vector<CallbackIndex>> triggered_by;
+  /// Which of its instances send; none: all.
+  std::optional<model::MessageShare> share;
   /// The receiver does not react but samples what has come when it starts.
   bool sampled = false;
   /// Which input of the receiver's join it feeds.

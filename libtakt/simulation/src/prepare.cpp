@@ -38,6 +38,7 @@ Result<void> Engine::prepare() {
   }
   if (options_.cores) make_processors();
   last_arrivals_.resize(network_.links.size());
+  might_have_sent_.resize(network_.links.size());
   for (std::size_t i = 0; i < network_.links.size(); ++i) {
     delays_.emplace_back(options_.seed, Stream::delay, i);
   }

@@ -34,6 +34,8 @@ model::CallbackKind kind_of(execution::CallbackKind kind) {
       return model::CallbackKind::subscription;
     case execution::CallbackKind::service:
       return model::CallbackKind::service;
+    case execution::CallbackKind::client:
+      return model::CallbackKind::client;
     case execution::CallbackKind::unknown:
       break;
   }
@@ -375,6 +377,37 @@ std::optional<std::vector<model::CallbackIndex>> Builder::triggers(Observed from
   return std::vector(triggering.begin(), triggering.end());
 }
 
+std::optional<model::MessageShare> Builder::calling(Observed caller, std::uint64_t calls) const {
+  const std::uint64_t runs = observations_.callback(caller)->count;
+  // A run or a call that the ends of the recording cut off makes no share.
+  if (calls == 0 || calls + 1 >= runs) {
+    return std::nullopt;
+  }
+  const std::uint64_t common = std::gcd(calls, runs);
+  return model::MessageShare{static_cast<std::int64_t>(calls / common),
+                             static_cast<std::int64_t>(runs / common)};
+}
+
+std::optional<std::vector<model::CallbackIndex>> Builder::callers(
+    Observed service, const EdgeObservation& response) const {
+  std::set<model::CallbackIndex> all;
+  for (const auto& [caller, count] : observations_.callback(service)->activated_by) {
+    if (const auto known = callback_of_.find(caller); known != callback_of_.end()) {
+      all.insert(known->second);
+    }
+  }
+  std::set<model::CallbackIndex> answered;
+  for (const auto& [caller, count] : response.by_caller) {
+    if (const auto known = callback_of_.find(caller); known != callback_of_.end()) {
+      answered.insert(known->second);
+    }
+  }
+  if (answered.empty() || answered == all) {
+    return std::nullopt;
+  }
+  return std::vector(answered.begin(), answered.end());
+}
+
 Duration Builder::delay(const EdgeObservation& edge, const model::Callback& from,
                         const model::Callback& to) const {
   if (from.executor == to.executor) {
@@ -391,6 +424,11 @@ void Builder::add_edges() {
     std::uint64_t messages = 0;
     std::uint64_t observed = 0;
     std::optional<std::vector<model::CallbackIndex>> triggers;
+    std::optional<model::MessageShare> share;
+  };
+  const auto is_response = [this](Observed from, Observed to) {
+    return objects_[from].kind == execution::CallbackKind::service &&
+           objects_[to].kind == execution::CallbackKind::client;
   };
   std::map<std::tuple<model::CallbackIndex, model::CallbackIndex, TopicIndex>, Merged> merged;
   std::vector<std::uint64_t> observed_messages;
@@ -406,13 +444,20 @@ void Builder::add_edges() {
         std::max(entry.delay, delay(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
     entry.observed += edge.count;
-    entry.triggers = triggers(from, topic);
+    // One call in each instance at most, and by whatever activates the caller: else the share would
+    // be one of something else.
+    if (objects_[to].kind == execution::CallbackKind::service && entry.messages == 1 &&
+        !join_of_.contains(from) && !triggers(from, topic)) {
+      entry.share = calling(from, edge.count);
+    }
+    entry.triggers = is_response(from, to) ? callers(from, edge) : triggers(from, topic);
   }
   for (const auto& [key, entry] : merged) {
     const auto& [from, to, topic] = key;
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
       model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}, {}});
+      model::set_message_share(model_.edges.back(), entry.share);
       observed_messages.push_back(entry.observed);
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "joins.hpp"
+#include "takt/model/message_share.hpp"
 #include "takt/model/model.hpp"
 #include "takt/synthesis/observations.hpp"
 #include "takt/synthesis/synthesizer.hpp"
@@ -73,8 +74,14 @@ class Builder {
   [[nodiscard]] model::Activation min_distance(const execution::DistanceCurve& activations) const;
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> triggers(Observed from,
                                                                           TopicIndex topic) const;
+  /// The callers whose requests a service answers to this client; none: all of its callers.
+  [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> callers(
+      Observed service, const EdgeObservation& response) const;
   [[nodiscard]] Duration delay(const EdgeObservation& edge, const model::Callback& from,
                                const model::Callback& to) const;
+  /// How many of a caller's instances call; none: all, or which of them is not known.
+  [[nodiscard]] std::optional<model::MessageShare> calling(Observed caller,
+                                                           std::uint64_t calls) const;
   [[nodiscard]] std::uint64_t messages_per_instance(Observed from, TopicIndex topic) const;
 
   const Observations& observations_;

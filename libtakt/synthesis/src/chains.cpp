@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "chain_names.hpp"
+#include "takt/model/calls.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
@@ -42,7 +43,8 @@ class PathSearch {
 
  private:
   [[nodiscard]] bool goes_on(const Edge& edge) const {
-    if (std::find(path_.begin(), path_.end(), edge.to) != path_.end()) {
+    if (std::find(path_.begin(), path_.end(), edge.to) != path_.end() ||
+        !model::returns_to_its_caller(model_, path_, edge.to)) {
       return false;
     }
     if (path_.size() < 2 || !edge.triggered_by) {
@@ -86,7 +88,8 @@ std::string key_of(const Model& model, CallbackIndex index) {
                                : nullptr;
     return fmt::format("{} {}", key, periodic == nullptr ? 0 : periodic->period.count());
   }
-  if (callback.kind == model::CallbackKind::service) {
+  if (callback.kind == model::CallbackKind::service ||
+      callback.kind == model::CallbackKind::client) {
     return key + ' ' + callback.topic.value_or("");
   }
   for (const std::string& topic : model::subscribed_topics(model, index)) {

@@ -17,6 +17,11 @@ using execution::Publication;
 /// Topics that any node may have: messages on them are no output of the application.
 constexpr std::array<std::string_view, 3> topics_of_ros{"/rosout", "/parameter_events", "/clock"};
 
+/// A sender tells of a request or response right after it has sent it. One that has not done so in
+/// this time, or within so many others, is not recorded.
+constexpr Duration longest_telling = std::chrono::seconds(1);
+constexpr std::size_t most_awaiting = 1024;
+
 bool is_of_ros(std::string_view topic) { return std::ranges::count(topics_of_ros, topic) > 0; }
 
 Instant activation_of(const CallbackInstance& instance, const Publication* publication) {
@@ -42,21 +47,52 @@ void Observations::add(const execution::Database& database, const Publication& p
   output.most_per_instance = std::max(output.most_per_instance, ++sent.topics[publication.topic]);
 }
 
-void Observations::add_message(const CallbackInstance& instance, const Publication* publication,
-                               CallbackObservation& callback) {
-  if (publication == nullptr || publication->instance == InstanceId::none) {
-    ++callback.activated_from_outside;
-    callback.activations_from_outside.add(activation_of(instance, publication));
+void Observations::add_source(const execution::Database& database, InstanceId instance,
+                              execution::PublicationId source) {
+  const auto found = std::ranges::find(awaiting_, instance, &CallbackInstance::id);
+  const Publication* const publication = database.publication(source);
+  if (found != awaiting_.end() && publication != nullptr) {
+    add_message(database, *found, *publication);
+    awaiting_.erase(found);
+  }
+}
+
+void Observations::settle() {
+  for (const CallbackInstance& instance : awaiting_) {
+    add_from_outside(instance, nullptr);
+  }
+  awaiting_.clear();
+}
+
+void Observations::add_from_outside(const CallbackInstance& instance,
+                                    const Publication* publication) {
+  CallbackObservation& callback = grow_to(callbacks_, instance.callback);
+  ++callback.activated_from_outside;
+  callback.activations_from_outside.add(activation_of(instance, publication));
+}
+
+void Observations::add_message(const execution::Database& database,
+                               const CallbackInstance& instance, const Publication& publication) {
+  if (publication.instance == InstanceId::none) {
+    add_from_outside(instance, &publication);
     return;
   }
-  ++callback.activated_by[publication->callback];
-  EdgeObservation& edge = edges_[{publication->callback, instance.callback, publication->topic}];
+  ++grow_to(callbacks_, instance.callback).activated_by[publication.callback];
+  EdgeObservation& edge = edges_[{publication.callback, instance.callback, publication.topic}];
   ++edge.count;
-  edge.shortest = std::min(edge.shortest, *instance.taken - publication->sent);
+  // A request may be taken before its sender tells of it.
+  edge.shortest =
+      std::min(edge.shortest, std::max(*instance.taken - publication.sent, Duration{0}));
+  if (publication.kind == Publication::Kind::response) {
+    const Publication* const request = database.publication(publication.cause);
+    if (request != nullptr && request->instance != InstanceId::none) {
+      ++edge.by_caller[request->callback];
+    }
+  }
   // Which executors have several threads is known at the end.
   for (const bool alone : {false, true}) {
     auto& longest = alone ? edge.longest_visible_alone : edge.longest_visible;
-    if (const auto visible = execution::visible_delay(instance, publication->sent, alone)) {
+    if (const auto visible = execution::visible_delay(instance, publication.sent, alone)) {
       longest = std::max(longest.value_or(Duration{0}), *visible);
     }
   }
@@ -76,8 +112,20 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   }
   const Publication* const publication = database.publication(instance.source);
   callback.activations.add(activation_of(instance, publication));
-  if (owner.kind != CallbackKind::timer) {
-    add_message(instance, publication, callback);
+  const bool is_call = owner.kind == CallbackKind::service || owner.kind == CallbackKind::client;
+  while (!awaiting_.empty() && (awaiting_.size() == most_awaiting ||
+                                awaiting_.front().end + longest_telling < instance.end)) {
+    add_from_outside(awaiting_.front(), nullptr);
+    awaiting_.pop_front();
+  }
+  if (is_call && publication == nullptr && instance.taken) {
+    awaiting_.push_back(instance);
+  } else if (owner.kind != CallbackKind::timer) {
+    if (publication != nullptr) {
+      add_message(database, instance, *publication);
+    } else {
+      add_from_outside(instance, nullptr);
+    }
   }
 
   const auto outputs = published(objects, instance);
@@ -143,6 +191,7 @@ void Observations::restart(const execution::Database& database, Instant time) {
     inputs.restart();
   }
   overheads_.clear();
+  awaiting_.clear();
   executors_ = {};
   steady_since_ = time;
 }

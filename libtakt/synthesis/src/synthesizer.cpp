@@ -26,6 +26,27 @@ nlohmann::ordered_json observed_json(const Builder& builder) {
   return json;
 }
 
+/// Who called each service, as far as the recording shows it. Services that every node has are left
+/// out.
+nlohmann::ordered_json calls_json(const Observations& observations,
+                                  const execution::Objects& objects) {
+  auto json = nlohmann::ordered_json::array();
+  const auto ids = execution::callback_ids(objects);
+  for (const execution::Service& service : objects.services) {
+    const CallbackObservation* const observed = observations.callback(service.callback);
+    if (observed == nullptr || execution::is_infrastructure(objects[service.name])) continue;
+    auto callers = nlohmann::ordered_json::object();
+    for (const auto& [caller, count] : observed->activated_by) {
+      callers[ids[caller.value()]] = count;
+    }
+    json.push_back({{"service", ids[service.callback.value()]},
+                    {"count", observed->count},
+                    {"callers", std::move(callers)},
+                    {"unknown", observed->activated_from_outside}});
+  }
+  return json;
+}
+
 nlohmann::ordered_json unnamed_json(const Builder& builder, const model::Model& model) {
   auto json = nlohmann::ordered_json::array();
   for (const UnnamedWork& work : builder.unnamed_work()) {
@@ -60,6 +81,11 @@ void Synthesizer::on_publication(const execution::Database& database,
   observations_.add(database, publication);
 }
 
+void Synthesizer::on_late_source(const execution::Database& database,
+                                 execution::InstanceId instance, execution::PublicationId source) {
+  observations_.add_source(database, instance, source);
+}
+
 void Synthesizer::on_steady_state(const execution::Database& database, Instant time) {
   observations_.restart(database, time);
 }
@@ -68,7 +94,9 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
                                         const execution::Database& database,
                                         const execution::Pass& pass, const Options& options) const {
   const auto steady_since = observations_.steady_since();
-  Builder builder(observations_, database, pass.last - steady_since.value_or(pass.first),
+  Observations settled = observations_;
+  settled.settle();
+  Builder builder(settled, database, pass.last - steady_since.value_or(pass.first),
                   options.chains_from ? &*options.chains_from : nullptr);
   model::Model model = builder.build();
   if (model.callbacks.empty()) {
@@ -106,6 +134,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
       }
     }
   }
+  provenance["service_calls"] = calls_json(settled, database.objects());
   provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   model.provenance = json_text(provenance);

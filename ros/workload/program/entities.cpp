@@ -1,6 +1,7 @@
 #include "entities.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "takt/executor/origin.hpp"
 #include "takt/linux/thread_clock.hpp"
@@ -278,8 +279,11 @@ Result<Work::Send> Entities::make_send(const Output& output, std::uint32_t sourc
     if (!made) return tl::unexpected(made.error());
     send = std::move(*made);
   }
-  return [output, send = std::move(send)](std::optional<CallbackIndex> trigger) {
-    if (asks_for(output, trigger)) send();
+  return [output, send = std::move(send), count = std::make_shared<std::atomic<std::uint64_t>>(0)](
+             std::optional<CallbackIndex> trigger) {
+    if (!asks_for(output, trigger)) return;
+    if (output.share && !output.share->sends(count->fetch_add(1))) return;
+    send();
   };
 }
 

@@ -223,7 +223,8 @@ class Planner {
                   .client = {},
                   .waitable = edge.to,
                   .message_size = edge.message_size,
-                  .triggered_by = edge.triggered_by};
+                  .triggered_by = edge.triggered_by,
+                  .share = {}};
     switch (to.kind) {
       case CallbackKind::timer:
       case CallbackKind::event_source:
@@ -235,6 +236,7 @@ class Planner {
         output.kind = Output::Kind::service;
         output.name = model::topic_name(to);
         output.client = client_for(edge);
+        output.share = model::message_share(edge);
         return output;
       case CallbackKind::client:
         if (from.kind != CallbackKind::service) {

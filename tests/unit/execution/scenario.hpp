@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -35,6 +36,17 @@ struct Subscription {
 struct Publisher {
   std::uint64_t handle = 0;
   std::uint64_t rmw_handle = 0;
+};
+
+struct Service {
+  std::uint64_t handle = 0;
+  std::uint64_t rmw_handle = 0;
+  std::uint64_t callback = 0;
+};
+
+struct Client {
+  std::uint64_t rmw_handle = 0;
+  std::array<std::uint64_t, 2> gid{};
 };
 
 /// A trace made by hand, event by event: it is the source of its events, in the order they were
@@ -132,6 +144,81 @@ class Scenario final : public events::EventStream {
     add(program, tracepoints::RclcppCallbackRegister{.callback = callback, .symbol = symbol});
     add(program, tracepoints::RclcppTimerLinkNode{.timer_handle = handle, .node_handle = node});
     return callback;
+  }
+
+  /// One whose callback events name, as those of rclcpp and of Takt.
+  Service service(Program& program, std::uint64_t node, const std::string& name) {
+    Service made = silent_service(program, node, name);
+    made.callback = program.handle();
+    add(program, tracepoints::RclcppServiceCallbackAdded{.service_handle = made.handle,
+                                                         .callback = made.callback});
+    return made;
+  }
+  /// One whose callback no event names, as those of actions.
+  Service silent_service(Program& program, std::uint64_t node, const std::string& name) {
+    const Service made{program.handle(), program.handle(), 0};
+    add(program, tracepoints::RclServiceInit{.service_handle = made.handle,
+                                             .node_handle = node,
+                                             .rmw_service_handle = made.rmw_handle,
+                                             .service_name = name});
+    return made;
+  }
+
+  Client client(Program& program, std::uint64_t node, const std::string& name) {
+    // Handles are unique within a process only.
+    const Client made{program.handle(), {3 + program.thread.value(), program.handle()}};
+    add(program, tracepoints::RmwClientInit{.rmw_client_handle = made.rmw_handle, .gid = made.gid});
+    add(program, tracepoints::RclClientInit{.client_handle = program.handle(),
+                                            .node_handle = node,
+                                            .rmw_client_handle = made.rmw_handle,
+                                            .service_name = name});
+    return made;
+  }
+
+  void send_request(const Program& program, const Client& client, std::int64_t sequence) {
+    add(program, tracepoints::RmwSendRequest{.rmw_client_handle = client.rmw_handle,
+                                             .sequence_number = sequence});
+  }
+  void take_request(const Program& program, const Service& service, const Client& client,
+                    std::int64_t sequence) {
+    add(program, tracepoints::RmwTakeRequest{.rmw_service_handle = service.rmw_handle,
+                                             .client_gid = client.gid,
+                                             .sequence_number = sequence,
+                                             .taken = true});
+  }
+  void send_response(const Program& program, const Service& service, const Client& client,
+                     std::int64_t sequence) {
+    add(program, tracepoints::RmwSendResponse{.rmw_service_handle = service.rmw_handle,
+                                              .client_gid = client.gid,
+                                              .sequence_number = sequence});
+  }
+  void take_response(const Program& program, const Client& client, std::int64_t sequence) {
+    add(program,
+        tracepoints::RmwTakeResponse{
+            .rmw_client_handle = client.rmw_handle, .sequence_number = sequence, .taken = true});
+  }
+  /// The service's callback takes a request and answers it, in `length` µs.
+  void serve(const Program& program, const Service& service, const Client& client,
+             std::int64_t sequence, std::int64_t length) {
+    take_request(program, service, client, sequence);
+    start(program, service.callback);
+    now += length;
+    send_response(program, service, client, sequence);
+    end(program, service.callback);
+  }
+  /// An executor of rclcpp looks for what to run next, or waits.
+  void look(const Program& program) { add(program, tracepoints::RclcppExecutorGetNextReady{}); }
+  void wait(const Program& program) { add(program, tracepoints::RclcppExecutorWaitForWork{}); }
+  /// rclcpp runs a client's callback, of which no event tells.
+  void respond(const Program& program, const Client& client, std::int64_t sequence,
+               std::int64_t length, std::optional<std::pair<Publisher, std::int64_t>> output = {}) {
+    look(program);
+    take_response(program, client, sequence);
+    now += length;
+    if (output) {
+      publish(program, output->first, output->second);
+    }
+    look(program);
   }
 
   void start(const Program& program, std::uint64_t callback, bool intra_process = false) {

@@ -26,6 +26,24 @@ class CallbackTracker {
   /// Ends the newest instance of the callback on the thread; the pointer is valid until the next
   /// start. Null if there is none.
   const CallbackInstance* end(ThreadIndex thread, Instant time, std::uint64_t handle);
+  /// Whether a callback that no event names may run on the thread when it takes a message: it runs
+  /// none, and its executor tells when it goes on. Without that nobody knows what still belongs to
+  /// the callback, as on rclpy's threads and those of executors of events.
+  [[nodiscard]] bool may_run_unannounced(ThreadIndex thread) const;
+  /// Begins an instance of which no event tells.
+  CallbackInstance& start_unannounced(ThreadIndex thread, Instant time,
+                                      ObservedCallbackIndex callback);
+  /// Ends the instance of which no event tells, if one runs on the thread: the executor spoke up.
+  /// Null if there is none; else the pointer is valid until the next start.
+  const CallbackInstance* end_unannounced(ThreadIndex thread, Instant time);
+  /// There was no such instance: an event names the callback after all, or the message was kept.
+  void cancel_unannounced(ThreadIndex thread);
+  /// The last time at which the instance that runs on the thread is known to have run.
+  [[nodiscard]] Instant last_activity(ThreadIndex thread) const;
+  void note_activity(ThreadIndex thread, Instant time);
+  /// The running instance of this number, or null. O(threads).
+  CallbackInstance* find_open(InstanceId id);
+
   /// The instance running on the thread, or null.
   [[nodiscard]] const CallbackInstance* current(ThreadIndex thread) const;
 
@@ -42,6 +60,7 @@ class CallbackTracker {
     std::optional<Duration> cpu_at_start;
     bool cpu_known_later = false;
     CallbackInstance instance;
+    Instant last_activity;
   };
   struct State {
     std::vector<Open> stack;
@@ -51,16 +70,22 @@ class CallbackTracker {
     std::optional<Instant> last_end;
     /// From the last instance's end to the first wait after it.
     std::optional<Duration> before_wait;
+    /// The same before an instance that no event names, in case there was none.
+    std::optional<Duration> before_unannounced;
     std::optional<Instant> waiting_since;
     std::optional<Instant> wait_begin;
     std::optional<Instant> wait_end;
     bool waited = false;
     bool has_waits = false;
+    /// Its executor has told of anything.
+    bool speaks = false;
     /// The executor's last event, if no callback has started since and it does not wait.
     std::optional<Instant> chosen_since;
   };
 
   State& state(ThreadIndex thread);
+  [[nodiscard]] const State* find(ThreadIndex thread) const;
+  const CallbackInstance* pop(State& now, Instant time);
   /// The executor spoke up on a thread; `is_waiting`: it begins to wait.
   void executor_event(ThreadIndex thread, Instant time, bool is_waiting);
   static void end_wait(State& state, Instant time);

@@ -12,11 +12,14 @@ namespace takt::execution {
 enum class InstanceId : std::uint64_t { none = 0 };
 enum class PublicationId : std::uint64_t { none = 0 };
 
-/// One message that was sent: a publication to a topic or a request to a service.
+/// One message that was sent: a publication to a topic, a request to a service or its response.
 struct Publication {
+  enum class Kind : std::uint8_t { message, request, response };
   PublicationId id = PublicationId::none;
+  Kind kind = Kind::message;
+  /// The topic, or the name of the service.
   TopicIndex topic;
-  /// None for requests and for publishers whose creation was not recorded.
+  /// None for requests, responses and for publishers whose creation was not recorded.
   std::optional<PublisherIndex> publisher;
   ThreadIndex thread;
   /// When the program called publish, and when the message went to the middleware (or, within a
@@ -48,6 +51,9 @@ struct CallbackInstance {
   /// The time that the thread spent since its previous instance ended, without waiting.
   std::optional<Duration> overhead;
   bool intra_process = false;
+  /// No event names the callback: the instance began when it took its message and ended when its
+  /// executor spoke up again (responses in rclcpp, parts of actions).
+  bool is_unannounced = false;
   /// When the thread took the message, and the message's publication if that is in the trace.
   std::optional<Instant> taken;
   PublicationId source = PublicationId::none;

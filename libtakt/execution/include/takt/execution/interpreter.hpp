@@ -66,6 +66,8 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RmwTake& take);
   void on(const Occurrence& at, const tracepoints::RmwSendRequest& request);
   void on(const Occurrence& at, const tracepoints::RmwTakeRequest& take);
+  void on(const Occurrence& at, const tracepoints::RmwSendResponse& response);
+  void on(const Occurrence& at, const tracepoints::RmwTakeResponse& take);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferEnqueue& enqueue);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferDequeue& dequeue);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferClear& clear);
@@ -73,8 +75,20 @@ class Interpreter {
   void watch_start_up(Instant now);
   void publish(std::optional<Publication> publication);
   void take(const Received* received);
+  /// A request or response was sent, and may have been taken before.
+  void call(const Occurrence& at, Publication::Kind kind, TopicIndex service,
+            const MessageIndex::Key& key);
+  /// The instances that took a message before its publication was told get it now.
+  void link_late(const MessageIndex::Key& key, PublicationId id);
+  /// Gives an instance what its thread took.
+  void activate(CallbackInstance& instance, const Callback& callback);
+  /// A thread took what no event will name the callback of.
+  void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
+  /// The executor speaks up, so what ran without a name has ended; `time`: when.
+  void end_unannounced(ThreadIndex thread, Instant time);
+  void ended(const CallbackInstance& instance);
   /// Adds the callback instance that runs on the publication's thread.
-  void enclose(Publication& publication) const;
+  void enclose(Publication& publication);
   void announce(PublicationId id);
 
   /// Calls a function of every observer.

@@ -71,6 +71,12 @@ class ObjectTracker {
                                                         Handle rmw_handle) const;
   [[nodiscard]] std::optional<ClientIndex> rmw_client(ProcessIndex process,
                                                       Handle rmw_handle) const;
+  /// Whether events name the callback of a subscription or service: rclcpp's and Takt's do, those
+  /// within actions do not.
+  [[nodiscard]] bool announces_callback(SubscriptionIndex subscription) const;
+  [[nodiscard]] bool announces_callback(ServiceIndex service) const;
+  /// A callback of which no event told what it is for ran for a response.
+  void adopt(ProcessIndex process, Handle callback, ClientIndex client);
   /// The callback that a run-time event names; one of unknown kind is made if no event told of it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);
 
@@ -125,6 +131,9 @@ class ObjectTracker {
   HandleMap<ServiceIndex> rmw_services_;
   HandleMap<Endpoint<ClientIndex>> rmw_clients_;
   HandleMap<std::size_t> lifecycle_machines_;
+  /// rcl's subscriptions and services whose callbacks events name.
+  HandleMap<bool> announced_subscriptions_;
+  HandleMap<bool> announced_services_;
   /// rclcpp's subscription object → rcl's subscription.
   HandleMap<Handle> subscription_objects_;
   /// Ring buffer → intra-process buffer → rclcpp's subscription object.

@@ -97,6 +97,8 @@ struct Client {
   std::optional<NodeIndex> node{};
   TopicIndex name;
   Gid gid{};
+  /// What runs when a response comes.
+  ObservedCallbackIndex callback;
   Instant since;
 };
 
@@ -117,20 +119,21 @@ struct MessageLink {
   std::vector<PublisherIndex> outputs;
 };
 
-enum class CallbackKind { timer, subscription, service, unknown };
+enum class CallbackKind { timer, subscription, service, client, unknown };
 
 /// "timer" …, as documents name it.
 [[nodiscard]] std::string_view to_string(CallbackKind kind);
 
-/// The function that runs for a timer, subscription or service. Its kind is unknown if the creation
-/// of its owner was not recorded. A subscription has one callback even where rclcpp made two (one
-/// for messages of its own process).
+/// The function that runs for a timer, subscription, service or client. Its kind is unknown if the
+/// creation of its owner was not recorded. A subscription has one callback even where rclcpp made
+/// two (one for messages of its own process).
 struct Callback {
   CallbackKind kind = CallbackKind::unknown;
   ProcessIndex process{};
   std::optional<TimerIndex> timer{};
   std::optional<SubscriptionIndex> subscription{};
   std::optional<ServiceIndex> service{};
+  std::optional<ClientIndex> client{};
   /// Address by which the events name it; 0 until one did.
   Handle handle = 0;
   /// Name of the C++ function, empty if not recorded.
@@ -192,7 +195,7 @@ struct Objects {
   [[nodiscard]] std::optional<NodeIndex> node_of(const Callback& callback) const;
   /// Full name of the callback's node, "unknown" if that is not known.
   [[nodiscard]] std::string node_name(const Callback& callback) const;
-  /// Topic of a subscription, name of a service.
+  /// Topic of a subscription, name of a service or of a client's service.
   [[nodiscard]] std::optional<TopicIndex> topic_of(const Callback& callback) const;
 
  private:

@@ -20,6 +20,7 @@ struct Received {
   PublicationId source = PublicationId::none;
   std::optional<SubscriptionIndex> subscription;
   std::optional<ServiceIndex> service;
+  std::optional<ClientIndex> client;
   /// The number under which a take waits for its publication, for bind(); none if it does not wait.
   PublicationId unmatched = PublicationId::none;
   /// An executor kept the message and then chose it.
@@ -36,17 +37,23 @@ class TakeTracker {
   TakeTracker(const ObjectTracker& objects, const MessageIndex& messages, Anomalies& anomalies)
       : objects_(objects), messages_(messages), anomalies_(anomalies) {}
 
-  /// The key by which a request is found: service, sequence number and client.
+  /// The keys by which a request and its response are found: service, sequence number and client.
   static MessageIndex::Key request_key(TopicIndex service, const Gid& client,
                                        std::int64_t sequence_number);
+  static MessageIndex::Key response_key(TopicIndex service, const Gid& client,
+                                        std::int64_t sequence_number);
 
   /// With `await_publication`, a message that is not published yet is remembered, because the
   /// clocks of hosts differ. Returns what was received; null if the subscription is not known.
   const Received* rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                            std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                            bool await_publication);
-  void rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
-                        std::uint64_t rmw_service, const Gid& client, std::int64_t sequence_number);
+  /// A request or response. The sender tells of it after it has sent it, so it may be taken before.
+  const Received* rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
+                                   std::uint64_t rmw_service, const Gid& client,
+                                   std::int64_t sequence_number);
+  const Received* rmw_take_response(ThreadIndex thread, Instant time, ProcessIndex process,
+                                    std::uint64_t rmw_client, std::int64_t sequence_number);
 
   /// A message entered a ring buffer, or the buffer's slot was taken or the buffer was emptied.
   void enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
@@ -61,17 +68,25 @@ class TakeTracker {
   void keep(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
   void choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
 
+  /// What the thread took or chose last, and no callback has claimed; null if nothing.
+  [[nodiscard]] const Received* unclaimed(ThreadIndex thread) const;
+  /// No event will tell of the callback that handles what the thread took.
+  void forget(ThreadIndex thread) { pending(thread).active = false; }
   /// The message that the thread took or chose for the callback that starts now, if it did.
   std::optional<Received> claim(ThreadIndex thread, const Callback& callback);
 
   /// A publication with this key came to light. Calls `function` with each instance that handles
-  /// its message and had no publication until now.
+  /// its message and had no publication until now; one that is still to start gets it then.
   template <typename Function>
-  void publish_late(const MessageIndex::Key& key, Function&& function) {
+  void publish_late(const MessageIndex::Key& key, PublicationId publication, Function&& function) {
     unmatched_.for_each(key, [&](Publication& take) {
+      if (take.cause != PublicationId::none) {
+        return;
+      }
+      --anomalies_.takes_without_publication;
+      take.cause = publication;
       if (take.instance != InstanceId::none) {
-        --anomalies_.takes_without_publication;
-        function(std::exchange(take.instance, InstanceId::none));
+        function(take.instance);
       }
     });
   }
@@ -90,6 +105,8 @@ class TakeTracker {
   };
   Pending& pending(ThreadIndex thread);
   const Received* receive(ThreadIndex thread, const Received& received);
+  /// Receives what is found by `key`, or will be when it comes to light.
+  const Received* receive_call(ThreadIndex thread, Received received, const MessageIndex::Key& key);
   enum class Match { one, none, several };
   /// Finds the publication that a message came from, first exactly, then with a timestamp that
   /// differs by `tolerance`, and counts what does not match. Several matches name no publication.
@@ -101,7 +118,8 @@ class TakeTracker {
   std::vector<Pending> pending_;
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
-  /// Takes whose publication has not been seen. The index holds them in the place of publications.
+  /// Takes whose publication has not been seen. The index holds them in the place of publications:
+  /// `instance` handles the message, `cause` is the publication once that came to light.
   MessageIndex unmatched_{std::size_t{1} << 16};
 };
 

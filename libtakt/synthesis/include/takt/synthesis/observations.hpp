@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,8 @@ struct EdgeObservation {
   std::optional<Duration> longest_visible_alone;
   /// The shortest time from sending to taking.
   Duration shortest = Duration::max();
+  /// Of responses: counts them by the callback that had sent the request.
+  std::map<ObservedCallbackIndex, std::uint64_t> by_caller;
 };
 
 /// The messages that a callback sent on a topic.
@@ -65,6 +68,11 @@ class Observations {
 
   void add(const execution::Database& database, const execution::CallbackInstance& instance);
   void add(const execution::Database& database, const execution::Publication& publication);
+  /// The sender of what an instance took came to light after the instance had ended.
+  void add_source(const execution::Database& database, execution::InstanceId instance,
+                  execution::PublicationId source);
+  /// The recording ends here: nothing more will come to light.
+  void settle();
   /// Start-up is over: forgets everything that ran in it except what inputs of joins hold, which
   /// may be from then, and when what began.
   void restart(const execution::Database& database, Instant time);
@@ -104,8 +112,10 @@ class Observations {
     std::map<TopicIndex, std::uint64_t> topics;
   };
 
-  void add_message(const execution::CallbackInstance& instance,
-                   const execution::Publication* publication, CallbackObservation& callback);
+  void add_message(const execution::Database& database, const execution::CallbackInstance& instance,
+                   const execution::Publication& publication);
+  void add_from_outside(const execution::CallbackInstance& instance,
+                        const execution::Publication* publication);
   /// The topics on which an instance that ended published, log messages aside.
   [[nodiscard]] std::set<TopicIndex> published(const execution::Objects& objects,
                                                const execution::CallbackInstance& instance) const;
@@ -120,6 +130,9 @@ class Observations {
   execution::ExecutorFinder executors_;
   std::vector<execution::CostCurve> overheads_;
   std::vector<Sent> sent_;  // by thread
+  /// Instances whose request or response the sender has not told of yet, in the order of their
+  /// ends.
+  std::deque<execution::CallbackInstance> awaiting_;
   std::optional<Instant> steady_since_;
   /// What each thread did during start-up.
   std::vector<execution::ExecutorActivity> activity_before_;

@@ -24,11 +24,14 @@ struct Options {
 
 /// Builds the timing model of what a trace shows (ros-llama S-4.4).
 ///
-/// - Callbacks: the timers, subscriptions and services that ran after start-up. Those that ran only
+/// - Callbacks: the timers, subscriptions, services and clients that ran after start-up. Those that
+/// ran only
 ///   during start-up (parameter events, discovery) are left out and named in the provenance.
 /// - Execution times: thread processor time where recorded, else time from start to end.
-/// - Edges: from the callback that published to the one that took the message, also for requests to
-///   services; delays: the longest seen where the arrival of the message ended a wait.
+/// - Edges: from the callback that published to the one that took the message, also from a caller
+/// to
+///   the service and from there to the client's response; trigger sets keep callers apart. Delays:
+///   the longest seen where the arrival of the message ended a wait.
 /// - Activation: a timer's period; measured minimum distances for callbacks whose messages come
 ///   from outside of all callbacks; else derived from the edges.
 /// - Trigger sets: as far as the whole trace agrees with them; joins: those declared, likewise.
@@ -38,6 +41,8 @@ class Synthesizer final : public execution::Observer {
                    const execution::CallbackInstance& instance) override;
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
+  void on_late_source(const execution::Database& database, execution::InstanceId instance,
+                      execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override;
 
   /// The model of what was observed so far. Error: nothing ran.

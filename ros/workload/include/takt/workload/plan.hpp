@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
+#include "takt/model/message_share.hpp"
 #include "takt/model/model.hpp"
 
 /// How a timing model becomes ROS 2 entities. Pure values: nothing here needs ROS.
@@ -26,6 +27,8 @@ struct Output {
   std::int64_t message_size = 0;
   /// Sources of activations that make the callback send this; none: all.
   std::optional<std::vector<model::CallbackIndex>> triggered_by;
+  /// Of a request: which of the instances send it; none: all.
+  std::optional<model::MessageShare> share;
 };
 
 /// One callback of the model.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "takt/model/model.hpp"
+
+namespace takt::model {
+
+/// Of each `instances` consecutive instances that might send along an edge, `messages` do: a timer
+/// that calls a service every fifth time. The simulator and `takt run` send that many; bounds count
+/// a message of every instance. Hardly any edge has one, so it is kept among its other fields.
+struct MessageShare {
+  std::int64_t messages = 1;   // 1 … instances
+  std::int64_t instances = 1;  // at most 2^31
+
+  /// Whether the instance with this number, from 0, sends: the first one does, the others as evenly
+  /// as they can.
+  [[nodiscard]] bool sends(std::uint64_t number) const {
+    const auto all = static_cast<std::uint64_t>(instances);
+    const auto some = static_cast<std::uint64_t>(messages);
+    return number % all * some % all < some;
+  }
+};
+
+/// None: every instance sends. Also where the fields make no sense.
+[[nodiscard]] std::optional<MessageShare> message_share(const Edge& edge);
+void set_message_share(Edge& edge, const std::optional<MessageShare>& share);
+
+}  // namespace takt::model
