@@ -26,6 +26,14 @@ std::uint64_t address_space() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// Sanitizers map more address space whenever they need it, and stop for ever if they get none:
+/// with them memory is not bounded.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool bounds_memory = false;
+#else
+constexpr bool bounds_memory = true;
+#endif
+
 [[noreturn]] void work_alone(const std::function<void(const Output&)>& work,
                              const Allowance& allowance, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -34,9 +42,11 @@ std::uint64_t address_space() {
   }
   constexpr rlimit no_core_dump{0, 0};
   setrlimit(RLIMIT_CORE, &no_core_dump);
-  const rlim_t memory = address_space() + allowance.memory;
-  const rlimit bounded{memory, memory};
-  setrlimit(RLIMIT_AS, &bounded);
+  if (bounds_memory) {
+    const rlim_t memory = address_space() + allowance.memory;
+    const rlimit bounded{memory, memory};
+    setrlimit(RLIMIT_AS, &bounded);
+  }
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM}) {
     ::signal(signal, SIG_DFL);
   }

@@ -12,7 +12,7 @@ namespace takt {
 
 /// What work on hostile input may use.
 struct Allowance {
-  std::uint64_t memory = std::uint64_t{1} << 30;  // bytes that it may take in addition
+  std::uint64_t memory = std::uint64_t{1} << 30;  // bytes to take in addition; not with sanitizers
   std::size_t output = std::size_t{64} << 20;     // bytes that it may hand over
   std::chrono::milliseconds time = std::chrono::hours(24);
 };
