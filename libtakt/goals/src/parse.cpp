@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "takt/base/json_text.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/goals/parse_time.hpp"
 #include "takt/model/object_reader.hpp"
@@ -20,23 +21,27 @@ constexpr std::size_t largest_document = std::size_t{1} << 20;
 constexpr std::size_t most_values = 100'000;
 constexpr std::size_t deepest_nesting = 16;
 
-/// A YAML value as JSON, in which every scalar is a string. Counts values, as aliases may stand for
-/// far more of them than the text shows, without end if one stands for what it is in. Null once
-/// there is a fault.
+/// The text with U+FFFD for every byte that is no UTF-8.
+std::string as_utf8(const std::string& text) { return json::parse(json_text(text)); }
+
+/// A YAML value as JSON, in which every scalar is a string. Counts values and their bytes, as
+/// aliases may stand for far more of them than the text shows, without end if one stands for what
+/// it is in. Null once there is a fault.
 class Conversion {
  public:
   json convert(const YAML::Node& node, std::size_t depth = 0) {
-    if (++values_ > most_values || depth > deepest_nesting)
+    if (++values_ > most_values || bytes_ > largest_document || depth > deepest_nesting)
       fault = "too many values, or too deep; it is not a list of goals";
     if (!fault.empty() || node.IsNull()) return nullptr;
-    if (node.IsScalar()) return node.Scalar();
+    if (node.IsScalar()) return text(node);
     json result = node.IsMap() ? json::object() : json::array();
     for (const auto& member : node) {
       if (!node.IsMap()) {
         result.push_back(convert(member, depth + 1));
         continue;
       }
-      const std::string key = member.first.IsScalar() ? member.first.Scalar() : "";
+      const std::string key = member.first.IsScalar() ? text(member.first) : "";
+      if (!fault.empty()) return nullptr;
       if (result.contains(key)) fault = fmt::format("the field \"{}\" is there twice", key);
       result[key] = convert(member.second, depth + 1);
     }
@@ -46,7 +51,17 @@ class Conversion {
   std::string fault;
 
  private:
+  std::string text(const YAML::Node& scalar) {
+    const std::string& text = scalar.Scalar();
+    bytes_ += text.size();
+    if (as_utf8(text) != text) {
+      fault = fmt::format("line {}: a text that is not UTF-8", scalar.Mark().line + 1);
+    }
+    return text;
+  }
+
   std::size_t values_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 Result<json> read_yaml(std::string_view text) {
@@ -57,8 +72,9 @@ Result<json> read_yaml(std::string_view text) {
     if (!conversion.fault.empty()) return error("{}", conversion.fault);
     return document;
   } catch (const YAML::Exception& fault) {
+    // The message may quote the first byte of a character alone.
     return error("line {}, column {}: not valid YAML: {}", fault.mark.line + 1,
-                 fault.mark.column + 1, fault.msg);
+                 fault.mark.column + 1, as_utf8(fault.msg));
   }
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -98,6 +99,19 @@ TEST(ParseGoals, HostileTextsAreRefused) {
   EXPECT_NE(fault(std::string(100'000, '[')), "");
   EXPECT_EQ(fault("chains: &a [*a]"),
             "goals.yaml: too many values, or too deep; it is not a list of goals");
+  // Each of a few thousand aliases stands for half a megabyte.
+  std::string large = "a: &a " + std::string(1 << 19, 'x') + "\nchains: [";
+  for (int i = 0; i < 5000; ++i) large += "*a,";
+  EXPECT_EQ(fault(large + "]"),
+            "goals.yaml: too many values, or too deep; it is not a list of goals");
+}
+
+TEST(ParseGoals, WhatIsSaidIsUtf8WhateverTheTextIs) {
+  EXPECT_EQ(fault("period: 6s\nchains:\n  - {name: a, deadline: \xe6way}"),
+            "goals.yaml: line 3: a text that is not UTF-8");
+  EXPECT_EQ(fault("\xff: a"), "goals.yaml: line 1: a text that is not UTF-8");
+  EXPECT_EQ(fault("\xff: a\n\xff: b"), "goals.yaml: line 1: a text that is not UTF-8");
+  EXPECT_THAT(fault("chains: \"\\\xc3\xa9\""), EndsWith("unknown escape character: \xef\xbf\xbd"));
 }
 
 }  // namespace
