@@ -27,7 +27,8 @@ def wheel() -> Path:
 def test_it_has_what_runs_inside_both_distributions(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for distribution in ("jazzy", "kilted"):
-        assert f"takt/runtimes/{distribution}/bin/takt-workload" in names
+        for program in ("takt-dispatch", "takt-gate", "takt-manager", "takt-workload"):
+            assert f"takt/runtimes/{distribution}/bin/{program}" in names
         assert f"takt/runtimes/{distribution}/lib/libtracetools.so" in names
 
 
