@@ -247,6 +247,10 @@ class Simplifications {
         m.edges[e].topic.reset();
         m.edges[e].message_size = 0;
         m.edges[e].confidence.reset();
+      });
+      with([&](Model& m) {
+        m.edges[e].messages.reset();
+        m.edges[e].instances.reset();
         m.edges[e].unknown.clear();
       });
       with_less([&](Model& m) { return &m.edges[e].delay; });

@@ -58,6 +58,14 @@ std::vector<CallbackIndex> some(Draft& draft, const std::vector<CallbackIndex>& 
   return chosen;
 }
 
+void add_shares(Draft& draft) {
+  for (model::Edge& edge : draft.model.edges) {
+    if (!draft.with(draft.shape.share)) continue;
+    edge.instances = draft.random.between(2, 6);
+    edge.messages = draft.random.between(1, *edge.instances - 1);
+  }
+}
+
 /// Joins and sampled inputs as a trace shows them, some with the inputs that complete a set.
 void add_inferences(Draft& draft) {
   for (model::Join& join : draft.model.joins) {
@@ -124,6 +132,7 @@ void add_wiring(Draft& draft) {
     if (draft.senders_of(callback).empty() || !draft.with(shape.partial_join)) continue;
     add_partial_join(draft, callback);
   }
+  add_shares(draft);
   add_inferences(draft);
 }
 

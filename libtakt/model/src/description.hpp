@@ -7,7 +7,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "takt/model/message_share.hpp"
 #include "takt/model/model.hpp"
 #include "takt/model/names.hpp"
 
@@ -274,25 +273,13 @@ void describe(Fields& fields, T& edge) {
                "null: declared or observed.",
        .least = 1,
        .most = 100});
-  const std::optional<MessageShare> share = message_share(edge);
-  std::optional<std::int64_t> messages;
-  std::optional<std::int64_t> instances;
-  if (share) {
-    messages = share->messages;
-    instances = share->instances;
-  }
-  fields.field("messages", messages,
+  fields.field("messages", edge.messages,
                {.text = "Of each `instances` instances of `from`, so many send a message in takt "
                         "simulate and takt run; bounds count one for each. null: all.",
                 .least = 1,
                 .most = std::int64_t{1} << 31});
-  fields.field("instances", instances,
+  fields.field("instances", edge.instances,
                {.text = "See `messages`.", .least = 1, .most = std::int64_t{1} << 31});
-  if constexpr (!std::is_const_v<T>) {
-    set_message_share(edge, messages && instances
-                                ? std::optional(MessageShare{*messages, *instances})
-                                : std::nullopt);
-  }
 }
 
 template <typename Fields, Is<Join> T>

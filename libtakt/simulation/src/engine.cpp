@@ -168,14 +168,10 @@ void Engine::publish(const ThreadState& thread) {
     const Instant arrival = std::max(now_ + delay, last_arrivals_[index]);
     // One that was sent before and arrives now may not have been taken in yet.
     const bool follows_another = link.delay > Duration{0} && last_arrivals_[index] == arrival;
-    // An instance of the receiving executor that ends in this instant is not prolonged by it.
-    const CallbackState& receiver = state(link.to);
-    const bool follows_ends = receiver.executor != thread.executor &&
-                              executors_[receiver.executor.value()].release_overhead > Duration{0};
     last_arrivals_[index] = arrival;
     scratch_.assign(positions, not_on_chain);
     for (const auto& [from, to] : link.positions) scratch_[to] = thread.chain_starts[from];
-    if (arrival == now_ && !follows_another && !follows_ends) {
+    if (arrival == now_ && !follows_another && !link.follows_ends) {
       arrive(index, thread.activation.origin, scratch_);
       continue;
     }
@@ -195,7 +191,7 @@ void Engine::publish(const ThreadState& thread) {
 
 void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> chain_starts) {
   const Link& link = network_.links[index];
-  const Activation activation{.when = now_, .origin = origin, .via = index};
+  const Activation activation{.when = now_, .via = index, .origin = origin};
   if (link.sampled) {
     const Vertex& vertex = network_.vertices[link.to.value()];
     const auto slot = std::ranges::find(vertex.sampled, index) - vertex.sampled.begin();
@@ -352,8 +348,8 @@ void Engine::start(std::size_t index) {
   thread.running = true;
   thread.chain_starts.resize(vertex.positions);
   thread.activation = {.when = job.instance.activation,
-                       .origin = job.instance.origin,
-                       .via = started.waiting.take(job.instance.payload, thread.chain_starts)};
+                       .via = started.waiting.take(job.instance.payload, thread.chain_starts),
+                       .origin = job.instance.origin};
   --waiting_;
   for (const std::size_t position : vertex.beginning)
     thread.chain_starts[position] = thread.activation.when;

@@ -13,8 +13,10 @@ namespace takt::simulation {
 /// An activation: when, on whose behalf (see Policy::release), and by whose message.
 struct Activation {
   Instant when;
-  Instant origin;
+  /// Between the two times, so that the compiler does not load both at once just after they were
+  /// stored one by one, which the processor cannot forward.
   std::size_t via = external;
+  Instant origin;
   static constexpr std::size_t external = std::numeric_limits<std::size_t>::max();
 };
 

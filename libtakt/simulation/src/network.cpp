@@ -9,6 +9,9 @@ namespace takt::simulation {
 Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
   for (const model::Edge& edge : model.edges) {
     const bool sampled = model::samples_messages(model[edge.to]);
+    const model::ExecutorIndex receiver = model[edge.to].executor;
+    const bool follows_ends =
+        model[edge.from].executor != receiver && model[receiver].release_overhead > Duration{0};
     Vertex& from = vertices[edge.from.value()];
     Vertex& to = vertices[edge.to.value()];
     from.outgoing.push_back(links.size());
@@ -19,6 +22,7 @@ Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
                      edge.triggered_by,
                      model::message_share(edge),
                      sampled,
+                     follows_ends,
                      {},
                      {}});
   }

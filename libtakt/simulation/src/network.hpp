@@ -34,6 +34,9 @@ struct Link {
   std::optional<model::MessageShare> share;
   /// The receiver does not react but samples what has come when it starts.
   bool sampled = false;
+  /// Its release takes time of another executor, where an instance that ends in the instant of its
+  /// arrival is not prolonged by it.
+  bool follows_ends = false;
   /// Which input of the receiver's join it feeds.
   std::optional<std::size_t> join_input;
   /// Positions at `from` and the positions at `to` that follow them.

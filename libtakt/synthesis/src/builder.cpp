@@ -456,7 +456,8 @@ void Builder::add_edges() {
     const auto& [from, to, topic] = key;
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
-      model_.edges.push_back({from, to, objects_[topic], entry.delay, entry.triggers, 0, {}, {}});
+      model_.edges.push_back(
+          {from, to, objects_[topic], entry.delay, entry.triggers, 0, {}, {}, {}, {}});
       model::set_message_share(model_.edges.back(), entry.share);
       observed_messages.push_back(entry.observed);
     }

@@ -11,6 +11,7 @@
 
 #include "chains/chains.hpp"
 #include "takt/curves/saturating.hpp"
+#include "takt/model/message_share.hpp"
 #include "takt/model/order.hpp"
 
 namespace takt::analysis {
@@ -52,10 +53,10 @@ class Gaps {
   }
 
   /// From one activation of the sender that makes it publish along the edge to the next. Nothing
-  /// but messages of the named senders does if the edge has a trigger set. Unlimited if the
-  /// sender's queue may lose what would make it publish.
+  /// but messages of the named senders does if the edge has a trigger set. Unlimited if only a
+  /// share of its instances sends, or if the sender's queue may lose what would make it publish.
   Duration of_publications(const model::Edge& edge) {
-    if (may_lose(edge.from)) return unbounded_time;
+    if (may_lose(edge.from) || model::message_share(edge)) return unbounded_time;
     if (!edge.triggered_by) return of(edge.from);
     Duration shortest = unbounded_time;
     for (const std::size_t e : system_[edge.from].incoming) {
@@ -68,6 +69,7 @@ class Gaps {
 
   /// Whether messages of `sender` always make the edge's own sender publish along it.
   [[nodiscard]] bool always_publishes(const model::Edge& edge, CallbackIndex sender) const {
+    if (model::message_share(edge)) return false;
     if (!edge.triggered_by) return true;
     return named(edge, sender) &&
            std::ranges::any_of(system_[edge.from].incoming, [&](std::size_t e) {
@@ -236,14 +238,15 @@ class EndToEnd {
         fail(fmt::format("the queue of \"{}\" may lose messages; a depth of {} would keep them",
                          callback.id, gaps_.most_waiting(chain[n])));
       }
-      if (n + 1 == chain.size() || n == 0) continue;
+      if (n + 1 == chain.size()) continue;
       const auto flows = [&](const model::Edge* edge) {
-        return gaps_.always_publishes(*edge, chain[n - 1]);
+        return n == 0 ? !model::message_share(*edge) : gaps_.always_publishes(*edge, chain[n - 1]);
       };
-      if (std::ranges::none_of(edges_between(model_, chain[n], chain[n + 1]), flows)) {
-        fail(fmt::format("messages of \"{}\" do not always make \"{}\" send to \"{}\"",
-                         model_[chain[n - 1]].id, callback.id, model_[chain[n + 1]].id));
-      }
+      if (std::ranges::any_of(edges_between(model_, chain[n], chain[n + 1]), flows)) continue;
+      const std::string& next = model_[chain[n + 1]].id;
+      fail(n == 0 ? fmt::format("\"{}\" does not always send to \"{}\"", callback.id, next)
+                  : fmt::format("messages of \"{}\" do not always make \"{}\" send to \"{}\"",
+                                model_[chain[n - 1]].id, callback.id, next));
     }
   }
 
@@ -330,7 +333,8 @@ class EndToEnd {
     std::vector<std::size_t> way;
     for (std::optional<std::size_t> e = edge; e; e = single_cause(*e)) {
       const CallbackIndex sender = system_.edges[*e].from;
-      if (may_overtake(sender) || gaps_.may_lose(sender)) break;
+      const model::Edge& sent = model_.edges[system_.edges[*e].in_model];
+      if (may_overtake(sender) || gaps_.may_lose(sender) || model::message_share(sent)) break;
       way.push_back(*e);
     }
     return way;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "draft.hpp"
+#include "takt/model/message_share.hpp"
 
 namespace takt::policy {
 
@@ -17,7 +18,7 @@ using Segment = std::vector<CallbackIndex>;
 bool always_leads(const Draft& draft, CallbackIndex before, CallbackIndex callback) {
   return std::ranges::any_of(draft.facts.incoming(callback), [&](std::size_t e) {
     const model::Edge& edge = draft.model.edges[e];
-    if (edge.from != before) return false;
+    if (edge.from != before || model::message_share(edge)) return false;
     if (!edge.triggered_by) return true;
     const auto triggers = [&](std::size_t in) {
       return std::ranges::find(*edge.triggered_by, draft.model.edges[in].from) !=

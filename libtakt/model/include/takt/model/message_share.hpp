@@ -9,7 +9,7 @@ namespace takt::model {
 
 /// Of each `instances` consecutive instances that might send along an edge, `messages` do: a timer
 /// that calls a service every fifth time. The simulator and `takt run` send that many; bounds count
-/// a message of every instance. Hardly any edge has one, so it is kept among its other fields.
+/// a message of every instance.
 struct MessageShare {
   std::int64_t messages = 1;   // 1 … instances
   std::int64_t instances = 1;  // at most 2^31
@@ -23,7 +23,8 @@ struct MessageShare {
   }
 };
 
-/// None: every instance sends. Also where the fields make no sense.
+/// Whether an edge has a share of messages. None: every instance sends; also where the edge names
+/// only one of the numbers, or as many messages as instances.
 [[nodiscard]] std::optional<MessageShare> message_share(const Edge& edge);
 void set_message_share(Edge& edge, const std::optional<MessageShare>& share);
 

@@ -155,6 +155,9 @@ struct Edge {
   /// In percent; of an inferred edge to a timer, which reads what the sender keeps. None: it is
   /// declared or was observed.
   std::optional<std::int64_t> confidence;
+  /// See message_share(). None: every instance sends.
+  std::optional<std::int64_t> messages;
+  std::optional<std::int64_t> instances;
   UnknownFields unknown;
   bool operator==(const Edge&) const = default;
 };
