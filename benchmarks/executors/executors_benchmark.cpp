@@ -1,6 +1,7 @@
 // What it costs to dispatch a callback and how soon an executor that sleeps runs one, all executors
 // that this machine has in one run: rounds of all of them alternate, and each figure is the median
-// of the rounds.
+// of the rounds. A ratio is the median of the rounds' ratios, so that what burdens the machine for
+// a while burdens both sides of it.
 
 #include <fmt/format.h>
 
@@ -22,36 +23,48 @@ namespace {
 
 constexpr int rounds = 9;
 
-Duration median(const std::vector<Round>& all, Duration Round::*member) {
-  std::vector<Duration> values;
-  for (const Round& round : all) values.push_back(round.*member);
+using Rounds = std::vector<Round>;
+
+double median_microseconds(const Rounds& all, Duration Round::*member) {
+  std::vector<double> values;
+  for (const Round& round : all) {
+    values.push_back(static_cast<double>((round.*member).count()) / 1000);
+  }
   return quantile(values, 0.5);
 }
 
-double microseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
+double median_ratio(const Rounds& own, const Rounds& others, Duration Round::*member) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    ratios.push_back(static_cast<double>((own[i].*member).count()) /
+                     static_cast<double>((others[i].*member).count()));
+  }
+  return quantile(ratios, 0.5);
+}
 
 /// Ratios are to the first subject.
 void compare(const char* title, const std::vector<std::unique_ptr<Subject>>& subjects) {
-  std::vector<std::vector<Round>> measured(subjects.size());
+  std::vector<Rounds> measured(subjects.size());
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < subjects.size(); ++i) {
+    // Each is the first in some round: what comes first finds the caches colder.
+    for (std::size_t n = 0; n < subjects.size(); ++n) {
+      const std::size_t i = (n + static_cast<std::size_t>(round)) % subjects.size();
       measured[i].push_back(measure(*subjects[i]));
     }
   }
   fmt::print("\n{}\n{:<36} {:>13} {:>6} {:>13} {:>6} {:>12} {:>6} {:>10}\n", title, "executor",
              "dispatch, us", "ratio", "all, us", "ratio", "wake-up, us", "ratio", "99 %, us");
-  const auto first = [&](Duration Round::*member) { return median(measured.front(), member); };
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     fmt::print("{:<36}", subjects[i]->name());
     for (const auto& [member, width] :
          {std::pair(&Round::dispatch, 13), std::pair(&Round::everything, 13),
           std::pair(&Round::wake_up, 12)}) {
-      const Duration own = median(measured[i], member);
-      fmt::print(" {:>{}.2f} {:>6.2f}", microseconds(own), width,
-                 microseconds(own) / microseconds(first(member)));
+      fmt::print(" {:>{}.2f} {:>6.2f}", median_microseconds(measured[i], member), width,
+                 median_ratio(measured[i], measured.front(), member));
     }
-    fmt::print(" {:>10.1f}\n", microseconds(median(measured[i], &Round::late_wake_up)));
+    fmt::print(" {:>10.1f}\n", median_microseconds(measured[i], &Round::late_wake_up));
   }
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -63,8 +76,11 @@ int main() {
   if (getloadavg(&load, 1) == 1) fmt::print("Load of the machine: {:.1f}\n", load);
   compare("rcl, messages through the middleware", takt::benchmark::rcl_subjects());
 #ifdef TAKT_HAS_RCLCPP
-  compare("rclcpp, messages through the middleware", takt::benchmark::rclcpp_subjects(false));
-  compare("rclcpp, messages within the process", takt::benchmark::rclcpp_subjects(true));
+  using takt::benchmark::rclcpp_subjects;
+  compare("rclcpp, messages through the middleware", rclcpp_subjects(1, false));
+  compare("rclcpp, messages within the process", rclcpp_subjects(1, true));
+  compare("rclcpp, 2 threads, messages through the middleware", rclcpp_subjects(2, false));
+  compare("rclcpp, 2 threads, messages within the process", rclcpp_subjects(2, true));
 #else
   fmt::print("\nrclcpp: skipped, as CMake found none\n");
 #endif

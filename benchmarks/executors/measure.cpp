@@ -2,11 +2,12 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <chrono>
 #include <semaphore>
 #include <thread>
+#include <vector>
 
+#include "takt/linux/affinity.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
 namespace takt::benchmark {
@@ -16,9 +17,10 @@ namespace {
 constexpr int wake_ups = 200;
 constexpr auto pause = std::chrono::milliseconds(1);
 
-Duration processor_time(clockid_t clock) {
+/// Of all threads: an executor may have several.
+Duration processor_time() {
   timespec time{};
-  clock_gettime(clock, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
@@ -27,15 +29,35 @@ void measure_dispatch(Subject& subject, Round& round) {
   subject.received = [&] {
     if (--left == 0) subject.cancel();
   };
-  const Duration process = processor_time(CLOCK_PROCESS_CPUTIME_ID);
+  subject.renew();
+  const Duration published = processor_time();
   for (int i = 0; i < Subject::depth; ++i) subject.publish();
-  const Duration thread = processor_time(CLOCK_THREAD_CPUTIME_ID);
+  const Duration spun = processor_time();
   subject.spin();
-  round.dispatch = (processor_time(CLOCK_THREAD_CPUTIME_ID) - thread) / Subject::depth;
-  round.everything = (processor_time(CLOCK_PROCESS_CPUTIME_ID) - process) / Subject::depth;
+  const Duration end = processor_time();
+  round.dispatch = (end - spun) / Subject::depth;
+  round.everything = (end - published) / Subject::depth;
 }
 
+/// The calling thread and those that it starts share a processor as long as this lives. Otherwise
+/// it counts more than the executor whether the kernel puts publisher and executor on one or two:
+/// an idle processor has to wake up as well.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    if (!before_.empty()) (void)linux_os::set_affinity(0, {before_.back()});
+  }
+  ~OneProcessor() { (void)linux_os::set_affinity(0, before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  std::vector<int> before_ = linux_os::affinity(0).value_or(std::vector<int>{});
+};
+
 void measure_wake_ups(Subject& subject, Round& round) {
+  const OneProcessor shared;
+  subject.renew();
   std::vector<Duration> latencies;
   std::chrono::steady_clock::time_point published;
   std::binary_semaphore done(0);
@@ -67,12 +89,6 @@ Round measure(Subject& subject) {
   measure_dispatch(subject, round);
   measure_wake_ups(subject, round);
   return round;
-}
-
-Duration quantile(std::vector<Duration> values, double share) {
-  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<std::size_t>(place)];
 }
 
 }  // namespace takt::benchmark

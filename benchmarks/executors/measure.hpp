@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "subject.hpp"
@@ -9,17 +11,24 @@ namespace takt::benchmark {
 
 /// One round of measurements of a subject.
 struct Round {
-  /// Processor time for each of many messages that wait: of the thread that runs the callbacks, and
-  /// of the whole process, from publication on.
+  /// Processor time of the process for each of many messages that wait: while the executor spins,
+  /// and from publication on.
   Duration dispatch{};
   Duration everything{};
-  /// From before the publication to the callback of an executor that sleeps: median and 99 %.
+  /// From before the publication to the callback of an executor that sleeps, on one processor:
+  /// median and 99 %.
   Duration wake_up{};
   Duration late_wake_up{};
 };
 
 [[nodiscard]] Round measure(Subject& subject);
 
-[[nodiscard]] Duration quantile(std::vector<Duration> values, double share);
+/// Not of no values.
+template <typename Value>
+[[nodiscard]] Value quantile(std::vector<Value> values, double share) {
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, values.begin() + place);
+  return values[static_cast<std::size_t>(place)];
+}
 
 }  // namespace takt::benchmark

@@ -27,11 +27,14 @@ T must(Result<T> result) {
 
 class RclSubject final : public Subject {
  public:
-  RclSubject(std::string name, bool by_events)
-      : Subject(std::move(name)), by_events_(by_events), executor_(make()) {
+  RclSubject(std::string name, bool by_events) : Subject(std::move(name)), by_events_(by_events) {
     while (must(publisher_.subscription_count()) == 0) std::this_thread::yield();
   }
 
+  void renew() override {
+    executor_.reset();
+    executor_ = make();
+  }
   void publish() override { must(publisher_.publish(Packet())); }
   void spin() override { must(executor_->spin()); }
   void cancel() override { executor_->cancel(); }

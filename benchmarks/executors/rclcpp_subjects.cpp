@@ -1,12 +1,18 @@
 #include "rclcpp_subjects.hpp"
 
+#include <atomic>
+#include <functional>
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #include <rclcpp/rclcpp.hpp>
+#include <semaphore>
 #include <takt_msgs/msg/packet.hpp>
 #include <thread>
 #include <utility>
 
 #include "takt/rclcpp/executors.hpp"
+#ifdef TAKT_HAS_CM_EXECUTORS
+#include <cm_executors/events_cbg_executor.hpp>
+#endif
 
 namespace takt::benchmark {
 
@@ -14,9 +20,66 @@ namespace {
 
 using takt_msgs::msg::Packet;
 
+using Make = std::function<std::unique_ptr<::rclcpp::Executor>()>;
+
+/// Takes and runs what its one subscription is told of, and nothing else: what any executor pays.
+class NoExecutor final : public ::rclcpp::Executor {
+ public:
+  using ::rclcpp::Executor::add_node;
+  using ::rclcpp::Executor::remove_node;
+  void add_node(std::shared_ptr<::rclcpp::Node> node, bool /*notify*/) override {
+    node->for_each_callback_group([this](const ::rclcpp::CallbackGroup::SharedPtr& group) {
+      group->find_subscription_ptrs_if([this](const auto& subscription) {
+        // The last one: nodes have subscriptions of their own.
+        subscription_ = subscription;
+        return false;
+      });
+    });
+    within_process_ = subscription_->get_intra_process_waitable();
+    if (within_process_) {
+      within_process_->set_on_ready_callback([this](std::size_t count, int) { came(count); });
+    } else {
+      subscription_->set_on_new_message_callback([this](std::size_t count) { came(count); });
+    }
+  }
+
+  void remove_node(std::shared_ptr<::rclcpp::Node> /*node*/, bool /*notify*/) override {
+    if (within_process_) {
+      within_process_->clear_on_ready_callback();
+    } else {
+      subscription_->clear_on_new_message_callback();
+    }
+  }
+
+  void spin() override {
+    while (true) {
+      came_.acquire();
+      if (is_cancelled_) return;
+      if (within_process_) {
+        within_process_->execute(within_process_->take_data());
+      } else {
+        execute_subscription(subscription_);
+      }
+    }
+  }
+
+  void cancel() override {
+    is_cancelled_ = true;
+    came(1);
+  }
+
+ private:
+  void came(std::size_t count) { came_.release(static_cast<std::ptrdiff_t>(count)); }
+
+  ::rclcpp::SubscriptionBase::SharedPtr subscription_;
+  ::rclcpp::Waitable::SharedPtr within_process_;
+  std::counting_semaphore<> came_{0};
+  std::atomic<bool> is_cancelled_ = false;
+};
+
 class RclcppSubject final : public Subject {
  public:
-  RclcppSubject(std::string name, bool intra_process, std::unique_ptr<::rclcpp::Executor> executor)
+  RclcppSubject(std::string name, bool intra_process, Make make)
       : Subject(std::move(name)),
         node_(std::make_shared<::rclcpp::Node>("takt_benchmark_" + std::to_string(nodes_++),
                                                ::rclcpp::NodeOptions()
@@ -26,39 +89,75 @@ class RclcppSubject final : public Subject {
         publisher_(node_->create_publisher<Packet>("~/topic", depth)),
         subscription_(node_->create_subscription<Packet>("~/topic", depth,
                                                          [this](const Packet&) { received(); })),
-        executor_(std::move(executor)) {
-    executor_->add_node(node_);
+        make_(std::move(make)) {
     while (publisher_->get_subscription_count() == 0) std::this_thread::yield();
   }
 
+  ~RclcppSubject() override { release(); }
+
+  void renew() override {
+    release();
+    executor_ = make_();
+    executor_->add_node(node_);
+  }
   void publish() override { publisher_->publish(std::make_unique<Packet>()); }
   void spin() override { executor_->spin(); }
   void cancel() override { executor_->cancel(); }
 
  private:
+  void release() {
+    if (executor_) executor_->remove_node(node_);
+  }
+
   std::shared_ptr<::rclcpp::Node> node_;
   ::rclcpp::Publisher<Packet>::SharedPtr publisher_;
   ::rclcpp::Subscription<Packet>::SharedPtr subscription_;
+  Make make_;
   std::unique_ptr<::rclcpp::Executor> executor_;
   static inline int nodes_ = 0;
 };
 
+template <typename Executor>
+Make takts(std::size_t threads) {
+  return [threads] {
+    rclcpp::Options options;
+    options.threads = threads;
+    return std::make_unique<Executor>(options);
+  };
+}
+
 }  // namespace
 
-std::vector<std::unique_ptr<Subject>> rclcpp_subjects(bool intra_process) {
+std::vector<std::unique_ptr<Subject>> rclcpp_subjects(std::size_t threads, bool intra_process) {
   if (!::rclcpp::ok()) ::rclcpp::init(0, nullptr);
   std::vector<std::unique_ptr<Subject>> subjects;
-  const auto add = [&]<typename Executor>(const char* name, std::unique_ptr<Executor> executor) {
-    subjects.push_back(std::make_unique<RclcppSubject>(name, intra_process, std::move(executor)));
+  const auto add = [&](const char* name, Make make) {
+    subjects.push_back(std::make_unique<RclcppSubject>(name, intra_process, std::move(make)));
   };
-  add("rclcpp: SingleThreadedExecutor",
-      std::make_unique<::rclcpp::executors::SingleThreadedExecutor>());
-  add("rclcpp: EventsExecutor",
-      std::make_unique<::rclcpp::experimental::executors::EventsExecutor>());
-  add("Takt, rclcpp: EventsExecutor", std::make_unique<rclcpp::EventsExecutor>());
-  add("Takt, rclcpp: FixedPriorityExecutor", std::make_unique<rclcpp::FixedPriorityExecutor>());
-  add("Takt, rclcpp: EdfExecutor", std::make_unique<rclcpp::EdfExecutor>());
-  add("Takt, rclcpp: GraphAwareExecutor", std::make_unique<rclcpp::GraphAwareExecutor>());
+  const ::rclcpp::ExecutorOptions options;
+  if (threads == 1) {
+    add("rclcpp: EventsExecutor",
+        [] { return std::make_unique<::rclcpp::experimental::executors::EventsExecutor>(); });
+  }
+#ifdef TAKT_HAS_CM_EXECUTORS
+  add("cm_executors: EventsCBGExecutor",
+      [=] { return std::make_unique<::rclcpp::executors::EventsCBGExecutor>(options, threads); });
+#endif
+  if (threads == 1) {
+    add("rclcpp: SingleThreadedExecutor",
+        [] { return std::make_unique<::rclcpp::executors::SingleThreadedExecutor>(); });
+  } else {
+    add("rclcpp: MultiThreadedExecutor", [=] {
+      return std::make_unique<::rclcpp::executors::MultiThreadedExecutor>(options, threads);
+    });
+  }
+  add("Takt, rclcpp: EventsExecutor", takts<rclcpp::EventsExecutor>(threads));
+  add("Takt, rclcpp: FixedPriorityExecutor", takts<rclcpp::FixedPriorityExecutor>(threads));
+  add("Takt, rclcpp: EdfExecutor", takts<rclcpp::EdfExecutor>(threads));
+  if (threads == 1) {
+    add("Takt, rclcpp: GraphAwareExecutor", takts<rclcpp::GraphAwareExecutor>(threads));
+    add("no executor: takes and runs", [] { return std::make_unique<NoExecutor>(); });
+  }
   return subjects;
 }
 

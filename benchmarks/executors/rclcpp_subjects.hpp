@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -7,7 +8,10 @@
 
 namespace takt::benchmark {
 
-/// rclcpp's executors and Takt's for rclcpp. `intra_process`: messages do not pass the middleware.
-[[nodiscard]] std::vector<std::unique_ptr<Subject>> rclcpp_subjects(bool intra_process);
+/// rclcpp's executors, EventsCBGExecutor where CMake finds cm_executors, and Takt's for rclcpp,
+/// with so many threads, 1 or 2; the first is rclcpp's best. `intra_process`: messages do not pass
+/// the middleware.
+[[nodiscard]] std::vector<std::unique_ptr<Subject>> rclcpp_subjects(std::size_t threads,
+                                                                    bool intra_process);
 
 }  // namespace takt::benchmark

@@ -18,6 +18,9 @@ class Subject {
   /// Messages that may wait for the subscription.
   static constexpr int depth = 500;
 
+  /// A new executor takes the place of the one that has spun: some cannot spin again, or never
+  /// sleep again, once they have been cancelled.
+  virtual void renew() = 0;
   virtual void publish() = 0;
   /// Runs callbacks until cancel().
   virtual void spin() = 0;
