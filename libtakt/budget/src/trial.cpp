@@ -72,7 +72,8 @@ void Trial::set_budget(model::ExecutorIndex executor, Duration budget) {
 
 void Trial::set_execution_time(model::CallbackIndex callback, int percent) {
   analyzer_.set_execution_time(
-      callback, curves::scaled(curves::scaled(execution_times_[callback.value()], percent), 100 + margin_));
+      callback,
+      curves::scaled(curves::scaled(execution_times_[callback.value()], percent), 100 + margin_));
 }
 
 const analysis::Bounds& Trial::bounds() {
