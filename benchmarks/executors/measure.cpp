@@ -17,7 +17,7 @@ namespace {
 constexpr int wake_ups = 200;
 constexpr auto pause = std::chrono::milliseconds(1);
 
-/// Of all threads: an executor may have several.
+/// The processor time of all threads, as an executor may have several.
 Duration processor_time() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -20,9 +20,9 @@ Array = NDArray[numpy.float64]
 GRAVITY_OVER_LENGTH = 39.2
 """1/s²: a pendulum of 25 cm."""
 EFFORT = 1e-6
-"""Of the squared input in the cost, beside the squared error of the angle."""
+"""The weight of the squared input in the cost; the squared error of the angle has weight 1."""
 STEPS = 20
-"""Of a period in which the cost is summed."""
+"""The cost of a period is summed in so many steps."""
 
 
 def transition(time: float) -> tuple[Array, Array]:

@@ -45,12 +45,12 @@ Json = dict[str, Any]
 
 ROUNDS = 3
 PERIODS = 400
-"""Of each run; of the graph, whose periods are long, a fifth."""
+"""How many periods a run has. The graph, whose periods are long, has a fifth of them."""
 PRIORITY = "50"
 GATE_PRIORITY = 60
 BANDS = 1
 SLACK = 0.015
-"""Of the longest latency seen, between it and the slot."""
+"""The slot starts later than the longest latency seen, by this share of it."""
 OUTLIER = 0.3 * MS
 """So much from the median is more than the issue's limit on jitter."""
 SCHEDULER_EVENTS = Path("/sys/kernel/tracing/events/sched")
@@ -76,7 +76,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """Of a callback, in ns."""
+    """When an instance of a callback ran, in ns."""
 
     start: int
     length: int

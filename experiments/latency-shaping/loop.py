@@ -43,7 +43,7 @@ TASKS = ("hold", "follow")
 CYCLE = 40
 """Periods of the trajectory that is followed."""
 AMPLITUDE = 0.2
-"""Of it, in rad."""
+"""How far the reference swings, in rad."""
 DISTURBANCE = 0.007
 """Standard deviation of what changes the angular velocity in a period, in rad/s."""
 SLACK = MS // 2
@@ -64,7 +64,7 @@ class Timing:
     topic: str
     design: Design
     starts: tuple[int, ...]
-    """Of its slots."""
+    """When its slots start."""
 
     @property
     def nominal(self) -> float:
@@ -170,7 +170,9 @@ def pendulum(timing: Timing, task: str) -> Json:
 
 
 def latencies(load: float, times: list[float]) -> list[int]:
-    """Of the chain alone, from the beginning of the period until the plant has the input."""
+    """The latencies of the chain alone, from the beginning of a period until the plant has the
+    input.
+    """
     idle = Timing("", "/command", design(SECONDS, [load * SECONDS], known=True), ())
     history = run([idle], times, None, PROFILE)
     # The first ones warm the caches.

@@ -63,7 +63,7 @@ def _shown(bound: int | None) -> float | str:
 
 
 def _bound(burst: int, predecessors: int, analysis: str) -> int | None:
-    """Of the chain from the first predecessor to its last callback."""
+    """The bound of the chain from the first predecessor to the last callback."""
     text = json.dumps(_model(burst, predecessors))
     document = json.loads(takt_native.analyze(text, "synthetic graph", analysis))
     bound: int | None = document["chains"][0]["bound"]

@@ -226,8 +226,8 @@ class Edge(Document):
     or observed.
     """
     messages: Annotated[int, Field(ge=1, le=2147483648)] | None = None
-    """Of each `instances` instances of `from`, so many send a message in takt simulate and takt
-    run; bounds count one for each. null: all.
+    """So many of `instances` consecutive instances of `from` send a message in takt simulate and
+    takt run; bounds count one for each. null: all send.
     """
     instances: Annotated[int, Field(ge=1, le=2147483648)] | None = None
     """See `messages`."""
@@ -249,11 +249,9 @@ class Join(Document):
     not; null: declared.
     """
     completed_by: tuple[str, ...] = ()
-    """Of an inferred join, the inputs whose messages were seen to complete a set; empty: any
-    may.
-    """
+    """The inputs of an inferred join whose messages were seen to complete a set; empty: any may."""
     keeping_time: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
-    """Of an inferred join, the longest run by a message of another input."""
+    """The longest run by a message of another input of an inferred join."""
 
 
 class Chain(Document):
@@ -294,11 +292,11 @@ class Model(Document):
 
 
 class CallbackBound(Document):
-    """Of a callback's response time."""
+    """The bound of a callback's response time."""
 
     id: str
     bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
-    """Of the response time: activation to completion of any instance."""
+    """The longest response time: from activation to completion of any instance."""
     by: str | None = None
     """The analysis that gave the bound."""
     reason: str | None = None
@@ -319,7 +317,7 @@ class Segment(Document):
 
 
 class ChainBound(Document):
-    """Of a chain."""
+    """The bounds of a chain."""
 
     id: str
     bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
@@ -407,7 +405,7 @@ class Bounds(Document):
 
 
 class Statistics(Document):
-    """Of durations; null where there are none."""
+    """Statistics of durations; null where there are none."""
 
     min: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
     mean: float | None = None
@@ -476,11 +474,11 @@ class MeasuredEdge(Document):
 
 
 class Instance(Document):
-    """Of a callback, from start to end."""
+    """A callback that ran, from start to end."""
 
     executor: str
     thread: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    """Of the executor, from 0."""
+    """Which thread of the executor, from 0."""
     callback: str
     activation: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
     start: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
@@ -563,7 +561,7 @@ class ShapingBand(Document):
     latency: Annotated[int, Field(ge=0, le=9223372036854775807)]
     """The latency of the outputs that leave in it."""
     share: float
-    """Of the profile's outputs."""
+    """The share of the profile's outputs that leave in it."""
 
 
 class LatencyStatistics(Document):
@@ -613,7 +611,9 @@ class ShapedGate(Document):
     publish_time: Annotated[int, Field(ge=0, le=9223372036854775807)]
     """How long publishing takes."""
     shortest: Annotated[int, Field(ge=0, le=9223372036854775807)]
-    """Of the profile: an output earlier than half of it belongs to the cycle before."""
+    """The shortest latency of the profile: an output earlier than half of it belongs to the
+    cycle before.
+    """
     overshoot: Literal["skip", "defer", "degrade"]
     """What becomes of an output that is ready after the last slot."""
     slots: tuple[ShapingBand, ...] = ()
@@ -651,7 +651,7 @@ class ShapedChain(Document):
     """A chain and the gate behind it."""
 
     id: str
-    """Of the model's chain."""
+    """The id of the chain in the model."""
     period: Annotated[int, Field(ge=0, le=9223372036854775807)]
     """How often the chain is activated."""
     executors: tuple[str, ...] = ()
@@ -688,7 +688,7 @@ class ShapingMethod(Document):
     objective: Literal["mean", "cvar"] | None = None
     """What is least: the mean latency, or that of the share 1 - tail of the longest."""
     tail: float = 0
-    """Of cvar."""
+    """cvar is the mean of the share 1 - tail of the longest latencies."""
     confidence: float | None = None
     """The worst distribution within this confidence band was taken; null: the observed one."""
     bands: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
@@ -711,7 +711,7 @@ class Shaping(Document):
     format: Literal["takt/shaping"]
     version: Literal[1]
     name: str = ""
-    """Of the model."""
+    """The name of the model."""
     provenance: dict[str, Any] = {}
     method: ShapingMethod = ShapingMethod()
     cycle: Annotated[int, Field(ge=0, le=9223372036854775807)]

@@ -60,6 +60,6 @@ def printable(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    # Of the categories, C are controls, surrogates and the like, Zl and Zp line separators.
+    # Category C contains controls, surrogates and the like; Zl and Zp are line separators.
     category = unicodedata.category(character)
     return not category.startswith("C") and category not in ("Zl", "Zp")

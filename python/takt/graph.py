@@ -21,7 +21,7 @@ from takt.report.graph import rate, short
 LAYOUT_SECONDS = 120
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
-"""Of chains, one after the other."""
+"""The colours of chains, one after the other."""
 
 SHAPES = {"timer": "ellipse", "event_source": "ellipse"}
 
@@ -46,7 +46,7 @@ class Arrow:
     """The ids of the callbacks that it connects: the same twice within a join."""
     uncertain: bool = False
     caller: str | None = None
-    """Of an arrow that leaves a service with several callers: the caller it is drawn for."""
+    """The caller that it is drawn for, if it leaves a service with several callers."""
 
 
 class Drawing:
@@ -58,7 +58,7 @@ class Drawing:
         self._joins = {join.callback: join for join in model.joins}
         self._readers: dict[tuple[str, str], str] = {}
         self._served: dict[str, dict[str, str]] = {}
-        """Of a service with several callers: the vertex of each."""
+        """The vertex of each caller of a service that has several."""
         self.vertices = [v for callback in model.callbacks for v in self._vertices(callback)]
         drawn = (arrow for edge in model.edges for arrow in self._arrows(edge))
         self.arrows = [*self._within_joins(), *drawn]

@@ -65,7 +65,7 @@ class Record(Action):
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> tuple[type[Record], dict[str, Any]]:
-        """Of XML and YAML: the same names as attributes, the events with blanks between them."""
+        """Reads XML and YAML: attributes have the same names, events have blanks between them."""
         _, options = super().parse(entity, parser)
         for name, kind in (("output", str), ("backend", str), ("kernel", bool)):
             if (value := entity.get_attr(name, data_type=kind, optional=True)) is not None:

@@ -39,7 +39,7 @@ class Request:
     dry_run: bool = False
     margin: int = 10
     period: float = 5.0
-    """Of the reservations, in milliseconds."""
+    """The period of the reservations, in milliseconds."""
     log: str | None = None
     plan: str | None = None
     """A takt/shaping document: its slots count as load, and its chains are left alone."""

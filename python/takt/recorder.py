@@ -50,7 +50,7 @@ class Recorded:
     command_status: int | None = None
     """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
     snapshots: list[Path] = field(default_factory=list)
-    """Of a snapshot recording: the traces that were written, in order."""
+    """The traces that a snapshot recording wrote, in order."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ import takt_native
 HOST = "127.0.0.1"
 
 MOST_ROWS = 100_000
-"""Of an answer, whatever is asked for."""
+"""An answer has at most so many rows, whatever is asked for."""
 
 Values = Mapping[str, str]
 Answer = tuple[str, bytes]  # content type, content

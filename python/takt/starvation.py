@@ -24,9 +24,9 @@ SIMULATED = 10_000_000_000
 STARTS = 10
 """Simulations, each with other phases of what is activated from outside."""
 LOST = 0.01
-"""Of its activations, what a callback may lose more than under the default executor."""
+"""What share of its activations a callback may lose more than under the default executor."""
 LATER = 0.1
-"""Of its period, how much later than under the default executor a sampling timer may end."""
+"""By what share of its period a sampling timer may end later than under the default executor."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def chains(verdicts: list[Verdict]) -> Table:
 
 
 def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
-    """Of which chains no instance was seen though nothing asks for one, in lines for people: those
-    of one reason together.
+    """Says in lines for people of which chains no instance was seen though nothing asks for one;
+    chains with the same reason share a line.
     """
     ids: dict[str, list[str]] = {}
     for verdict in verdicts:

@@ -21,7 +21,7 @@ class Event:
     """Empty and 0 for events of the kernel."""
     fields: dict[str, Any]
     processor: int | None
-    """Of events that say where they happened."""
+    """None: the event does not say where it happened."""
 
 
 def events(trace: Path, *, lossy: bool = False) -> list[Event]:

@@ -51,7 +51,7 @@ def test_messages_are_sent_and_received_between_publication_and_take(tmp_path: P
 
 @needs_privileges
 def test_the_way_of_messages_is_measured(tmp_path: Path) -> None:
-    """Of a system of two processes."""
+    """Messages between two processes have a way of three parts."""
     system = [*TAKT, "run", str(PIPELINE), "--duration", "3"]
     run = Run.of(tmp_path / "trace", system, backend="ebpf")
     (edge,) = pipeline.measure([str(run.trace)], PIPELINE.read_text(), "pipeline").edges

@@ -238,7 +238,7 @@ def test_a_reader_whose_calls_fail(recorded: Path, tmp_path: Path, call: str, er
 def test_a_program_with_too_little(
     recorded: Path, tmp_path: Path, command: str, limit: str
 ) -> None:
-    """Of descriptors, or of memory: enough for Python to start, and then less and less too few."""
+    """Descriptors or memory are enough for Python to start, and then less and less too few."""
     arguments = {
         "info": ["info", "--json", str(recorded)],
         "model": ["model", str(recorded), "-o", str(tmp_path / "model.json")],

@@ -92,7 +92,7 @@ def test_what_a_launch_file_starts_is_recorded(tmp_path: Path, backend: str) -> 
 
 
 def test_xml_names_it_takt_record(tmp_path: Path) -> None:
-    """Of two programs, the one that is started after it is recorded; and the events it names."""
+    """Only the program that is started after it is recorded, with the events that it names."""
     file = tmp_path / "robot.launch.xml"
     file.write_text(XML)
     done = launch(file, f"trace:={tmp_path / 'trace'}")

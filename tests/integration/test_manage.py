@@ -156,6 +156,38 @@ def test_threads_get_back_what_they_had(
     assert status(environment) is None
 
 
+def test_reloading_broken_goals_leaves_the_manager_as_it_was(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    manager = subprocess.Popen(
+        takt("manage", "--goals", goals, "--dry-run", "--json", "--", *robot(model, 50)),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in until("the manager's first answer"):
+            if status(environment):
+                break
+        goals.write_bytes(b"chains: [{name: \xff\xfe, from: /camera")
+        refused = run_takt("status", "--reload", **environment)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert str(goals) in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+        found = status(environment)
+        assert found is not None
+        assert [chain["id"] for chain in found["chains"]] == ["image"]
+        goals.write_text(GOALS.replace("name: image", "name: picture"))
+        assert run_takt("status", "--reload", **environment).returncode == 0
+        for _ in until("the new goals"):
+            found = status(environment)
+            if found and [chain["id"] for chain in found["chains"]] == ["picture"]:
+                break
+    finally:
+        manager.send_signal(signal.SIGINT)
+        manager.wait(PATIENCE)
+
+
 def test_mistakes_are_one_line(environment: dict[str, str], tmp_path: Path) -> None:
     for arguments, said in (
         (["manage"], "--goals"),

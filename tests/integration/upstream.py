@@ -16,7 +16,7 @@ class Field:
     name: str
     expression: str
     length: int = 0
-    """Of an array."""
+    """How many elements an array has."""
 
 
 @dataclass(frozen=True)

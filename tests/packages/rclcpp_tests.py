@@ -46,7 +46,7 @@ CLASSES = (
     "GraphAwareExecutor",
 )
 PREFIX = "Takt"
-"""Of the names of Takt's classes in the names of tests."""
+"""The names of Takt's classes begin with it in the names of tests."""
 
 # Lists of executors, the function that names them, and conditions that hold for one executor alone.
 LIST = re.compile(r"using \w+ =\s*::testing::Types<(?=\s*rclcpp::)")

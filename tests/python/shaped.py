@@ -101,7 +101,7 @@ def by_priority(model: Json, urgent: set[str] = frozenset()) -> Json:  # type: i
 
 
 def latencies(model: Json, options: Json | None = None, *, cycles: int = 500) -> list[float]:
-    """Of the chain, in ms, with random execution times between a third and all of the longest."""
+    """The latencies of the chain in ms. Execution times are random, from a third of the longest."""
     wanted = {"execution": "random", "shortest": 1 / 3, "duration": cycles * PERIOD, "seed": 1}
     text = json.dumps(wanted | (options or {}))
     found = takt_native.simulated_latencies(json.dumps(model), "model", text)

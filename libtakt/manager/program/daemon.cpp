@@ -101,7 +101,7 @@ Daemon::Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals:
 }
 
 std::string Daemon::greeting() const {
-  return Json{{"event", "ready"}, {"environment", monitor_->environment()}}.dump() + "\n";
+  return json_text(Json{{"event", "ready"}, {"environment", monitor_->environment()}}) + "\n";
 }
 
 std::string Daemon::run() {
@@ -208,11 +208,11 @@ std::string Daemon::status_line() {
 
 std::string Daemon::reload() {
   auto parsed = read_goals(settings_.goals);
-  if (!parsed) return Json{{"error", parsed.error().message}}.dump() + "\n";
+  if (!parsed) return json_text(Json{{"error", parsed.error().message}}) + "\n";
   goals_ = std::move(parsed->goals);
   monitor_->set_goals(goals_);
   asked_ = true;
-  return Json{{"reloaded", goals_.chains.size()}}.dump() + "\n";
+  return json_text(Json{{"reloaded", goals_.chains.size()}}) + "\n";
 }
 
 std::string Daemon::answer(std::string_view request) {
@@ -226,7 +226,7 @@ std::string Daemon::answer(std::string_view request) {
         "{}\r\n\r\n{}",
         body.size(), body);
   }
-  return Json{{"error", "unknown request; one of status, reload, GET /metrics"}}.dump() + "\n";
+  return json_text(Json{{"error", "unknown request; one of status, reload, GET /metrics"}}) + "\n";
 }
 
 }  // namespace takt::manager

@@ -24,8 +24,8 @@ struct Settings {
   std::string log;
   /// The control socket; empty: none.
   std::string socket;
-  /// Of a shaping plan: the share of a core that its slots take, and the executors of its chains,
-  /// which are left alone.
+  /// What share of a core the slots of a shaping plan take, and the executors of its chains, which
+  /// are left alone.
   double slots = 0;
   std::vector<std::string> shaped;
 };

@@ -17,10 +17,10 @@
 ///
 /// describe(fields, object) calls, in the order of the document:
 ///
-///   fields.type(name, text)                  once; the name of the type in the schema and in
-///   Python fields.field(name, member, about)        for each field fields.field_or(name, member,
-///   otherwise, about)   whose default is another field's value fields.one_of(variant, names) an
-///   object whose field "kind" says which alternative
+/// - fields.type(name, text) once: the name of the type in the schema and in Python;
+/// - fields.field(name, member, about) for each field;
+/// - fields.field_or(name, member, otherwise, about) where the default is another field's value;
+/// - fields.one_of(variant, names) for an object whose field "kind" says which alternative it is.
 namespace takt::model {
 
 /// What is known of a field besides its name and type.
@@ -273,11 +273,12 @@ void describe(Fields& fields, T& edge) {
                "null: declared or observed.",
        .least = 1,
        .most = 100});
-  fields.field("messages", edge.messages,
-               {.text = "Of each `instances` instances of `from`, so many send a message in takt "
-                        "simulate and takt run; bounds count one for each. null: all.",
-                .least = 1,
-                .most = std::int64_t{1} << 31});
+  fields.field(
+      "messages", edge.messages,
+      {.text = "So many of `instances` consecutive instances of `from` send a message in takt "
+               "simulate and takt run; bounds count one for each. null: all send.",
+       .least = 1,
+       .most = std::int64_t{1} << 31});
   fields.field("instances", edge.instances,
                {.text = "See `messages`.", .least = 1, .most = std::int64_t{1} << 31});
 }
@@ -305,12 +306,12 @@ void describe(Fields& fields, T& join) {
        .least = 1,
        .most = 100});
   fields.field("completed_by", join.completed_by,
-               {.text = "Of an inferred join, the inputs whose messages were seen to complete a "
+               {.text = "The inputs of an inferred join whose messages were seen to complete a "
                         "set; empty: any may.",
                 .unique = true});
   fields.field(
       "keeping_time", join.keeping_time,
-      {.text = "Of an inferred join, the longest run by a message of another input.", .least = 0});
+      {.text = "The longest run by a message of another input of an inferred join.", .least = 0});
 }
 
 template <typename Fields, Is<Chain> T>

@@ -143,7 +143,7 @@ class Engine {
   std::uint64_t sent_ = 0;
   /// Per link, when the last message arrives: messages do not overtake each other.
   std::vector<Instant> last_arrivals_;
-  /// Of each link, the instances that might have sent along it.
+  /// How many instances might have sent along each link.
   std::vector<std::uint64_t> might_have_sent_;
   std::vector<Random> delays_;
   /// Per chain, the newest input that an output was based on.

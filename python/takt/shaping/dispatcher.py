@@ -18,8 +18,8 @@ from takt.errors import UserError
 INSIDE = 50
 """SCHED_FIFO priority of the threads inside their slots."""
 MIDDLEWARE = 60
-"""Of their processes' other threads, always: what delivers messages must not wait for slots
-(performance-engineering 3.4)."""
+"""The priority that all other threads of their processes always have: what delivers messages must
+not wait for slots (performance-engineering 3.4)."""
 DISPATCHER = 95
 PATIENCE = 10.0
 """Seconds for it to end."""
@@ -42,7 +42,7 @@ def table(plan: Shaping) -> list[ServerSlot]:
 
 
 def share(plan: Shaping) -> float:
-    """Of a core, that the slots of a plan's servers take."""
+    """What share of a core the slots of a plan's servers take."""
     return sum(slot.end - slot.start for slot in table(plan)) / plan.cycle
 
 

@@ -30,7 +30,7 @@ Json = dict[str, Any]
 POLICIES = ("skip", "defer", "degrade")
 
 STRESS_SHARE = 0.01
-"""Of the executions that overshoot policies are tried with."""
+"""What share of executions is too long when overshoot policies are tried."""
 STRESS_FACTOR = 1.25
 """How much longer than the longest that was observed those executions take at most."""
 

@@ -16,11 +16,11 @@ from takt.shaping import gates
 Json = dict[str, Any]
 
 BINS = 60
-"""Of the histogram that a plan keeps."""
+"""How many bins the histogram has that a plan keeps."""
 
 
 def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, list[int]]:
-    """Of each chain of the model, in ns, in the order in which they came."""
+    """The latencies of each chain of the model, in ns, in the order in which they came."""
     with console.progress("Measuring the chains") as progress:
         return takt_native.measured_latencies(list(traces), model_text, source, progress)
 
@@ -28,8 +28,8 @@ def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, l
 def simulated(
     model: Json, source: str, cycles: int, period: int, seed: int, options: Json | None = None
 ) -> dict[str, list[int]]:
-    """Of each chain, for so many periods, with random execution times and all sources in phase, as
-    a table of slots has them.
+    """The latencies of each chain for so many periods, with random execution times and all sources
+    in phase, as a table of slots has them.
     """
     wanted = {"execution": "random", **(options or {})}
     wanted |= {"seed": seed, "duration": period * cycles}

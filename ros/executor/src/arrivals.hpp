@@ -15,7 +15,7 @@ namespace takt::executor {
 
 /// Something that came: messages or an expiry.
 struct Arrival {
-  /// Of the dispatcher.
+  /// The position of its entry in the dispatcher.
   std::size_t entry = 0;
   std::size_t count = 1;
   Instant when;

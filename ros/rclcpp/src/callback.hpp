@@ -18,7 +18,7 @@ struct Callback {
   std::string node{};
   /// Topic of a subscription, name of a service or client; fully qualified.
   std::string topic{};
-  /// Of a timer.
+  /// Only timers have one.
   std::optional<Duration> period{};
 };
 

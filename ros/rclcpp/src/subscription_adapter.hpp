@@ -10,7 +10,7 @@
 namespace takt::rclcpp {
 
 struct TakenMessage {
-  /// Of the subscription's type, or an rclcpp::SerializedMessage.
+  /// It has the subscription's type, or is an rclcpp::SerializedMessage.
   std::shared_ptr<void> message;
   ::rclcpp::MessageInfo info;
 

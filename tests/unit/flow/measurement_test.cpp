@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../execution/scenario.hpp"
+#include "../execution/relay_chain.hpp"
 #include "takt/flow/document.hpp"
 #include "takt/flow/join_state.hpp"
 #include "takt/flow/timer_grid.hpp"
@@ -53,32 +53,7 @@ const char* const trivial = R"({"format": "takt/model", "version": 1,
   "chains": [{"id": "all", "callbacks": ["timer", "relay", "sink"]},
              {"id": "half", "callbacks": ["relay", "sink"]}]})";
 
-class TrivialChain : public testing::Test {
- protected:
-  Scenario scenario;
-  Program source = scenario.program(1, "h", "source");
-  Program middle = scenario.program(2, "h", "middle");
-  Program sink = scenario.program(3, "h", "sink");
-  std::uint64_t source_node = scenario.node(source, "source");
-  std::uint64_t middle_node = scenario.node(middle, "sync_one_to_one");
-  std::uint64_t sink_node = scenario.node(sink, "sink");
-  test::Publisher a = scenario.publisher(source, source_node, "/topic_a");
-  test::Publisher b = scenario.publisher(middle, middle_node, "/topic_b");
-  std::uint64_t timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
-  test::Subscription on_a = scenario.subscription(middle, middle_node, "/topic_a");
-  test::Subscription on_b = scenario.subscription(sink, sink_node, "/topic_b");
-
-  /// Timer for 100 µs, message on its way 50 µs, relay for 200 µs, sink for 10 µs.
-  void flow(std::int64_t start, std::int64_t stamp, bool reaches_sink = true) {
-    scenario.now = start;
-    scenario.run(source, timer, 100, std::pair(a, stamp));
-    scenario.now += 50;
-    scenario.handle(middle, on_a, stamp, 200, std::pair(b, stamp));
-    if (reaches_sink) {
-      scenario.handle(sink, on_b, stamp, 10);
-    }
-  }
-};
+using TrivialChain = test::RelayChain;
 
 TEST_F(TrivialChain, FastDdsSplitsTheWayOfMessages) {
   for (const std::uint64_t stamp : {1u, 2u}) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../execution/scenario.hpp"
+#include "../execution/relay_chain.hpp"
 #include "takt/model/json.hpp"
 #include "takt/viewer/stored_document.hpp"
 #include "takt/viewer/table.hpp"
@@ -19,7 +19,6 @@ namespace takt::viewer {
 namespace {
 
 using nlohmann::json;
-using test::Program;
 using test::Scenario;
 using testing::ElementsAre;
 
@@ -90,31 +89,8 @@ const char* const trivial = R"({"format": "takt/model", "version": 1, "name": "t
             {"from": "relay", "to": "sink", "topic": "/topic_b"}],
   "chains": [{"id": "all", "callbacks": ["timer", "relay", "sink"]}]})";
 
-class Viewed : public testing::Test {
+class Viewed : public test::RelayChain {
  protected:
-  Scenario scenario;
-  Program source = scenario.program(1, "h", "source");
-  Program middle = scenario.program(2, "h", "middle");
-  Program sink = scenario.program(3, "h", "sink");
-  std::uint64_t source_node = scenario.node(source, "source");
-  std::uint64_t middle_node = scenario.node(middle, "sync_one_to_one");
-  std::uint64_t sink_node = scenario.node(sink, "sink");
-  test::Publisher a = scenario.publisher(source, source_node, "/topic_a");
-  test::Publisher b = scenario.publisher(middle, middle_node, "/topic_b");
-  std::uint64_t timer = scenario.timer(source, source_node, std::chrono::milliseconds(5));
-  test::Subscription on_a = scenario.subscription(middle, middle_node, "/topic_a");
-  test::Subscription on_b = scenario.subscription(sink, sink_node, "/topic_b");
-
-  void flow(std::int64_t start, std::int64_t stamp, bool reaches_sink = true) {
-    scenario.now = start;
-    scenario.run(source, timer, 100, std::pair(a, stamp));
-    scenario.now += 50;
-    scenario.handle(middle, on_a, stamp, 200, std::pair(b, stamp));
-    if (reaches_sink) {
-      scenario.handle(sink, on_b, stamp, 10);
-    }
-  }
-
   Document view(const Storage& storage = {}) {
     const auto parsed = model::parse(trivial, "test");
     EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);

@@ -125,7 +125,7 @@ struct CompiledModel {
   std::vector<std::vector<std::int64_t>> costs;
   std::vector<std::vector<std::int64_t>> overheads;
   std::vector<TriggerEdge> edges;
-  /// Of every source, see distances().
+  /// The spans of every source, see distances().
   std::vector<std::vector<std::int64_t>> spans;
 };
 
@@ -182,7 +182,7 @@ class Supply {
 struct Thread {
   Supply supply;
   Costs overheads;
-  /// Of the last instance.
+  /// When the last instance completed.
   std::int64_t completion = -1;
 
   /// The instance that runs, how much of its cost is spent, and when it publishes.

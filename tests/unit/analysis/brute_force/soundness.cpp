@@ -34,7 +34,7 @@ std::optional<Violation> above(const std::vector<Bound>& bounds, const std::vect
   return std::nullopt;
 }
 
-/// Of all analyses; found by one search, since schedules do not depend on the analysis.
+/// A violation of any analysis. One search is enough, as schedules do not depend on the analysis.
 std::optional<Violation> violation(const model::Model& model, Effort effort, std::uint64_t seed) {
   std::vector<Bounds> bounds;
   for (const Method method : methods) bounds.push_back(analysis::analyze(model, options(method)));

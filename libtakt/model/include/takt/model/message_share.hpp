@@ -7,9 +7,9 @@
 
 namespace takt::model {
 
-/// Of each `instances` consecutive instances that might send along an edge, `messages` do: a timer
-/// that calls a service every fifth time. The simulator and `takt run` send that many; bounds count
-/// a message of every instance.
+/// So many `messages` are sent by any `instances` consecutive instances that might send along an
+/// edge: one of five by a timer that calls a service every fifth time. The simulator and `takt run`
+/// send that many; bounds count a message of every instance.
 struct MessageShare {
   std::int64_t messages = 1;   // 1 … instances
   std::int64_t instances = 1;  // at most 2^31

@@ -18,7 +18,8 @@ class Adaptation {
   /// Outputs that are looked at, and outputs between two looks.
   static constexpr std::size_t window = 1024;
   static constexpr std::size_t interval = 256;
-  /// Of the mean latency; less is not worth a change, which a controller has to follow.
+  /// A gain of a smaller share of the mean latency is not worth a change, which a controller has to
+  /// follow.
   static constexpr double worthwhile = 0.02;
 
   /// `slots`: the present ones. `options` are those that they were chosen by.

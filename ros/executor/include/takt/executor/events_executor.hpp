@@ -56,12 +56,12 @@ class EventsExecutor final : public Executor {
     /// A timer's expiry is skipped while an earlier one waits, as by executors that wait on a wait
     /// set. Otherwise each becomes an instance.
     bool skips_missed_periods = false;
-    /// Of each thread that runs callbacks. spin() fails if the kernel refuses it.
+    /// What each thread that runs callbacks is set to. spin() fails if the kernel refuses it.
     ThreadSettings thread{};
     /// Called on each of these threads before it runs callbacks, with its number: 0 is the thread
     /// that calls spin().
     std::function<void(std::size_t)> thread_started{};
-    /// Of the thread that releases timers; before that of the threads that run callbacks.
+    /// How the thread that releases timers is scheduled: before those that run callbacks.
     linux_os::ThreadScheduling releaser = linux_os::OtherScheduling{};
   };
 

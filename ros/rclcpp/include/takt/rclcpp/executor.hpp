@@ -40,9 +40,9 @@ struct Options {
   std::string name = "executor";
   /// Threads that run callbacks: the one that calls spin(), and more.
   std::size_t threads = 1;
-  /// Of each thread that runs callbacks in spin(), which throws if the kernel refuses it.
+  /// What each thread that runs callbacks in spin() is set to; spin() throws if the kernel refuses.
   executor::ThreadSettings thread{};
-  /// Of the thread that releases timers: before that of those that run callbacks.
+  /// How the thread that releases timers is scheduled: before those that run callbacks.
   linux_os::ThreadScheduling releaser = linux_os::OtherScheduling{};
   ::rclcpp::ExecutorOptions base{};
 };

@@ -27,7 +27,7 @@ struct Output {
   std::int64_t message_size = 0;
   /// Sources of activations that make the callback send this; none: all.
   std::optional<std::vector<model::CallbackIndex>> triggered_by;
-  /// Of a request: which of the instances send it; none: all.
+  /// Which instances send the request, if it is one; none: all.
   std::optional<model::MessageShare> share;
 };
 
