@@ -130,6 +130,7 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   SimulatedCallback& result = result_.callbacks[callback.value()];
   ++result.activations;
   ++result_.events;
+  note_inputs(callback, activation);
   ExecutorState& executor = executors_[activated.executor.value()];
   const std::size_t waiting = activated.waiting.add(activation.via, chain_starts);
   const auto displaced =
@@ -146,19 +147,39 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   if (!executor.idle_threads.empty()) must_decide(activated.executor);
 }
 
+/// The activation is an input of the chains that begin here.
+void Engine::note_inputs(CallbackIndex callback, const Activation& activation) {
+  for (const auto& [chain, onward] : network_.vertices[callback.value()].starting) {
+    const auto sends = [&](std::size_t link) {
+      return is_triggered(network_.links[link], activation.via);
+    };
+    if (!onward.empty() && std::ranges::none_of(onward, sends)) continue;
+    Inputs& inputs = inputs_[chain];
+    // Of a chain that has no outputs the newest ones are not counted.
+    if (inputs.waiting.size() == most_waiting) continue;
+    if (model_[callback].kind != model::CallbackKind::timer) {
+      inputs.waiting.push_back({.activation = activation.when, .since = activation.when});
+      continue;
+    }
+    const auto before = std::exchange(inputs.last_expiry, activation.when);
+    if (before) inputs.waiting.push_back({.activation = activation.when, .since = *before});
+  }
+}
+
+/// Whether an instance that was activated by a message along the link `via` sends along this one.
+bool Engine::is_triggered(const Link& link, std::size_t via) const {
+  if (!link.triggered_by) return true;
+  return via != Activation::external &&
+         std::ranges::find(*link.triggered_by, network_.links[via].from) !=
+             link.triggered_by->end();
+}
+
 void Engine::publish(const ThreadState& thread) {
   if (options_.recorded) return;
   const Vertex& vertex = network_.vertices[thread.callback.value()];
   for (const std::size_t index : vertex.outgoing) {
     const Link& link = network_.links[index];
-    if (link.triggered_by) {
-      const std::size_t via = thread.activation.via;
-      if (via == Activation::external) continue;
-      if (std::ranges::find(*link.triggered_by, network_.links[via].from) ==
-          link.triggered_by->end()) {
-        continue;
-      }
-    }
+    if (!is_triggered(link, thread.activation.via)) continue;
     if (link.share && !link.share->sends(might_have_sent_[index]++)) continue;
     const std::size_t positions = network_.vertices[link.to.value()].positions;
     Duration delay = link.delay;
@@ -289,21 +310,16 @@ void Engine::complete(std::size_t index) {
 }
 
 /// A chain yields an output that is based on what its first callback read when activated at
-/// `input`.
-void Engine::record_output(std::size_t chain, Instant input) {
+/// `activation`: all that was read until then is in it, or replaced by something newer.
+void Engine::record_output(std::size_t chain, Instant activation) {
   SimulatedChain& result = result_.chains[chain];
-  result.data_age.record(now_ - input);
-  std::optional<Instant>& reflected = reflected_[chain];
-  if (reflected && input <= *reflected) return;
-  // What a timer samples may have come right after the activation before; else the activation is
-  // the input.
-  const CallbackIndex head = model_.chains[chain].callbacks.front();
-  if (model_[head].kind != model::CallbackKind::timer) {
-    result.reaction_time.record(now_ - input);
-  } else if (reflected) {
-    result.reaction_time.record(now_ - *reflected);
+  result.data_age.record(now_ - activation);
+  Ring<Input>& waiting = inputs_[chain].waiting;
+  while (!waiting.empty() && waiting.front().activation <= activation) {
+    Input input;
+    waiting.pop_front(input);
+    result.reaction_time.record(now_ - input.since);
   }
-  reflected = input;
 }
 
 void Engine::decide(ExecutorIndex index) {

@@ -12,6 +12,7 @@
 #include "processors.hpp"
 #include "releases.hpp"
 #include "supply.hpp"
+#include "takt/base/ring.hpp"
 #include "takt/policy/describe.hpp"
 #include "takt/scheduling/dispatch.hpp"
 #include "takt/simulation/simulate.hpp"
@@ -92,6 +93,20 @@ class Engine {
     std::vector<Instant> chain_starts;
   };
 
+  /// What the first callback of a chain reads when it is activated.
+  struct Input {
+    Instant activation;
+    /// When it came, at the earliest: a timer reads at its expiry what may have come right after
+    /// the one before; for any other callback the activation is the input.
+    Instant since;
+  };
+
+  /// The inputs of a chain on which no output is based yet, the oldest first.
+  struct Inputs {
+    Ring<Input> waiting{8};
+    std::optional<Instant> last_expiry;
+  };
+
   void make_callbacks();
   void make_executor(ExecutorIndex index, const policy::Description& description);
   void make_threads(ExecutorIndex index, std::int64_t count);
@@ -104,13 +119,15 @@ class Engine {
   void repeat_release(std::size_t index);
   void activate(CallbackIndex callback, const Activation& activation,
                 std::span<const Instant> chain_starts);
+  void note_inputs(CallbackIndex callback, const Activation& activation);
+  [[nodiscard]] bool is_triggered(const Link& link, std::size_t via) const;
   void publish(const ThreadState& thread);
   void arrive(std::size_t link, Instant origin, std::span<const Instant> chain_starts);
   void join(const Link& link, const Activation& activation, std::span<const Instant> chain_starts);
   void release(ExecutorIndex index);
   void end_work(std::size_t thread);
   void complete(std::size_t thread);
-  void record_output(std::size_t chain, Instant input);
+  void record_output(std::size_t chain, Instant activation);
 
   void decide(ExecutorIndex index);
   [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);
@@ -146,8 +163,8 @@ class Engine {
   /// How many instances might have sent along each link.
   std::vector<std::uint64_t> might_have_sent_;
   std::vector<Random> delays_;
-  /// Per chain, the newest input that an output was based on.
-  std::vector<std::optional<Instant>> reflected_;
+  /// Per chain.
+  std::vector<Inputs> inputs_;
   std::int64_t waiting_ = 0;
   std::vector<Instant> scratch_;
   std::vector<std::size_t> done_;

@@ -42,6 +42,11 @@ Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
 void Network::add_chains(const model::Model& model) {
   for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
     const auto& callbacks = model.chains[chain].callbacks;
+    ChainStart& start = vertices[callbacks.front().value()].starting.emplace_back();
+    start.chain = chain;
+    for (std::size_t i = 0; i < links.size() && callbacks.size() > 1; ++i) {
+      if (links[i].from == callbacks[0] && links[i].to == callbacks[1]) start.onward.push_back(i);
+    }
     std::size_t previous_position = 0;
     for (std::size_t n = 0; n < callbacks.size(); ++n) {
       Vertex& vertex = vertices[callbacks[n].value()];

@@ -43,6 +43,14 @@ struct Link {
   std::vector<std::pair<std::size_t, std::size_t>> positions;
 };
 
+/// A chain at its first callback.
+struct ChainStart {
+  std::size_t chain = 0;
+  /// Links to the chain's next callback: an activation that sends along none of them is no input of
+  /// the chain. Empty if there is no next one.
+  std::vector<std::size_t> onward;
+};
+
 /// A callback as messages pass it.
 struct Vertex {
   /// Indices into Network::links.
@@ -53,6 +61,7 @@ struct Vertex {
   std::size_t positions = 0;
   /// Those at which a chain begins, and the first of the pair at which chain `first` ends.
   std::vector<std::size_t> beginning;
+  std::vector<ChainStart> starting;
   std::vector<std::pair<std::size_t, std::size_t>> ending;
   std::optional<model::JoinKind> join;
   std::size_t join_inputs = 0;

@@ -23,7 +23,7 @@ Result<void> Engine::prepare() {
   if (const Result<void> fits = check_options(model_, options_); !fits) return fits;
   for (const model::Chain& chain : model_.chains)
     result_.chains.push_back({.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
-  reflected_.resize(model_.chains.size());
+  inputs_.resize(model_.chains.size());
   make_callbacks();
   executors_.resize(model_.executors.size());
   policy::Describer describer(model_, options_);
@@ -94,6 +94,7 @@ void Engine::make_executor(ExecutorIndex index, const policy::Description& descr
         Random(options_.seed, Stream::execution, model_.callbacks.size() + index.value()));
   }
   const bool waits = description.policy.rule == scheduling::Rule::ready_set;
+  const MissedPeriods usual = waits ? MissedPeriods::skipped : MissedPeriods::kept;
   for (std::size_t i = 0; i < executor.callbacks.size(); ++i) {
     const CallbackIndex callback = executor.callbacks[i];
     CallbackState& made = state(callback);
@@ -103,8 +104,11 @@ void Engine::make_executor(ExecutorIndex index, const policy::Description& descr
                                     static_cast<std::size_t>(*model_[callback].queue_depth));
     }
     if (model_[callback].kind != model::CallbackKind::timer || !made.releases) continue;
-    made.missed_periods =
-        options_.missed_periods.value_or(waits ? MissedPeriods::skipped : MissedPeriods::kept);
+    made.missed_periods = options_.missed_periods.value_or(usual);
+    if (options_.release_times.contains(model_[callback].id)) {
+      made.missed_periods = MissedPeriods::kept;
+      executor.dispatch.keep_all(made.local);
+    }
     const Queueing queueing = executor.dispatch.queueing(made.local);
     if (queueing == Queueing::newest_only) made.missed_periods = MissedPeriods::replacing;
     const bool skips = made.missed_periods == MissedPeriods::skipped;

@@ -52,6 +52,41 @@ TEST(EndToEnd, SampledDataAgesUntilItIsReplaced) {
   EXPECT_EQ(chain.data_age, Duration{100 + 5 + 2 + 7});
 }
 
+/// An instance may end after one that began later, and its older message take the place of the
+/// newer one: that input waits for the next one.
+TEST(EndToEnd, OvertakenMessagesMayReplaceNewerOnes) {
+  for (const bool reentrant : {false, true}) {
+    ModelBuilder builder;
+    const auto parallel = builder.executor(model::DedicatedSupply{}, ExecutorKind::multi_threaded);
+    builder.model().executors.back().threads = 2;
+    const auto producer = builder.subscription(parallel, Duration{8}, model::every(Duration{100}));
+    const auto consumer =
+        builder.timer(builder.executor(), Duration{7}, model::every(Duration{30}));
+    builder.chain({producer, consumer});
+    if (reentrant) builder.model().callbacks[producer.value()].callback_group = "reentrant";
+    const ChainBound chain = chain_of(builder.model());
+    EXPECT_EQ(chain.reaction_time, Duration{8 + 30 + 7 + (reentrant ? 100 + 8 : 0)});
+    EXPECT_EQ(chain.data_age, Duration{100 + 8 + 7 + (reentrant ? 8 : 0)});
+  }
+}
+
+/// The same at a join that keeps the newest message of each input.
+TEST(EndToEnd, OvertakenMessagesMayReplaceNewerOnesAtAJoin) {
+  ModelBuilder builder;
+  const auto parallel = builder.executor(model::DedicatedSupply{}, ExecutorKind::multi_threaded);
+  builder.model().executors.back().threads = 2;
+  const auto one = builder.subscription(parallel, Duration{8}, model::every(Duration{100}));
+  const auto two = builder.timer(builder.executor(), Duration{7}, model::every(Duration{30}));
+  const auto fusion = builder.subscription(builder.executor(), Duration{2});
+  builder.chain({one, fusion});
+  builder.edge(two, fusion);
+  builder.join(fusion, model::JoinKind::newest, {one, two});
+  model::Model& model = builder.model();
+  const Duration alone = *chain_of(model).reaction_time;
+  model.callbacks[one.value()].callback_group = "reentrant";
+  EXPECT_EQ(*chain_of(model).reaction_time, alone + Duration{100 + 8});
+}
+
 TEST(EndToEnd, DataOfASporadicProducerHasNoLimit) {
   ModelBuilder builder;
   const auto producer = builder.event_source(Duration{5}, model::bursts(1, Duration{100}));

@@ -151,6 +151,53 @@ TEST(Messages, AreSampledByTheNextInstanceOfATimer) {
   EXPECT_EQ(simulation.callbacks[1].activations, 8) << "messages do not activate it";
 }
 
+/// One figure for each input, also for those whose message a newer one replaces: 60 is over with
+/// the output that 70 leads to.
+TEST(Messages, HaveAReactionEachAlsoIfTheyAreReplaced) {
+  Models models;
+  using enum model::CallbackKind;
+  models.executor("s", events).timer("sensor", milliseconds(1000), milliseconds(0));
+  models["sensor"].kind = subscription;
+  models.executor("e", events).timer("control", milliseconds(50), milliseconds(5));
+  models.edge("sensor", "control").chain("c", {"sensor", "control"});
+  Options options;
+  options.release_times = {{"sensor", of({10, 60, 70})}};
+  const Simulation simulation = models.run(milliseconds(400), options);
+  EXPECT_EQ(simulation.chains[0].reaction_time.count(), 3);
+  EXPECT_EQ(simulation.chains[0].reaction_time.max(), milliseconds(45)) << "10 and 60";
+  EXPECT_EQ(simulation.chains[0].reaction_time.min(), milliseconds(35)) << "70";
+}
+
+/// Inputs of a timer come right after its expiries: after 0, 10 and 20, the last two of which the
+/// expiry at 30 replaces.
+TEST(Messages, HaveAReactionFromTheExpiryBeforeIfATimerReadsThem) {
+  Models models;
+  models.executor("s", events).timer("sensor", milliseconds(1000), milliseconds(0));
+  models.executor("e", events).timer("control", milliseconds(50), milliseconds(5));
+  models.edge("sensor", "control").chain("c", {"sensor", "control"});
+  Options options;
+  options.release_times = {{"sensor", of({0, 10, 20, 30})}};
+  options.offsets["control"] = milliseconds(5);
+  const Simulation simulation = models.run(milliseconds(100), options);
+  EXPECT_EQ(simulation.chains[0].reaction_time.count(), 3);
+  EXPECT_EQ(simulation.chains[0].reaction_time.max(), milliseconds(60)) << "after 0, until 60";
+  EXPECT_EQ(simulation.chains[0].reaction_time.min(), milliseconds(40)) << "after 20";
+}
+
+/// b's activations by its own pattern send nothing to c: they are no inputs of the chain.
+TEST(Messages, AreInputsOnlyIfTheyLeadOn) {
+  Models models;
+  models.executor("s", events).timer("a", milliseconds(100), milliseconds(0));
+  models.executor("e", events).subscription("b", milliseconds(0), {"a"});
+  models["b"].activation = model::PeriodicActivation{milliseconds(30)};
+  models.executor("f", events).subscription("c", milliseconds(2), {"b"});
+  models.model.edges.back().triggered_by = {{models.index("a")}};
+  models.chain("bc", {"b", "c"});
+  const Simulation simulation = models.run(milliseconds(1000));
+  EXPECT_EQ(simulation.chains[0].reaction_time.count(), 10);
+  EXPECT_EQ(simulation.chains[0].reaction_time.max(), milliseconds(2));
+}
+
 TEST(Messages, AreLostOldestFirstWhenAQueueIsFull) {
   Models models;
   models.executor("s", events).timer("burst", milliseconds(1000), milliseconds(0));

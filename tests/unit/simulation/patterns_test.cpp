@@ -85,6 +85,21 @@ TEST(Activations, AreAsDenseAsTheirCurveAllowsAtTheBeginning) {
   }
 }
 
+/// A deadline-based executor keeps only a timer's newest expiry; what is listed all happens.
+TEST(Activations, ThatAreListedAreKeptByDeadlineBasedExecutorsToo) {
+  Models models;
+  models.executor("e", model::ExecutorKind::edf);
+  models.timer("a", milliseconds(10), milliseconds(4))
+      .timer("b", milliseconds(100), milliseconds(1));
+  Options options;
+  options.release_times = {{"a", {milliseconds(20), milliseconds(20), milliseconds(21)}}};
+  const Simulation simulation = models.run(milliseconds(100), options);
+  EXPECT_EQ(simulation.callbacks[0].activations, 3);
+  EXPECT_EQ(simulation.callbacks[0].skipped, 0);
+  EXPECT_EQ(simulation.callbacks[0].response_time.count(), 3);
+  EXPECT_EQ(simulation.callbacks[0].response_time.max(), milliseconds(11));
+}
+
 TEST(ExecutionTimes, KeepWithinTheirCurveAndReachIt) {
   const std::vector<Duration> curve = {Duration(50), Duration(60), Duration(69), Duration(110)};
   const curves::ExecutionTimeCurve bound(curve);

@@ -163,15 +163,17 @@ class EndToEnd {
       reaction_.add(stretch.delay);
       if (stretch.sampled) {
         // The data read was not replaced yet: by that of the next activation of the part's head or,
-        // if messages may overtake each other, of the next after its own arrival.
+        // if instances may overtake each other, of the next after its own arrival.
         const Duration kept = saturating_add(part, overtakes ? part : Duration{0});
         age_.add(saturating_add(head_gap, kept));
         if (head_gap == unbounded_time) age_.fail(seldom(*sender));
+        if (overtakes) add_overtaken(part, head_gap, *sender);
         part = Duration{0};
         overtakes = false;
         head_gap = gap(first, reaction_);
         reaction_.add(head_gap);
       } else if (sender != nullptr) {
+        if (overtakes && keeps_newest(*sender, first)) add_overtaken(part, head_gap, *sender);
         const Duration wait = wait_at_join(*sender, first);
         part = saturating_add(part, wait);
         reaction_.add(wait);
@@ -210,6 +212,14 @@ class EndToEnd {
           model_[callback].id));
     }
     return gap;
+  }
+
+  /// An older message may arrive after that of an input, and take its place where only the newest
+  /// one counts. All messages of activations up to the input's arrive within `part`; the first
+  /// activation after that has its own arrive after them, and what comes later is newer still.
+  void add_overtaken(Duration part, Duration head_gap, CallbackIndex sender) {
+    reaction_.add(saturating_add(head_gap, part));
+    if (head_gap == unbounded_time) reaction_.fail(seldom(sender));
   }
 
   /// The longest time from one activation that starts the chain to the next.
@@ -254,6 +264,13 @@ class EndToEnd {
                   : fmt::format("messages of \"{}\" do not always make \"{}\" send to \"{}\"",
                                 model_[chain[n - 1]].id, callback.id, next));
     }
+  }
+
+  /// Whether a callback joins what another sends, and takes the newest.
+  [[nodiscard]] bool keeps_newest(CallbackIndex from, CallbackIndex to) const {
+    const auto edge = edge_between(from, to);
+    return edge && gaps_.joined(to, *edge) &&
+           system_.joins[*system_[to].join].kind == model::JoinKind::newest;
   }
 
   /// Where only the newest message counts, at samplers and newest-value joins, one that does not

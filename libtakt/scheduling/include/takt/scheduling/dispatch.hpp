@@ -75,6 +75,14 @@ class Dispatch {
     limit = std::min(limit, depth);
   }
 
+  /// Every instance of the callback waits and runs, also where the policy keeps the newest only.
+  void keep_all(LocalIndex callback) {
+    Callback& kept = callbacks_[callback.value()];
+    if (kept.queueing != Queueing::newest_only) return;
+    kept.queueing = Queueing::oldest_first;
+    kept.depth = unlimited;
+  }
+
   /// An instance has been activated. Returns the payload of the one that it displaces: the oldest
   /// if the queue is full, and any other if the policy keeps the newest only.
   std::optional<std::size_t> release(LocalIndex callback, Instant activation, Instant origin,

@@ -33,9 +33,9 @@ struct SimulatedChain {
   /// From the activation of the first callback to the completion of the last, of instances in which
   /// each callback triggers the next, or leaves a message that the next, a timer, samples first.
   Distribution latency;
-  /// From an input at the worst instant, right after the first callback's activation if that is a
-  /// timer, else at it, to the first output that is based on it or on a newer one; of every output
-  /// that is based on a newer input than all before.
+  /// From an input to the first output that is based on it or on a newer one, of every input: the
+  /// activations of the first callback that make it send to the next or, if it is a timer, the
+  /// instants right after its expiries.
   Distribution reaction_time;
   /// How long ago, at every output, the first callback was activated that read its input.
   Distribution data_age;
