@@ -13,19 +13,19 @@ using curves::saturating_add;
 using curves::unbounded_time;
 
 BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
-                       std::vector<Interferer> others, Blocking blocking, Duration before_decision)
+                       std::vector<Interferer> others, Blockers blockers, Duration before_decision)
     : supply_(supply),
       horizon_(horizon),
       self_(self),
       others_(std::move(others)),
-      blocking_(blocking),
+      blockers_(std::move(blockers)),
       before_decision_(before_decision) {}
 
 Duration BusyWindow::length() const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
   if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
   return curves::least_solution(supply_, epsilon, horizon_, [this](Duration x) {
-    Duration sum = saturating_add(saturating_add(epsilon, blocking_.time),
+    Duration sum = saturating_add(saturating_add(epsilon, blockers_.longest().time),
                                   (*self_.cost)(self_.activations->count(x)));
     for (const Interferer& other : others_) {
       sum = saturating_add(sum, (*other.cost)(other.activations->count(x)));
@@ -47,8 +47,8 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
   most_.resize(others_.size());
   for (std::size_t j = 0; j < others_.size(); ++j) most_[j] = others_[j].most(offset);
   const std::int64_t earlier = this->earlier(offset);
-  const Duration own =
-      saturating_add(epsilon + blocking_.time + before_decision_, (*self_.cost)(earlier));
+  const Duration own = saturating_add(epsilon + blockers_.at(offset).time + before_decision_,
+                                      (*self_.cost)(earlier));
   const Duration latest_start = curves::least_solution(supply_, start, horizon_, [&](Duration x) {
     Duration sum = own;
     for (std::size_t j = 0; j < others_.size(); ++j) {
@@ -77,7 +77,7 @@ Duration BusyWindow::next_offset(Duration offset) const {
 LongestResponse BusyWindow::longest_response(Duration length) {
   if (length == unbounded_time) return {};
   OffsetSweep sweep(supply_);
-  sweep.begin(blocking_.time, self_, length, before_decision_);
+  sweep.begin(blockers_, self_, length, before_decision_);
   for (const Interferer& other : others_) sweep.add(other);
   const LongestResponse swept = sweep.longest_response(unbounded_time);
   return sweep.failed() ? search_longest_response(length) : swept;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "busy_window/blockers.hpp"
 #include "busy_window/offset_search.hpp"
 #include "system/system.hpp"
 #include "takt/curves/derived_curve.hpp"
@@ -30,34 +31,26 @@ struct Interferer {
   [[nodiscard]] std::int64_t most(Duration offset) const;
 };
 
-/// The longest time that an instance, once started, delays a more urgent one.
-struct Blocking {
-  Duration time{};
-  std::optional<CallbackIndex> callback;
-
-  void take_longer(Duration other_time, CallbackIndex other) {
-    if (other_time > time) *this = {other_time, other};
-  }
-};
-
 /// The busy windows in which a callback of a non-preemptive, work-conserving executor responds.
 ///
 /// A window begins at an instant before which nothing that counts was waiting, except for one
 /// instance that may still have `blocking` to run. The victim, activated at offset t, starts at the
 /// latest at the least S > 0 with
 ///
-///   sbf(S) >= ε + blocking + Σ ET_j(min(η_j(S), limit_j(t))) + ET_i(η_i(t + ε) - 1)
+///   sbf(S) >= ε + blocking(t) + Σ ET_j(min(η_j(S), limit_j(t))) + ET_i(η_i(t + ε) - 1)
 ///
 /// and then completes as Lemma 17 says. Where releases take time of the executor, those that come
 /// when it would decide put the decision off, and what is activated meanwhile may still go first: S
 /// is then the end of the longest such time. It is part of the victim's cost, which counts the
-/// releases from the decision on. Executors differ only in the limits of the others. Theorem 3 of
+/// releases from the decision on. The right-hand side must not decrease with t: where somebody no
+/// longer blocks, one of its instances counts as an interferer's. Executors differ only in the
+/// limits of the others. Theorem 3 of
 /// ros-llama and S-3.6 have this form, and so have the classical analyses of non-preemptive
 /// scheduling by fixed priority, by deadline and in order of arrival.
 class BusyWindow {
  public:
   BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
-             std::vector<Interferer> others, Blocking blocking = {},
+             std::vector<Interferer> others, Blockers blockers = {},
              Duration before_decision = Duration{0});
 
   /// The longest such window (Lemma 21); unbounded_time if it is longer than the horizon.
@@ -78,7 +71,7 @@ class BusyWindow {
 
   [[nodiscard]] const Interferer& self() const { return self_; }
   [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
-  [[nodiscard]] const Blocking& blocking() const { return blocking_; }
+  [[nodiscard]] const Blockers& blockers() const { return blockers_; }
   /// How long releases put off a decision.
   [[nodiscard]] Duration before_decision() const { return before_decision_; }
 
@@ -89,7 +82,7 @@ class BusyWindow {
   Duration horizon_;
   Interferer self_;
   std::vector<Interferer> others_;
-  Blocking blocking_;
+  Blockers blockers_;
   Duration before_decision_;
   std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
 };

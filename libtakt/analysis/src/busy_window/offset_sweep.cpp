@@ -1,6 +1,7 @@
 #include "busy_window/offset_sweep.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "takt/curves/saturating.hpp"
 
@@ -9,15 +10,18 @@ namespace takt::analysis {
 using curves::saturating_add;
 using curves::unbounded_time;
 
-void OffsetSweep::begin(Duration blocking, const Interferer& self, Duration length,
+void OffsetSweep::begin(Blockers blockers, const Interferer& self, Duration length,
                         Duration before_decision) {
+  blockers_ = std::move(blockers);
   self_ = self;
   length_ = length;
   before_decision_ = before_decision;
   others_.clear();
   offset_ = Duration{0};
   start_ = epsilon;
-  demand_ = epsilon + blocking + before_decision;
+  demand_ = epsilon + before_decision;
+  blocking_ = Duration{0};
+  blocking_until_ = Duration{-1};
   own_demand_ = Duration{0};
   own_until_ = Duration{-1};
   met_ = Duration{-1};
@@ -42,6 +46,14 @@ void OffsetSweep::admit(std::int64_t more) {
     other.most = saturating_add(other.most, more);
     if (other.offset_until != unbounded_time) count(other);
   }
+}
+
+void OffsetSweep::count_blocking() {
+  const Duration blocking = blockers_.at(offset_).time;
+  demand_ += blocking - blocking_;
+  blocking_ = blocking;
+  blocking_until_ = blockers_.next_step(offset_);
+  if (blocking_until_ != unbounded_time) blocking_until_ -= epsilon;
 }
 
 /// Counts the own instances activated up to and including the offset. The last one is the victim.
@@ -98,6 +110,7 @@ void OffsetSweep::advance_start() {
 LongestResponse OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   while (longest_.response < enough && offset_ < length_ - longest_.response) {
+    if (offset_ > blocking_until_) count_blocking();
     if (offset_ > own_until_) count_own();
     for (Other& other : others_) {
       if (offset_ > other.offset_until) count(other);
@@ -112,7 +125,7 @@ LongestResponse OffsetSweep::longest_response(Duration enough) {
       longest_.take_longer(offset_, {start_, supply_->time_for(met_ - epsilon)});
       if (longest_.response >= enough) break;
     }
-    Duration level_until = own_until_;
+    Duration level_until = std::min(own_until_, blocking_until_);
     for (const Other& other : others_) level_until = std::min(level_until, other.offset_until);
     offset_ = saturating_add(level_until, epsilon);
   }

@@ -24,7 +24,7 @@ class OffsetSweep {
   explicit OffsetSweep(const curves::SupplyBound& supply) : supply_(&supply) {}
 
   /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
-  void begin(Duration blocking, const Interferer& self, Duration length,
+  void begin(Blockers blockers, const Interferer& self, Duration length,
              Duration before_decision = Duration{0});
   void add(const Interferer& other);
 
@@ -59,6 +59,7 @@ class OffsetSweep {
     Duration offset_until = curves::unbounded_time;
   };
 
+  void count_blocking();
   void count_own();
   void count(Other& other);
   void advance_start();
@@ -67,11 +68,14 @@ class OffsetSweep {
   Interferer self_;
   Duration length_{};
   Duration before_decision_{};
+  Blockers blockers_;
   std::vector<Other> others_;
 
   Duration offset_{};
   Duration start_{};
   Duration demand_{};
+  Duration blocking_{};
+  Duration blocking_until_{};
   Duration own_demand_{};
   Duration last_cost_{};
   Duration own_until_{};

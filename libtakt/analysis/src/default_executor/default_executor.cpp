@@ -217,7 +217,7 @@ LongestResponse DefaultExecutor::busy_window(std::size_t index, std::int64_t poi
 
 void DefaultExecutor::begin_sweep(std::size_t index, std::int64_t points) {
   swept_ = index;
-  sweep_.begin(Duration{0}, interferer(members_[index], Window::executor), busy_window_length());
+  sweep_.begin({}, interferer(members_[index], Window::executor), busy_window_length());
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j != index) sweep_.add(limited_interferer(j, index, points));
   }

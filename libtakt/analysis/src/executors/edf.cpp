@@ -1,5 +1,5 @@
 // The deadline-based executor: deadlines are inherited along edges, and a chain of callbacks has
-// one instance in progress (edf-executor 5).
+// one instance in progress (edf-executor 2 and 5).
 
 #include <algorithm>
 
@@ -44,15 +44,33 @@ class Edf final : public JobQueueExecutor {
     return executor_.description.activated_outside_chain;
   }
   void find_deadline_chains();
+  void search_slack();
   [[nodiscard]] SlackSearch search() const {
-    return {chains_, executor_.supply,
-            paper_ ? DeadlineBlocking::paper : DeadlineBlocking::deadline_aware, horizon()};
+    return {chains_, executor_.supply, DeadlineBlocking::paper, horizon()};
   }
+
+  /// A callback's place in the deadline chain that bounds it.
+  struct Place {
+    std::size_t chain = 0;
+    std::size_t position = 0;
+  };
+  /// The place of the last one, if these callbacks follow each other in its deadline chain.
+  [[nodiscard]] std::optional<Place> place_of(std::span<const CallbackIndex> callbacks) const;
+  /// The windows in which a deadline chain's instance comes as far as that callback.
+  [[nodiscard]] BusyWindow deadline_window(const Place& place) const;
+  [[nodiscard]] LocalBound window_bound(const Place& place);
 
   bool paper_;
   /// The chains of which the executor keeps one instance in progress; every callback is in one of
   /// them. Empty if they share more than their first callback, or the analysis does not apply.
   std::vector<DeadlineChain> chains_;
+  /// By rank.
+  std::vector<Place> places_;
+  /// The bounds found in this round, by rank.
+  std::vector<std::optional<LocalBound>> found_;
+  /// None of these windows is longer; unbounded_time: there is no limit.
+  Duration longest_window_{};
+  /// Of Method::edf_paper.
   std::vector<SlackSearch::LeastSlack> slack_;
 };
 
@@ -77,20 +95,37 @@ void Edf::find_deadline_chains() {
   // A callback that heads several chains is bounded by the longest.
   std::ranges::stable_sort(chains_, std::ranges::greater{},
                            [](const DeadlineChain& chain) { return chain.callbacks.size(); });
+  places_.assign(members_.size(), {});
+  for (std::size_t j = chains_.size(); j-- > 0;) {
+    for (std::size_t position = 0; position < chains_[j].callbacks.size(); ++position) {
+      places_[round_.system[chains_[j].callbacks[position].callback].rank] = {j, position};
+    }
+  }
 }
 
 void Edf::renew() {
   find_deadline_chains();
+  found_.assign(members_.size(), std::nullopt);
+  longest_window_ = unbounded_time;
+  if (paper_) return search_slack();
+  const bool endless =
+      utilisation(executor_.callbacks, executor_.supply, round_.system, round_.curves).overloaded;
+  if (endless || chains_.empty()) return;
+  // Chains with the shortest deadline are blocked longest.
+  const auto shortest = std::ranges::min_element(chains_, {}, &DeadlineChain::relative_deadline);
+  longest_window_ =
+      deadline_window({static_cast<std::size_t>(shortest - chains_.begin()), 0}).length();
+}
+
+void Edf::search_slack() {
   slack_.clear();
   const bool endless =
       utilisation(executor_.callbacks, executor_.supply, round_.system, round_.curves).overloaded;
-  if (endless && !paper_) return;
   const auto search = endless ? std::nullopt : std::optional(this->search());
   for (const DeadlineChain& chain : chains_) {
     SlackSearch::LeastSlack& slack = slack_.emplace_back(
         search ? search->least_slack(chain)
                : SlackSearch::LeastSlack{unbounded_time, chain.relative_deadline});
-    if (!paper_) continue;
     // Eq. 12: an instance that has not begun within a period is dropped.
     Duration cap = chain.activations->distance(2);
     for (const auto& [callback, cost] : chain.callbacks) cap = saturating_add(cap, (*cost)(1));
@@ -98,20 +133,76 @@ void Edf::renew() {
   }
 }
 
+std::optional<Edf::Place> Edf::place_of(std::span<const CallbackIndex> callbacks) const {
+  if (chains_.empty()) return std::nullopt;
+  const Place last = places_[round_.system[callbacks.back()].rank];
+  if (last.position + 1 < callbacks.size()) return std::nullopt;
+  const auto part = std::span(chains_[last.chain].callbacks)
+                        .subspan(last.position + 1 - callbacks.size(), callbacks.size());
+  const bool follow = std::ranges::equal(part, callbacks, {}, &DeadlineChain::Callback::callback);
+  return follow ? std::optional(last) : std::nullopt;
+}
+
+/// All callbacks of an instance share its deadline, so an instance of another chain with relative
+/// deadline D_j goes before one with D_i unless its head is activated D_i - D_j + ε after the
+/// other's head, or later; of the own chain, instances up to this one do. The window begins when
+/// nothing that is due by the instance's deadline waits. One callback that is due later may then
+/// have begun: at offset t of a chain with D_j > t + D_i. From t = D_j - D_i on, one instance of
+/// that chain counts among those that go before, so the sum does not decrease with t.
+BusyWindow Edf::deadline_window(const Place& place) const {
+  const DeadlineChain& chain = chains_[place.chain];
+  const Member& head = member(chain.callbacks.front().callback);
+  const Interferer self{chain.callbacks[place.position].callback,
+                        chain.callbacks[place.position].cost, chain.activations};
+  std::vector<bool> counted(members_.size());
+  std::vector<Interferer> others;
+  Blockers blockers;
+  for (std::size_t k = 0; k < chain.callbacks.size(); ++k) {
+    const auto& [callback, cost] = chain.callbacks[k];
+    counted[round_.system[callback].rank] = true;
+    if (k == place.position) continue;
+    const Interferer::Limit limit{.reach = epsilon, .extra = k < place.position ? 0 : -1};
+    others.push_back({callback, cost, chain.activations, limit});
+  }
+  for (const DeadlineChain& other : chains_) {
+    const Duration later = other.relative_deadline - chain.relative_deadline;
+    for (const auto& [callback, cost] : other.callbacks) {
+      const std::size_t rank = round_.system[callback].rank;
+      // A head that several chains share runs once for all of them.
+      if (counted[rank]) continue;
+      counted[rank] = true;
+      const Interferer::Limit limit{.reach = std::min(epsilon - later, curves::longest_time),
+                                    .extra = 0};
+      others.push_back({callback, cost, other.activations, limit});
+      blockers.add({blocking(members_[rank], head), callback}, later);
+    }
+  }
+  return {executor_.supply,  horizon(),           self,
+          std::move(others), std::move(blockers), before_decision_};
+}
+
+LocalBound Edf::window_bound(const Place& place) {
+  if (longest_window_ == unbounded_time) return {};
+  LocalBound bound = witnessed(name(), Equation::deadline_window,
+                               deadline_window(place).longest_response(longest_window_));
+  bound.witness.index = place.chain;
+  return bound;
+}
+
 /// By the deadline chain that contains the callbacks.
 LocalBound Edf::own_bound(std::span<const CallbackIndex> chain) {
-  for (std::size_t j = 0; j < slack_.size(); ++j) {
-    if (std::ranges::search(chains_[j].callbacks, chain, {}, &DeadlineChain::Callback::callback)
-            .empty()) {
-      continue;
-    }
-    return {slack_[j].response,
-            {.by = paper_ ? "edf_paper" : "edf",
+  const std::optional<Place> place = place_of(chain);
+  if (!place) return {};
+  if (paper_) {
+    return {slack_[place->chain].response,
+            {.by = "edf_paper",
              .equation = Equation::deadline_chain,
-             .offset = slack_[j].window,
-             .index = j}};
+             .offset = slack_[place->chain].window,
+             .index = place->chain}};
   }
-  return {};
+  auto& found = found_[round_.system[chain.back()].rank];
+  if (!found) found = window_bound(*place);
+  return *found;
 }
 
 /// With Method::edf_paper the published formula alone counts, where it applies.
@@ -145,6 +236,14 @@ Int128 Edf::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point
 
 Terms Edf::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
   const Witness& witness = bound.witness;
+  if (witness.equation == Equation::deadline_window) {
+    const Place place = place_of(chain).value();
+    std::vector<CallbackIndex> before;
+    for (std::size_t k = 0; k < place.position; ++k) {
+      before.push_back(chains_[place.chain].callbacks[k].callback);
+    }
+    return terms_of_instance(deadline_window(place), witness, witness.offset, before);
+  }
   if (witness.equation != Equation::deadline_chain) return JobQueueExecutor::terms(chain, bound);
   Terms terms(round_.system);
   const Duration window = witness.offset;

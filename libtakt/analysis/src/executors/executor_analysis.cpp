@@ -75,7 +75,8 @@ Terms ExecutorAnalysis::explain(std::span<const CallbackIndex> chain,
 }
 
 Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witness& witness,
-                                          Duration elapsed) const {
+                                          Duration elapsed,
+                                          std::span<const CallbackIndex> own) const {
   Terms terms(round_.system);
   const Interferer& self = window.self();
   const std::int64_t earlier = window.earlier(witness.offset);
@@ -84,10 +85,16 @@ Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witnes
   for (const Interferer& other : window.others()) {
     const std::int64_t instances =
         std::min(other.activations->count(witness.start), other.most(witness.offset));
-    const Kind kind = other.callback == self.callback ? Kind::earlier : Kind::interference;
-    terms.add_cost(kind, other.callback, *other.cost, 0, instances);
+    const bool is_own = std::ranges::find(own, other.callback) != own.end();
+    if (is_own) {
+      terms.add_cost(Kind::execution, other.callback, *other.cost, instances - 1, instances);
+    }
+    const bool earlier_own = is_own || other.callback == self.callback;
+    terms.add_cost(earlier_own ? Kind::earlier : Kind::interference, other.callback, *other.cost, 0,
+                   instances - (is_own ? 1 : 0));
   }
-  terms.add(Kind::blocking, window.blocking().time, window.blocking().callback, 1);
+  const Blocking blocking = window.blockers().at(witness.offset);
+  terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
   terms.add(Kind::supply,
             completion(witness.start, self.cost->marginal(earlier + 1) - window.before_decision()) -
                 terms.total());
@@ -110,7 +117,8 @@ Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration lengt
   };
   add(window.self());
   std::ranges::for_each(window.others(), add);
-  terms.add(Kind::blocking, window.blocking().time, window.blocking().callback, 1);
+  const Blocking blocking = window.blockers().longest();
+  terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
   terms.add(Kind::rounding, epsilon);
   terms.add(Kind::supply, length - terms.total());
   return terms;
@@ -133,7 +141,7 @@ Int128 ExecutorAnalysis::long_run_response(const BusyWindow& window, Window whic
     return point.demand(of.callback, x, which == Window::executor);
   };
   const Int128 supplied = supplied_share(executor_.supply);
-  Int128 sum = point.demand(window.blocking().time) + demand(window.self(), 0) -
+  Int128 sum = point.demand(window.blockers().at(epsilon).time) + demand(window.self(), 0) -
                (point.time(epsilon) * supplied);
   for (const Interferer& other : window.others()) {
     Int128 need = demand(other, response - point.time(last));

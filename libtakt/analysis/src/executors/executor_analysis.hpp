@@ -28,6 +28,7 @@ struct Witness {
     executor_length,   ///< of a chain: the length of the executor's longest busy window
     level_length,      ///< of a chain: the length of its level's longest busy window
     deadline_chain,    ///< edf-executor Eqs. 9 to 11
+    deadline_window,   ///< a busy window of all that is due before a deadline chain's instance
     tree,              ///< component-cps 4.7
     threads,           ///< work that occupies threads, by the latest start
     slots,             ///< the open slots of a table
@@ -186,8 +187,10 @@ class ExecutorAnalysis {
   [[nodiscard]] virtual Terms terms(std::span<const CallbackIndex> chain,
                                     const LocalBound& bound) const = 0;
   /// The terms of the witness's instance, of whose response `elapsed` lies before the activation.
+  /// `own`: callbacks of which one instance each belongs to what is bounded.
   [[nodiscard]] Terms terms_of_instance(const BusyWindow& window, const Witness& witness,
-                                        Duration elapsed) const;
+                                        Duration elapsed,
+                                        std::span<const CallbackIndex> own = {}) const;
   /// The terms of a window's length, which bounds the response of a chain that ends with `victim`.
   [[nodiscard]] Terms terms_of_length(const BusyWindow& window, Duration length,
                                       CallbackIndex victim) const;

@@ -68,6 +68,10 @@ bool JobQueueExecutor::follow_releases() {
 /// The victim's deadline is at most D_i after its activation. The other's is at least D_j - J_j
 /// after its activation, if that is at most J_j after the origin: an instance activated later than
 /// D_i - D_j + J_j after the victim does not go before it.
+///
+/// Where both count deadlines from their own activations, an instance that has begun when the
+/// window does, and is less urgent than a victim activated at offset t, has D_j > t + D_i. From t =
+/// D_j - D_i on an instance activated at the window's beginning goes before the victim instead.
 JobQueueExecutor::Interference JobQueueExecutor::by_deadline(const Member& other,
                                                              const Member& victim) {
   const policy::Urgency& theirs = other.task->urgency;
@@ -80,7 +84,11 @@ JobQueueExecutor::Interference JobQueueExecutor::by_deadline(const Member& other
     return {.blocks = true, .precedes = true};
   }
   const Duration reach = ours.longest_deadline - theirs.shortest_deadline + since_origin + epsilon;
+  const bool exact = since_origin == Duration{0} && own_since_origin == Duration{0} &&
+                     theirs.shortest_deadline == theirs.longest_deadline &&
+                     ours.shortest_deadline == ours.longest_deadline;
   return {.blocks = theirs.longest_deadline > ours.shortest_deadline - own_since_origin,
+          .blocks_until = exact ? theirs.longest_deadline - ours.shortest_deadline : unbounded_time,
           .precedes = true,
           .limit = Interferer::Limit{.reach = reach, .extra = 0}};
 }
@@ -106,7 +114,7 @@ BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
 }
 
 BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
-  Blocking longest;
+  Blockers blockers;
   std::vector<Interferer> others;
   others.reserve(members_.size());
   for (const Member& other : members_) {
@@ -115,13 +123,15 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
       continue;
     }
     const Interference how = interference(other, victim);
-    if (how.blocks || !how.precedes) longest.take_longer(blocking(other, victim), other.callback);
+    if (how.blocks || !how.precedes) {
+      blockers.add({blocking(other, victim), other.callback}, how.blocks_until);
+    }
     if (!how.precedes) continue;
     others.push_back(interferer(other, Window::level));
     others.back().limit = how.limit;
   }
-  return {executor_.supply,  horizon(), interferer(victim, Window::level),
-          std::move(others), longest,   before_decision_};
+  return {executor_.supply,  horizon(),           interferer(victim, Window::level),
+          std::move(others), std::move(blockers), before_decision_};
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {

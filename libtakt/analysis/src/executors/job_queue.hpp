@@ -31,8 +31,10 @@ class JobQueueExecutor : public ExecutorAnalysis {
  protected:
   /// How `other` may delay the victim.
   struct Interference {
-    /// Some of its instances may be less urgent than the victim: these only block.
+    /// Some of its instances may be less urgent than the victim: these only block. Not a victim
+    /// whose activation offset within the window is `blocks_until` or more.
     bool blocks = false;
+    Duration blocks_until = curves::unbounded_time;
     /// Some of its instances may be at least as urgent. `limit` bounds those that go before the
     /// victim; none: all that are activated before the victim starts.
     bool precedes = false;
@@ -60,6 +62,9 @@ class JobQueueExecutor : public ExecutorAnalysis {
   [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
                             const LocalBound& bound) const override;
 
+  /// How long releases put off a decision.
+  Duration before_decision_{};
+
  private:
   /// Gives members costs with their releases (component-cps 3.7), which grow with the curves.
   /// Returns whether costs have changed.
@@ -71,7 +76,6 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// empty if releases cost nothing.
   std::vector<Task> tasks_with_releases_;
   std::vector<Duration> releases_;
-  Duration before_decision_{};
   /// Nothing limits the releases during some instance.
   bool endless_releases_ = false;
 };

@@ -41,7 +41,7 @@ struct Callbacks {
 OffsetSweep sweep_of(const SupplyBound& supply, Duration blocking, const Interferer& self,
                      std::span<const Interferer> others, Duration length) {
   OffsetSweep sweep(supply);
-  sweep.begin(blocking, self, length);
+  sweep.begin(Blocking{.time = blocking, .callback = {}}, self, length);
   for (const Interferer& other : others) sweep.add(other);
   return sweep;
 }
@@ -62,7 +62,8 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     }
     const auto supply = SupplyBound::reservation(Duration{7}, Duration{10}, Duration{9});
     const Duration blocking{random.between(0, 5)};
-    BusyWindow window(supply, Duration{3'000}, self, others, {.time = blocking, .callback = {}});
+    BusyWindow window(supply, Duration{3'000}, self, others,
+                      Blocking{.time = blocking, .callback = {}});
     const Duration length = window.length();
     if (length == curves::unbounded_time) continue;
     Duration longest = epsilon;
