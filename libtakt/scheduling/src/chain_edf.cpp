@@ -44,13 +44,13 @@ void ChainEdfPolicy::withdraw(LocalIndex callback) {
   update(callback);
 }
 
-std::optional<LocalIndex> ChainEdfPolicy::next() {
-  if (ready_.empty()) return std::nullopt;
-  const LocalIndex callback = ready_.top();
-  const Member& member = members_[callback.value()];
-  const Instant origin = waiting_.front(callback);
-  waiting_.pop_front(callback);
-  ready_.remove(callback);
+bool ChainEdfPolicy::choose(LocalIndex& chosen) {
+  if (ready_.empty()) return false;
+  chosen = ready_.top();
+  const Member& member = members_[chosen.value()];
+  const Instant origin = waiting_.front(chosen);
+  waiting_.pop_front(chosen);
+  ready_.remove(chosen);
   for (const std::size_t chain : member.chains) {
     Progress& progress = chains_[chain];
     progress.running = true;
@@ -59,7 +59,7 @@ std::optional<LocalIndex> ChainEdfPolicy::next() {
       progress.origin = origin;
     }
   }
-  return callback;
+  return true;
 }
 
 void ChainEdfPolicy::completed(LocalIndex callback) {

@@ -55,7 +55,6 @@ void Dispatch::wait_on(LocalIndex index, const Instance& instance) {
 /// The polling point: admits one instance of each polled callback that has any. Callbacks that
 /// must not run now are not looked at.
 void Dispatch::sample() {
-  ++polling_points_;
   const auto admitted = std::ranges::remove_if(unsampled_, [&](LocalIndex index) {
     Callback& callback = callbacks_[index.value()];
     if (callback.held > 0) return false;

@@ -50,17 +50,18 @@ void GraphAwarePolicy::withdraw(LocalIndex callback) {
   if (roots_[callback.value()]) root_queue_.withdraw(callback);
 }
 
-std::optional<LocalIndex> GraphAwarePolicy::next() {
+bool GraphAwarePolicy::choose(LocalIndex& chosen) {
   const std::optional<Key> root = root_queue_.top();
   // Ties go to the child: trees that have begun are finished first.
   if (child_stack_.empty() || (root && root->urgency < child_stack_.back().urgency)) {
     if (root) latest_ = root->urgency;
-    return root_queue_.pop();
+    return root_queue_.pop(chosen);
   }
   const Child child = child_stack_.back();
   child_stack_.pop_back();
   latest_ = child.urgency;
-  return child.callback;
+  chosen = child.callback;
+  return true;
 }
 
 namespace {

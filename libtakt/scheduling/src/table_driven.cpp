@@ -30,13 +30,14 @@ void TableDrivenPolicy::advance(Instant now) {
   begun_ = static_cast<std::size_t>(later - slots_.begin());
 }
 
-std::optional<LocalIndex> TableDrivenPolicy::next() {
-  if (begun_ == 0) return std::nullopt;
+bool TableDrivenPolicy::choose(LocalIndex& chosen) {
+  if (begun_ == 0) return false;
   const Slot& slot = slots_[begun_ - 1];
   std::size_t& released = released_[slot.callback.value()];
-  if (offset_ >= slot.end || released == 0) return std::nullopt;
+  if (offset_ >= slot.end || released == 0) return false;
   --released;
-  return slot.callback;
+  chosen = slot.callback;
+  return true;
 }
 
 std::optional<Instant> TableDrivenPolicy::next_start() const {

@@ -33,11 +33,11 @@ void WaitSetPolicy::release(LocalIndex index, Instant /*activation*/, Instant /*
   if (callback.released++ == 0) ready_.insert(index, callback.rank);
 }
 
-std::optional<LocalIndex> WaitSetPolicy::next() {
-  if (ready_.empty()) return std::nullopt;
-  const LocalIndex index = ready_.top();
-  if (--callbacks_[index.value()].released == 0) ready_.remove(index);
-  return index;
+bool WaitSetPolicy::choose(LocalIndex& chosen) {
+  if (ready_.empty()) return false;
+  chosen = ready_.top();
+  if (--callbacks_[chosen.value()].released == 0) ready_.remove(chosen);
+  return true;
 }
 
 std::unique_ptr<Policy> make_ready_set(const PolicyDescription& description,

@@ -28,14 +28,17 @@ class CountingPolicy final : public scheduling::Policy {
   void release(LocalIndex callback, Instant activation, Instant origin) override {
     policy_.release(callback, activation, origin);
   }
-  std::optional<LocalIndex> next() override {
-    ++decisions_;
-    return policy_.next();
-  }
   void hold(LocalIndex callback) override { policy_.hold(callback); }
   void resume(LocalIndex callback) override { policy_.resume(callback); }
 
  private:
+  bool choose(LocalIndex& chosen) override {
+    ++decisions_;
+    const auto next = policy_.next();
+    if (next) chosen = *next;
+    return next.has_value();
+  }
+
   scheduling::FifoPolicy policy_{1, instances};
   std::atomic<int>& decisions_;
 };

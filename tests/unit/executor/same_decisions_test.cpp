@@ -90,15 +90,24 @@ class Recorder final : public scheduling::Policy {
       run_.releases[of_model_[callback.value()]].push_back(activation - began_);
     }
   }
-  void withdraw(LocalIndex callback) override { policy_->withdraw(callback); }
-  std::optional<LocalIndex> next() override {
-    const auto next = policy_->next();
-    if (next) run_.order.push_back(next->value());
-    return next;
+  void withdraw(LocalIndex callback) override {
+    policy_->withdraw(callback);
+    // The simulator runs every release that is listed: what a newer one displaces is none.
+    if (queueing(callback) == scheduling::Queueing::newest_only) {
+      run_.releases[of_model_[callback.value()]].pop_back();
+    }
   }
   void completed(LocalIndex callback) override { policy_->completed(callback); }
 
  private:
+  bool choose(LocalIndex& chosen) override {
+    const auto next = policy_->next();
+    if (!next) return false;
+    chosen = *next;
+    run_.order.push_back(next->value());
+    return true;
+  }
+
   std::unique_ptr<scheduling::Policy> policy_;
   std::vector<std::size_t> of_model_;
   Instant began_;

@@ -39,12 +39,13 @@ class ChainEdfPolicy final : public Policy {
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
   void withdraw(LocalIndex callback) override;
-  [[nodiscard]] std::optional<LocalIndex> next() override;
   void completed(LocalIndex callback) override;
   void hold(LocalIndex callback) override { ready_.hold(callback); }
   void resume(LocalIndex callback) override { ready_.resume(callback); }
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
+
   /// What orders the ready callbacks.
   struct Key {
     Instant deadline;

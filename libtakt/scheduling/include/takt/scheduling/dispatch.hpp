@@ -226,6 +226,8 @@ inline bool Dispatch::next(Job& job) {
   while (true) {
     std::optional<LocalIndex> chosen = policy_->next();
     if (!chosen && polls_) {
+      ++polling_points_;
+      if (unsampled_.empty()) return false;
       sample();
       chosen = policy_->next();
     }

@@ -20,11 +20,12 @@ class FifoPolicy final : public Policy {
 
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
   void hold(LocalIndex callback) override { queue_.hold(callback); }
   void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override { return queue_.pop(chosen); }
+
   ReadyQueue<std::uint64_t> queue_;
   std::uint64_t released_ = 0;
 };
@@ -38,11 +39,12 @@ class FixedPriorityPolicy final : public Policy {
 
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
   void hold(LocalIndex callback) override { queue_.hold(callback); }
   void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override { return queue_.pop(chosen); }
+
   struct Key {
     std::uint64_t rank = 0;
     std::uint64_t released = 0;
@@ -64,11 +66,12 @@ class EdfPolicy final : public Policy {
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
   void withdraw(LocalIndex callback) override { queue_.withdraw(callback); }
-  [[nodiscard]] std::optional<LocalIndex> next() override { return queue_.pop(); }
   void hold(LocalIndex callback) override { queue_.hold(callback); }
   void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override { return queue_.pop(chosen); }
+
   struct Key {
     Instant deadline;
     std::uint64_t released = 0;

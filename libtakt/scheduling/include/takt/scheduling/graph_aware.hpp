@@ -35,9 +35,10 @@ class GraphAwarePolicy final : public Policy {
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
   void withdraw(LocalIndex callback) override;
-  [[nodiscard]] std::optional<LocalIndex> next() override;
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
+
   /// The smaller, the more urgent: a deadline, or a priority's complement.
   using Urgency = std::int64_t;
 

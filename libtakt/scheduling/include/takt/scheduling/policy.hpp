@@ -75,7 +75,10 @@ class Policy {
   virtual void withdraw(LocalIndex /*callback*/) {}
 
   /// Takes the next instance to run from the released ones.
-  [[nodiscard]] virtual std::optional<LocalIndex> next() = 0;
+  [[nodiscard]] std::optional<LocalIndex> next() {
+    LocalIndex chosen;
+    return choose(chosen) ? std::optional(chosen) : std::nullopt;
+  }
 
   /// Tells a policy that goes by the time (see next_start()) the time of the next decision, which
   /// never goes back.
@@ -96,6 +99,11 @@ class Policy {
   /// policies that are sharable are held.
   virtual void hold(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
   virtual void resume(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
+
+ private:
+  /// next(): sets `chosen`; false: nothing may run. Every decision passes here, and GCC returns an
+  /// optional of such an index through memory, at the price of a stalled load.
+  [[nodiscard]] virtual bool choose(LocalIndex& chosen) = 0;
 };
 
 }  // namespace takt::scheduling

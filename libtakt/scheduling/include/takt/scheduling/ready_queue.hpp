@@ -30,11 +30,12 @@ class ReadyQueue {
     return ready_.key(ready_.top());
   }
 
-  std::optional<LocalIndex> pop() {
-    if (ready_.empty()) return std::nullopt;
-    const LocalIndex callback = ready_.top();
+  /// Takes out the oldest instance of the first callback; false: there is none.
+  bool pop(LocalIndex& callback) {
+    if (ready_.empty()) return false;
+    callback = ready_.top();
     withdraw(callback);
-    return callback;
+    return true;
   }
 
   /// Removes the oldest instance of a callback that has one.

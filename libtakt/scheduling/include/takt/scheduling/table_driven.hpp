@@ -34,12 +34,13 @@ class TableDrivenPolicy final : public Policy {
   void advance(Instant now) override;
 
   /// By the time of the last advance().
-  [[nodiscard]] std::optional<LocalIndex> next() override;
 
   /// The start of a slot after the time of the last advance().
   [[nodiscard]] std::optional<Instant> next_start() const override;
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
+
   std::vector<Slot> slots_;
   Duration cycle_;
   std::vector<std::size_t> released_;

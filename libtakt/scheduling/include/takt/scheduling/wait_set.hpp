@@ -27,11 +27,12 @@ class WaitSetPolicy final : public Policy {
   [[nodiscard]] Admission admission(LocalIndex callback) const override;
   using Policy::release;
   void release(LocalIndex index, Instant activation, Instant origin) override;
-  [[nodiscard]] std::optional<LocalIndex> next() override;
   void hold(LocalIndex callback) override { ready_.hold(callback); }
   void resume(LocalIndex callback) override { ready_.resume(callback); }
 
  private:
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
+
   struct Callback {
     bool privileged = false;
     std::uint32_t rank = 0;
