@@ -99,7 +99,7 @@ void Engine::take_in(const Event& event) {
 
 void Engine::schedule_activation(CallbackIndex callback) {
   if (const std::optional<Instant> release = state(callback).releases->next()) {
-    events_.push({std::max(*release, now_), EventKind::activation, callback.value()});
+    events_.push(std::max(*release, now_), EventKind::activation, callback.value());
   }
 }
 
@@ -118,7 +118,7 @@ void Engine::begin_activation(CallbackIndex callback) {
 void Engine::repeat_release(std::size_t index) {
   const RecordedRelease& release = (*options_.recorded)[index];
   if (index + 1 < options_.recorded->size()) {
-    events_.push({(*options_.recorded)[index + 1].when, EventKind::activation, index + 1});
+    events_.push((*options_.recorded)[index + 1].when, EventKind::activation, index + 1);
   }
   scratch_.assign(network_.vertices[release.callback.value()].positions, not_on_chain);
   activate(release.callback, {.when = release.activation, .origin = release.origin}, scratch_);
@@ -205,7 +205,7 @@ void Engine::publish(const ThreadState& thread) {
     messages_[message].link = index;
     messages_[message].origin = thread.activation.origin;
     messages_[message].chain_starts = scratch_;
-    events_.push({arrival, EventKind::message, sent_++ << message_bits | message});
+    events_.push(arrival, EventKind::message, sent_++ << message_bits | message);
     ++waiting_;
   }
 }
@@ -329,7 +329,7 @@ void Engine::decide(ExecutorIndex index) {
     const std::optional<Instant> start = executor.dispatch.next_start();
     if (start && executor.wake_up != start) {
       executor.wake_up = start;
-      events_.push({*start, EventKind::wake_up, index.value()});
+      events_.push(*start, EventKind::wake_up, index.value());
     }
   }
   while (!executor.idle_threads.empty()) {
@@ -386,7 +386,7 @@ void Engine::work(std::size_t index, Duration time) {
     processors_->start(index, now_, time);
     processors_changed_ = true;
   } else {
-    events_.push({threads_[index].supply->finish(now_, time), EventKind::completion, index});
+    events_.push(threads_[index].supply->finish(now_, time), EventKind::completion, index);
   }
 }
 
@@ -414,7 +414,7 @@ void Engine::follow_processors() {
   processors_->reschedule();
   ++processors_plan_;
   if (const std::optional<Instant> next = processors_->next_change()) {
-    events_.push({*next, EventKind::processors, processors_plan_});
+    events_.push(*next, EventKind::processors, processors_plan_);
   }
 }
 

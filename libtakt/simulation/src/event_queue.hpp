@@ -26,15 +26,19 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Event& top() const { return heap_.front(); }
 
-  void push(const Event& event) {
+  /// The fields one by one: an event that is put together and then copied whole waits for its
+  /// smallest part to reach memory.
+  void push(Instant when, EventKind kind, std::uint64_t subject) {
     std::size_t place = heap_.size();
-    heap_.push_back(event);
+    heap_.emplace_back();
     for (; place > 0; place = (place - 1) / branches) {
       const Event& parent = heap_[(place - 1) / branches];
-      if (!precedes(event, parent)) break;
+      if (!precedes(when, kind, subject, parent)) break;
       heap_[place] = parent;
     }
-    heap_[place] = event;
+    heap_[place].when = when;
+    heap_[place].kind = kind;
+    heap_[place].subject = subject;
   }
 
   void pop() {
@@ -58,10 +62,13 @@ class EventQueue {
  private:
   static constexpr std::size_t branches = 4;
 
+  static bool precedes(Instant when, EventKind kind, std::uint64_t subject, const Event& other) {
+    if (when != other.when) return when < other.when;
+    if (kind != other.kind) return kind < other.kind;
+    return subject < other.subject;
+  }
   static bool precedes(const Event& a, const Event& b) {
-    if (a.when != b.when) return a.when < b.when;
-    if (a.kind != b.kind) return a.kind < b.kind;
-    return a.subject < b.subject;
+    return precedes(a.when, a.kind, a.subject, b);
   }
 
   std::vector<Event> heap_;

@@ -47,6 +47,8 @@ void Network::add_chains(const model::Model& model) {
     for (std::size_t i = 0; i < links.size() && callbacks.size() > 1; ++i) {
       if (links[i].from == callbacks[0] && links[i].to == callbacks[1]) start.onward.push_back(i);
     }
+    const auto always_sends = [&](std::size_t link) { return !links[link].triggered_by; };
+    if (std::ranges::any_of(start.onward, always_sends)) start.onward.clear();
     std::size_t previous_position = 0;
     for (std::size_t n = 0; n < callbacks.size(); ++n) {
       Vertex& vertex = vertices[callbacks[n].value()];

@@ -47,7 +47,7 @@ struct Link {
 struct ChainStart {
   std::size_t chain = 0;
   /// Links to the chain's next callback: an activation that sends along none of them is no input of
-  /// the chain. Empty if there is no next one.
+  /// the chain. Empty if every activation sends along one of them, or there is no next one.
   std::vector<std::size_t> onward;
 };
 

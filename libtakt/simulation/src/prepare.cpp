@@ -163,13 +163,13 @@ void Engine::make_processors() {
 /// The first events.
 void Engine::schedule_first_events() {
   if (options_.recorded && !options_.recorded->empty()) {
-    events_.push({options_.recorded->front().when, EventKind::activation, 0});
+    events_.push(options_.recorded->front().when, EventKind::activation, 0);
   }
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].releases) schedule_activation(CallbackIndex(i));
   }
   for (std::size_t i = 0; i < executors_.size(); ++i) {
-    if (executors_[i].dispatch.goes_by_time()) events_.push({Instant{}, EventKind::wake_up, i});
+    if (executors_[i].dispatch.goes_by_time()) events_.push(Instant{}, EventKind::wake_up, i);
   }
 }
 

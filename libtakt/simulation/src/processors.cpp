@@ -19,6 +19,7 @@ Processors::Processors(std::size_t cores, std::vector<ThreadParameters> threads)
     if (thread.parameters.policy == ThreadPolicy::deadline) {
       thread.server.emplace(thread.parameters.reservation);
     }
+    pinned_ = pinned_ || parameters.cpu;
     threads_.push_back(thread);
   }
 }
@@ -84,7 +85,8 @@ void Processors::reschedule() {
     threads_[i].running = false;
     if (may_run(threads_[i])) candidates_.emplace_back(urgency(threads_[i]), i);
   }
-  std::ranges::sort(candidates_);
+  // Where there is a core for each, their order decides nothing.
+  if (candidates_.size() > cores_ || pinned_) std::ranges::sort(candidates_);
   taken_.assign(cores_, false);
   std::size_t left = cores_;
   for (const auto& [urgency, i] : candidates_) {

@@ -73,6 +73,8 @@ class Processors {
 
   std::size_t cores_;
   std::vector<Thread> threads_;
+  /// Some thread has a core of its own.
+  bool pinned_ = false;
   /// Those that have work, ascending.
   std::vector<std::size_t> active_;
   Instant now_{};

@@ -9,18 +9,27 @@ namespace takt::statistics {
 
 void Distribution::record(Duration value) {
   value -= offset_;
-  if (count_ == 0) first_ = value;
+  if (count_ == 0) first_ = static_cast<double>(value.count());
   min_ = std::min(min_, value);
   max_ = std::max(max_, value);
-  const auto difference = static_cast<double>(value.count()) - static_cast<double>(first_.count());
+  const double difference = static_cast<double>(value.count()) - first_;
   sum_ += difference;
   sum_of_squares_ += difference * difference;
+  if (count_++ < max_kept) {
+    kept_.push_back(value);
+  } else {
+    record_in_buckets(value);
+  }
+}
 
-  if (count_ == max_kept) {
+/// Takes a value of which so many came before that not all are kept.
+void Distribution::record_in_buckets(Duration value) {
+  const std::uint64_t before = count_ - 1;
+  if (before == max_kept) {
     for (const Duration earlier : kept_) count_in_bucket(earlier);
   }
-  if (count_ >= max_kept) count_in_bucket(value);
-  if ((count_++ & (stride_ - 1)) != 0) return;
+  count_in_bucket(value);
+  if ((before & (stride_ - 1)) != 0) return;
   if (kept_.size() == max_kept) {
     for (std::size_t i = 0; 2 * i < kept_.size(); ++i) kept_[i] = kept_[2 * i];
     kept_.resize(max_kept / 2);
@@ -41,7 +50,7 @@ void Distribution::count_in_bucket(Duration value) {
 }
 
 double Distribution::mean() const {
-  return static_cast<double>((first_ + offset_).count()) + sum_ / static_cast<double>(count_);
+  return first_ + static_cast<double>(offset_.count()) + sum_ / static_cast<double>(count_);
 }
 
 double Distribution::standard_deviation() const {

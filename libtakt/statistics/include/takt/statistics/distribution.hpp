@@ -46,6 +46,7 @@ class Distribution {
   /// Counts by magnitude. An octave is made when the first value falls into it.
   using Buckets = std::vector<std::vector<std::uint64_t>>;
 
+  void record_in_buckets(Duration value);
   void count_in_bucket(Duration value);
   [[nodiscard]] Duration quantile_of_buckets(std::uint64_t rank) const;
 
@@ -53,8 +54,8 @@ class Distribution {
   Duration offset_{};
   Duration min_ = Duration::max();
   Duration max_ = Duration::min();
-  /// Sums over the differences from the first value, which keeps them small.
-  Duration first_{};
+  /// Sums over the differences from the first value, which keeps them small. In nanoseconds.
+  double first_ = 0;
   double sum_ = 0;
   double sum_of_squares_ = 0;
   /// Every stride_-th value; the stride is a power of two.
