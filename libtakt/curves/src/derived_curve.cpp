@@ -7,16 +7,6 @@
 
 namespace takt::curves {
 
-void DerivedCurve::Terms::add(const Term& term) {
-  if (size_ < few) {
-    few_[size_++] = term;
-    return;
-  }
-  if (size_ == few) many_.assign(few_.begin(), few_.end());
-  many_.push_back(term);
-  ++size_;
-}
-
 void DerivedCurve::Terms::shrink(std::size_t size) {
   if (size_ > few && size <= few) {
     std::copy_n(many_.begin(), size, few_.begin());
@@ -35,7 +25,7 @@ void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
   for (const Term& term : other.terms()) {
     const Duration total = saturating_add(term.shift, shift);
     if (total == unbounded_time) unbounded_ = true;
-    terms_.add({term.source, total, term.multiplicity});
+    terms_.add(term.source, total, term.multiplicity);
   }
 }
 

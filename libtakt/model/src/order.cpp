@@ -46,7 +46,10 @@ std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model
     places.push_back({category(callback.kind), callback.registration, CallbackIndex{i}});
   }
   std::ranges::sort(places);
+  std::vector<std::size_t> counts(model.executors.size());
+  for (const Callback& callback : model.callbacks) ++counts[callback.executor.value()];
   std::vector<std::vector<CallbackIndex>> order(model.executors.size());
+  for (std::size_t e = 0; e < order.size(); ++e) order[e].reserve(counts[e]);
   for (const Place& place : places) {
     order[model[place.callback].executor.value()].push_back(place.callback);
   }

@@ -60,6 +60,10 @@ Describer::Describer(const model::Model& model, Options options)
 
 Describer::~Describer() = default;
 
+const std::vector<CallbackIndex>& Describer::callbacks(ExecutorIndex executor) {
+  return facts_->callbacks(executor);
+}
+
 Result<Description> Describer::describe(ExecutorIndex executor) {
   return describe(executor, facts_->model[executor].kind);
 }

@@ -41,6 +41,7 @@ class Blockers {
     steps_.insert(steps_.erase(first, last), {blocking, until});
   }
 
+  [[nodiscard]] bool none() const { return steps_.empty(); }
   /// Who blocks a victim with that offset longest.
   [[nodiscard]] Blocking at(Duration offset) const {
     const auto step = std::ranges::upper_bound(steps_, offset, {}, &Step::until);

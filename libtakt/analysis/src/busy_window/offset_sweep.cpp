@@ -21,7 +21,7 @@ void OffsetSweep::begin(Blockers blockers, const Interferer& self, Duration leng
   start_ = epsilon;
   demand_ = epsilon + before_decision;
   blocking_ = Duration{0};
-  blocking_until_ = Duration{-1};
+  blocking_until_ = blockers_.none() ? unbounded_time : Duration{-1};
   own_demand_ = Duration{0};
   own_until_ = Duration{-1};
   met_ = Duration{-1};
@@ -31,12 +31,11 @@ void OffsetSweep::begin(Blockers blockers, const Interferer& self, Duration leng
 }
 
 void OffsetSweep::add(const Interferer& other) {
-  const curves::GrowingCount count(*other.activations);
-  others_.push_back({.cost = other.cost, .activated = count, .within_reach = count});
+  Other& added = others_.emplace_back(other.cost, *other.activations);
   if (!other.limit) return;
-  others_.back().reach = other.limit->reach;
-  others_.back().extra = other.limit->extra;
-  others_.back().most = other.limit->extra;
+  added.reach = other.limit->reach;
+  added.extra = other.limit->extra;
+  added.most = other.limit->extra;
 }
 
 void OffsetSweep::admit(std::int64_t more) {

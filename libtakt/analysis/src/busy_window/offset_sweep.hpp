@@ -44,6 +44,9 @@ class OffsetSweep {
 
  private:
   struct Other {
+    Other(const Cost* cost_of_each, const curves::DerivedCurve& activations)
+        : cost(cost_of_each), activated(activations), within_reach(activations) {}
+
     const Cost* cost;
     /// Instances activated before the start.
     curves::GrowingCount activated;

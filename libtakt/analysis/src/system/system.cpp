@@ -1,7 +1,6 @@
 #include "system/system.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <variant>
@@ -47,7 +46,7 @@ bool is_polled(const model::Callback& callback, const model::Executor& executor)
 }  // namespace
 
 System::System(const model::Model& model) : executors(model.executors.size()) {
-  const auto callbacks = model::callbacks_by_executor(model);
+  policy::Describer describer(model);
   tasks.reserve(model.callbacks.size());
   for (const model::Callback& callback : model.callbacks) {
     const model::Executor& executor = model[callback.executor];
@@ -61,15 +60,15 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
     executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].release_overhead = model.executors[e].release_overhead;
     executors[e].contention = std::move(contention[e]);
-    executors[e].callbacks = callbacks[e];
-    for (std::size_t r = 0; r < callbacks[e].size(); ++r) tasks[callbacks[e][r].value()].rank = r;
+    const auto& callbacks = executors[e].callbacks = describer.callbacks(ExecutorIndex{e});
+    for (std::size_t r = 0; r < callbacks.size(); ++r) tasks[callbacks[r].value()].rank = r;
   }
   add_edges(model);
   add_joins(model);
   add_triggers(model);
   add_propagation();
   add_components();
-  describe_executors(model);
+  describe_executors(describer);
 }
 
 std::vector<ExecutorIndex> System::set_supply(const model::Model& model, ExecutorIndex executor) {
@@ -95,7 +94,8 @@ std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
   tasks[callback.value()].own = curve_of(*model[callback].activation);
   std::vector<policy::Urgency> before;
   for (const Task& task : tasks) before.push_back(task.urgency);
-  describe_executors(model);
+  policy::Describer describer(model);
+  describe_executors(describer);
   std::set<ExecutorIndex> changed;
   for (std::size_t c = 0; c < tasks.size(); ++c) {
     if (tasks[c].urgency != before[c]) changed.insert(tasks[c].executor);
@@ -103,8 +103,7 @@ std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
   return {changed.begin(), changed.end()};
 }
 
-void System::describe_executors(const model::Model& model) {
-  policy::Describer describer(model);
+void System::describe_executors(policy::Describer& describer) {
   std::size_t next_group = 0;
   for (std::size_t e = 0; e < executors.size(); ++e) {
     LocalExecutor& executor = executors[e];
@@ -194,7 +193,6 @@ void System::add_propagation() {
   // How many edges into each callback have no step yet.
   std::vector<std::size_t> missing;
   missing.reserve(tasks.size());
-  std::vector<std::set<ExecutorIndex>> successors(executors.size());
   const auto steps = [&](CallbackIndex callback) -> auto& {
     return executors[(*this)[callback].executor.value()].propagation;
   };
@@ -229,10 +227,12 @@ void System::add_propagation() {
     if (--missing[edge.to.value()] == 0) add_activations(edge.to);
     const ExecutorIndex from = (*this)[edge.from].executor;
     const ExecutorIndex to = (*this)[edge.to].executor;
-    if (from != to) successors[from.value()].insert(to);
+    if (from != to) executors[from.value()].successors.push_back(to);
   }
-  for (std::size_t e = 0; e < executors.size(); ++e) {
-    executors[e].successors.assign(successors[e].begin(), successors[e].end());
+  for (LocalExecutor& executor : executors) {
+    std::ranges::sort(executor.successors);
+    const auto repeated = std::ranges::unique(executor.successors);
+    executor.successors.erase(repeated.begin(), repeated.end());
   }
 }
 

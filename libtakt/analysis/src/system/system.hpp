@@ -137,7 +137,7 @@ struct System {
   void add_triggers(const model::Model& model);
   void add_propagation();
   void add_components();
-  void describe_executors(const model::Model& model);
+  void describe_executors(policy::Describer& describer);
 
   std::vector<std::size_t> edge_of_model_;
 };

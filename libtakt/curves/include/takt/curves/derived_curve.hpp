@@ -45,7 +45,7 @@ class DerivedCurve {
     unbounded_ = false;
     revision_ = 0;
   }
-  void add(const ActivationSource& source) { terms_.add({&source, Duration{0}, 1}); }
+  void add(const ActivationSource& source) { terms_.add(&source, Duration{0}, 1); }
   /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
   void add(const DerivedCurve& other, Duration shift);
   /// Merges equal terms; call once all are added. A curve of more than `most_terms` is replaced by
@@ -94,7 +94,19 @@ class DerivedCurve {
     }
     [[nodiscard]] const Term& front() const { return all().front(); }
     void clear() { size_ = 0; }
-    void add(const Term& term);
+    /// The fields one by one: a term that is put together and then copied whole waits until its
+    /// parts have reached memory.
+    void add(const ActivationSource* source, Duration shift, std::int64_t multiplicity) {
+      if (size_ >= few) {
+        if (size_ == few) many_.assign(few_.begin(), few_.end());
+        many_.resize(size_ + 1);
+      }
+      Term& added = size_ < few ? few_[size_] : many_[size_];
+      ++size_;
+      added.source = source;
+      added.shift = shift;
+      added.multiplicity = multiplicity;
+    }
     void shrink(std::size_t size);
     [[nodiscard]] bool operator==(const Terms& other) const {
       return std::ranges::equal(all(), other.all());

@@ -68,6 +68,9 @@ class Describer {
   Describer(const Describer&) = delete;
   Describer& operator=(const Describer&) = delete;
 
+  /// The executor's callbacks in the order of model::callbacks_by_executor().
+  [[nodiscard]] const std::vector<model::CallbackIndex>& callbacks(model::ExecutorIndex executor);
+
   /// The executor as it is, or as if it were of that kind.
   /// Errors: chains or slots that the kind cannot have.
   [[nodiscard]] Result<Description> describe(model::ExecutorIndex executor);
