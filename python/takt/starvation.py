@@ -108,10 +108,10 @@ def relieve(model: str, source: str, plan: Json, options: Json) -> Relief | None
 def _with_default_executors(model: str, plan: Json) -> str:
     """The model as ROS 2 would run it without a plan."""
     document: Json = json.loads(model)
-    threads = {executor["id"]: executor["threads"] for executor in plan["executors"]}
+    planned = {executor["id"] for executor in plan["executors"]}
     for executor in document["executors"]:
-        if executor["id"] in threads:
-            many = threads[executor["id"]] > 1
+        if executor["id"] in planned:
+            many = executor.get("threads", 1) > 1
             executor["kind"] = "multi_threaded" if many else "single_threaded"
     return json.dumps(document)
 
@@ -121,19 +121,21 @@ def _with_priorities(model: str, plan: Json, raised: Sequence[str]) -> str:
     of their executor.
     """
     document: Json = json.loads(model)
-    kinds = {executor["id"]: executor["kind"] for executor in plan["executors"]}
+    planned = {executor["id"]: executor for executor in plan["executors"]}
     priorities: dict[str, int] = {}
     for executor in plan["executors"]:
         if executor["rule"] != "priority":
             continue
-        kinds[executor["id"]] = "fixed_priority"
         own = [c["priority"] for c in executor["callbacks"] if "priority" in c]
         least, most = min(own, default=0), max(own, default=0)
         for callback in executor["callbacks"]:
             name = callback["id"]
             priorities[name] = most + 1 if name in raised else callback.get("priority", least - 1)
     for executor in document["executors"]:
-        executor["kind"] = kinds.get(executor["id"], executor["kind"])
+        if executor["id"] in planned:
+            same = planned[executor["id"]]
+            executor["threads"] = same["threads"]
+            executor["kind"] = "fixed_priority" if same["rule"] == "priority" else same["kind"]
     for callback in document["callbacks"]:
         if callback["id"] in priorities:
             callback["priority"] = priorities[callback["id"]]

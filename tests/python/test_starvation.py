@@ -112,6 +112,19 @@ def test_the_relief_raises_what_starves_and_nothing_else() -> None:
     assert before <= after <= before + 1 * MS
 
 
+def test_a_plan_with_fewer_threads_is_compared_with_the_executor_that_it_replaces() -> None:
+    many = model()
+    many["executors"][0] |= {"kind": "multi_threaded", "threads": 2}
+    options = {"executor": "fixed_priority"}
+    (one,) = starved(many, options)
+    assert one.callback == "filter"
+    assert one.default.lost == 0
+    plan = pipeline.plan(json.dumps(many), "model", options)
+    relief = starvation.relieve(json.dumps(many), "model", plan, options)
+    assert relief is not None
+    assert relief.raised == ("filter",)
+
+
 def test_a_plan_without_priorities_has_no_relief() -> None:
     text = json.dumps(model())
     options = {"executor": "graph_aware"}
