@@ -83,6 +83,13 @@ def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) 
     return _document(takt_native.sensitivity(model_text, source, analysis))
 
 
+def change(model_text: str, source: str, changes: str) -> str:
+    """The model with changes like "executor=edf, budget(e1)=3ms" made to it. Raises
+    takt_native.InputError.
+    """
+    return takt_native.change(model_text, source, changes)
+
+
 def measure(traces: Sequence[str], model_text: str, source: str) -> Measurement:
     """What the traces say of the model's callbacks and chains. Raises takt_native.InputError."""
     with console.progress("Measuring callbacks and chains") as progress:

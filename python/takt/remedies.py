@@ -1,5 +1,6 @@
-"""What would guarantee a goal that is not guaranteed: faster messages, larger reservations, or
-shorter callbacks.
+"""What would guarantee a goal that is not guaranteed: faster messages, the cheapest change of one
+budget, priority, kind of executor or executor of a callback, larger reservations, or shorter
+callbacks.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import replace
 import takt_native
 from takt import pipeline
 from takt.assumptions import influencing
-from takt.documents import Bounds, Chain
+from takt.documents import Bounds, Chain, Model
 from takt.formatting import duration
-from takt.inputs import Evaluation
+from takt.inputs import Evaluation, ModelText
 from takt.names import executor_labels
 from takt.verdict import Status, Verdict
 
@@ -24,13 +25,23 @@ STEPS = 100
 def with_remedies(
     evaluation: Evaluation, verdicts: Iterable[Verdict], analysis: str = pipeline.DEFAULT_ANALYSIS
 ) -> list[Verdict]:
+    """See of_model()."""
+    return of_model(evaluation.text, evaluation.model, verdicts, analysis)
+
+
+def of_model(
+    text: ModelText,
+    model: Model,
+    verdicts: Iterable[Verdict],
+    analysis: str = pipeline.DEFAULT_ANALYSIS,
+) -> list[Verdict]:
     """The verdicts, each whose goal is missed or not guaranteed with a line about the smallest
-    change of one kind that would guarantee it: of the transport delays, if they are the only
-    reason, else of all budgets of the executors that the bound depends on, else of all execution
-    times on them.
+    change that would guarantee it: of the transport delays, if they are the only reason, else the
+    cheapest single change as `takt analyze --what-if` takes it, else of all budgets of the
+    executors that the bound depends on, else of all execution times on them.
     """
     return [
-        replace(verdict, remedy=_Search(evaluation, verdict.chain, analysis).answer())
+        replace(verdict, remedy=_Search(text, model, verdict.chain, analysis).answer())
         if verdict.status in (Status.NOT_GUARANTEED, Status.MISSED)
         else verdict
         for verdict in verdicts
@@ -38,8 +49,7 @@ def with_remedies(
 
 
 class _Search:
-    def __init__(self, evaluation: Evaluation, chain: Chain, analysis: str) -> None:
-        text, model = evaluation.text, evaluation.model
+    def __init__(self, text: ModelText, model: Model, chain: Chain, analysis: str) -> None:
         self._chain = chain
         self._goal = chain.goal or 0
         involved = influencing(model, chain.callbacks)
@@ -52,9 +62,10 @@ class _Search:
     def answer(self) -> str:
         return (
             self._by_delays()
+            or self._by_one_change()
             or self._by_budgets()
             or self._by_execution_times()
-            or "neither larger reservations nor shorter callbacks alone would guarantee it; "
+            or "no single change, larger reservations or shorter callbacks would guarantee it; "
             f"takt analyze --explain {json.dumps(self._chain.id)} says what the bound is made of"
         )
 
@@ -78,6 +89,18 @@ class _Search:
         return (
             f"guaranteed if no message took longer than {duration(limit(step))} between executors; "
             f"the longest took {duration(longest)}, as the middleware's threads have no reservation"
+        )
+
+    def _by_one_change(self) -> str | None:
+        found = takt_native.remedy(
+            self._text.text, self._text.source, self._analysis, self._chain.id
+        )
+        if found is None:
+            return None
+        change, bound = found
+        return (
+            f"guaranteed, with a bound of {duration(bound)}, by the change "
+            f"{json.dumps(change, ensure_ascii=False)}, which takt analyze --what-if shows"
         )
 
     def _by_budgets(self) -> str | None:

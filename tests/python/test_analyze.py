@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from takt.documents import Model
 from takt.names import label, labels
 
 MODEL = FIXTURES / "model.json"
+MODELS = Path(__file__).parents[2] / "models"
 
 
 def test_json_is_one_document_with_every_callback_and_chain() -> None:
@@ -171,3 +173,33 @@ def test_callbacks_of_one_name_are_told_apart_by_their_ids() -> None:
     assert names[second.id] == f"{label(first)} [{second.id}]"
     for other in others:
         assert names[other.id] == label(other)
+
+
+def test_what_if_changes_the_model_and_compares() -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    executor = model["callbacks"][0]["executor"]
+    own = model["callbacks"][0]["id"]
+    changes = f"executor({executor})=events, split({own})"
+    result = run_takt("analyze", MODELS / "pipeline.json", "--what-if", changes)
+    assert "Beside the model as it is:" in result.stdout, result.stderr
+    assert "unchanged" in result.stdout
+    document = json.loads(
+        run_takt("analyze", MODELS / "pipeline.json", "--what-if", changes, "--json").stdout
+    )
+    assert document["format"] == "takt/bounds"
+    wrong = run_takt("analyze", MODELS / "pipeline.json", "--what-if", "budget(nobody)=3ms")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith('takt: --what-if: "budget(nobody)=3ms": there is no executor')
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_the_cheapest_change_is_named_and_keeps_its_word(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "autoware_reference_system.json").read_text())
+    model["chains"][0]["goal"] = 40_000_000
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    words = " ".join(run_takt("analyze", path, COLUMNS="400").stdout.split())
+    change = re.search(r'by the change "([^"]+)"', words)
+    assert change, words
+    document = json.loads(run_takt("analyze", path, "--what-if", change[1], "--json").stdout)
+    assert document["chains"][0]["bound"] <= 40_000_000

@@ -164,13 +164,31 @@ def test_a_guaranteed_goal_needs_no_remedy() -> None:
     assert remedy(alone(RESERVATION, 100_000_000)) is None
 
 
-def test_larger_budgets_are_proposed_as_small_as_they_suffice() -> None:
+def test_a_larger_budget_is_proposed_as_small_as_it_suffices() -> None:
     """With a budget of Q >= 3 ms every 10 ms, 3 ms are served within 2 (10 ms - Q) + 3 ms; 15 ms
     ask for Q = 4 ms.
     """
     assert remedy(alone(RESERVATION, 15_000_000)) == (
-        "guaranteed with larger reservations: Motor 4.06 ms instead of 1 ms every 10 ms"
+        'guaranteed, with a bound of 15 ms, by the change "budget(e)=4ms", which takt analyze '
+        "--what-if shows"
     )
+
+
+def test_larger_budgets_are_proposed_where_one_does_not_suffice() -> None:
+    """Two reservations, 13 ms each at best with the other as it is."""
+    model = alone(RESERVATION, 22_000_000)
+    model["executors"].append({"id": "f", "name": "Wheel", "supply": RESERVATION})
+    model["callbacks"].append(
+        {
+            "id": "d",
+            "executor": "f",
+            "kind": "subscription",
+            "execution_time": {"curve": [3_000_000]},
+        }
+    )
+    model["edges"] = [{"from": "c", "to": "d"}]
+    model["chains"][0]["callbacks"] = ["c", "d"]
+    assert (remedy(model) or "").startswith("guaranteed with larger reservations: Motor ")
 
 
 def test_late_messages_are_named_where_they_are_the_reason() -> None:

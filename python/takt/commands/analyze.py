@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, documents, files, inputs, pipeline, tables, verdict
+from takt import (
+    console,
+    differences,
+    documents,
+    files,
+    inputs,
+    pipeline,
+    remedies,
+    tables,
+    verdict,
+)
 from takt.cli import ANSWER_IS_NO
 from takt.formatting import duration
 from takt.names import executor_labels, labels
@@ -17,6 +27,7 @@ EXAMPLES = """
 takt analyze model.json                          tables for people
 takt analyze model.json --analysis round_robin   one analysis alone
 takt analyze model.json --explain pilot          what the bound of chain "pilot" is made of
+takt analyze model.json --what-if "executor=edf, budget(e1)=3ms, split(/node)"   with these changes
 takt analyze model.json --sensitivity            what may grow or shrink until a goal is missed
 takt analyze model.json --json -o bounds.json    the takt/bounds document, printed and in a file
 takt analyze trace/ --goals goals.yaml           the model that a trace shows, and goals for it
@@ -53,12 +64,27 @@ def analyze(
             "may be, until a goal is missed.",
         ),
     ] = False,
+    what_if: Annotated[
+        str | None,
+        typer.Option(
+            "--what-if",
+            metavar="CHANGES",
+            help="Bound the model with these changes, separated by commas, and compare: "
+            "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
+            "split(CALLBACK or NODE): an executor of its own, on another processor.",
+        ),
+    ] = None,
 ) -> None:
     """Bound the response time of every callback and chain of a model.
 
+    For a goal that is not guaranteed it names the cheapest change that would guarantee it.
+
     Exit status 1 if a chain's bound is above its goal or the analysis diverges.
     """
-    model = inputs.model(models, goals)
+    given = inputs.model(models, goals)
+    model = given
+    if what_if is not None:
+        model = inputs.ModelText(pipeline.change(*given, what_if), given.source)
     text, source = model
     if sensitivity:
         _print_sensitivity(pipeline.sensitivity(text, source, analysis), model, json)
@@ -81,13 +107,26 @@ def analyze(
         for executor in valid.executors:
             console.output().print(tables.callbacks(valid, executor, bounds), "")
         if verdicts:
+            verdicts = remedies.of_model(model, valid, verdicts, analysis)
             console.output().print(tables.chains(verdicts), "")
             console.output().print(tables.end_to_end(bounds))
+        if what_if is not None:
+            _print_differences(pipeline.analyze(*given, analysis), bounds)
     if any(judged.status is verdict.Status.NOT_GUARANTEED for judged in verdicts):
         console.say(f"takt: takt budget {source} says which reservations would guarantee the goals")
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _print_differences(before: documents.Bounds, after: documents.Bounds) -> None:
+    console.output().print()
+    console.output().print("Beside the model as it is:")
+    for title, old, new in (
+        ("Callbacks", before.callbacks, after.callbacks),
+        ("Chains", before.chains, after.chains),
+    ):
+        differences.print_changes(title, differences.changes(old, new))
 
 
 def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText, as_json: bool) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from takt import console, inputs, pipeline
+from takt import console, differences, inputs, pipeline
 from takt.cli import ANSWER_IS_NO
-from takt.documents import Bounds, CallbackBound, ChainBound
-from takt.formatting import NONE, duration
-from takt.tables import cell
+from takt.documents import Bounds
 
 EXAMPLES = """
 takt diff before.json after.json          what became slower, faster, new or unbounded
@@ -34,8 +30,8 @@ def diff(
     Exit status 1 if a bound grew or was lost, or a goal that was met is missed.
     """
     old, new = (_bounds(model, analysis, goals) for model in (before, after))
-    callbacks = _changes(old.callbacks, new.callbacks)
-    chains = _changes(old.chains, new.chains)
+    callbacks = differences.changes(old.callbacks, new.callbacks)
+    chains = differences.changes(old.chains, new.chains)
     if json:
         document = {
             "format": "takt/diff",
@@ -47,7 +43,7 @@ def diff(
         console.print_json(json_format.dumps(document, indent=1))
     else:
         for title, changes in (("Callbacks", callbacks), ("Chains", chains)):
-            _print(title, changes)
+            differences.print_changes(title, changes)
     if any(change["worse"] for change in (*callbacks, *chains)):
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -55,63 +51,3 @@ def diff(
 def _bounds(model: str, analysis: str, goals: str | None) -> Bounds:
     text, source = inputs.model([model], goals)
     return pipeline.analyze(text, source, analysis)
-
-
-def _changes(
-    old: Iterable[CallbackBound | ChainBound], new: Iterable[CallbackBound | ChainBound]
-) -> list[dict[str, Any]]:
-    """One entry for each id of either side, those of the new side first."""
-    was = {bound.id: bound for bound in old}
-    now = {bound.id: bound for bound in new}
-    return [_change(key, was.get(key), now.get(key)) for key in {**now, **was}]
-
-
-def _change(
-    key: str, old: CallbackBound | ChainBound | None, new: CallbackBound | ChainBound | None
-) -> dict[str, Any]:
-    before = old.bound if old else None
-    after = new.bound if new else None
-    in_both = old is not None and new is not None
-    grew = in_both and before is not None and (after is None or after > before)
-    missed = getattr(old, "met", None) is True and getattr(new, "met", None) is False
-    return {
-        "id": key,
-        "only_in": None if in_both else "before" if old else "after",
-        "before": before,
-        "after": after,
-        "worse": grew or missed,
-    }
-
-
-def _print(title: str, changes: list[dict[str, Any]]) -> None:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("Id")
-    for column in ("Before", "After", "Change"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for change in changes:
-        before, after = change["before"], change["after"]
-        if change["only_in"] is None and before == after:
-            continue
-        colour = "red" if change["worse"] else "green"
-        table.add_row(
-            cell(change["id"]),
-            duration(before),
-            duration(after),
-            f"[{colour}]{_in_words(change)}[/]",
-        )
-    same = sum(
-        change["only_in"] is None and change["before"] == change["after"] for change in changes
-    )
-    if table.row_count:
-        console.output().print(table)
-    console.output().print(f"{title}: {same} of {len(changes)} unchanged")
-
-
-def _in_words(change: dict[str, Any]) -> str:
-    before, after = change["before"], change["after"]
-    if change["only_in"] is not None:
-        return f"only {change['only_in']}"
-    if before is None or after is None:
-        return "has a bound now" if before is None else "no bound any more"
-    sign = "+" if after > before else "-"
-    return f"{sign}{duration(abs(after - before))}" if before != after else NONE

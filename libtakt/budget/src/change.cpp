@@ -1,0 +1,255 @@
+#include "takt/budget/change.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "takt/goals/parse_time.hpp"
+#include "takt/model/names.hpp"
+#include "takt/model/validate.hpp"
+
+namespace takt::budget {
+
+namespace {
+
+using model::CallbackIndex;
+using model::ExecutorIndex;
+using model::ExecutorTrait;
+
+constexpr std::string_view forms =
+    "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER and "
+    "split(CALLBACK or NODE)";
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The text at each comma that is not within parentheses.
+std::vector<std::string_view> items_of(std::string_view text) {
+  std::vector<std::string_view> items;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '(') ++depth;
+    if (i < text.size() && text[i] == ')') --depth;
+    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+    items.push_back(trimmed(text.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+  return items;
+}
+
+/// "verb(of)=value"; what an item does not have is empty.
+struct Item {
+  std::string_view text;
+  std::string_view verb;
+  std::string_view of;
+  std::string_view value;
+};
+
+Item parts_of(std::string_view text) {
+  Item item{.text = text, .verb = {}, .of = {}, .value = {}};
+  std::string_view left = text;
+  // Identifiers may contain what separates: the last parenthesis ends them.
+  const auto close = text.rfind(')');
+  const auto equals = text.find('=', close == std::string_view::npos ? 0 : close);
+  if (equals != std::string_view::npos) {
+    item.value = trimmed(text.substr(equals + 1));
+    left = trimmed(text.substr(0, equals));
+  }
+  const auto open = left.find('(');
+  if (open != std::string_view::npos && left.ends_with(')')) {
+    item.of = trimmed(left.substr(open + 1, left.size() - open - 2));
+    left = left.substr(0, open);
+  }
+  item.verb = trimmed(left);
+  return item;
+}
+
+template <typename List>
+std::string ids_of(const List& list) {
+  constexpr std::size_t most = 10;
+  std::vector<std::string_view> ids;
+  for (const auto& each : list) ids.push_back(each.id);
+  const std::string more = ids.size() > most ? ", …" : "";
+  if (ids.size() > most) ids.resize(most);
+  return fmt::format("{}{}", fmt::join(ids, ", "), more);
+}
+
+template <typename Index, typename List>
+std::optional<Index> find(const List& list, std::string_view id) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].id == id) return Index{i};
+  }
+  return std::nullopt;
+}
+
+Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
+  const auto executor = find<ExecutorIndex>(model.executors, item.of);
+  if (executor) return *executor;
+  return error("\"{}\": there is no executor \"{}\", only {}", item.text, item.of,
+               ids_of(model.executors));
+}
+
+Result<Change> new_kind(const Item& item, const model::Model& model) {
+  const auto kind = model::from_string<model::ExecutorKind>(item.value);
+  if (!kind || has(*kind, ExecutorTrait::outside_ros)) {
+    return error("\"{}\": \"{}\" is no kind of executor; one of {}", item.text, item.value,
+                 model::all_names<model::ExecutorKind>());
+  }
+  if (item.of.empty()) return NewKind{.executor = {}, .kind = *kind};
+  const Result<ExecutorIndex> executor = executor_of(item, model);
+  if (!executor) return tl::unexpected(executor.error());
+  return NewKind{.executor = *executor, .kind = *kind};
+}
+
+Result<Change> new_budget(const Item& item, const model::Model& model) {
+  const Result<ExecutorIndex> executor = executor_of(item, model);
+  if (!executor) return tl::unexpected(executor.error());
+  const auto* supply = std::get_if<model::ReservationSupply>(&model[*executor].supply);
+  if (supply == nullptr) {
+    return error("\"{}\": executor \"{}\" has no reservation, and so no budget", item.text,
+                 item.of);
+  }
+  const auto budget = goals::parse_time(item.value);
+  if (!budget || *budget > supply->deadline) {
+    return error("\"{}\": a budget is a time with its unit, up to the reservation's {} ns",
+                 item.text, supply->deadline.count());
+  }
+  return NewBudget{.executor = *executor, .budget = *budget};
+}
+
+Result<Change> new_priority(const Item& item, const model::Model& model) {
+  const auto callback = find<CallbackIndex>(model.callbacks, item.of);
+  if (!callback) {
+    return error("\"{}\": there is no callback \"{}\", only {}", item.text, item.of,
+                 ids_of(model.callbacks));
+  }
+  std::int64_t priority = 0;
+  const char* const end = item.value.data() + item.value.size();
+  if (const auto read = std::from_chars(item.value.data(), end, priority);
+      item.value.empty() || read.ptr != end || read.ec != std::errc{}) {
+    return error("\"{}\": a priority is a whole number; larger is more urgent", item.text);
+  }
+  return NewPriority{.callback = *callback, .priority = priority};
+}
+
+Result<Change> split(const Item& item, const model::Model& model) {
+  Split result{.of = std::string(item.of), .callbacks = {}};
+  if (const auto callback = find<CallbackIndex>(model.callbacks, item.of)) {
+    result.callbacks = {*callback};
+    return result;
+  }
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    if (model.callbacks[c].node == item.of) result.callbacks.emplace_back(c);
+  }
+  if (!result.callbacks.empty()) return result;
+  return error("\"{}\": there is no callback or node \"{}\"; callbacks are {}", item.text, item.of,
+               ids_of(model.callbacks));
+}
+
+Result<Change> parse_change(std::string_view text, const model::Model& model) {
+  const Item item = parts_of(text);
+  if (item.verb == "executor" && !item.value.empty()) return new_kind(item, model);
+  if (item.verb == "budget" && !item.value.empty()) return new_budget(item, model);
+  if (item.verb == "priority" && !item.value.empty()) return new_priority(item, model);
+  if (item.verb == "split" && !item.of.empty() && item.value.empty()) return split(item, model);
+  return error("\"{}\" is no change; changes are {}", text, forms);
+}
+
+void apply(const NewBudget& change, model::Model& model) {
+  auto& supply = model.executors[change.executor.value()].supply;
+  std::get<model::ReservationSupply>(supply).budget = change.budget;
+}
+
+void apply(const NewPriority& change, model::Model& model) {
+  model.callbacks[change.callback.value()].priority = change.priority;
+}
+
+void apply(const NewKind& change, model::Model& model) {
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    model::Executor& executor = model.executors[e];
+    if (change.executor && *change.executor != ExecutorIndex{e}) continue;
+    if (has(executor.kind, ExecutorTrait::outside_ros)) continue;
+    executor.kind = change.kind;
+    if (!has(change.kind, ExecutorTrait::several_threads)) executor.threads = 1;
+    if (!has(change.kind, ExecutorTrait::table)) executor.table.reset();
+    if (!has(change.kind, ExecutorTrait::release_thread)) executor.release_overhead = Duration{0};
+  }
+}
+
+/// An id that no executor has yet.
+std::string free_id(std::string wanted, const model::Model& model) {
+  while (find<ExecutorIndex>(model.executors, wanted)) wanted += "'";
+  return wanted;
+}
+
+Duration slowest_message(const model::Model& model) {
+  Duration slowest{0};
+  for (const model::Edge& edge : model.edges) {
+    if (model[edge.from].executor == model[edge.to].executor) continue;
+    slowest = std::max(slowest, edge.delay);
+  }
+  return slowest;
+}
+
+void apply(const Split& change, model::Model& model) {
+  const Duration delay = slowest_message(model);
+  const ExecutorIndex present = model[change.callbacks.front()].executor;
+  model::Executor made = model[present];
+  made.id = free_id(change.of, model);
+  made.name.clear();
+  made.cpu.reset();
+  if (has(made.kind, ExecutorTrait::several_threads)) {
+    made.kind = model::ExecutorKind::single_threaded;
+    made.threads = 1;
+  }
+  const ExecutorIndex own{model.executors.size()};
+  model.executors.push_back(std::move(made));
+  for (const CallbackIndex callback : change.callbacks) {
+    model.callbacks[callback.value()].executor = own;
+  }
+  for (model::Edge& edge : model.edges) {
+    const bool crosses = (model[edge.from].executor == own) != (model[edge.to].executor == own);
+    if (crosses) edge.delay = std::max(edge.delay, delay);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Change>> parse_changes(std::string_view text, const model::Model& model) {
+  std::vector<Change> changes;
+  for (const std::string_view item : items_of(text)) {
+    Result<Change> change = parse_change(item, model);
+    if (!change) return tl::unexpected(change.error());
+    changes.push_back(*std::move(change));
+  }
+  return changes;
+}
+
+std::string to_string(const Change& change, const model::Model& model) {
+  if (const auto* budget = std::get_if<NewBudget>(&change)) {
+    return fmt::format("budget({})={}ms", model[budget->executor].id,
+                       static_cast<double>(budget->budget.count()) / 1e6);
+  }
+  if (const auto* priority = std::get_if<NewPriority>(&change)) {
+    return fmt::format("priority({})={}", model[priority->callback].id, priority->priority);
+  }
+  if (const auto* kind = std::get_if<NewKind>(&change)) {
+    const std::string of = kind->executor ? fmt::format("({})", model[*kind->executor].id) : "";
+    return fmt::format("executor{}={}", of, model::to_string(kind->kind));
+  }
+  return fmt::format("split({})", std::get<Split>(change).of);
+}
+
+Result<void> apply(const Change& change, model::Model& model) {
+  std::visit([&](const auto& each) { apply(each, model); }, change);
+  return model::validate(model, to_string(change, model));
+}
+
+}  // namespace takt::budget

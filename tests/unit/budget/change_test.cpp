@@ -1,0 +1,90 @@
+#include "takt/budget/change.hpp"
+
+#include <gmock/gmock.h>
+
+#include "model_builder.hpp"
+#include "takt/model/validate.hpp"
+
+namespace takt::budget {
+namespace {
+
+using model::ExecutorKind;
+using model::ModelBuilder;
+using testing::HasSubstr;
+
+/// Two callbacks of one node on a reservation, one of another on a processor of its own.
+model::Model two_executors() {
+  ModelBuilder builder;
+  const auto e = builder.executor(
+      model::ReservationSupply{Duration{2'000'000}, Duration{5'000'000}, Duration{5'000'000}});
+  const auto f = builder.executor();
+  const auto first = builder.timer(e, Duration{50}, model::every(Duration{10'000}));
+  const auto second = builder.subscription(e, Duration{70});
+  const auto third = builder.subscription(f, Duration{70});
+  builder.edge(second, third, Duration{30});
+  builder.chain({first, second, third}, Duration{600});
+  model::Model model = builder.model();
+  model.callbacks[0].node = model.callbacks[1].node = "/node";
+  model.callbacks[2].node = "/other";
+  return model;
+}
+
+model::Model changed(const std::string& text) {
+  model::Model model = two_executors();
+  const auto changes = parse_changes(text, model);
+  EXPECT_TRUE(changes) << (changes ? "" : changes.error().message);
+  for (const Change& change : *changes) EXPECT_TRUE(apply(change, model)) << text;
+  EXPECT_TRUE(model::validate(model, "test"));
+  return model;
+}
+
+TEST(Change, IsReadWrittenAndMade) {
+  const model::Model model = changed(" executor = edf,budget(e0)=3.5ms , priority(c2)=-7");
+  EXPECT_EQ(model.executors[0].kind, ExecutorKind::edf);
+  EXPECT_EQ(model.executors[1].kind, ExecutorKind::edf);
+  EXPECT_EQ(std::get<model::ReservationSupply>(model.executors[0].supply).budget,
+            Duration{3'500'000});
+  EXPECT_EQ(model.callbacks[2].priority, -7);
+  EXPECT_EQ(changed("executor(e1)=events").executors[0].kind, ExecutorKind::single_threaded);
+  for (const std::string text : {"executor=edf", "executor(e1)=events", "budget(e0)=3.5ms",
+                                 "priority(c2)=-7", "split(/node)", "split(c1)"}) {
+    const auto changes = parse_changes(text, two_executors());
+    ASSERT_TRUE(changes) << text;
+    EXPECT_EQ(to_string(changes->front(), two_executors()), text);
+  }
+}
+
+TEST(Change, SplitsANodeOrACallbackOff) {
+  const model::Model callback = changed("split(c1)");
+  ASSERT_EQ(callback.executors.size(), 3U);
+  EXPECT_EQ(callback.executors[2].id, "c1");
+  EXPECT_EQ(callback.executors[2].supply, callback.executors[0].supply);
+  EXPECT_EQ(callback.callbacks[1].executor, model::ExecutorIndex{2});
+  EXPECT_EQ(callback.callbacks[0].executor, model::ExecutorIndex{0});
+  // What passed within the executor takes as long as the slowest message between executors.
+  for (const model::Edge& edge : callback.edges) EXPECT_EQ(edge.delay, Duration{30});
+  const model::Model node = changed("split(/node)");
+  EXPECT_EQ(node.callbacks[0].executor, model::ExecutorIndex{2});
+  EXPECT_EQ(node.callbacks[1].executor, model::ExecutorIndex{2});
+}
+
+TEST(Change, SaysWhatIsWrong) {
+  const auto fault = [](std::string_view text) {
+    const auto changes = parse_changes(text, two_executors());
+    return changes ? std::string() : changes.error().message;
+  };
+  EXPECT_THAT(fault("executor=rapid"), HasSubstr("\"rapid\" is no kind of executor; one of"));
+  EXPECT_THAT(fault("executor(e7)=edf"), HasSubstr("there is no executor \"e7\", only e0, e1"));
+  EXPECT_THAT(fault("budget(e1)=1ms"), HasSubstr("has no reservation"));
+  EXPECT_THAT(fault("budget(e0)=6ms"), HasSubstr("up to the reservation's 5000000 ns"));
+  EXPECT_THAT(fault("budget(e0)=6"), HasSubstr("a time with its unit"));
+  EXPECT_THAT(fault("priority(c0)=high"), HasSubstr("a priority is a whole number"));
+  EXPECT_THAT(fault("split(/nothing)"), HasSubstr("there is no callback or node \"/nothing\""));
+  for (const std::string_view text : {"", "faster", "executor", "split", "split()", "budget(e0",
+                                      "executor=edf,", "split(/node)=3", ")(", "=", "budget=3ms"}) {
+    EXPECT_NE(fault(text), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace takt::budget
