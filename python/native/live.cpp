@@ -14,6 +14,7 @@
 #include "native.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/live/monitor.hpp"
+#include "takt/model/json.hpp"
 
 namespace nb = nanobind;
 
@@ -40,6 +41,7 @@ class Watch {
   bool refresh() { return monitor_->refresh(); }
   [[nodiscard]] std::uint64_t structure() const { return monitor_->structure(); }
   [[nodiscard]] std::string document() const { return monitor_->to_json(); }
+  [[nodiscard]] std::string model() const { return model::to_json(monitor_->model()); }
 
  private:
   std::unique_ptr<live::Monitor> monitor_;
@@ -64,6 +66,8 @@ void bind_live(nb::module_& module) {
            "Makes and bounds the model anew. False: nothing ran yet.")
       .def("structure", &Watch::structure,
            "A number that changes when objects appear or programs end.")
+      .def("model", &Watch::model, released,
+           "The takt/model document of the last refresh() that returned true.")
       .def("document", &Watch::document, released, "The takt/watch document of this moment.");
 }
 

@@ -80,3 +80,7 @@ class Run:
         )
         assert done.returncode == 0, done.stderr
         return Run(backend, trace, json.loads(done.stdout), printed.read_text())
+
+
+def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TAKT, *arguments], capture_output=True, text=True, check=False)

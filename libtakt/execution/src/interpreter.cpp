@@ -81,10 +81,19 @@ void Interpreter::activate(CallbackInstance& instance, const Callback& callback)
     instance.taken = received->time;
     instance.source = received->source;
     instance.was_chosen = received->was_chosen;
+    if (received->service) serve(instance, received->key);
     if (received->unmatched != PublicationId::none) {
       takes_.bind(received->unmatched, instance.id);
     }
   }
+}
+
+void Interpreter::serve(const CallbackInstance& instance, const MessageIndex::Key& request) {
+  Publication served;
+  served.thread = instance.thread;
+  served.instance = instance.id;
+  served.callback = instance.callback;
+  served_.add(served, request);
 }
 
 void Interpreter::start_unannounced(const Occurrence& at, ObservedCallbackIndex callback) {
@@ -223,8 +232,9 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendRequest& re
     return;
   }
   const Client& client = database_.objects_[*index];
-  call(at, Publication::Kind::request, client.name,
-       TakeTracker::request_key(client.name, client.gid, request.sequence_number));
+  Publication publication = call(at, Publication::Kind::request, client.name);
+  enclose(publication);
+  send(publication, TakeTracker::request_key(client.name, client.gid, request.sequence_number));
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendResponse& response) {
@@ -234,19 +244,34 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendResponse& r
     return;
   }
   const TopicIndex name = database_.objects_[*index].name;
-  call(at, Publication::Kind::response, name,
-       TakeTracker::response_key(name, response.client_gid, response.sequence_number));
+  Publication publication = call(at, Publication::Kind::response, name);
+  enclose(publication);
+  const auto request =
+      TakeTracker::request_key(name, response.client_gid, response.sequence_number);
+  if (publication.instance == InstanceId::none) answer(publication, request);
+  send(publication, TakeTracker::response_key(name, response.client_gid, response.sequence_number));
 }
 
-void Interpreter::call(const Occurrence& at, Publication::Kind kind, TopicIndex service,
-                       const MessageIndex::Key& key) {
+/// rclcpp, rclpy and Takt's executors send what a service's callback returned when it has ended.
+void Interpreter::answer(Publication& response, const MessageIndex::Key& request) const {
+  const Publication* const served = served_.find(served_.find(request).newest);
+  if (served == nullptr || served->thread != response.thread) return;
+  response.instance = served->instance;
+  response.callback = served->callback;
+  response.cause = database_.messages_.find(request).newest;
+}
+
+Publication Interpreter::call(const Occurrence& at, Publication::Kind kind, TopicIndex service) {
   Publication publication;
   publication.kind = kind;
   publication.topic = service;
   publication.thread = at.thread;
   publication.begin = at.time;
   publication.sent = at.time;
-  enclose(publication);
+  return publication;
+}
+
+void Interpreter::send(const Publication& publication, const MessageIndex::Key& key) {
   const PublicationId id = database_.messages_.add(publication, key);
   announce(id);
   link_late(key, id);

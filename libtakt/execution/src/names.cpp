@@ -76,6 +76,9 @@ std::string id_stem(const Objects& objects, const Callback& callback) {
 }  // namespace
 
 std::string readable_symbol(std::string_view symbol) {
+  const bool is_function =
+      symbol.starts_with("_Z") || symbol.find_first_of("(<") != std::string_view::npos;
+  if (!is_function) return std::string(symbol);  // a name that the program gave
   std::string name = without(unbind(demangle(std::string(symbol))), '<', '>');
   name = without(name, '(', ')');
   replace_all(name, "{lambda#", "lambda#");

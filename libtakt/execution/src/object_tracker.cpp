@@ -342,6 +342,42 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::MessageLinkParti
   add_link(MessageLink::Kind::partial_sync, at.process, link.subs, link.pubs);
 }
 
+std::optional<ObservedCallbackIndex> ObjectTracker::known_callback(ProcessIndex process,
+                                                                   Handle handle) {
+  CallbackHandle* const entry = callback_handles_.find(process, handle);
+  const auto known = entry == nullptr  ? std::nullopt
+                     : entry->callback ? entry->callback
+                                       : resolve(process, *entry);
+  anomalies_.unknown_link_ends += known ? 0u : 1u;
+  return known;
+}
+
+void ObjectTracker::on(const Occurrence& at, const tracepoints::InputsLinked& link) {
+  InputLink linked{.process = at.process, .inputs = {}, .reader = {}};
+  if (link.how == "and") {
+    linked.kind = InputLink::Kind::and_;
+  } else if (link.how == "newest") {
+    linked.kind = InputLink::Kind::newest;
+  } else if (link.how == "sampled") {
+    linked.kind = InputLink::Kind::sampled;
+    linked.reader = known_callback(at.process, link.reader);
+    if (!linked.reader) return;
+  } else {
+    ++anomalies_.unknown_link_ends;
+    return;
+  }
+  for (const Handle handle : link.callbacks) {
+    const auto input = known_callback(at.process, handle);
+    if (!input) return;
+    linked.inputs.push_back(*input);
+  }
+  objects_.input_links.push_back(std::move(linked));
+}
+
+void ObjectTracker::on(const Occurrence& at, const tracepoints::LinksDeclared& declared) {
+  grow_to(objects_.declared_links, at.process) = declared.links;
+}
+
 void ObjectTracker::on(const Occurrence& at, const tracepoints::ExecutorInit& executor) {
   objects_.executor_threads.push_back({.thread = at.thread,
                                        .executor = std::string(executor.executor),

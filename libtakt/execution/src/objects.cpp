@@ -1,5 +1,9 @@
 #include "takt/execution/objects.hpp"
 
+#include <algorithm>
+
+#include "takt/base/grow.hpp"
+
 namespace takt::execution {
 
 std::string_view to_string(CallbackKind kind) {
@@ -16,6 +20,12 @@ std::string_view to_string(CallbackKind kind) {
       break;
   }
   return "unknown";
+}
+
+bool Objects::has_all_links(ProcessIndex process) const {
+  const auto declared = value_at(declared_links, process);
+  const auto known = std::ranges::count(input_links, process, &InputLink::process);
+  return declared && *declared == static_cast<std::uint64_t>(known);
 }
 
 std::optional<NodeIndex> Objects::node_of(const Callback& callback) const {

@@ -83,6 +83,7 @@ const Received* TakeTracker::receive_call(ThreadIndex thread, Received received,
                                           const MessageIndex::Key& key) {
   const auto [found, source] = match(key, 0);
   received.source = source;
+  received.key = key;
   if (found == Match::none) {
     received.unmatched = unmatched_.add(Publication(), key);
   }

@@ -65,6 +65,27 @@ void add_joins(const execution::Objects& objects, const History& history, const 
   }
 }
 
+/// As the program declared with the callbacks themselves; what they publish is seen.
+Group declared_group(const History& history, const execution::InputLink& link) {
+  const bool samples = link.kind == execution::InputLink::Kind::sampled;
+  const auto senders = samples ? std::vector{*link.reader} : link.inputs;
+  const auto outputs = publishers_of(history, senders);
+  return {samples ? LinkKind::periodic_async : LinkKind::partial_sync,
+          LinkOrigin::declared,
+          link.process,
+          link.inputs,
+          {outputs.begin(), outputs.end()}};
+}
+
+/// Nodes that have told of all links within them.
+std::set<NodeIndex> nodes_with_all_links(const execution::Objects& objects) {
+  std::set<NodeIndex> nodes;
+  for (std::size_t i = 0; i < objects.nodes.size(); ++i) {
+    if (objects.has_all_links(objects.nodes[i].process)) nodes.emplace(i);
+  }
+  return nodes;
+}
+
 std::set<NodeIndex> nodes_of(const execution::Objects& objects, const std::vector<Group>& groups) {
   std::set<NodeIndex> nodes;
   for (const Group& group : groups) {
@@ -90,11 +111,16 @@ std::vector<Group> find_groups(const execution::Objects& objects, const History&
   for (const execution::MessageLink& link : objects.message_links) {
     groups.push_back(declared_group(objects, link));
   }
+  for (const execution::InputLink& link : objects.input_links) {
+    groups.push_back(declared_group(history, link));
+  }
   if (model != nullptr) {
     add_joins(objects, history, *model, nodes_of(objects, groups), groups);
   }
   if (inference == Inference::on) {
-    auto more = infer_groups(objects, history, nodes_of(objects, groups));
+    auto known = nodes_of(objects, groups);
+    known.merge(nodes_with_all_links(objects));
+    auto more = infer_groups(objects, history, known);
     std::ranges::move(more, std::back_inserter(groups));
   }
   return groups;

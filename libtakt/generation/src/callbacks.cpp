@@ -60,7 +60,46 @@ void add_source(Draft& draft, ExecutorIndex executor, CallbackKind kind) {
   source.activation = activation(draft, kind);
 }
 
+/// A service, and for each of its callers a client that gets the response, which runs where its
+/// caller does.
+void add_service(Draft& draft, ExecutorIndex executor, const std::vector<CallbackIndex>& callers) {
+  const CallbackIndex service{draft.model.callbacks.size()};
+  new_callback(draft, executor, CallbackKind::service);
+  for (const CallbackIndex caller : callers) {
+    const CallbackIndex client{draft.model.callbacks.size()};
+    const std::string node = draft.model[caller].node;
+    new_callback(draft, draft.model[caller].executor, CallbackKind::client).node = node;
+    add_edge(draft, caller, service);
+    model::Edge& response = add_edge(draft, service, client);
+    if (callers.size() > 1) response.triggered_by = {caller};
+  }
+}
+
+/// As add_receiver(), of what real nodes can run.
+void add_ros_receiver(Draft& draft, ExecutorIndex executor, CallbackIndex sender) {
+  Random& random = draft.random;
+  const CallbackIndex receiver{draft.model.callbacks.size()};
+  std::vector<CallbackIndex> senders{sender};
+  const CallbackIndex second = draft.any_callback();
+  if (second != sender && random.chance(draft.shape.second_sender)) senders.push_back(second);
+  const auto room = draft.most_callbacks - std::ssize(draft.model.callbacks);
+  if (random.chance(50) && std::ssize(senders) < room) {
+    add_service(draft, executor, senders);
+    return;
+  }
+  new_callback(draft, executor, CallbackKind::subscription);
+  for (const CallbackIndex from : senders) add_edge(draft, from, receiver);
+  if (senders.size() > 1 && draft.with(draft.shape.join)) {
+    const auto join = random.chance(50) ? model::JoinKind::and_ : model::JoinKind::newest;
+    draft.model.joins.push_back({.callback = receiver, .kind = join, .inputs = senders});
+  } else if (draft.with(draft.shape.own_activation)) {
+    draft.model.callbacks[receiver.value()].activation =
+        activation(draft, CallbackKind::subscription);
+  }
+}
+
 void add_receiver(Draft& draft, ExecutorIndex executor, CallbackIndex sender) {
+  if (draft.as_ros) return add_ros_receiver(draft, executor, sender);
   constexpr std::array kinds{CallbackKind::subscription, CallbackKind::subscription,
                              CallbackKind::service, CallbackKind::client};
   Random& random = draft.random;
@@ -90,7 +129,10 @@ void add_callback(Draft& draft, ExecutorIndex executor) {
     const bool remote = local.empty() || random.chance(draft.shape.remote_sender);
     add_receiver(draft, executor, remote ? draft.any_callback() : random.pick(local));
   } else if (draft.with(draft.shape.any_source)) {
-    add_source(draft, executor, other_sources[static_cast<std::size_t>(random.between(0, 2))]);
+    const CallbackKind kind = other_sources[static_cast<std::size_t>(random.between(0, 2))];
+    // A response without a request activates no client.
+    const bool lone_client = draft.as_ros && kind == CallbackKind::client;
+    add_source(draft, executor, lone_client ? CallbackKind::service : kind);
   } else {
     add_source(draft, executor,
                random.chance(60) ? CallbackKind::timer : CallbackKind::subscription);
@@ -111,8 +153,11 @@ void add_callbacks(Draft& draft) {
       others.emplace_back(e);
     }
   }
-  const auto count = random.between(draft.shape.fewest_callbacks, draft.shape.most_callbacks);
-  for (std::size_t i = 0; !others.empty() && std::ssize(model.callbacks) < count; ++i) {
+  draft.most_callbacks = random.between(draft.shape.fewest_callbacks, draft.shape.most_callbacks);
+  const auto is_full = [&draft] {
+    return std::ssize(draft.model.callbacks) >= draft.most_callbacks;
+  };
+  for (std::size_t i = 0; !others.empty() && !is_full(); ++i) {
     add_callback(draft, i < others.size() ? others[i] : random.pick(others));
   }
   // Registration decides priorities within a category; keep it independent of the graph's order.

@@ -29,6 +29,10 @@ struct Draft {
 
   const Shape& shape;
   Random random;
+  /// Real nodes shall be able to run it.
+  bool as_ros = with(shape.as_ros);
+  /// How many callbacks it is to have.
+  std::int64_t most_callbacks = 0;
   model::Model model;
 };
 
@@ -47,6 +51,10 @@ model::Edge& add_edge(Draft& draft, CallbackIndex from, CallbackIndex to);
 void restrict_triggers(Draft& draft);
 /// Edges against the order of the callbacks, into timers and beside others, and further joins.
 void add_wiring(Draft& draft);
+
+// names.cpp
+/// Gives models that real nodes shall run the topics and services that their edges need.
+void add_names(Draft& draft);
 
 // costs.cpp
 /// Shares each executor's demand among its callbacks.

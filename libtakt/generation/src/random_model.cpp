@@ -73,6 +73,7 @@ model::Model random_model(const Shape& shape, std::uint64_t seed) {
   add_callbacks(draft);
   restrict_triggers(draft);
   add_wiring(draft);
+  add_names(draft);
   add_urgencies(draft);
   add_costs(draft);
   add_tables(draft);

@@ -97,6 +97,8 @@ model::Edge& add_edge(Draft& draft, CallbackIndex from, CallbackIndex to) {
 
 void restrict_triggers(Draft& draft) {
   for (model::Edge& edge : draft.model.edges) {
+    // Every caller gets its response.
+    if (draft.as_ros && draft.model[edge.to].kind == CallbackKind::client) continue;
     const std::vector<CallbackIndex> senders = draft.senders_of(edge.from);
     if (senders.size() >= 2 && draft.random.chance(draft.shape.trigger_set)) {
       edge.triggered_by = {draft.random.pick(senders)};

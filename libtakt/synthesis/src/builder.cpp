@@ -377,7 +377,10 @@ std::optional<std::vector<model::CallbackIndex>> Builder::triggers(Observed from
   return std::vector(triggering.begin(), triggering.end());
 }
 
-std::optional<model::MessageShare> Builder::calling(Observed caller, std::uint64_t calls) const {
+std::optional<model::MessageShare> Builder::calling(Observed caller, TopicIndex service) const {
+  // What was sent counts, also where a service did not get it.
+  const auto sent = observations_.outputs().find({caller, service});
+  const std::uint64_t calls = sent == observations_.outputs().end() ? 0 : sent->second.count;
   const std::uint64_t runs = observations_.callback(caller)->count;
   // A run or a call that the ends of the recording cut off makes no share.
   if (calls == 0 || calls + 1 >= runs) {
@@ -448,7 +451,7 @@ void Builder::add_edges() {
     // be one of something else.
     if (objects_[to].kind == execution::CallbackKind::service && entry.messages == 1 &&
         !join_of_.contains(from) && !triggers(from, topic)) {
-      entry.share = calling(from, edge.count);
+      entry.share = calling(from, topic);
     }
     entry.triggers = is_response(from, to) ? callers(from, edge) : triggers(from, topic);
   }

@@ -81,7 +81,7 @@ class Builder {
                                const model::Callback& to) const;
   /// How many of a caller's instances call; none: all, or which of them is not known.
   [[nodiscard]] std::optional<model::MessageShare> calling(Observed caller,
-                                                           std::uint64_t calls) const;
+                                                           TopicIndex service) const;
   [[nodiscard]] std::uint64_t messages_per_instance(Observed from, TopicIndex topic) const;
 
   const Observations& observations_;

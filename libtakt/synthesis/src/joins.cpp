@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::synthesis {
@@ -179,8 +180,23 @@ class Search {
   Search(const Observations& observations, const Objects& objects)
       : observations_(observations), objects_(objects) {}
 
-  /// Joins that the programs declare. They do not say of which kind: whichever the runs agree with.
+  /// Joins that the programs declare, with their kind or without: then of whichever kind the runs
+  /// agree with.
   void add_links() {
+    for (const execution::InputLink& link : objects_.input_links) {
+      using Kind = execution::InputLink::Kind;
+      Members members(link.inputs.begin(), link.inputs.end());
+      std::erase_if(members, [this](ObservedCallbackIndex member) {
+        return observations_.callback(member) == nullptr;
+      });
+      const bool all_ran = members.size() >= 2 && members.size() == link.inputs.size();
+      const NodeInputs* inputs = all_ran ? inputs_of(members) : nullptr;
+      if (link.kind != Kind::sampled && inputs != nullptr) {
+        const JoinKind kind = link.kind == Kind::and_ ? JoinKind::and_ : JoinKind::newest;
+        add_verified(verified(*inputs, members, kind), members,
+                     fmt::format("joins its inputs (\"{}\")", model::to_string(kind)));
+      }
+    }
     for (const execution::MessageLink& link : objects_.message_links) {
       Members members;
       for (const execution::SubscriptionIndex input : link.inputs) {
@@ -194,14 +210,8 @@ class Search {
       if (!join) {
         join = verified(*inputs, members, JoinKind::and_);
       }
-      if (join) {
-        found_.joins.push_back(std::move(*join));
-        continue;
-      }
-      found_.warnings.push_back(fmt::format(
-          "{} declares by message_link_partial_sync that it waits for all of its inputs, but "
-          "publishes at other times, too: not taken for a join",
-          objects_.node_name(objects_[*members.begin()])));
+      add_verified(std::move(join), members,
+                   "waits for all of its inputs (message_link_partial_sync)");
     }
   }
 
@@ -223,18 +233,14 @@ class Search {
         auto join = members.size() < 2 || members.size() != topics.size()
                         ? std::nullopt
                         : verified(inputs, members, declared.kind);
-        if (join) {
-          if (join->execution_time.empty()) {
-            join->execution_time = cost_of_sets(observations_, members);
-          }
-          found_.joins.push_back(std::move(*join));
-        }
+        if (join) add(std::move(*join), members);
       }
     }
   }
 
   void add_inferred() {
     for (const auto& [node, inputs] : observations_.inputs()) {
+      if (objects_.has_all_links(objects_[node].process)) continue;
       auto joins = Inference(observations_, objects_, node, inputs).run();
       std::ranges::move(joins, std::back_inserter(found_.joins));
     }
@@ -243,6 +249,25 @@ class Search {
   ObservedJoins result() { return std::move(found_); }
 
  private:
+  void add(ObservedJoin join, const Members& members) {
+    if (join.execution_time.empty()) {
+      join.execution_time = cost_of_sets(observations_, members);
+    }
+    found_.joins.push_back(std::move(join));
+  }
+
+  void add_verified(std::optional<ObservedJoin> join, const Members& members,
+                    const std::string& declaration) {
+    if (join) {
+      add(std::move(*join), members);
+      return;
+    }
+    found_.warnings.push_back(
+        fmt::format("{} declares that it {}, but publishes at other times, too: not taken for a "
+                    "join",
+                    objects_.node_name(objects_[*members.begin()]), declaration));
+  }
+
   /// The record of the node whose subscriptions these are; null if it has none of them all.
   [[nodiscard]] const NodeInputs* inputs_of(const Members& members) const {
     for (const auto& [node, inputs] : observations_.inputs()) {

@@ -35,6 +35,7 @@ void Observations::add(const execution::Database& database, const Publication& p
     return;
   }
   OutputObservation& output = outputs_[{publication.callback, publication.topic}];
+  ++output.count;
   const Publication* const cause = database.publication(publication.cause);
   if (cause != nullptr && cause->instance != InstanceId::none) {
     ++output.by_cause[cause->callback];

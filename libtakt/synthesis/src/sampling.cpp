@@ -65,7 +65,13 @@ std::vector<SampledInput> find_sampled_inputs(const Observations& observations,
       }
     }
   }
+  for (const execution::InputLink& link : objects.input_links) {
+    if (link.kind != execution::InputLink::Kind::sampled) continue;
+    for (const ObservedCallbackIndex input : link.inputs)
+      found.push_back({input, *link.reader, {}});
+  }
   for (const auto& [node, inputs] : observations.inputs()) {
+    if (objects.has_all_links(objects[node].process)) continue;
     const auto timers = publishing_timers(observations, objects, node, {});
     for (const auto& [subscription, activity] : inputs.subscriptions()) {
       if (!activity.outputs.empty() || declared.contains(subscription) ||

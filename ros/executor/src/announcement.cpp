@@ -6,8 +6,12 @@
 #include "takt/linux/affinity.hpp"
 #include "takt/tracetools/takt_tracetools.h"
 
-// The stock tracetools library has no such function: then the address is null.
-extern "C" __attribute__((weak)) decltype(takt_trace_executor_init) takt_trace_executor_init;
+// The stock tracetools library has no such functions: then their addresses are null.
+extern "C" {
+__attribute__((weak)) decltype(takt_trace_executor_init) takt_trace_executor_init;
+__attribute__((weak)) decltype(takt_trace_inputs_linked) takt_trace_inputs_linked;
+__attribute__((weak)) decltype(takt_trace_links_declared) takt_trace_links_declared;
+}
 
 namespace takt::executor {
 
@@ -31,6 +35,19 @@ void announce(const Announcement& executor) {
         linux_os::policy_name(scheduling), reservation.runtime.count(),
         reservation.deadline.count(), reservation.period.count(), priority,
         processors.size() == 1 ? processors.front() : -1);
+}
+
+void announce_all_links(const std::vector<InputLink>& links) {
+  auto* const volatile link_inputs = &takt_trace_inputs_linked;
+  auto* const volatile declare = &takt_trace_links_declared;
+  if (link_inputs == nullptr || declare == nullptr) return;
+  for (const InputLink& link : links) {
+    std::vector<const void*> callbacks;
+    for (const Executable* input : link.inputs) callbacks.push_back(input->traced_callback());
+    link_inputs(link.how.c_str(), callbacks.data(), callbacks.size(),
+                link.reader == nullptr ? nullptr : link.reader->traced_callback());
+  }
+  declare(links.size());
 }
 
 }  // namespace takt::executor

@@ -7,8 +7,10 @@
 
 namespace takt::executor {
 
-Result<void> ClientBase::init(const rosidl_service_type_support_t* type, const std::string& name) {
-  const rcl_client_options_t options = rcl_client_get_default_options();
+Result<void> ClientBase::init(const rosidl_service_type_support_t* type, const std::string& name,
+                              std::size_t depth) {
+  rcl_client_options_t options = rcl_client_get_default_options();
+  options.qos.depth = depth;
   return check(rcl_client_init(&client_, node_->handle(), type, name.c_str(), &options),
                fmt::format("use service {}", name));
 }

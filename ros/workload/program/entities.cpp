@@ -5,6 +5,8 @@
 
 #include "takt/executor/origin.hpp"
 #include "takt/linux/thread_clock.hpp"
+#include "takt/model/names.hpp"
+#include "takt/model/topics.hpp"
 
 namespace takt::workload {
 
@@ -79,7 +81,13 @@ Result<std::vector<ScheduledExecutable>> Entities::make(const WorkloadExecutor& 
   for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
     auto made = make_callback(planned.callbacks[i]);
     if (!made) return tl::unexpected(made.error());
-    for (std::unique_ptr<Executable>& executable : *made) {
+    const WorkloadCallback& callback = planned.callbacks[i];
+    for (std::size_t n = 0; n < made->size(); ++n) {
+      std::unique_ptr<Executable>& executable = (*made)[n];
+      const bool is_subscription = callback.kind == CallbackKind::subscription;
+      if (executable->traced_callback() != nullptr) {
+        traced_[callback.callback][is_subscription ? callback.names[n] : ""] = executable.get();
+      }
       scheduled.push_back({.executable = executable.get(), .callback = scheduling::LocalIndex(i)});
       executables_.push_back(std::move(executable));
     }
@@ -229,14 +237,16 @@ Entities::Made Entities::make_service(const WorkloadCallback& planned, const Nod
         const std::lock_guard lock(packet->mutex);
         renew(packet->value);
         response.packet = packet->value;
-      }));
+      },
+      std::max(planned.queue_depth, executor::call_depth)));
 }
 
 Entities::Made Entities::make_client(const WorkloadCallback& planned, const NodePointer& node,
                                      Work& work) {
   auto client = Client<Exchange>::create(
       node, planned.names.front(), trace_name(planned.callback),
-      [this, &work](const Exchange::Response& response) { run(work, source_of(response.packet)); });
+      [this, &work](const Exchange::Response& response) { run(work, source_of(response.packet)); },
+      std::max(planned.queue_depth, executor::call_depth));
   if (client) clients_[planned.callback] = client->get();
   return as_executable(std::move(client));
 }
@@ -324,6 +334,37 @@ Result<std::function<void()>> Entities::make_request(const std::string& service,
     renew(request->value.packet);
     note(lone->send(request->value));
   };
+}
+
+std::vector<executor::InputLink> Entities::links() const {
+  std::vector<executor::InputLink> links;
+  for (const model::Join& join : model_.joins) {
+    const auto made = traced_.find(join.callback);
+    if (made == traced_.end()) continue;
+    std::map<std::string, const Executable*> inputs;
+    for (const model::Edge& edge : model_.edges) {
+      const bool joined =
+          edge.to == join.callback && std::ranges::count(join.inputs, edge.from) > 0;
+      const auto input = made->second.find(model::topic_name(model_, edge));
+      if (joined && input != made->second.end()) inputs.insert(*input);
+    }
+    auto& link = links.emplace_back();
+    link.how = model::to_string(join.kind);
+    for (const auto& [topic, executable] : inputs) link.inputs.push_back(executable);
+  }
+  for (const model::Edge& edge : model_.edges) {
+    const auto from = traced_.find(edge.from);
+    const auto to = traced_.find(edge.to);
+    if (model_[edge.to].kind != CallbackKind::timer || from == traced_.end() ||
+        to == traced_.end()) {
+      continue;
+    }
+    auto& link = links.emplace_back();
+    link.how = "sampled";
+    for (const auto& [topic, executable] : from->second) link.inputs.push_back(executable);
+    link.reader = to->second.begin()->second;
+  }
+  return links;
 }
 
 Result<bool> Entities::is_connected() const {

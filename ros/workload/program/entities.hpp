@@ -11,6 +11,7 @@
 #include <takt_msgs/srv/exchange.hpp>
 #include <vector>
 
+#include "takt/executor/announcement.hpp"
 #include "takt/executor/client.hpp"
 #include "takt/executor/context.hpp"
 #include "takt/executor/events_executor.hpp"
@@ -57,6 +58,9 @@ class Entities {
   /// callbacks that other callbacks activate.
   [[nodiscard]] Result<std::optional<PeriodicActivity>> make_outside(
       const WorkloadCallback& planned);
+
+  /// What the model says of messages within the nodes of this process.
+  [[nodiscard]] std::vector<executor::InputLink> links() const;
 
   /// Whether the middleware has matched all entities with those of the other processes.
   [[nodiscard]] Result<bool> is_connected() const;
@@ -135,6 +139,8 @@ class Entities {
   std::map<std::string, NodePointer> nodes_;
   std::map<model::CallbackIndex, std::unique_ptr<Work>> works_;
   std::vector<std::unique_ptr<executor::Executable>> executables_;
+  /// Those of a callback that have a name in traces, by topic if they are subscriptions.
+  std::map<model::CallbackIndex, std::map<std::string, const executor::Executable*>> traced_;
   std::vector<executor::Timer*> timers_;
   std::map<model::CallbackIndex, executor::Client<Exchange>*> clients_;
   /// Through which callbacks call services without waiting for the responses.

@@ -67,6 +67,7 @@ class Process::Implementation {
         return made;
       }
     }
+    executor::announce_all_links(entities_.links());
     // Entities that activate others from outside come last: they are no part of the model.
     for (const WorkloadExecutor& planned : process.executors) {
       for (const WorkloadCallback& callback : planned.callbacks) {

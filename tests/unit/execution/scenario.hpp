@@ -197,14 +197,15 @@ class Scenario final : public events::EventStream {
         tracepoints::RmwTakeResponse{
             .rmw_client_handle = client.rmw_handle, .sequence_number = sequence, .taken = true});
   }
-  /// The service's callback takes a request and answers it, in `length` µs.
+  /// The service's callback takes a request, in `length` µs, and the executor sends what it
+  /// returned.
   void serve(const Program& program, const Service& service, const Client& client,
              std::int64_t sequence, std::int64_t length) {
     take_request(program, service, client, sequence);
     start(program, service.callback);
     now += length;
-    send_response(program, service, client, sequence);
     end(program, service.callback);
+    send_response(program, service, client, sequence);
   }
   /// An executor of rclcpp looks for what to run next, or waits.
   void look(const Program& program) { add(program, tracepoints::RclcppExecutorGetNextReady{}); }

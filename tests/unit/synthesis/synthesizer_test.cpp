@@ -721,6 +721,28 @@ TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
 }
 
+TEST_F(Fusion, IsOfTheKindThatTheProgramDeclares) {
+  scenario.add(program, EventType::inputs_linked, {0}, {"and"}, {{on_a.callback, on_b.callback}});
+  scenario.add(program, EventType::links_declared, {1});
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 2, false);
+    arrive(false, 500, true);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
+  EXPECT_FALSE(model.joins[0].confidence);
+}
+
+TEST_F(Fusion, IsNotInferredWhereTheProgramDeclaresThatThereIsNone) {
+  scenario.add(program, EventType::links_declared, {0});
+  for (int i = 0; i < 10; ++i) {
+    arrive(true, 300, false);
+    arrive(false, 500, true);
+  }
+  EXPECT_THAT(model_of(scenario).joins, SizeIs(0));
+}
+
 /// A sensor's messages are kept by a subscription; a timer of its node publishes to an actuator.
 class Sampling : public testing::Test {
  protected:
@@ -742,6 +764,10 @@ class Sampling : public testing::Test {
     scenario.run(program, sensing, 10, std::pair(scan, ++stamp));
     scenario.handle(program, on_scan, stamp, 5);
   }
+  /// Edges without messages.
+  static std::ptrdiff_t sampled_inputs(const Model& model) {
+    return std::ranges::count_if(model.edges, [](const auto& edge) { return !edge.topic; });
+  }
   void act(bool publishes = true) {
     scenario.now += 1'000;
     if (!publishes) {
@@ -752,6 +778,31 @@ class Sampling : public testing::Test {
     scenario.handle(program, on_command, stamp, 7);
   }
 };
+
+TEST_F(Sampling, IsWhatTheProgramDeclares) {
+  scenario.add(program, EventType::inputs_linked, {controlling}, {"sampled"}, {{on_scan.callback}});
+  scenario.add(program, EventType::links_declared, {1});
+  sense();
+  act();
+  const Model model = model_of(scenario);
+  ASSERT_EQ(sampled_inputs(model), 1);
+  EXPECT_TRUE(std::ranges::none_of(model.edges,
+                                   [](const auto& edge) { return edge.confidence.has_value(); }));
+}
+
+TEST_F(Sampling, IsNotInferredWhereTheProgramDeclaresThatThereIsNone) {
+  scenario.add(program, EventType::links_declared, {0});
+  sense();
+  act();
+  EXPECT_EQ(sampled_inputs(model_of(scenario)), 0);
+}
+
+TEST_F(Sampling, IsInferredWhereADeclaredLinkIsLost) {
+  scenario.add(program, EventType::links_declared, {1});
+  sense();
+  act();
+  EXPECT_EQ(sampled_inputs(model_of(scenario)), 1);
+}
 
 TEST_F(Sampling, IsAnEdgeToTheTimerAndPartOfAChain) {
   for (int i = 0; i < 5; ++i) {

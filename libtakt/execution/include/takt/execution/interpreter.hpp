@@ -75,9 +75,15 @@ class Interpreter {
   void watch_start_up(Instant now);
   void publish(std::optional<Publication> publication);
   void take(const Received* received);
-  /// A request or response was sent, and may have been taken before.
-  void call(const Occurrence& at, Publication::Kind kind, TopicIndex service,
-            const MessageIndex::Key& key);
+  /// A request or response that is sent.
+  [[nodiscard]] static Publication call(const Occurrence& at, Publication::Kind kind,
+                                        TopicIndex service);
+  /// It was sent, and may have been taken before.
+  void send(const Publication& publication, const MessageIndex::Key& key);
+  /// An instance of a service has the request, and its response is yet to be sent.
+  void serve(const CallbackInstance& instance, const MessageIndex::Key& request);
+  /// A response that no running instance sends belongs to the one that had its request.
+  void answer(Publication& response, const MessageIndex::Key& request) const;
   /// The instances that took a message before its publication was told get it now.
   void link_late(const MessageIndex::Key& key, PublicationId id);
   /// Gives an instance what its thread took.
@@ -114,6 +120,8 @@ class Interpreter {
   PublicationTracker publications_;
   TakeTracker takes_;
   std::vector<InProcess> in_process_;  // by thread
+  /// The latest requests that instances have, as publications of their responses.
+  MessageIndex served_{std::size_t{1} << 14};
 };
 
 }  // namespace takt::execution

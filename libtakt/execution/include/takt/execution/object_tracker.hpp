@@ -48,6 +48,8 @@ class ObjectTracker {
   void on(const Occurrence& at, const tracepoints::RclcppIpbToSubscription& reader);
   void on(const Occurrence& at, const tracepoints::MessageLinkPeriodicAsync& link);
   void on(const Occurrence& at, const tracepoints::MessageLinkPartialSync& link);
+  void on(const Occurrence& at, const tracepoints::InputsLinked& link);
+  void on(const Occurrence& at, const tracepoints::LinksDeclared& declared);
   void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
   void on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered);
   void on(const Occurrence& /*at*/, const tracepoints::RclcppConstructRingBuffer& /*buffer*/) {}
@@ -115,6 +117,8 @@ class ObjectTracker {
                                                const CallbackHandle& handle) const;
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
   void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
+  /// The callback that an initialisation event names, if events before it told what it is for.
+  std::optional<ObservedCallbackIndex> known_callback(ProcessIndex process, Handle handle);
   void add_link(MessageLink::Kind kind, ProcessIndex process, std::span<const Handle> subscriptions,
                 std::span<const Handle> publishers);
 

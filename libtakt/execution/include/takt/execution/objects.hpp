@@ -119,6 +119,17 @@ struct MessageLink {
   std::vector<PublisherIndex> outputs;
 };
 
+/// What a program declared of the messages within a node (takt:inputs_linked).
+struct InputLink {
+  /// Joins of the two kinds that models have, or a timer that reads what callbacks keep.
+  enum class Kind { and_, newest, sampled };
+  Kind kind = Kind::newest;
+  ProcessIndex process;
+  std::vector<ObservedCallbackIndex> inputs;
+  /// The timer's callback.
+  std::optional<ObservedCallbackIndex> reader;
+};
+
 enum class CallbackKind { timer, subscription, service, client, unknown };
 
 /// "timer" …, as documents name it.
@@ -174,6 +185,9 @@ struct Objects {
   std::vector<Client> clients;
   std::vector<LifecycleMachine> lifecycle_machines;
   std::vector<MessageLink> message_links;
+  std::vector<InputLink> input_links;
+  /// How many links each process declared to be all (takt:links_declared), by process.
+  std::vector<std::optional<std::uint64_t>> declared_links;
   /// In the order in which they were registered.
   std::vector<Callback> callbacks;
   std::vector<ExecutorThread> executor_threads;
@@ -192,6 +206,8 @@ struct Objects {
     return (this->*list_of(i))[i.value()];
   }
 
+  /// Whether the process declared all links within its nodes, and all of them are known.
+  [[nodiscard]] bool has_all_links(ProcessIndex process) const;
   [[nodiscard]] std::optional<NodeIndex> node_of(const Callback& callback) const;
   /// Full name of the callback's node, "unknown" if that is not known.
   [[nodiscard]] std::string node_name(const Callback& callback) const;

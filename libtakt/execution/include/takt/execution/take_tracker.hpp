@@ -21,6 +21,8 @@ struct Received {
   std::optional<SubscriptionIndex> subscription;
   std::optional<ServiceIndex> service;
   std::optional<ClientIndex> client;
+  /// Of a request or response: by which its sender's publication is found.
+  MessageIndex::Key key{};
   /// The number under which a take waits for its publication, for bind(); none if it does not wait.
   PublicationId unmatched = PublicationId::none;
   /// An executor kept the message and then chose it.

@@ -45,6 +45,7 @@ struct EdgeObservation {
 
 /// The messages that a callback sent on a topic.
 struct OutputObservation {
+  std::uint64_t count = 0;
   /// Counts messages by the callback whose message had activated the sending instance.
   std::map<ObservedCallbackIndex, std::uint64_t> by_cause;
   /// The largest number of messages of one instance.

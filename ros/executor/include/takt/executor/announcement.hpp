@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "takt/executor/executable.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
 namespace takt::executor {
@@ -21,5 +23,18 @@ struct Announcement {
 /// it on the executor's thread when that is scheduled as it will stay. Does nothing when the
 /// process runs with a tracetools library other than Takt's.
 void announce(const Announcement& executor);
+
+/// What becomes of messages within a node.
+struct InputLink {
+  /// "and" or "newest": a join; "sampled": a timer reads what the inputs keep.
+  std::string how;
+  std::vector<const Executable*> inputs;
+  /// Null for joins.
+  const Executable* reader = nullptr;
+};
+
+/// Leaves `takt:inputs_linked` in the trace for each link, and `takt:links_declared`: these are all
+/// links within the nodes of the process. Call it when all of the process' callbacks exist.
+void announce_all_links(const std::vector<InputLink>& links);
 
 }  // namespace takt::executor

@@ -6,6 +6,7 @@
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
 #include <string>
 
+#include "takt/executor/call_depth.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
 #include "takt/executor/traced_callback.hpp"
@@ -34,7 +35,7 @@ class ClientBase : public MessageExecutable, public WaitSetEntity {
   explicit ClientBase(std::shared_ptr<Node> node) : node_(std::move(node)) {}
 
   [[nodiscard]] Result<void> init(const rosidl_service_type_support_t* type,
-                                  const std::string& name);
+                                  const std::string& name, std::size_t depth);
   [[nodiscard]] Result<void> send_request(const void* request);
 
   /// Takes a response and runs the callback, if there is one.
@@ -60,11 +61,12 @@ class Client final : public ClientBase {
   /// A client of the service `service`. `name` is the callback's in traces.
   [[nodiscard]] static Result<std::unique_ptr<Client>> create(std::shared_ptr<Node> node,
                                                               const std::string& service,
-                                                              std::string name, Callback callback) {
+                                                              std::string name, Callback callback,
+                                                              std::size_t depth = call_depth) {
     std::unique_ptr<Client> client(
         new Client(std::move(node), std::move(name), std::move(callback)));
-    const Result<void> result =
-        client->init(rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service);
+    const Result<void> result = client->init(
+        rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service, depth);
     if (!result) return tl::unexpected(result.error());
     client->callback_.announce();
     return client;

@@ -7,6 +7,7 @@
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
 #include <string>
 
+#include "takt/executor/call_depth.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
 #include "takt/executor/traced_callback.hpp"
@@ -31,7 +32,7 @@ class ServiceBase : public MessageExecutable, public WaitSetEntity {
   explicit ServiceBase(std::shared_ptr<Node> node) : node_(std::move(node)) {}
 
   [[nodiscard]] Result<void> init(const rosidl_service_type_support_t* type,
-                                  const std::string& name, const void* callback);
+                                  const std::string& name, std::size_t depth, const void* callback);
 
   /// Takes a request, runs the callback and answers, if there is a request.
   [[nodiscard]] virtual Result<void> serve() = 0;
@@ -57,13 +58,13 @@ class Service final : public ServiceBase {
   /// Offers the service `service`. `name` is the callback's in traces.
   [[nodiscard]] static Result<std::unique_ptr<Service>> create(std::shared_ptr<Node> node,
                                                                const std::string& service,
-                                                               std::string name,
-                                                               Callback callback) {
+                                                               std::string name, Callback callback,
+                                                               std::size_t depth = call_depth) {
     std::unique_ptr<Service> result(
         new Service(std::move(node), std::move(name), std::move(callback)));
     const Result<void> init =
         result->init(rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service,
-                     result->callback_.address());
+                     depth, result->callback_.address());
     if (!init) return tl::unexpected(init.error());
     result->callback_.announce();
     return result;

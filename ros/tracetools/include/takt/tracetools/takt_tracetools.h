@@ -41,6 +41,19 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_message_kept(const void* message);
 /// that address.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_message_chosen(const void* message);
 
+/// `takt:inputs_linked`: what becomes of messages within a node. Called when the callbacks have
+/// been registered.
+///
+/// how: "and" or "newest", the kind of a join (as in the timing model) of the subscriptions whose
+/// callbacks are `callbacks`; or "sampled": the timer whose callback is `reader` reads what the
+/// callbacks keep. reader: null for joins. Addresses are those of `ros2:callback_start`.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_inputs_linked(const char* how, const void** callbacks,
+                                                     size_t n_callbacks, const void* reader);
+
+/// `takt:links_declared`: the process has told of all links within its nodes, so many of them by
+/// `takt:inputs_linked`. Nothing more is to be inferred.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_links_declared(uint64_t links);
+
 /// `ros2:message_link_periodic_async`: a timer of the calling node publishes to every publisher of
 /// `pubs`, using the newest message of each subscription of `subs`. The elements are addresses of
 /// the rcl handles. Called once, when the subscriptions and publishers exist (message-flow.md

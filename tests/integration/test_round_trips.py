@@ -1,0 +1,53 @@
+"""The round trip: what ran as a model gives that model again.
+
+Callbacks, periods, edges with their trigger sets, joins and executors are the same exactly;
+execution times within the tolerances of round_trips.py, each with its reason. TAKT_ROUND_TRIPS says
+how many random models run; usually a few.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import round_trips
+from recording import takt
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+NAMED = (
+    "autoware_reference_system",
+    "parking",
+    "synthetic",
+    "service_call",
+    "pipeline",
+    "navigation_robot",
+)
+SEEDS = int(os.environ.get("TAKT_ROUND_TRIPS", "5"))
+FEATURES = ("jitter=0", "burst=0", "second_sender=50", "join=50", "sampling=10")
+"""A run is one of the strictly periodic ones that a model allows, so models have no jitter; the
+rest makes it likely that a few models have everything."""
+
+
+def check(model: Path, folder: Path) -> None:
+    ran, found = round_trips.record(model, folder)
+    differences = round_trips.differences(json.loads(model.read_text()), found, ran)
+    assert not differences, "\n".join(differences)
+    assert found["provenance"]["warnings"] == []
+    assert all(callback["count"] > 0 for callback in ran["callbacks"])
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_models_with_a_name(name: str, tmp_path: Path) -> None:
+    check(MODELS / f"{name}.json", tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(1, SEEDS + 1))
+def test_random_models(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    features = [argument for feature in FEATURES for argument in ("--feature", feature)]
+    made = takt("generate", "--seed", str(seed), *features, "-o", str(path))
+    assert made.returncode == 0, made.stderr
+    check(path, tmp_path)
