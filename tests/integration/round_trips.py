@@ -30,16 +30,14 @@ SLACK = 1_000_000
 
 def period(callback: Json) -> int | None:
     """The time between two activations from outside, as `takt run` makes them."""
-    activation = callback.get("activation")
-    match activation:
-        case None:
-            return None
-        case {"kind": "periodic"}:
-            return int(activation["period"])
-        case {"kind": "sporadic"}:
-            return int(activation["min_separation"])
-    distances = activation["values"]
-    return max([1, *(-(-span // n) for n, span in enumerate(distances) if n > 0)])
+    match callback.get("activation"):
+        case {"kind": "periodic", "period": int(time)}:
+            return time
+        case {"kind": "sporadic", "min_separation": int(time)}:
+            return time
+        case {"values": [_, *spans]}:
+            return max([1, *(-(-int(span) // n) for n, span in enumerate(spans, start=1))])
+    return None
 
 
 def duration(model: Json) -> float:

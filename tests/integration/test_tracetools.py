@@ -26,6 +26,8 @@ OURS = {
     "takt:callback_release",
     "takt:message_kept",
     "takt:message_chosen",
+    "takt:inputs_linked",
+    "takt:links_declared",
 }
 SERVICE_CALLS = {
     "ros2:rmw_client_init",
@@ -80,6 +82,9 @@ def calls() -> list[Call]:
     result.append(("takt_trace_executor_init", list(zip(kinds, EXECUTOR.values(), strict=True))))
     result.append(("takt_trace_callback_release", [("void *", 0xCA11), *RELEASE]))
     result += [(f"takt_trace_message_{what}", [("void *", 0x3E55)]) for what in ("kept", "chosen")]
+    inputs = [("char *", "newest"), ("void **", SUBS), ("size_t", len(SUBS)), ("void *", 0x50)]
+    result.append(("takt_trace_inputs_linked", inputs))
+    result.append(("takt_trace_links_declared", [("uint64_t", 1)]))
     return result
 
 
