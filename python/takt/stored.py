@@ -52,7 +52,8 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
     with files.replacement_folder(folder) as written:
         text = evaluation.text
         index = pipeline.store_view(given.traces, text.text, text.source, str(written))
-        view.complete(index, model, bounds, measurement, verdicts, evaluation.title)
+        explained = view.explanations(evaluation)
+        view.complete(index, model, bounds, measurement, verdicts, evaluation.title, explained)
         (written / INDEX).write_text(json.dumps(index), encoding="utf-8")
     size = sum(file.stat().st_size for file in folder.iterdir())
     console.say(f"takt: indexed in {folder} ({size / 1e6:.0f} MB)")

@@ -26,6 +26,7 @@ from takt.report import figures, graph
 
 pytestmark = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 
+ROOT = Path(__file__).resolve().parents[2]
 MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -372,3 +373,17 @@ def test_what_would_guarantee_a_goal_stands_beside_the_verdict() -> None:
     words = Page(text).words
     assert "the bound 64 ms is above the goal 60 ms; guaranteed on Sundays" in words
     assert "<h1>Monday</h1>" in text
+
+
+def test_the_terms_of_a_bound_stand_beside_the_measured_instances(tmp_path: Path) -> None:
+    page_file = tmp_path / "report.html"
+    recording = ROOT / "tests" / "recordings" / "pipeline-ring.tar.xz"
+    result = run_takt("report", recording, ROOT / "models" / "pipeline.json", "-o", page_file)
+    assert result.returncode == 0, result.stderr
+    found = re.search(r'id="takt-index"[^>]*>([^<]*)<', page_file.read_text("utf-8"))
+    assert found
+    chains = [c for c in json.loads(found[1])["chains"] if c["count"] and c["bound"] is not None]
+    assert chains
+    for chain in chains:
+        assert sum(term["time"] for term in chain["terms"]) == chain["bound"]
+        assert any(term["part"] == "running" for term in chain["terms"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from takt import assumptions, glossary, pipeline, viewer
+from takt import assumptions, glossary, pipeline, tables, viewer
 from takt import report as html_report
-from takt.documents import Bounds, Measurement, Model
+from takt.documents import Bounds, Explanation, Measurement, Model, Term
 from takt.formatting import count, duration
 from takt.inputs import Evaluation
+from takt.names import labels
 from takt.report import page, provenance
 from takt.verdict import Status, Verdict
 
@@ -17,6 +18,22 @@ Json = dict[str, Any]
 
 NEARLY = 0.8
 """Share of a goal from which a latency nearly misses it."""
+
+MOST_EXPLAINED = 50
+"""The bounds of so many chains are explained."""
+
+PARTS = {
+    "execution": "running",
+    "earlier": "executor",
+    "interference": "executor",
+    "blocking": "executor",
+    "overhead": "executor",
+    "releases": "executor",
+    "supply": "supply",
+    "delay": "transport",
+    "sampling": "timer",
+}
+"""The part of a measured instance that a term of a bound limits."""
 
 
 def page_of(
@@ -29,7 +46,7 @@ def page_of(
     if not traces or measurement is None:
         return html_report.render(model, bounds, measurement, verdicts, title)
     recorded = pipeline.view(traces, evaluation.text.text, evaluation.text.source)
-    return render(recorded, model, bounds, measurement, verdicts, title)
+    return render(recorded, model, bounds, measurement, verdicts, title, explanations(evaluation))
 
 
 def render(
@@ -39,11 +56,24 @@ def render(
     measurement: Measurement,
     verdicts: list[Verdict],
     title: str,
+    explained: Mapping[str, Explanation] | None = None,
 ) -> str:
     """One HTML page that loads nothing. `recorded` is what pipeline.view() gives for the model."""
-    index, tables = recorded
-    complete(index, model, bounds, measurement, verdicts, title)
-    return viewer.page(index, tables)
+    index, columns = recorded
+    complete(index, model, bounds, measurement, verdicts, title, explained)
+    return viewer.page(index, columns)
+
+
+def explanations(evaluation: Evaluation) -> dict[str, Explanation]:
+    """What the bounds of the first chains that were measured are made of, by chain."""
+    seen = evaluation.measurement.chains if evaluation.measurement else ()
+    measured = {chain.id for chain in seen if chain.count}
+    text, source = evaluation.text
+    analysis = evaluation.bounds.analysis
+    found = [c.id for c in evaluation.bounds.chains if c.bound is not None and c.id in measured]
+    return {
+        chain: pipeline.explain(text, source, chain, analysis) for chain in found[:MOST_EXPLAINED]
+    }
 
 
 def complete(
@@ -53,6 +83,7 @@ def complete(
     measurement: Measurement,
     verdicts: list[Verdict],
     title: str,
+    explained: Mapping[str, Explanation] | None = None,
 ) -> None:
     """Adds to the index of a recording what bounds, goals and verdicts say of it."""
     findings = assumptions.examine(model, measurement)
@@ -60,6 +91,7 @@ def complete(
     index["facts"] = provenance(bounds, measurement)
     _add_bounds(index, bounds)
     _add_verdicts(index, verdicts)
+    _add_terms(index, model, verdicts, explained or {})
     index["answer"] = list(_answer(index, verdicts))
     notices = page.notices(verdicts, findings, bounds, model, measurement)
     index["warnings"] = [*notices, *index["warnings"]]
@@ -83,6 +115,31 @@ def _add_verdicts(index: Json, verdicts: list[Verdict]) -> None:
         if chain["tone"] == "good" and _nearly(judged):
             chain["tone"] = "warn"
             chain["verdict"] = "nearly missed"
+
+
+def _add_terms(
+    index: Json, model: Model, verdicts: list[Verdict], explained: Mapping[str, Explanation]
+) -> None:
+    names = labels(model.callbacks)
+    for chain, judged in zip(index["chains"], verdicts, strict=True):
+        explanation = explained.get(judged.chain.id)
+        if explanation is None:
+            continue
+        chain["terms"] = [
+            {
+                "part": PARTS.get(term.kind, ""),
+                "text": _words(term, names),
+                "time": term.time,
+            }
+            for segment in explanation.segments
+            for term in segment.terms
+        ]
+
+
+def _words(term: Term, names: Mapping[str, str]) -> str:
+    callback = names.get(term.callback or "", term.callback or "")
+    often = f", {term.instances} times" if (term.instances or 0) > 1 else ""
+    return f"{tables.TERMS[term.kind].format(callback)}{often}"
 
 
 def _nearly(judged: Verdict) -> bool:

@@ -128,6 +128,16 @@ export interface Chain {
   worst: number;
   /** Where incomplete instances ended. */
   endings: Ending[];
+  /** What the bound is made of, in the order of the chain; they add up to it. */
+  terms?: BoundTerm[];
+}
+
+export interface BoundTerm {
+  /** The part of an instance that it bounds; '' if it bounds none. */
+  part: PartKind | '';
+  text: string;
+  /** Below zero if it is taken off. */
+  time: number;
 }
 
 export interface Ending {

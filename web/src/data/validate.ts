@@ -1,7 +1,7 @@
 /** Refuses damaged data with a sentence instead of drawing nonsense. */
 
 import type { Tables } from './embedded';
-import { FATES, LINKS, PARTS, STATES, type Index } from './format';
+import { FATES, LINKS, PARTS, STATES, type BoundTerm, type Index } from './format';
 
 /** The index of a document. Throws an Error that says what is wrong with it. */
 export function parseIndex(text: string): Index {
@@ -44,8 +44,19 @@ export function parseIndex(text: string): Index {
     for (const callback of chain.callbacks) {
       inside(`chains[${i}].callbacks`, callback, index.callbacks, false);
     }
+    checkTerms(`chains[${i}].terms`, chain.terms);
   });
   return index;
+}
+
+function checkTerms(place: string, terms: unknown): void {
+  if (terms === undefined) return;
+  if (!Array.isArray(terms)) throw new Error(`${place} is no list`);
+  const parts: unknown[] = ['', ...PARTS];
+  for (const term of terms as Partial<BoundTerm>[]) {
+    const known = parts.includes(term.part) && typeof term.text === 'string';
+    if (!known || !Number.isFinite(term.time)) throw new Error(`${place}: a term that means nothing`);
+  }
 }
 
 /** Throws an Error unless all rows name what exists and are in the order that searches rely on. */

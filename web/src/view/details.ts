@@ -8,6 +8,7 @@ import type { Area, Store } from '../model/state';
 import { counted, duration, grouped, moment, percent, printable } from '../model/words';
 import { button, element, replace } from './dom';
 import { storyBody, storyTitle } from './story';
+import { termsBody } from './terms';
 import { subjectName } from './timeline/overlay';
 import type { Timeline } from './timeline/timeline';
 
@@ -48,6 +49,7 @@ export class Details {
           button('show in the timeline', 'Fit this instance (F)', () => this.zoomToFlow()),
         ]),
         storyBody(index, this.labels, instance),
+        termsBody(index, instance),
       );
     } else {
       replace(this.root);

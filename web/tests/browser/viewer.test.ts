@@ -120,6 +120,19 @@ describe.skipIf(!BROWSER)('the page', () => {
     expect((await state())['window']).not.toBeNull();
   });
 
+  test('shows what the bound is made of beside the instance, on one scale', async () => {
+    await open(page, `${urls['autoware']!}#chain=1`);
+    await page.locator('.instance').first().click();
+    await expect.poll(() => page.locator('.terms .words').textContent()).toMatch(/^The bound is .* took 74 %/);
+    const bars = await page.locator('.terms .beside .stack').evaluateAll((found) => found.map((bar) => bar.getBoundingClientRect().width));
+    // The longest instance is the bound less 35 %, and the bar of the bound a tenth longer than it.
+    expect(bars[0]! / bars[1]!).toBeCloseTo(1 / 1.35 / 1.1, 2);
+    expect(await page.locator('.terms .beside').last().locator('.part').count()).toBe(2);
+    const rows = await page.locator('.terms li').allTextContents();
+    expect(rows[0]).toContain('60 %<b>others</b> run before, 3 times');
+    expect(rows[2]).toMatch(/^−.*done before the activation$/);
+  });
+
   test('folds assumptions and glossary below the answer', async () => {
     await open(page, urls['autoware']!);
     const folded = page.locator('.reference details');

@@ -3,7 +3,7 @@
  * one thread each take messages in the order of arrival, and are preempted now and then.
  */
 
-import type { Callback, Chain, Tone } from '../../src/data/format';
+import type { BoundTerm, Callback, Chain, Tone } from '../../src/data/format';
 import { FATES, LINKS, PARTS, STATES } from '../../src/data/format';
 import { callback, emptyDocument, quantile, type ViewerDocument } from './document';
 import { Random } from './random';
@@ -511,11 +511,13 @@ class Simulation {
     const near = limit !== null && max !== null && max > 0.8 * limit;
     const over = late ? latencies.filter((latency) => latency > limit).length : 0;
     const cause = worst < 0 ? '' : this.cause(worst);
+    const bound = max === null ? null : Math.round(max * 1.35);
     index.chains.push({
       name,
       callbacks,
       goal: limit,
-      bound: max === null ? null : Math.round(max * 1.35),
+      bound,
+      ...(bound !== null && { terms: termsOf(bound) }),
       count: latencies.length,
       incomplete,
       min: latencies[0] ?? null,
@@ -636,4 +638,14 @@ class Simulation {
     }
     add('executor', at, run.start, { step });
   }
+}
+
+/** A bound of which a tenth is taken off again. */
+function termsOf(bound: number): BoundTerm[] {
+  const tenth = Math.round(bound / 10);
+  return [
+    { part: 'running', text: 'the callbacks themselves', time: 5 * tenth },
+    { part: 'executor', text: '<b>others</b> run before, 3 times', time: bound - 4 * tenth },
+    { part: '', text: 'done before the activation', time: -tenth },
+  ];
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { PARTS } from '../../src/data/format';
+import { parseIndex } from '../../src/data/validate';
 import { autoware } from '../support/autoware';
 import { sourceOf } from '../support/source';
 
@@ -93,4 +94,21 @@ describe('messages', () => {
     expect(found.map((message) => message.id)).toEqual(expected);
     expect(source.messages(window, 3)).toBeNull();
   });
+});
+
+describe('the terms of a bound', () => {
+  const withTerms = (terms: unknown): string =>
+    JSON.stringify({ ...index, chains: [{ ...index.chains[0], terms }] });
+
+  test('are read', () => {
+    expect(parseIndex(withTerms(index.chains[0]!.terms)).chains[0]!.terms).toHaveLength(3);
+    expect(parseIndex(withTerms(undefined)).chains[0]!.terms).toBeUndefined();
+  });
+
+  test.each([3, [{}], [{ part: 'x', text: '', time: 1 }], [{ part: '', text: 1, time: 1 }], [{ part: '', text: '', time: '1' }]])(
+    'are refused if they mean nothing: %j',
+    (terms) => {
+      expect(() => parseIndex(withTerms(terms))).toThrow('chains[0].terms');
+    },
+  );
 });
