@@ -36,6 +36,9 @@ READER_GONE = 128 + 13  # … and SIGPIPE
 # Why a write to standard output can fail; files that have a name are reported by it.
 _OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
+# What typer raises for bad usage: of its own, or of click where it is built on that (before 0.29).
+_BAD_USAGE = cast(type[Exception], typer.BadParameter.__base__)
+
 _app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
 
 
@@ -84,8 +87,9 @@ class _Command(TyperCommand):
 
 def plain(text: str) -> str:
     """Help that names arguments as this project's documents do: TRACE..., where typer has
-    {TRACE...}... and adds <list[str]>.
+    {TRACE...}... and adds <list[str]>, or (before 0.29) escapes what it does not mark up.
     """
+    text = text.replace("\\[", "[")
     text = re.sub(r"\{([^{}\n]+)\}(\.\.\.)?", r"\1", text)
     return re.sub(
         r" <(list\[)?(str|int|path|bash[^>]*)\]?>", lambda type_: " " * len(type_[0]), text
@@ -149,11 +153,11 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError) or (native and isinstance(error, native.InputError)):
         _complain(str(error))
         return BAD_INPUT
-    if isinstance(error, typer.TyperException):
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "takt"
+    if isinstance(error, _BAD_USAGE):
+        usage = cast(typer.BadParameter, error)
+        command = usage.ctx.command_path if usage.ctx else "takt"
         # Typer passes on how its validation library calls a wrong value.
-        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        message = usage.format_message().replace("Value error, ", "").rstrip(".")
         _complain(f"{message}; see '{command} --help'")
         return BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":

@@ -53,7 +53,8 @@ def _find(name: str) -> Path:
             return folder / name
     if not _WHEEL.exists():
         raise UserError(
-            f"{folders[0] / name}: not built, as ROS 2 was missing; run 'make' with ROS 2 present"
+            f"{Path(name).name} is missing: this Takt was built without ROS 2; install its wheel, "
+            "or run 'make' in its sources"
         )
     known = " and ".join(sorted(folder.name.capitalize() for folder in _WHEEL.iterdir()))
     found = f"ROS 2 {distribution()}" if distribution() else "no ROS 2"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json as json_format
-from typing import Annotated, Any, Literal
+from enum import Enum
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -24,6 +25,17 @@ takt shape trace/ --chain pilot --confidence 0.95           for what the recordi
 """
 
 
+class Objective(str, Enum):
+    MEAN = "mean"
+    CVAR = "cvar"
+
+
+class Overshoot(str, Enum):
+    SKIP = "skip"
+    DEFER = "defer"
+    DEGRADE = "degrade"
+
+
 def shape(
     models: inputs.Models,
     chain: Annotated[
@@ -38,9 +50,12 @@ def shape(
         typer.Option(metavar="TIME", help="The longest distance of successive slots."),
     ] = None,
     objective: Annotated[
-        Literal["mean", "cvar"],
-        typer.Option(help="Minimise the mean latency, or that of the share --tail leaves."),
-    ] = "mean",
+        Objective,
+        typer.Option(
+            metavar="|".join(kind.value for kind in Objective),
+            help="Minimise the mean latency, or that of the share --tail leaves.",
+        ),
+    ] = Objective.MEAN,
     tail: Annotated[
         float, typer.Option(metavar="SHARE", min=0, max=0.9999, help="Of cvar.")
     ] = 0.95,
@@ -54,9 +69,12 @@ def shape(
         ),
     ] = None,
     overshoot: Annotated[
-        Literal["skip", "defer", "degrade"],
-        typer.Option(help="An output that is late is dropped, waits for the next slot, or leaves."),
-    ] = "degrade",
+        Overshoot,
+        typer.Option(
+            metavar="|".join(kind.value for kind in Overshoot),
+            help="An output that is late is dropped, waits for the next slot, or leaves.",
+        ),
+    ] = Overshoot.DEGRADE,
     grid: Annotated[
         str, typer.Option(metavar="TIME", help="Slots start at multiples of it.")
     ] = "0.1ms",
@@ -123,13 +141,13 @@ def shape(
     request = plans.Request(
         bands=bands,
         freshness=_time(freshness),
-        objective=objective,
+        objective=objective.value,
         tail=tail,
         confidence=confidence,
         grid=times.parse(grid),
         slack=_time(slack),
         publish_time=times.parse(publish_time),
-        overshoot=overshoot,
+        overshoot=overshoot.value,
         phase=GatePhase(topic=_absolute(phase_of), delay=_time(phase_delay) or 0),
     )
     wanted = files.read_object(options) if options is not None else {}
