@@ -4,6 +4,17 @@ import { readFileSync } from 'node:fs';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+/** The licences of the packages that these modules are from: whoever has the page has them. */
+function licences(modules: string[]): string {
+  const pattern = /^(?<folder>.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+  const folders = modules.map((module) => pattern.exec(module)?.groups?.['folder'] ?? []);
+  const texts = [...new Set(folders.flat())].sort().map((folder) => {
+    const name = folder.replace(/^.*\/node_modules\//, '');
+    return `${name}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
+  });
+  return texts.join('\n').replaceAll('--', '- -'); // which ends a comment
+}
+
 /**
  * Makes one file of everything: viewer.html with style and script in it. Its policy lets the browser
  * run this script alone and load nothing, except data from the server that the page came from.
@@ -15,9 +26,12 @@ function onePage(): Plugin {
     generateBundle(_, bundle) {
       let script = '';
       let style = '';
+      const modules: string[] = [];
       for (const [name, file] of Object.entries(bundle)) {
-        if (file.type === 'chunk') script += file.code.replaceAll('</script', '<\\/script');
-        else if (name.endsWith('.css')) style += String(file.source);
+        if (file.type === 'chunk') {
+          script += file.code.replaceAll('</script', '<\\/script');
+          modules.push(...file.moduleIds);
+        } else if (name.endsWith('.css')) style += String(file.source);
         Reflect.deleteProperty(bundle, name);
       }
       const hash = (text: string): string =>
@@ -32,6 +46,7 @@ function onePage(): Plugin {
         "form-action 'none'",
       ].join('; ');
       const parts: Record<string, string> = {
+        '{{licences}}': licences(modules),
         '{{policy}}': policy,
         '{{style}}': style,
         '{{script}}': script,

@@ -54,6 +54,12 @@ def test_the_document_is_read_back_from_the_page() -> None:
     assert "b" not in {tag for tag, _, _ in found}
 
 
+def test_the_page_has_the_licence_of_what_is_bundled_in_it() -> None:
+    page = viewer.page({}, TABLES)
+    assert "@dagrejs/dagre\n\nCopyright (c) 2012-2014 Chris Pettitt" in page
+    assert "Permission is hereby granted" in page
+
+
 def test_the_policy_allows_the_viewers_script_and_style_alone() -> None:
     found = elements(viewer.page({}, TABLES)).found
     policy = next(
