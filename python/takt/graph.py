@@ -206,8 +206,18 @@ def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:
         yield f"  subgraph cluster{i} {{"
         yield f'    id="executor{i}"; style="filled,rounded"; color="#cccccc"; fillcolor="#f5f5f5";'
         yield f"    labeljust=l; label=<{title}>;"
+        actions: dict[str, list[Vertex]] = {}
         for vertex in members:
-            yield f"    {vertex.name} [{_vertex(vertex, colours.get(vertex.name, []))}];"
+            actions.setdefault(_action(vertex.callback), []).append(vertex)
+        for n, (action, parts) in enumerate(actions.items()):
+            lines = [f"{v.name} [{_vertex(v, colours.get(v.name, []))}];" for v in parts]
+            if action:
+                title = f"action {_text(short(action))}"
+                yield f"    subgraph cluster{i}_{n} {{"
+                yield f'      color="#999999"; fillcolor="#ececec"; label=<{title}>;'
+            yield from (f"    {line}" for line in lines)
+            if action:
+                yield "    }"
         yield "  }"
     for i, arrow in enumerate(drawing.arrows):
         attributes = _attributes(i, arrow, arrow_colours.get(i, []))
@@ -215,6 +225,12 @@ def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:
     for i, chain in enumerate(chains):
         yield f"  // chain {i}: {_text(chain.id)}"
     yield "}"
+
+
+def _action(callback: Callback) -> str:
+    """The action that the callback is a part of; empty: none."""
+    name, part, _ = (callback.topic or "").partition("/_action/")
+    return name if part else ""
 
 
 def _vertex(vertex: Vertex, colours: list[str]) -> str:

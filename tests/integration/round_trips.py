@@ -45,9 +45,9 @@ def duration(model: Json) -> float:
     return START_UP + ENOUGH * max(periods) / SECOND
 
 
-def record(model: Path, folder: Path) -> tuple[Json, Json]:
+def record(model: Path, folder: Path, seconds: float | None = None) -> tuple[Json, Json]:
     """Runs a model, as `takt run` tells of it, and the model of its recording."""
-    seconds = duration(json.loads(model.read_text()))
+    seconds = seconds or duration(json.loads(model.read_text()))
     command = [*TAKT, "run", str(model), "--duration", f"{seconds:.3f}", "--json"]
     recorded = Run.of(folder / "trace", command, backend="ring")
     done = takt("model", str(recorded.trace))

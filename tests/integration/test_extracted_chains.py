@@ -94,8 +94,10 @@ def autoware_paths() -> set[tuple[str, ...]]:
     """From every timer to where nothing is sent any more, by the description's tables."""
     # The settings go through the detector to another topic than its other input.
     settings = ("/EuclideanClusterSettings", "/EuclideanClusterDetector", "/IntersectionOutput")
-    found = {settings}
-    paths = [(node,) for node in (*SENSORS, "/BehaviorPlanner") if node != settings[0]]
+    found: set[tuple[str, ...]] = {settings}
+    paths: list[tuple[str, ...]] = [
+        (node,) for node in (*SENSORS, "/BehaviorPlanner") if node != settings[0]
+    ]
     while paths:
         path = paths.pop()
         nodes = successors(path[-1])

@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import round_trips
 from recording import takt
+
+Json = dict[str, Any]
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 NAMED = (
@@ -31,8 +34,8 @@ FEATURES = ("jitter=0", "burst=0", "second_sender=50", "join=50", "sampling=10")
 rest makes it likely that a few models have everything."""
 
 
-def check(model: Path, folder: Path) -> None:
-    ran, found = round_trips.record(model, folder)
+def check(model: Path, folder: Path, seconds: float | None = None) -> None:
+    ran, found = round_trips.record(model, folder, seconds)
     differences = round_trips.differences(json.loads(model.read_text()), found, ran)
     assert not differences, "\n".join(differences)
     assert found["provenance"]["warnings"] == []
@@ -42,6 +45,14 @@ def check(model: Path, folder: Path) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_models_with_a_name(name: str, tmp_path: Path) -> None:
     check(MODELS / f"{name}.json", tmp_path)
+
+
+def test_a_caller_that_calls_now_and_then(tmp_path: Path) -> None:
+    model: Json = json.loads((MODELS / "service_call.json").read_text())
+    model["edges"][0] |= {"messages": 1, "instances": 5}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    check(path, tmp_path, seconds=4)
 
 
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))

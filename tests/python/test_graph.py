@@ -95,6 +95,23 @@ def test_a_picture_and_a_page_are_written(tmp_path: Path) -> None:
     assert not re.search(r'(src|href)="http', text.replace("xlink", ""))
 
 
+def test_an_action_is_one_box_of_its_parts_on_each_side(tmp_path: Path) -> None:
+    parts = [callback("t", "timer")]
+    for part in ("service send_goal", "service get_result", "client send_goal"):
+        kind, name = part.split()
+        parts.append(callback(part, kind) | {"topic": f"/move/_action/{name}"})
+    edges = [
+        {"from": "t", "to": "service send_goal"},
+        {"from": "t", "to": "service get_result"},
+        {"from": "service send_goal", "to": "client send_goal"},
+    ]
+    text = dot(model(tmp_path, parts, edges=edges))
+    box = re.search(r"subgraph cluster\d+_\d+ \{(.*?)\n    \}", text, re.S)
+    assert box
+    assert "action /move" in box[1]
+    assert len(re.findall(r"^    node\d+ \[", box[1], re.M)) == 3
+
+
 def test_names_are_never_markup(tmp_path: Path) -> None:
     hostile = callback("t", "timer")
     hostile["node"] = '</script><b onclick="x">&'

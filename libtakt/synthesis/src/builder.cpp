@@ -23,6 +23,9 @@ constexpr std::uint64_t outside_ratio = 100;
 /// After so many instances by a predecessor without a publication, it is taken to make none.
 constexpr std::uint64_t least_silent_instances = 8;
 
+/// So many calls, each as many instances after the one before, are regular.
+constexpr std::uint64_t least_regular_calls = 3;
+
 /// If one instance publishes several messages on a topic, at most so many become edges.
 constexpr std::uint64_t max_messages = 16;
 
@@ -385,6 +388,11 @@ std::optional<model::MessageShare> Builder::calling(Observed caller, TopicIndex 
   // A run or a call that the ends of the recording cut off makes no share.
   if (calls == 0 || calls + 1 >= runs) {
     return std::nullopt;
+  }
+  // As regular calls have it: the ends of the recording would distort the quotient.
+  const auto regular = static_cast<std::int64_t>(sent->second.most_between);
+  if (calls >= least_regular_calls && sent->second.fewest_between == sent->second.most_between) {
+    return regular > 1 ? std::optional(model::MessageShare{1, regular}) : std::nullopt;
   }
   const std::uint64_t common = std::gcd(calls, runs);
   return model::MessageShare{static_cast<std::int64_t>(calls / common),

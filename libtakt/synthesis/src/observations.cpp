@@ -46,6 +46,13 @@ void Observations::add(const execution::Database& database, const Publication& p
     sent.topics.clear();
   }
   output.most_per_instance = std::max(output.most_per_instance, ++sent.topics[publication.topic]);
+  const std::uint64_t ended = grow_to(callbacks_, publication.callback).count;
+  if (output.sent_after && ended > *output.sent_after) {
+    const std::uint64_t between = ended - *output.sent_after;
+    output.fewest_between = std::min(output.fewest_between.value_or(between), between);
+    output.most_between = std::max(output.most_between, between);
+  }
+  output.sent_after = ended;
 }
 
 void Observations::add_source(const execution::Database& database, InstanceId instance,

@@ -1,7 +1,12 @@
 #include "takt/synthesis/synthesizer.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "builder.hpp"
 #include "chains.hpp"
@@ -43,6 +48,38 @@ nlohmann::ordered_json calls_json(const Observations& observations,
                     {"count", observed->count},
                     {"callers", std::move(callers)},
                     {"unknown", observed->activated_from_outside}});
+  }
+  return json;
+}
+
+/// Nodes of which several executors of one thread have callbacks: only executors that take single
+/// callback groups can (callback-isolated executors, one for each group).
+nlohmann::ordered_json isolated_json(const model::Model& model) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> executors;
+  for (const model::Callback& callback : model.callbacks) {
+    const model::Executor& executor = model[callback.executor];
+    if (executor.process && executor.threads == 1) {
+      executors[{*executor.process, callback.node}].insert(executor.id);
+    }
+  }
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [place, ids] : executors) {
+    if (ids.size() < 2) continue;
+    json.push_back({{"process", place.first}, {"node", place.second}, {"executors", ids}});
+  }
+  return json;
+}
+
+/// The callbacks of each action, on either side: services and topics of their own names make it up.
+nlohmann::ordered_json actions_json(const model::Model& model) {
+  std::map<std::string, std::vector<std::string>> actions;
+  for (const model::Callback& callback : model.callbacks) {
+    const auto part = callback.topic.value_or("").find("/_action/");
+    if (part != std::string::npos) actions[callback.topic->substr(0, part)].push_back(callback.id);
+  }
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [name, callbacks] : actions) {
+    json.push_back({{"action", name}, {"callbacks", callbacks}});
   }
   return json;
 }
@@ -135,6 +172,8 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
     }
   }
   provenance["service_calls"] = calls_json(settled, database.objects());
+  provenance["actions"] = actions_json(model);
+  provenance["callback_isolated"] = isolated_json(model);
   provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   model.provenance = json_text(provenance);

@@ -241,6 +241,27 @@ TEST_F(Pipeline, ChainsNamesAndSuppliesOfAnotherModelAreTakenOver) {
   EXPECT_EQ(json::parse(model.provenance)["chains_not_found"], json{"lost"});
 }
 
+/// One executor for each callback group: each on a thread of its own.
+TEST(Synthesizer, ExecutorsOfSingleCallbackGroupsAreTold) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const Program worker = scenario.worker(program, 2);
+  const std::uint64_t arm = scenario.node(program, "arm");
+  const std::uint64_t hand = scenario.node(program, "hand");
+  const std::uint64_t fast = scenario.timer(program, arm, std::chrono::milliseconds(10));
+  const std::uint64_t slow = scenario.timer(program, arm, std::chrono::milliseconds(90));
+  const std::uint64_t other = scenario.timer(program, hand, std::chrono::milliseconds(30));
+  for (int i = 0; i < 4; ++i) {
+    scenario.run(program, fast, 10);
+    scenario.run(worker, slow, 10);
+    scenario.run(worker, other, 10);
+  }
+  const json told = json::parse(model_of(scenario).provenance)["callback_isolated"];
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_EQ(told[0]["node"], "/arm");
+  EXPECT_EQ(told[0]["executors"].size(), 2);
+}
+
 /// As the latency manager does: events one by one, and a model now and then.
 TEST_F(Pipeline, LiveEqualsOffline) {
   for (std::int64_t i = 0; i < 20; ++i) {

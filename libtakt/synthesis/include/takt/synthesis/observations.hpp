@@ -46,6 +46,11 @@ struct EdgeObservation {
 /// The messages that a callback sent on a topic.
 struct OutputObservation {
   std::uint64_t count = 0;
+  /// The sender's instances from one that sent to the next that did; none: not seen yet.
+  std::optional<std::uint64_t> fewest_between;
+  std::uint64_t most_between = 0;
+  /// How many of the sender's instances had ended when it sent last.
+  std::optional<std::uint64_t> sent_after;
   /// Counts messages by the callback whose message had activated the sending instance.
   std::map<ObservedCallbackIndex, std::uint64_t> by_cause;
   /// The largest number of messages of one instance.
