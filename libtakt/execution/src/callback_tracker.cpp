@@ -28,7 +28,12 @@ const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
 
 bool CallbackTracker::may_run_unannounced(ThreadIndex thread) const {
   const State* const now = find(thread);
-  return now != nullptr && now->stack.empty() && now->speaks;
+  return now != nullptr && now->stack.empty() && (now->speaks || now->last_end);
+}
+
+bool CallbackTracker::tells_what_it_does(ThreadIndex thread) const {
+  const State* const now = find(thread);
+  return now != nullptr && now->speaks;
 }
 
 CallbackInstance& CallbackTracker::start_unannounced(ThreadIndex thread, Instant time,

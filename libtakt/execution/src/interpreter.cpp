@@ -212,8 +212,15 @@ void Interpreter::on(const Occurrence& at, const tracepoints::SchedWakeup& wakeu
   tell(&Observer::on_wakeup, at, wakeup);
 }
 
+void Interpreter::end_before_take(ThreadIndex thread) {
+  if (!callbacks_.tells_what_it_does(thread)) {
+    end_unannounced(thread, callbacks_.last_activity(thread));
+  }
+}
+
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwTake& message) {
   if (message.taken) {
+    end_before_take(at.thread);
     const Received* const received =
         takes_.rmw_take(at.thread, at.time, at.process, message.rmw_subscription_handle,
                         message.source_timestamp, database_.threads_.hosts().size() > 1);
@@ -291,6 +298,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeRequest& re
   if (!request.taken) {
     return;
   }
+  end_before_take(at.thread);
   const Received* const received =
       takes_.rmw_take_request(at.thread, at.time, at.process, request.rmw_service_handle,
                               request.client_gid, request.sequence_number);
@@ -304,6 +312,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeResponse& r
   if (!response.taken) {
     return;
   }
+  end_before_take(at.thread);
   const Received* const received = takes_.rmw_take_response(
       at.thread, at.time, at.process, response.rmw_client_handle, response.sequence_number);
   // rclcpp names no callback of a client; Takt's executors do.
@@ -317,6 +326,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferEn
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferDequeue& message) {
+  end_before_take(at.thread);
   take(takes_.dequeue(at.thread, at.time, at.process, message.buffer, message.index));
 }
 
@@ -345,6 +355,10 @@ void Interpreter::publish(std::optional<Publication> publication) {
   InProcess& before = in_process(publication->thread);
   publication->repeats_intra_process =
       before.publisher && before.publisher == publication->publisher;
+  if (const Publication* const first = database_.messages_.find(before.id);
+      publication->repeats_intra_process && first != nullptr) {
+    publication->begin = first->begin;
+  }
   before = {};
   const MessageIndex::Key key{publication->topic, publication->source_timestamp, 0};
   const PublicationId id = database_.messages_.add(*publication, key);
@@ -365,6 +379,10 @@ void Interpreter::take(const Received* received) {
 }
 
 void Interpreter::finish() {
+  // Nothing that tells of their ends is there to come.
+  for (std::size_t i = 0; i < database_.threads_.threads().size(); ++i) {
+    end_unannounced(ThreadIndex(i), callbacks_.last_activity(ThreadIndex(i)));
+  }
   publications_.finish();
   takes_.finish();
   database_.open_instances_ = callbacks_.finish();

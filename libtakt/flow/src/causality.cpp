@@ -25,17 +25,26 @@ std::string_view to_string(LinkOrigin origin) {
     case LinkOrigin::model:
       return "model";
     case LinkOrigin::inferred:
+      return "inferred";
+    case LinkOrigin::ambiguous:
       break;
   }
-  return "inferred";
+  return "ambiguous";
 }
 
 Causality::Causality(const History& history, const execution::Objects& objects,
                      std::vector<Group> groups)
-    : history_(history), objects_(objects), groups_(std::move(groups)), firings_(groups_.size()) {
+    : history_(history),
+      objects_(objects),
+      groups_(std::move(groups)),
+      firings_(groups_.size()),
+      used_(groups_.size()) {
   const Store& store = history.store();
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     const Group& group = groups_[number];
+    if (group.origin == LinkOrigin::ambiguous) {
+      continue;
+    }
     for (const auto input : group.inputs) {
       grow_to(of_input_, input).push_back(number);
     }
@@ -51,6 +60,37 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     std::ranges::sort(firings_[number]);
     const auto repeated = std::ranges::unique(firings_[number]);
     firings_[number].erase(repeated.begin(), repeated.end());
+    if (group.kind == LinkKind::partial_sync) {
+      find_used(number);
+    }
+  }
+}
+
+/// Each firing uses up what came since the one before. Where callbacks may overlap, what came while
+/// it ran is for the next one; unless nothing else was there, as then the two raced for the lock.
+void Causality::find_used(std::size_t number) {
+  const Store& store = history_.store();
+  const Group& group = groups_[number];
+  std::vector<InstanceId> newest(group.inputs.size(), InstanceId::none);
+  for (const InstanceId id : firings_[number]) {
+    const Run& firing = *store.find(id);
+    const bool is_member = std::ranges::find(group.inputs, firing.callback) != group.inputs.end();
+    for (std::size_t i = 0; i < group.inputs.size(); ++i) {
+      std::optional<InstanceId> input;
+      if (firing.callback == group.inputs[i]) {
+        newest[i] = id;
+      } else if (is_member) {
+        input = history_.last_ended(group.inputs[i], firing.start);
+        if (!input || *input <= newest[i]) {
+          input = history_.first_after(group.inputs[i], newest[i]);
+        }
+        if (input && (*input <= newest[i] || store.find(*input)->end > firing.end)) {
+          input.reset();
+        }
+        newest[i] = input.value_or(newest[i]);
+      }
+      used_[number].push_back(input.value_or(InstanceId::none));
+    }
   }
 }
 
@@ -60,7 +100,6 @@ bool Causality::is_stored(execution::ObservedCallbackIndex callback) const {
 
 void Causality::add_stored(const Message& message, const Run& sender, std::size_t number,
                            std::vector<Input>& inputs) const {
-  const Store& store = history_.store();
   const Group& group = groups_[number];
   const bool is_timer = objects_[sender.callback].timer.has_value();
   if (group.kind == LinkKind::periodic_async) {
@@ -77,17 +116,12 @@ void Causality::add_stored(const Message& message, const Run& sender, std::size_
   if (std::ranges::find(group.inputs, sender.callback) == group.inputs.end()) {
     return;
   }
-  // What was stored before the previous output went into that one.
   const auto& firings = firings_[number];
-  const auto firing = std::ranges::lower_bound(firings, message.run);
-  const Run* const previous = firing == firings.begin() ? nullptr : store.find(*std::prev(firing));
-  for (const auto callback : group.inputs) {
-    if (callback == sender.callback) {
-      continue;
-    }
-    const auto input = history_.last_ended(callback, message.begin);
-    if (input && (previous == nullptr || store.find(*input)->start >= previous->end)) {
-      inputs.push_back({*input, group.kind, number});
+  const auto firing = std::ranges::lower_bound(firings, message.run) - firings.begin();
+  const auto* const used = &used_[number][static_cast<std::size_t>(firing) * group.inputs.size()];
+  for (std::size_t i = 0; i < group.inputs.size(); ++i) {
+    if (used[i] != InstanceId::none) {
+      inputs.push_back({used[i], group.kind, number});
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "takt/flow/inference.hpp"
+
 namespace takt::flow {
 
 FlowTracker::FlowTracker(FlowOptions options)
@@ -82,11 +84,13 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
     states_.align(threads, clocks_);
   }
   const History history(store_);
-  const Causality causality(history, objects,
-                            find_groups(objects, history, options_.model, options_.inference));
-  groups_ = causality.groups();
+  groups_ = find_groups(objects, history, options_.model, options_.inference);
+  std::optional<Causality> causality(std::in_place, history, objects, groups_);
+  if (has_too_many_ways(history, objects, *causality) && doubt_groups(groups_, history)) {
+    causality.emplace(history, objects, groups_);
+  }
   const Splitter splitter(history, database, states_);
-  collector_.collect({history, database, causality, splitter, clocks_}, ends, next_, end);
+  collector_.collect({history, database, *causality, splitter, clocks_}, ends, next_, end);
   next_ = end;
   return {};
 }

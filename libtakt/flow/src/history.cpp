@@ -73,6 +73,13 @@ std::span<const InstanceId> History::receivers_of(PublicationId message) const {
   return by_source_[static_cast<std::uint64_t>(message) - store_.first_message()];
 }
 
+std::optional<InstanceId> History::first_after(execution::ObservedCallbackIndex callback,
+                                               InstanceId other) const {
+  const auto runs = runs_of(callback);
+  const auto found = std::ranges::upper_bound(runs, other);
+  return found == runs.end() ? std::nullopt : std::optional(*found);
+}
+
 std::optional<InstanceId> History::last_ended(execution::ObservedCallbackIndex callback,
                                               Instant by) const {
   const auto runs = runs_of(callback);

@@ -211,4 +211,22 @@ std::vector<Group> infer_groups(const execution::Objects& objects, const History
   return groups;
 }
 
+bool doubt_groups(std::vector<Group>& groups, const History& history) {
+  bool found = false;
+  for (Group& group : groups) {
+    std::set<ObservedCallbackIndex> timers;
+    for (const PublisherIndex output : group.outputs) {
+      for (const PublicationId message : history.messages_of(output)) {
+        timers.insert(history.store().find(message)->callback);
+      }
+    }
+    if (group.origin == LinkOrigin::inferred && group.kind == LinkKind::periodic_async &&
+        timers.size() > 1) {
+      group.origin = LinkOrigin::ambiguous;
+      found = true;
+    }
+  }
+  return found;
+}
+
 }  // namespace takt::flow

@@ -223,8 +223,10 @@ Breakdown Splitter::split(const Trail& trail) const {
       if (next != nullptr && next->run != hop.run) {
         keep(cursor, hop, *next);
       } else {
-        off(cursor, next == nullptr ? run->end : next->begin, run->thread,
+        off(cursor, next == nullptr ? run->end : std::min(next->begin, run->end), run->thread,
             {Stage::running, 0, {}, hop.run});
+        // A response can be sent when the service's callback has ended.
+        cursor.until(next == nullptr ? run->end : next->begin, {Stage::sending});
       }
     }
     // A source that only stores, or whose message is not in the trace, counts from its start.

@@ -25,6 +25,9 @@ Edges find_edges(const History& history, const Causality& causality) {
     }
   }
   for (const Group& group : causality.groups()) {
+    if (group.origin == LinkOrigin::ambiguous) {
+      continue;
+    }
     for (const execution::PublisherIndex output : group.outputs) {
       for (const PublicationId id : history.messages_of(output)) {
         const Message& message = *store.find(id);
@@ -38,6 +41,37 @@ Edges find_edges(const History& history, const Causality& causality) {
   }
   return edges;
 }
+
+/// Counts the ways that lead to callbacks, each of which passes none twice.
+class Ways {
+ public:
+  Ways(const Edges& edges, std::size_t callbacks, std::size_t most)
+      : before_(callbacks), passed_(callbacks), left_(most) {
+    for (const auto& [from, to] : edges) {
+      before_[to].push_back(from);
+    }
+    for (std::size_t i = 0; i < callbacks && left_ > 0; ++i) {
+      go_back(i);
+    }
+  }
+  [[nodiscard]] bool are_too_many() const { return left_ == 0; }
+
+ private:
+  void go_back(std::size_t callback) {
+    passed_[callback] = true;
+    for (const std::size_t from : before_[callback]) {
+      if (left_ > 0 && !passed_[from]) {
+        --left_;
+        go_back(from);
+      }
+    }
+    passed_[callback] = false;
+  }
+
+  std::vector<std::vector<std::size_t>> before_;
+  std::vector<bool> passed_;
+  std::size_t left_;
+};
 
 /// A callback that stores, from where nothing leads to a sink, is one: what it stores only goes
 /// round.
@@ -61,6 +95,12 @@ void add_ends_of_loops(const Edges& edges, const Causality& causality, Sinks& si
 }
 
 }  // namespace
+
+bool has_too_many_ways(const History& history, const execution::Objects& objects,
+                       const Causality& causality) {
+  const Edges edges = find_edges(history, causality);
+  return Ways(edges, objects.callbacks.size(), PathCollector::most_paths).are_too_many();
+}
 
 Sinks find_sinks(const History& history, const execution::Objects& objects,
                  const Causality& causality) {
@@ -116,6 +156,10 @@ bool says_the_same(const ToldPart& before, const Part& part,
 
 std::uint32_t PathCollector::child(std::uint32_t parent, std::uint32_t key) {
   const auto next = static_cast<std::uint32_t>(nodes_.size());
+  if (next == most_nodes) {
+    const auto found = children_.find((std::uint64_t{parent} << 32) | key);
+    return found == children_.end() ? no_node : found->second;
+  }
   const auto [entry, is_new] = children_.try_emplace((std::uint64_t{parent} << 32) | key, next);
   if (is_new) {
     nodes_.push_back({parent, key, {}});
@@ -124,6 +168,9 @@ std::uint32_t PathCollector::child(std::uint32_t parent, std::uint32_t key) {
 }
 
 std::optional<std::size_t> PathCollector::path(std::uint32_t leaf) {
+  if (leaf == no_node) {
+    return std::nullopt;
+  }
   if (!nodes_[leaf].path) {
     if (paths_.size() == most_paths) {
       return std::nullopt;

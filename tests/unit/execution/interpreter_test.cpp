@@ -630,18 +630,51 @@ TEST_F(Calls, ReturnToTheClientsCallbackThatEventsName) {
   EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
 }
 
-/// Nobody knows where a response ends, and what is sent after it, if the executor does not speak.
-TEST_F(Calls, ReturnToNothingOnExecutorsOfEvents) {
+/// An executor that does not speak shows when it runs the next, not when a response has ended: that
+/// is known to have run until it sent something last.
+TEST_F(Calls, ReturnToCallbacksThatLastUntilTheySendOnExecutorsOfEvents) {
   const auto publisher = scenario.publisher(client, caller, "/t");
   call(41);
   scenario.serve(server, service, to_service, 41, 100);
   scenario.take_response(client, to_service, 41);
   scenario.publish(client, publisher, 5);
+  scenario.now += 1000;
   call(42);
+  scenario.serve(server, service, to_service, 42, 100);
+  scenario.take_response(client, to_service, 42);
+  scenario.publish(client, publisher, 6);
   run();
-  EXPECT_THAT(seen.instances, SizeIs(3));
-  ASSERT_THAT(seen.publications, SizeIs(4));
-  EXPECT_EQ(seen.publications[2].instance, InstanceId::none);
+  ASSERT_THAT(seen.instances, SizeIs(6));
+  ASSERT_THAT(seen.publications, SizeIs(6));
+  for (const std::size_t response : {std::size_t{2}, std::size_t{5}}) {
+    const CallbackInstance& instance = seen.instances[response];
+    const Publication& sent = seen.publications[response];
+    EXPECT_TRUE(instance.is_unannounced);
+    EXPECT_EQ(instance.source, seen.publications[response - 1].id);
+    EXPECT_EQ(sent.instance, instance.id);
+    EXPECT_EQ(instance.end, sent.sent);
+  }
+  EXPECT_EQ(seen.publications[3].instance, seen.instances[3].id);  // the next timer's
+  EXPECT_EQ(database.anomalies().open_instances, 0u);
+}
+
+/// As rclcpp sends it; or later, from wherever the service leaves it to.
+TEST_F(Calls, AreAnsweredByCallbacksThatHaveEnded) {
+  scenario.look(client);
+  call(41);
+  scenario.take_request(server, service, to_service, 41);
+  scenario.start(server, service.callback);
+  scenario.end(server, service.callback);
+  scenario.now += 10;
+  scenario.send_response(server, service, to_service, 41);
+  scenario.respond(client, to_service, 41, 70);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(3));
+  ASSERT_THAT(seen.publications, SizeIs(2));
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+  EXPECT_EQ(seen.publications[1].callback, seen.instances[1].callback);
+  EXPECT_EQ(seen.publications[1].cause, seen.publications[0].id);
+  EXPECT_EQ(seen.instances[2].source, seen.publications[1].id);
 }
 
 /// The sender tells of a request after it has sent it; the receiver may be faster.

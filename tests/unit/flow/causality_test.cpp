@@ -190,6 +190,82 @@ TEST_F(TwoInputs, Fact26EitherInputMayTrigger) {
   EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(14, 14)));
 }
 
+TEST_F(TwoInputs, WhatComesWhileACompletedSetIsComputedIsForTheNext) {
+  declare(EventType::message_link_partial_sync);
+  const Program worker = scenario.worker(program, 22);
+  receive(b, on_b, 4);
+  scenario.now = 10'000;
+  scenario.publish(outside, a, 1010);
+  scenario.take(program, on_a, 1010);
+  scenario.start(program, on_a.callback);
+  scenario.now = 12'000;
+  scenario.publish(outside, b, 1012);
+  scenario.take(worker, on_b, 1012);
+  scenario.start(worker, on_b.callback);
+  scenario.end(worker, on_b.callback);
+  scenario.now = 15'000;
+  scenario.publish(program, c, 5015);
+  scenario.end(program, on_a.callback);
+  scenario.handle(after, on_c, 5015, 0);
+  receive(a, on_a, 20, true);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(15, 10), std::pair(20, 20)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(15, 4), std::pair(20, 12)));
+}
+
+TEST_F(TwoInputs, OfTwoThatOverlapTheOneThatPublishesUsesTheOther) {
+  declare(EventType::message_link_partial_sync);
+  const Program worker = scenario.worker(program, 22);
+  scenario.now = 10'000;
+  scenario.publish(outside, a, 1010);
+  scenario.publish(outside, b, 1011);
+  scenario.take(program, on_a, 1010);
+  scenario.take(worker, on_b, 1011);
+  scenario.start(program, on_a.callback);
+  scenario.start(worker, on_b.callback);
+  scenario.now = 11'000;
+  scenario.end(program, on_a.callback);
+  scenario.publish(worker, c, 5011);
+  scenario.end(worker, on_b.callback);
+  scenario.handle(after, on_c, 5011, 0);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(11, 10)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(11, 10)));
+}
+
+/// Each of its timers could use what each of a node's callbacks stores; round and round, that makes
+/// more ways than anybody reads.
+TEST(Ambiguity, SeveralTimersOfANodeDoNotMultiplyWays) {
+  constexpr std::size_t nodes = 4;
+  constexpr std::size_t timers = 8;
+  Scenario scenario;
+  std::vector<Program> programs;
+  std::vector<std::uint64_t> owners;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    programs.push_back(scenario.program(static_cast<std::int64_t>(i + 1), "h", "program"));
+    owners.push_back(scenario.node(programs[i], "node_" + std::to_string(i)));
+  }
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const std::size_t next = (i + 1) % nodes;
+    for (std::size_t j = 0; j < timers; ++j) {
+      const std::string topic = "/t" + std::to_string(i) + "_" + std::to_string(j);
+      const auto out = scenario.publisher(programs[i], owners[i], topic);
+      const auto in = scenario.subscription(programs[next], owners[next], topic);
+      const auto timer = scenario.timer(programs[i], owners[i], std::chrono::milliseconds(10 + j));
+      const auto stamp = static_cast<std::int64_t>(100 * i + j + 1);
+      scenario.run(programs[i], timer, 10, std::pair(out, stamp));
+      scenario.handle(programs[next], in, stamp, 10);
+    }
+  }
+  const json document = follow(scenario);
+  ASSERT_EQ(document["links"].size(), nodes);
+  for (const json& link : document["links"]) {
+    EXPECT_EQ(link["origin"], "ambiguous");
+  }
+  EXPECT_EQ(document["flows"].size(), nodes * timers);
+  EXPECT_EQ(document["unlinked"]["ways_not_followed"], 0);
+}
+
 TEST_F(TwoInputs, Fact27WithoutTheAnnotationOnlyDirectLinksRemain) {
   partial();
   const json document = follow(scenario, declared_only());

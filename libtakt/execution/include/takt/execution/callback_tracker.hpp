@@ -27,9 +27,11 @@ class CallbackTracker {
   /// start. Null if there is none.
   const CallbackInstance* end(ThreadIndex thread, Instant time, std::uint64_t handle);
   /// Whether a callback that no event names may run on the thread when it takes a message: it runs
-  /// none, and its executor tells when it goes on. Without that nobody knows what still belongs to
-  /// the callback, as on rclpy's threads and those of executors of events.
+  /// none, and it is known as an executor's.
   [[nodiscard]] bool may_run_unannounced(ThreadIndex thread) const;
+  /// Whether the thread's executor has events of its own, which tell when it goes on. rclcpp's
+  /// executors of events have none.
+  [[nodiscard]] bool tells_what_it_does(ThreadIndex thread) const;
   /// Begins an instance of which no event tells.
   CallbackInstance& start_unannounced(ThreadIndex thread, Instant time,
                                       ObservedCallbackIndex callback);

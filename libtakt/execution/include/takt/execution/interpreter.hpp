@@ -92,6 +92,9 @@ class Interpreter {
   void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
   /// The executor speaks up, so what ran without a name has ended; `time`: when.
   void end_unannounced(ThreadIndex thread, Instant time);
+  /// An executor without events has chosen what it runs next, so what ran without a name has ended;
+  /// nobody knows when, but after the last that is known of it.
+  void end_before_take(ThreadIndex thread);
   void ended(const CallbackInstance& instance);
   /// Adds the callback instance that runs on the publication's thread.
   void enclose(Publication& publication);

@@ -19,8 +19,8 @@ enum class LinkKind {
   partial_sync,    ///< the run that completed a set of messages used those stored before
 };
 
-/// Who says so.
-enum class LinkOrigin { declared, model, inferred };
+/// Who says so. What is ambiguous is told, but not followed.
+enum class LinkOrigin { declared, model, inferred, ambiguous };
 
 [[nodiscard]] std::string_view to_string(LinkKind kind);
 [[nodiscard]] std::string_view to_string(LinkOrigin origin);
@@ -65,6 +65,7 @@ class Causality {
   [[nodiscard]] bool is_stored(execution::ObservedCallbackIndex callback) const;
 
  private:
+  void find_used(std::size_t group);
   void add_stored(const Message& message, const Run& sender, std::size_t group,
                   std::vector<Input>& inputs) const;
 
@@ -76,6 +77,9 @@ class Causality {
   std::vector<std::vector<std::size_t>> of_input_;
   /// The runs that sent a group's output, in order of their starts.
   std::vector<std::vector<InstanceId>> firings_;
+  /// Of a partial_sync group what each firing used, an entry for each input: none for that which
+  /// fired.
+  std::vector<std::vector<InstanceId>> used_;
 };
 
 }  // namespace takt::flow

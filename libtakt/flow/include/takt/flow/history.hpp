@@ -27,6 +27,9 @@ class History {
   /// The runs that handled a message.
   [[nodiscard]] std::span<const InstanceId> receivers_of(PublicationId message) const;
 
+  /// The callback's first run that began after another run, of any callback. O(log runs).
+  [[nodiscard]] std::optional<InstanceId> first_after(execution::ObservedCallbackIndex callback,
+                                                      InstanceId other) const;
   /// The last run of a callback that had ended by then. O(log runs).
   [[nodiscard]] std::optional<InstanceId> last_ended(execution::ObservedCallbackIndex callback,
                                                      Instant by) const;

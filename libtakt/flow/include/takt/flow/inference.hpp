@@ -21,4 +21,8 @@ namespace takt::flow {
                                               const History& history,
                                               const std::set<execution::NodeIndex>& known);
 
+/// Calls those inferred groups ambiguous that several timers of a node would use: which of them
+/// does cannot be told. Whether there were any.
+bool doubt_groups(std::vector<Group>& groups, const History& history);
+
 }  // namespace takt::flow

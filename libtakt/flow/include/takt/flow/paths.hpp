@@ -107,6 +107,7 @@ class PathCollector {
  public:
   static constexpr std::size_t most_paths = 20'000;
   static constexpr std::size_t most_ways = 4096;
+  static constexpr std::size_t most_nodes = 1'000'000;
   static constexpr std::size_t worst_kept = 10;
   static constexpr std::size_t most_listed = 2'000'000;
 
@@ -135,6 +136,9 @@ class PathCollector {
     Duration latency{};
   };
 
+  /// A step of the tree of paths that is not there, because it has become too large.
+  static constexpr std::uint32_t no_node = 0xffffffff;
+
   std::uint32_t child(std::uint32_t parent, std::uint32_t key);
   std::optional<std::size_t> path(std::uint32_t leaf);
   void add(std::size_t path, const Recorded& recorded, const Trail& trail, std::uint64_t number);
@@ -157,6 +161,10 @@ class PathCollector {
   };
   std::vector<Node> nodes_{1};
 };
+
+/// Whether more ways lead to callbacks than there can be paths.
+[[nodiscard]] bool has_too_many_ways(const History& history, const execution::Objects& objects,
+                                     const Causality& causality);
 
 /// Where flows end by themselves.
 struct Sinks {
