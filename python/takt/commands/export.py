@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from takt import console
+from takt import console, latency_series
 from takt import export as exports
+from takt.errors import UserError
 from takt.formatting import count
 
 EXAMPLES = """
 takt export trace/ --format perfetto -o robot.pftrace   for ui.perfetto.dev
 takt export trace/ --format parquet -o tables           for pandas, polars, DuckDB and the like
 takt export trace/ --format csv -o tables               for everything else
+takt export trace/ --format mcap -o robot.mcap          latencies for Foxglove and PlotJuggler
 """
 
 
@@ -22,6 +24,7 @@ class Format(str, Enum):
     PERFETTO = "perfetto"
     PARQUET = "parquet"
     CSV = "csv"
+    MCAP = "mcap"
 
 
 def export(
@@ -31,7 +34,7 @@ def export(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="PATH", help="The file (perfetto) or folder to write."
+            "--output", "-o", metavar="PATH", help="The file (perfetto, mcap) or folder to write."
         ),
     ],
     format_: Annotated[
@@ -40,6 +43,12 @@ def export(
             "--format", metavar="|".join(kind.value for kind in Format), help="What to write."
         ),
     ],
+    goals: Annotated[
+        str | None,
+        typer.Option(
+            "--goals", metavar="FILE", help="Chains and their goals (mcap), as takt latency's."
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document that says what was written.")
     ] = False,
@@ -50,14 +59,21 @@ def export(
     processors did if the kernel was recorded too. parquet, csv: a folder with a table for each
     event (times are nanoseconds of CLOCK_MONOTONIC), in objects/ for each kind of object, and in
     happened/ tables of runs, publications, takes, flows along chains and their parts, which name
-    each other and the callbacks by number (times are nanoseconds since the epoch).
+    each other and the callbacks by number (times are nanoseconds since the epoch). mcap: for each
+    chain of --goals, or of the model that the trace shows, the latency of each instance and what it
+    went into, at the time at which it ended, and a diagnostic status that says how the chain is.
     """
-    write = {
-        Format.PERFETTO: exports.perfetto,
-        Format.PARQUET: exports.parquet,
-        Format.CSV: exports.csv,
-    }[format_]
-    info = write(traces, output)
+    if goals is not None and format_ is not Format.MCAP:
+        raise UserError(f"--goals: of no use to --format {format_.value}, only to mcap")
+    if format_ is Format.MCAP:
+        info = latency_series.write(traces, output, goals)
+    else:
+        write = {
+            Format.PERFETTO: exports.perfetto,
+            Format.PARQUET: exports.parquet,
+            Format.CSV: exports.csv,
+        }[format_]
+        info = write(traces, output)
     warnings = [*info["warnings"], *exports.left_out(info)]
     for warning in warnings:
         console.say(f"takt: warning: {warning}")
