@@ -1,0 +1,84 @@
+"""Message Flow Analysis, section 5.7: what tracing adds from end to end. See README.md."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from takt import console, loopback
+from takt.experiments import Row, Rows
+
+CHAIN = Path(__file__).with_name("chain.py")
+BACKENDS = ("", "lttng", "ring")
+
+LATENCY = 260.0
+MEAN_ADDED, MEDIAN_ADDED = 0.1597, 0.0521
+"""Milliseconds, published: of the untraced chain, and what tracing added."""
+
+TRANSPORTS = 5
+EVENTS = 13
+"""For each transport: the ten of the hot path and three of the middleware."""
+EVENT = 158e-6
+TRANSPORT = 0.0033
+"""Milliseconds, published: of an event, and what ten events add to a transport (section 4.6.2)."""
+
+
+def predictions() -> tuple[float, float]:
+    """What the document expects tracing to add, in ms: by transports, and by events."""
+    return TRANSPORTS * EVENTS * TRANSPORT / 10, TRANSPORTS * EVENTS * EVENT
+
+
+def run(full: bool = False) -> Rows:
+    count, rounds = (12_000, 1) if full else (60, 2)
+    latencies: dict[str, list[int]] = {backend: [] for backend in BACKENDS}
+    with console.progress("Passing on messages") as progress:
+        for number in range(rounds * len(BACKENDS)):
+            if progress:
+                progress(number, rounds * len(BACKENDS))
+            backend = BACKENDS[number % len(BACKENDS)]
+            latencies[backend] += _chain(backend, count)
+    untraced = latencies.pop("")
+    mean, median = statistics.fmean(untraced), statistics.median(untraced)
+    rows = [Row("untraced: mean", LATENCY, mean / 1e6, "ms")]
+    for backend, traced in latencies.items():
+        theirs = backend == "lttng"
+        for what, published, added in (
+            ("mean", MEAN_ADDED, (statistics.fmean(traced) - mean) / 1e6),
+            ("median", MEDIAN_ADDED, (statistics.median(traced) - median) / 1e6),
+        ):
+            rows.append(
+                Row(f"{backend}: added to the {what}", published if theirs else None, added, "ms")
+            )
+            share = 100 * published / LATENCY if theirs else None
+            rows.append(
+                Row(f"{backend}: share of the {what}", share, 100 * added / (mean / 1e6), "%")
+            )
+    for what, published, ours in zip(
+        ("transports", "events"), (0.0215, 0.0103), predictions(), strict=True
+    ):
+        rows.append(Row(f"predicted from {what}", published, ours, "ms"))
+    return rows
+
+
+def _chain(backend: str, count: int) -> list[int]:
+    """Latencies in ns, without those of the first tenth. Raises CalledProcessError."""
+    with tempfile.TemporaryDirectory(prefix="takt-experiment-") as scratch:
+        printed = Path(scratch) / "latencies"
+        chain = [sys.executable, str(CHAIN), str(count)]
+        inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *chain]
+        takt = [sys.executable, "-m", "takt", "record", "--backend", backend]
+        record = [*takt, "-o", str(Path(scratch) / "trace"), "--"] if backend else []
+        subprocess.run(
+            [*record, *inner],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=loopback.environment(),
+        )
+        latencies: list[int] = json.loads(printed.read_text())
+    return latencies[len(latencies) // 10 :]
