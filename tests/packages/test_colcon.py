@@ -28,6 +28,8 @@ def has(package: str) -> bool:
 
 
 pytestmark = [
+    # The limit is for what is tested: how long the workspace is built depends on the machine.
+    pytest.mark.timeout(func_only=True),
     pytest.mark.skipif(not has("rclcpp"), reason="no rclcpp is on AMENT_PREFIX_PATH"),
     pytest.mark.skipif(not COLCON.exists(), reason="no colcon: run setup/packaging.sh"),
 ]
