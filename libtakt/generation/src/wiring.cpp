@@ -116,7 +116,11 @@ void add_wiring(Draft& draft) {
     const bool samples = model::samples_messages(model[callback]);
     if (samples && draft.with(shape.sampling)) {
       const CallbackIndex from = draft.any_callback();
-      if (from != callback) add_edge(draft, from, callback);
+      // What a timer of a real node reads is in its process, and a response is gone when it has
+      // run.
+      const bool readable = !draft.as_ros || (model[from].executor == model[callback].executor &&
+                                              model[from].kind != CallbackKind::client);
+      if (from != callback && readable) add_edge(draft, from, callback);
     }
     const bool receives = !samples && !draft.senders_of(callback).empty();
     if (receives && draft.with(shape.cycle)) close_cycle(draft, callback);
