@@ -21,9 +21,10 @@ namespace takt::native {
 
 namespace {
 
-std::string analyze(const std::string& text, const std::string& source,
-                    const std::string& analysis) {
-  const AnalysisRequest request(text, source, analysis);
+std::string analyze(const std::string& text, const std::string& source, const std::string& analysis,
+                    std::int64_t effort) {
+  AnalysisRequest request(text, source, analysis);
+  if (effort > 0) request.options.effort = effort;
   return analysis::analyze(request.model, request.options).to_json();
 }
 
@@ -116,10 +117,12 @@ void bind_analysis(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "What the bound of a chain of a takt/model document is made of. Returns the member\n"
              "`explanation` of a takt/bounds document. Raises InputError.");
-  module.def("analyze", &analyze, "text"_a, "source"_a, "analysis"_a,
-             nanobind::call_guard<nanobind::gil_scoped_release>(),
-             "Bounds the response times of a takt/model document with the analysis of that name;\n"
-             "`source` names it in messages. Returns a takt/bounds document. Raises InputError.");
+  module.def(
+      "analyze", &analyze, "text"_a, "source"_a, "analysis"_a, "effort"_a = 0,
+      nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "Bounds the response times of a takt/model document with the analysis of that name;\n"
+      "`source` names it in messages. `effort`: the steps that the searches may take, 0 for\n"
+      "the usual number. Returns a takt/bounds document. Raises InputError.");
 }
 
 }  // namespace takt::native

@@ -399,6 +399,12 @@ class Bounds(Document):
     seconds: float = 0
     """Wall-clock time of the analysis."""
     provenance: dict[str, Any] = {}
+    steps: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    """How many steps the searches took: a step looks at what one callback demands."""
+    coarse: tuple[str, ...] = ()
+    """Executors for whose own analysis the steps allowed did not suffice: their bounds are
+    coarser, or missing.
+    """
     callbacks: tuple[CallbackBound, ...] = ()
     chains: tuple[ChainBound, ...] = ()
     explanation: Explanation | None = None

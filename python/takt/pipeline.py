@@ -41,10 +41,14 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
         return _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
 
 
-def analyze(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Bounds:
-    """Response-time bounds of a model. Raises takt_native.InputError."""
-    bounds = documents.parse(Bounds, takt_native.analyze(model_text, source, analysis), "bounds")
-    return with_origin(bounds, model_text, source)
+def analyze(
+    model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS, effort: int | None = None
+) -> Bounds:
+    """Response-time bounds of a model, with so many steps of search at most. Raises
+    takt_native.InputError."""
+    with console.progress("Bounding response times"):
+        text = takt_native.analyze(model_text, source, analysis, effort or 0)
+    return with_origin(documents.parse(Bounds, text, "bounds"), model_text, source)
 
 
 def explain(

@@ -65,6 +65,8 @@ std::string Bounds::to_json() const {
        {"converged", converged},
        {"seconds", seconds},
        {"provenance", {{"tool", "takt analyze"}, {"model", model}, {"horizon", horizon.count()}}},
+       {"steps", steps},
+       {"coarse", coarse},
        {"callbacks", list(callbacks)},
        {"chains", list(chains)}});
 }

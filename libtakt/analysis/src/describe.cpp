@@ -52,6 +52,13 @@ void solve(const model::Model& model, const System& system, FixedPoint& solution
     });
     if (passes) bounds.chains[i] = chain_bound(model, model.chains[i], system, solution);
   }
+  bounds.steps = solution.effort();
+  bounds.coarse.clear();
+  for (std::size_t e = 0; e < system.executors.size(); ++e) {
+    const auto& callbacks = system.executors[e].callbacks;
+    if (callbacks.empty() || !solution.effort_spent(callbacks.front())) continue;
+    bounds.coarse.push_back(model.executors[e].id);
+  }
   bounds.converged = std::ranges::all_of(
       bounds.callbacks, [](const CallbackBound& callback) { return callback.bound.has_value(); });
   bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

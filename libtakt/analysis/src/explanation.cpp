@@ -79,7 +79,7 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
   terms.add(Kind::delay, bounded.delay);
   terms.add(Kind::sampling, bounded.sampling, stretch.callbacks.front());
   ExecutorAnalysis& analysis = *solution.executor(system[stretch.callbacks.front()].executor);
-  terms.append(analysis.explain(stretch.callbacks, bound_of(stretch, system, solution)));
+  terms.append(analysis.explain(stretch.callbacks, bound_of(stretch, solution)));
   // A bound that an earlier round of the fixed point found is kept even if it could be less.
   terms.add(Kind::limit, segment.bound - terms.total());
   for (const Terms::Term& term : terms.list()) {

@@ -57,6 +57,12 @@ void take_larger(Bounds& bounds, const model::SeparatedModel& separated,
   }
   bounds.converged = bounds.converged && of_separated.converged;
   bounds.seconds += of_separated.seconds;
+  bounds.steps += of_separated.steps;
+  for (const std::string& executor : of_separated.coarse) {
+    if (std::ranges::find(bounds.coarse, executor) == bounds.coarse.end()) {
+      bounds.coarse.push_back(executor);
+    }
+  }
 }
 
 }  // namespace takt::analysis

@@ -81,6 +81,14 @@ std::string why_unbounded(const model::Model& model, const System& system,
                        fmt::arg("supply", fmt::format("{:.2f}", reason.utilisation.supply)));
   };
   const ExecutorAnalysis* analysis = solution.executor(index);
+  const bool can_run = executor.contention.empty() && executor.undescribed.empty();
+  if (solution.effort_spent(callback) && can_run &&
+      (analysis == nullptr || solution.undecided(callback))) {
+    return fmt::format(
+        "not decided: the effort of {} steps is spent, and the coarse analysis of executor "
+        "\"{}\" finds no bound; --effort allows more",
+        solution.effort_limit(), id);
+  }
   if (analysis == nullptr) {
     return executor.contention.empty() ? executor.undescribed : executor.contention;
   }

@@ -33,6 +33,9 @@ takt analyze model.json --json -o bounds.json    the takt/bounds document, print
 takt analyze trace/ --goals goals.yaml           the model that a trace shows, and goals for it
 """
 
+MOST_NAMED = 3
+"""Executors that one line names."""
+
 NO_LIMIT = 100 * 10**9
 """Growth, in nanoseconds, up to which the analysis looks for a limit (its horizon)."""
 
@@ -41,6 +44,15 @@ def analyze(
     models: inputs.Models,
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     goals: inputs.Goals = None,
+    effort: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="STEPS",
+            help="How many steps the searches may take, some nanoseconds each; beyond, bounds are "
+            "coarser, or missing, and the executors are named. 100 million unless given.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,
     output: Annotated[
         str | None,
@@ -89,7 +101,7 @@ def analyze(
     if sensitivity:
         _print_sensitivity(pipeline.sensitivity(text, source, analysis), model, json)
         return
-    bounds = pipeline.analyze(text, source, analysis)
+    bounds = pipeline.analyze(text, source, analysis, effort)
     if explain is not None:
         explanation = pipeline.explain(text, source, explain, analysis)
         bounds = bounds.model_copy(update={"explanation": explanation})
@@ -112,6 +124,15 @@ def analyze(
             console.output().print(tables.end_to_end(bounds))
         if what_if is not None:
             _print_differences(pipeline.analyze(*given, analysis), bounds)
+    if bounds.coarse:
+        names = executor_labels(valid)
+        few = ", ".join(names[executor] for executor in bounds.coarse[:MOST_NAMED])
+        more = len(bounds.coarse) - MOST_NAMED
+        console.say(
+            f"takt: after {bounds.steps:,} steps, bounds of executor {few}"
+            + (f" and {more} more" if more > 0 else "")
+            + " are coarser than they might be, or missing; --effort allows more"
+        )
     if any(judged.status is verdict.Status.NOT_GUARANTEED for judged in verdicts):
         console.say(f"takt: takt budget {source} says which reservations would guarantee the goals")
     diverged = any(callback.bound is None for callback in bounds.callbacks)

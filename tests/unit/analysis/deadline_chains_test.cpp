@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <initializer_list>
+#include <limits>
 #include <list>
 #include <vector>
 
@@ -40,7 +41,9 @@ class Chains {
   std::vector<std::int64_t> responses(DeadlineBlocking blocking,
                                       SupplyBound supply = SupplyBound::dedicated()) const {
     std::vector<std::int64_t> result;
-    const SlackSearch search(chains_, supply, blocking, Duration{100'000'000});
+    Effort effort;
+    effort.allow(std::numeric_limits<std::int64_t>::max());
+    const SlackSearch search(chains_, supply, blocking, {Duration{100'000'000}, effort});
     for (const DeadlineChain& chain : chains_) {
       const auto [response, window] = search.least_slack(chain);
       EXPECT_EQ(response, search.finish(window) - (window - chain.relative_deadline));

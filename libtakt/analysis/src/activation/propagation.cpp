@@ -15,7 +15,8 @@ constexpr int deepest_join = 6;
 /// Whether a <= b everywhere, seen from their terms alone.
 bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
   if (b.unbounded()) return true;
-  if (a.unbounded()) return false;
+  // Each of a's sources is among b's.
+  if (a.unbounded() || a.terms().size() > b.terms().size()) return false;
   return std::ranges::all_of(a.terms(), [&](const curves::DerivedCurve::Term& term) {
     return std::ranges::any_of(b.terms(), [&](const curves::DerivedCurve::Term& other) {
       return other.source == term.source && other.shift >= term.shift &&
@@ -29,7 +30,7 @@ bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
 const curves::DerivedCurve* largest(const std::vector<curves::DerivedCurve>& operands) {
   for (const curves::DerivedCurve& candidate : operands) {
     if (std::ranges::all_of(operands, [&](const curves::DerivedCurve& other) {
-          return dominated(other, candidate);
+          return &other == &candidate || dominated(other, candidate);
         })) {
       return &candidate;
     }

@@ -12,10 +12,10 @@ namespace takt::analysis {
 using curves::saturating_add;
 using curves::unbounded_time;
 
-BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
+BusyWindow::BusyWindow(const curves::SupplyBound& supply, const Limits& limits, Interferer self,
                        std::vector<Interferer> others, Blockers blockers, Duration before_decision)
     : supply_(supply),
-      horizon_(horizon),
+      limits_(limits),
       self_(self),
       others_(std::move(others)),
       blockers_(std::move(blockers)),
@@ -24,7 +24,8 @@ BusyWindow::BusyWindow(const curves::SupplyBound& supply, Duration horizon, Inte
 Duration BusyWindow::length() const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
   if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
-  return curves::least_solution(supply_, epsilon, horizon_, [this](Duration x) {
+  return curves::least_solution(supply_, epsilon, limits_.horizon, [this](Duration x) {
+    limits_.effort.spend(others_.size() + 1);
     Duration sum = saturating_add(saturating_add(epsilon, blockers_.longest().time),
                                   (*self_.cost)(self_.activations->count(x)));
     for (const Interferer& other : others_) {
@@ -49,14 +50,16 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
   const std::int64_t earlier = this->earlier(offset);
   const Duration own = saturating_add(epsilon + blockers_.at(offset).time + before_decision_,
                                       (*self_.cost)(earlier));
-  const Duration latest_start = curves::least_solution(supply_, start, horizon_, [&](Duration x) {
-    Duration sum = own;
-    for (std::size_t j = 0; j < others_.size(); ++j) {
-      const std::int64_t activated = others_[j].activations->count(x);
-      sum = saturating_add(sum, (*others_[j].cost)(std::min(activated, most_[j])));
-    }
-    return sum;
-  });
+  const Duration latest_start =
+      curves::least_solution(supply_, start, limits_.horizon, [&](Duration x) {
+        limits_.effort.spend(others_.size() + 1);
+        Duration sum = own;
+        for (std::size_t j = 0; j < others_.size(); ++j) {
+          const std::int64_t activated = others_[j].activations->count(x);
+          sum = saturating_add(sum, (*others_[j].cost)(std::min(activated, most_[j])));
+        }
+        return sum;
+      });
   if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};
   const Duration last_cost = self_.cost->marginal(earlier + 1) - before_decision_;
   return {latest_start, supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost)};
@@ -76,7 +79,7 @@ Duration BusyWindow::next_offset(Duration offset) const {
 
 LongestResponse BusyWindow::longest_response(Duration length) {
   if (length == unbounded_time) return {};
-  OffsetSweep sweep(supply_);
+  OffsetSweep sweep(supply_, limits_.effort);
   sweep.begin(blockers_, self_, length, before_decision_);
   for (const Interferer& other : others_) sweep.add(other);
   const LongestResponse swept = sweep.longest_response(unbounded_time);

@@ -6,6 +6,7 @@
 
 #include "busy_window/blockers.hpp"
 #include "busy_window/offset_search.hpp"
+#include "effort.hpp"
 #include "system/system.hpp"
 #include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
@@ -49,7 +50,7 @@ struct Interferer {
 /// scheduling by fixed priority, by deadline and in order of arrival.
 class BusyWindow {
  public:
-  BusyWindow(const curves::SupplyBound& supply, Duration horizon, Interferer self,
+  BusyWindow(const curves::SupplyBound& supply, const Limits& limits, Interferer self,
              std::vector<Interferer> others, Blockers blockers = {},
              Duration before_decision = Duration{0});
 
@@ -79,7 +80,7 @@ class BusyWindow {
   [[nodiscard]] Duration next_offset(Duration offset) const;
 
   const curves::SupplyBound& supply_;
-  Duration horizon_;
+  Limits limits_;
   Interferer self_;
   std::vector<Interferer> others_;
   Blockers blockers_;

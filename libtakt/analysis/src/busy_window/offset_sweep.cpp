@@ -100,6 +100,7 @@ void OffsetSweep::advance_start() {
     if (failed_) return;
     start_ = std::max(start_, supplied);
     before = demand_;
+    effort_->spend(others_.size() + 1);
     for (Other& other : others_) {
       if (start_ > other.start_until) count(other);
     }
@@ -110,6 +111,7 @@ LongestResponse OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   while (longest_.response < enough && offset_ < length_ - longest_.response) {
     if (offset_ > blocking_until_) count_blocking();
+    effort_->spend(others_.size() + 1);
     if (offset_ > own_until_) count_own();
     for (Other& other : others_) {
       if (offset_ > other.offset_until) count(other);

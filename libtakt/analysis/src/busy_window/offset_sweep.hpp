@@ -21,7 +21,8 @@ namespace takt::analysis {
 /// offsets at which the demand changes can have a longer response than those before.
 class OffsetSweep {
  public:
-  explicit OffsetSweep(const curves::SupplyBound& supply) : supply_(&supply) {}
+  OffsetSweep(const curves::SupplyBound& supply, Effort& effort)
+      : supply_(&supply), effort_(&effort) {}
 
   /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
   void begin(Blockers blockers, const Interferer& self, Duration length,
@@ -68,6 +69,7 @@ class OffsetSweep {
   void advance_start();
 
   const curves::SupplyBound* supply_;
+  Effort* effort_;
   Interferer self_;
   Duration length_{};
   Duration before_decision_{};

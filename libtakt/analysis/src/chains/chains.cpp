@@ -78,13 +78,12 @@ std::vector<Stretch> stretches_of(const model::Model& model, const System& syste
   return stretches;
 }
 
-LocalBound bound_of(const Stretch& stretch, const System& system, FixedPoint& solution) {
+LocalBound bound_of(const Stretch& stretch, FixedPoint& solution) {
   const CallbackIndex first = stretch.callbacks.front();
   if (stretch.callbacks.size() == 1) {
     return {.response = solution.response(first), .witness = solution.witness(first)};
   }
-  ExecutorAnalysis* analysis = solution.executor(system[first].executor);
-  return analysis == nullptr ? LocalBound{} : analysis->bound(stretch.callbacks);
+  return solution.bound(stretch.callbacks);
 }
 
 ChainBound chain_bound(const model::Model& model, const model::Chain& chain, const System& system,
@@ -111,7 +110,7 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
             model[first].id, model[*sender].id);
       }
     }
-    const LocalBound bound = bound_of(stretch, system, solution);
+    const LocalBound bound = bound_of(stretch, solution);
     if (bound.response != unbounded_time) {
       segment.bound = bound.response;
       segment.by = bound.witness.by;

@@ -32,8 +32,7 @@ struct Stretch {
                                                 bool end_before_joins);
 
 /// The bound of a stretch, from the activation of its first callback to the completion of its last.
-[[nodiscard]] LocalBound bound_of(const Stretch& stretch, const System& system,
-                                  FixedPoint& solution);
+[[nodiscard]] LocalBound bound_of(const Stretch& stretch, FixedPoint& solution);
 
 /// The bounds of a chain, from the bounds of its callbacks. O(callbacks of the chain · analysis of
 /// one callback).

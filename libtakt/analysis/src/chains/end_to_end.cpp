@@ -179,7 +179,7 @@ class EndToEnd {
         reaction_.add(wait);
       }
       const Duration response = known ? segments[s].bound.value_or(unbounded_time)
-                                      : bound_of(stretch, system_, solution_).response;
+                                      : bound_of(stretch, solution_).response;
       part = saturating_add(part, response);
       reaction_.add(response);
       for (const CallbackIndex callback : stretch.callbacks) {

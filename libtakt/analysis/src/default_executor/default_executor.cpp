@@ -13,6 +13,9 @@ namespace {
 
 /// A look at what a round-robin bound tends to costs as much as some steps of its search.
 constexpr int steps_per_long_run = 24;
+/// What the round-robin searches keep of all others takes memory more than time: gigabytes from
+/// some thousand callbacks on.
+constexpr std::size_t effort_of_kept_other = 100;
 
 }  // namespace
 
@@ -21,9 +24,10 @@ DefaultExecutor::DefaultExecutor(const Round& round, ExecutorIndex executor,
     : ExecutorAnalysis(round, executor),
       privileged_(privileged),
       memory_(members_.size()),
-      sweep_(executor_.supply) {
+      sweep_(executor_.supply, round.effort) {
   if (round.options.method == Method::busy_window) return;
   const std::size_t each = members_.size() - 1;
+  round.effort.spend(each * each * effort_of_kept_other);
   others_.reserve(members_.size() * each);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     add_others(i, others_);
@@ -90,6 +94,7 @@ LocalBound DefaultExecutor::polled(std::size_t index) {
   std::optional<RoundRobin>& search = memory_[index].round_robin;
   const bool by_windows =
       round_.options.method != Method::round_robin && busy_window_length() != unbounded_time;
+  round_.effort.spend(members_.size());
   if (search) search->renew_others();
   if (!search && !by_windows) return {};
   // The bound stands on both sides of both theorems. It rises to the lesser of what they say, and
@@ -134,7 +139,7 @@ std::int64_t DefaultExecutor::extra_instances(std::size_t other, std::size_t vic
 RoundRobin DefaultExecutor::round_robin(std::size_t index,
                                         std::span<RoundRobin::Other> others) const {
   const Member& self = members_[index];
-  return {executor_.supply, self.task->cost, *self.activations, others};
+  return {executor_.supply, round_.effort, self.task->cost, *self.activations, others};
 }
 
 void DefaultExecutor::add_others(std::size_t index, std::vector<RoundRobin::Other>& others) const {
@@ -189,7 +194,7 @@ BusyWindow DefaultExecutor::processing_window(std::size_t index, std::int64_t po
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j != index) others.push_back(limited_interferer(j, index, points));
   }
-  return {executor_.supply, horizon(), interferer(members_[index], Window::executor),
+  return {executor_.supply, limits(), interferer(members_[index], Window::executor),
           std::move(others)};
 }
 
@@ -245,8 +250,8 @@ BusyWindow DefaultExecutor::privileged_window(std::size_t index) const {
       longest.take_longer(blocking(members_[j], members_[index]), members_[j].callback);
     }
   }
-  return {executor_.supply, horizon(), interferer(members_[index], Window::level),
-          std::move(higher), longest};
+  return {executor_.supply, limits(), interferer(members_[index], Window::level), std::move(higher),
+          longest};
 }
 
 Terms DefaultExecutor::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {

@@ -58,6 +58,7 @@ void RoundRobin::count(Other& other, Duration window) {
 }
 
 bool RoundRobin::advance() {
+  effort_->spend(others_.size() + 1);
   if (const Duration window = saturating_add(start_, own_reach_); window > own_activated_.until()) {
     count_own(window);
   }

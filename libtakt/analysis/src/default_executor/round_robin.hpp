@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "effort.hpp"
 #include "system/system.hpp"
 #include "takt/curves/derived_curve.hpp"
 #include "takt/curves/growing_count.hpp"
@@ -51,9 +52,13 @@ class RoundRobin {
   };
 
   /// `others` must outlive the search, which writes to them.
-  RoundRobin(const curves::SupplyBound& supply, const Cost& cost,
+  RoundRobin(const curves::SupplyBound& supply, Effort& effort, const Cost& cost,
              const curves::DerivedCurve& activations, std::span<Other> others)
-      : supply_(&supply), cost_(&cost), own_activated_(activations), others_(others) {}
+      : supply_(&supply),
+        effort_(&effort),
+        cost_(&cost),
+        own_activated_(activations),
+        others_(others) {}
 
   /// Takes over the present bounds and curves of the others.
   void renew_others();
@@ -76,6 +81,7 @@ class RoundRobin {
   void count(Other& other, Duration window);
 
   const curves::SupplyBound* supply_;
+  Effort* effort_;
   const Cost* cost_;
   curves::GrowingCount own_activated_;
   Duration own_reach_{};

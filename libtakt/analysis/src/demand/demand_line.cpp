@@ -57,7 +57,64 @@ Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
   return line;
 }
 
+/// a·b·c / d in units of 2^-40, rounded up; none: beyond `most`.
+std::optional<Int128> units_of(std::int64_t a, std::int64_t b, std::int64_t c, Int128 d,
+                               Int128 most) {
+  const double size = static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+  // Far enough from where 128 bits end that rounding does not matter.
+  if (size > 0x1p80 || size / static_cast<double>(d) * 0x1p40 > static_cast<double>(most)) {
+    return std::nullopt;
+  }
+  return (Int128{a} * b * c * unit + d - 1) / d;
+}
+
+/// Beyond these, lines are not of interest: 2^20 processors, and more than the longest time.
+constexpr Int128 most_share_above = Int128{1} << 60;
+constexpr Int128 most_start_above = Int128{1} << 100;
+
+/// With η(Δ) <= events·Δ/span + burst, and ET(n) <= cost·n/instances + cost by sub-additivity; the
+/// last cost is not needed if `instances` is 1. A join has no more activations than its largest
+/// operand.
+std::optional<Line> line_above(const curves::DerivedCurve& curve, const CostSlope& slope) {
+  Line sum;
+  if (slope.instances > 1) sum.start = Int128{slope.cost.count()} * unit;
+  for (const auto& [source, shift, multiplicity] : curve.terms()) {
+    Line term;
+    if (source->curve != nullptr) {
+      const auto rate = source->curve->long_run();
+      const auto share = units_of(multiplicity, rate.events, slope.cost.count(),
+                                  Int128{rate.span.count()} * slope.instances, most_share_above);
+      const auto burst = units_of(multiplicity, source->curve->burst(), slope.cost.count(),
+                                  slope.instances, most_start_above);
+      if (!share || !burst) return std::nullopt;
+      term = {.slope = *share, .start = *burst};
+    } else {
+      for (const curves::DerivedCurve& operand : source->join->operands) {
+        if (operand.unbounded() || multiplicity > most_multiplicity) return std::nullopt;
+        const auto line = line_above(operand, slope);
+        if (!line) return std::nullopt;
+        term.slope = std::max(term.slope, line->slope * multiplicity);
+        term.start = std::max(term.start, line->start * multiplicity);
+      }
+    }
+    sum.slope += term.slope;
+    sum.start += term.start + term.slope * shift.count();
+    if (sum.slope > most_share_above || sum.start > most_start_above) return std::nullopt;
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::optional<Line> demand_line_above(const curves::DerivedCurve& curve, const Cost& cost) {
+  std::optional<Line> line = line_above(curve, cost.execution_time().long_run());
+  if (!line || !cost.overhead()) return line;
+  const auto overhead = line_above(curve, cost.overhead()->long_run());
+  if (!overhead) return std::nullopt;
+  line->slope += overhead->slope;
+  line->start += overhead->start;
+  return line;
+}
 
 Line demand_line(const curves::DerivedCurve& curve, const Cost& cost) {
   Line line = line_of(curve, cost.execution_time().long_run());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "system/system.hpp"
 #include "takt/base/int128.hpp"
 #include "takt/curves/derived_curve.hpp"
@@ -12,6 +14,7 @@ namespace takt::analysis {
 
 /// Shares of a processor are counted in units of 2^-40, and processor time in units of 2^-40 ns.
 inline constexpr int unit_bits = 40;
+inline constexpr Int128 one_processor = Int128{1} << unit_bits;
 
 /// The cost of some instances together.
 using CostSlope = curves::ExecutionTimeCurve::Slope;
@@ -22,6 +25,10 @@ struct Line {
   Int128 start = 0;
   [[nodiscard]] Int128 operator()(Duration window) const { return slope * window.count() + start; }
 };
+
+/// A line above ET(η(Δ)); none: there is none that fits. The curve is bounded.
+[[nodiscard]] std::optional<Line> demand_line_above(const curves::DerivedCurve& curve,
+                                                    const Cost& cost);
 
 /// A line below ET(η(Δ)) for Δ > 0. The curve is bounded.
 [[nodiscard]] Line demand_line(const curves::DerivedCurve& curve, const Cost& cost);

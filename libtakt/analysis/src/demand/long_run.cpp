@@ -37,6 +37,9 @@ class Upstream {
     }
   }
 
+  /// How many edges a call of start() looks at.
+  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+
   /// `line` tells what a curve of activations needs, if all of them were of the callback.
   template <typename LineOf>
   LongRunDemand::Start start(CallbackIndex callback, bool busy, LineOf line) {
@@ -153,8 +156,10 @@ Int128 LongRunPoint::demand_at_cost(CallbackIndex callback, Int128 window, Int12
 }
 
 std::vector<LongRunDemand> long_run_demands(
-    const System& system, const Curves& curves, const Component& component,
+    const Round& round, const Component& component,
     const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors) {
+  const System& system = round.system;
+  const Curves& curves = round.curves;
   std::vector<LongRunDemand> demands(system.tasks.size());
   Upstream upstream(system, curves, component);
   for (const ExecutorIndex index : component.executors) {
@@ -163,6 +168,7 @@ std::vector<LongRunDemand> long_run_demands(
     for (const CallbackIndex callback : system.executors[index.value()].callbacks) {
       const curves::DerivedCurve& activations = curves.activations(callback);
       if (activations.unbounded()) continue;
+      round.effort.spend(upstream.edges());
       const auto line = [&](const curves::DerivedCurve& curve) {
         return executor->long_run_demand(callback, curve);
       };

@@ -80,11 +80,12 @@ class LongRunPoint {
 };
 
 class ExecutorAnalysis;
+struct Round;
 
 /// The demands of a component's callbacks under its present curves; by callback, those of others
 /// are not known.
 [[nodiscard]] std::vector<LongRunDemand> long_run_demands(
-    const System& system, const Curves& curves, const Component& component,
+    const Round& round, const Component& component,
     const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors);
 
 }  // namespace takt::analysis

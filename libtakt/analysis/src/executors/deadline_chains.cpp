@@ -22,8 +22,8 @@ Duration cost_of(const DeadlineChain& chain, std::int64_t instances) {
 }  // namespace
 
 SlackSearch::SlackSearch(std::span<const DeadlineChain> chains, const curves::SupplyBound& supply,
-                         DeadlineBlocking blocking, Duration horizon)
-    : chains_(chains), supply_(supply), blocking_(blocking), horizon_(horizon) {
+                         DeadlineBlocking blocking, const Limits& limits)
+    : chains_(chains), supply_(supply), blocking_(blocking), limits_(limits) {
   for (const DeadlineChain& chain : chains) find_largest_blocking(chain);
   length_ = busy_window();
 }
@@ -64,7 +64,8 @@ Duration SlackSearch::demand(Duration window) const {
 }
 
 Duration SlackSearch::busy_window() const {
-  return curves::least_solution(supply_, epsilon, horizon_, [this](Duration x) {
+  return curves::least_solution(supply_, epsilon, limits_.horizon, [this](Duration x) {
+    limits_.effort.spend(chains_.size());
     Duration sum = saturating_add(epsilon, largest_blocking_.time);
     for (const DeadlineChain& chain : chains_) {
       sum = saturating_add(sum, cost_of(chain, chain.activations->count(x)));
@@ -78,6 +79,7 @@ SlackSearch::LeastSlack SlackSearch::least_slack(const DeadlineChain& chain) con
   if (length_ == unbounded_time) return {unbounded_time, deadline};
   LeastSlack least{.response = Duration{0}, .window = deadline};
   for (Duration window = deadline; window - deadline < length_;) {
+    limits_.effort.spend(2 * chains_.size());
     const Duration response = finish(window) - (window - deadline);
     if (response > least.response) least = {response, window};
     // The next window with more demand, where some η(window - D + ε) steps.

@@ -42,7 +42,7 @@ class SlackSearch {
  public:
   /// `chains` and `supply` must outlive the search.
   SlackSearch(std::span<const DeadlineChain> chains, const curves::SupplyBound& supply,
-              DeadlineBlocking blocking, Duration horizon);
+              DeadlineBlocking blocking, const Limits& limits);
 
   /// The longest response of a chain, and the window in which its slack is least. The window ends
   /// with the deadline of the chain's instance.
@@ -71,7 +71,7 @@ class SlackSearch {
   std::span<const DeadlineChain> chains_;
   const curves::SupplyBound& supply_;
   DeadlineBlocking blocking_;
-  Duration horizon_;
+  Limits limits_;
   Blocking largest_blocking_;
   /// The longest busy window.
   Duration length_{};

@@ -26,7 +26,7 @@ BusyWindow ExecutorAnalysis::window_of_all() const {
   for (std::size_t j = 1; j < members_.size(); ++j) {
     others.push_back(interferer(members_[j], Window::executor));
   }
-  return {executor_.supply, horizon(), interferer(members_.front(), Window::executor),
+  return {executor_.supply, limits(), interferer(members_.front(), Window::executor),
           std::move(others)};
 }
 

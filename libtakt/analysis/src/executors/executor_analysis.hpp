@@ -10,6 +10,7 @@
 #include "busy_window/busy_window.hpp"
 #include "demand/long_run.hpp"
 #include "demand/utilisation.hpp"
+#include "effort.hpp"
 #include "executors/terms.hpp"
 #include "system/system.hpp"
 #include "takt/analysis/analyze.hpp"
@@ -72,6 +73,7 @@ struct Round {
   const std::vector<Duration>& response;
   const std::vector<Witness>& witness;
   const Options& options;
+  Effort& effort;
 };
 
 /// The analysis of one executor. Its bounds must not become smaller when curves, or bounds of other
@@ -98,6 +100,9 @@ class ExecutorAnalysis {
   [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) {
     return sum_of_callbacks(chain);
   }
+
+  /// The simplest bound of such a chain.
+  [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
 
   /// The terms of the bound of a callback, or of such a chain, under the final curves and bounds.
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, const LocalBound& bound) const;
@@ -144,6 +149,7 @@ class ExecutorAnalysis {
     return round_.response[member.callback.value()];
   }
   [[nodiscard]] Duration horizon() const { return round_.options.horizon; }
+  [[nodiscard]] Limits limits() const { return {horizon(), round_.effort}; }
   /// Lemma 3: the most instances that are pending in a window of length x, which begins at most ε
   /// before the response that it is part of ends.
   [[nodiscard]] std::int64_t pending(const Member& member, Duration x) const {
@@ -172,7 +178,6 @@ class ExecutorAnalysis {
   /// Whether the callbacks of a window need less than the supply in the long run, so that it ends.
   [[nodiscard]] bool ends(const BusyWindow& window) const;
 
-  [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
   /// The bound that an instance with the longest response in such a window witnesses.
   [[nodiscard]] static LocalBound witnessed(std::string_view by, Witness::Equation equation,
                                             const LongestResponse& longest) {

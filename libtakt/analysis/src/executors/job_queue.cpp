@@ -109,8 +109,8 @@ BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
       delaying.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = how.limit->extra};
     }
   }
-  return {executor_.supply,  horizon(), interferer(victim, Window::executor),
-          std::move(others), {},        before_decision_};
+  return {executor_.supply,  limits(), interferer(victim, Window::executor),
+          std::move(others), {},       before_decision_};
 }
 
 BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
@@ -130,8 +130,9 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
     others.push_back(interferer(other, Window::level));
     others.back().limit = how.limit;
   }
-  return {executor_.supply,  horizon(),           interferer(victim, Window::level),
-          std::move(others), std::move(blockers), before_decision_};
+  return {
+      executor_.supply,    limits(),        interferer(victim, Window::level), std::move(others),
+      std::move(blockers), before_decision_};
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {

@@ -24,6 +24,7 @@ Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std:
     }
   }
   const auto released_within = [&](Duration x) {
+    round.effort.spend(releases.size() + 1);
     std::int64_t count = own;
     for (const curves::DerivedCurve* curve : releases)
       count = saturating_add(count, curve->count(x));

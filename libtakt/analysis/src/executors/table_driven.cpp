@@ -159,6 +159,7 @@ LocalBound TableDriven::bound(CallbackIndex callback) {
   LongestResponse found{.response = epsilon};
   std::int64_t instance = 0;
   for (std::int64_t earlier = 0; earlier < *most; ++earlier) {
+    round_.effort.spend(1 + slots(callback).size());
     const Duration start = latest_start(callback, earlier);
     if (start > horizon()) return {};
     const Duration finish = saturating_add(start, longest(callback));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "executors/linear.hpp"
 #include "fixed_point/growth.hpp"
 #include "takt/curves/saturating.hpp"
 
@@ -27,9 +28,11 @@ FixedPoint::FixedPoint(const System& system, const Options& options)
              .curves = curves_,
              .response = response_,
              .witness = witness_,
-             .options = options_},
+             .options = options_,
+             .effort = effort_},
       executors_(system.executors.size()),
       stale_(system.components.size(), true),
+      effort_spent_(system.components.size(), false),
       waiting_(system.executors.size(), false),
       overload_(system.executors.size()),
       divergence_(system.tasks.size()),
@@ -53,8 +56,7 @@ void FixedPoint::solve() {
     const Component& component = system_.components[c];
     before.clear();
     for (const std::size_t edge : component.leaving) before.push_back(curves_.edge(edge));
-    restart(component);
-    solve(component);
+    solve_within_effort(c);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const std::size_t edge = component.leaving[i];
       if (curves_.edge(edge) == before[i]) continue;
@@ -63,7 +65,47 @@ void FixedPoint::solve() {
   }
 }
 
-void FixedPoint::restart(const Component& component) {
+std::int64_t FixedPoint::effort_for(std::size_t callbacks) const {
+  const Int128 part = Int128{options_.effort} * static_cast<std::int64_t>(callbacks);
+  return static_cast<std::int64_t>(part / static_cast<std::int64_t>(system_.tasks.size()));
+}
+
+void FixedPoint::solve_within_effort(std::size_t index) {
+  const Component& component = system_.components[index];
+  std::size_t callbacks = 0;
+  for (const ExecutorIndex executor : component.executors) {
+    callbacks += system_.executors[executor.value()].callbacks.size();
+  }
+  effort_spent_[index] = false;
+  for (Make* make : {&make_analysis, &make_linear}) {
+    effort_.allow(effort_for(callbacks));
+    try {
+      restart(component, make);
+      solve(component);
+      return;
+    } catch (const Effort::Exhausted&) {
+      effort_spent_[index] = true;
+    }
+  }
+  const auto none = [](const Round&, ExecutorIndex) -> std::unique_ptr<ExecutorAnalysis> {
+    return nullptr;
+  };
+  restart(component, none);
+  solve(component);
+}
+
+LocalBound FixedPoint::bound(std::span<const CallbackIndex> stretch) {
+  ExecutorAnalysis* analysis = executor(system_[stretch.front()].executor);
+  if (analysis == nullptr) return {};
+  effort_.allow(effort_for(stretch.size()));
+  try {
+    return analysis->bound(stretch);
+  } catch (const Effort::Exhausted&) {
+    return analysis->sum_of_callbacks(stretch);
+  }
+}
+
+void FixedPoint::restart(const Component& component, Make* make) {
   curves_.restart(component);
   std::erase_if(endless_, [&](const std::vector<CallbackIndex>& group) {
     return &system_.components[system_.component_of(group.front())] == &component;
@@ -72,7 +114,7 @@ void FixedPoint::restart(const Component& component) {
     analysed_.push_back(index);
     overload_[index.value()].reset();
     auto& executor = executors_[index.value()];
-    executor = make_analysis(round_, index);
+    executor = make(round_, index);
     for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
       response_[callback.value()] = executor ? epsilon : unbounded_time;
       witness_[callback.value()] = {};
@@ -125,6 +167,7 @@ bool FixedPoint::settle(ExecutorIndex index) {
     // a cycle, curves are final when they are first used.
     for (const PropagationStep& step : executor.propagation) {
       leaving_changed = curves_.follow(step, response_) || leaving_changed;
+      effort_.spend(1);
       if (step.kind != PropagationStep::Kind::activations) continue;
       const CallbackIndex callback{step.index};
       if (response_[callback.value()] == unbounded_time) continue;
@@ -152,6 +195,15 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
   const ExecutorIndex index = system_[callback].executor;
   const LocalExecutor& executor = system_.executors[index.value()];
   if (overload_[index.value()]) return;
+  if (effort_spent_[executor.component]) {
+    // Nothing but overload is looked for, once.
+    const bool known = std::ranges::any_of(
+        executor.callbacks, [this](CallbackIndex c) { return undecided_[c.value()]; });
+    if (known) {
+      undecided_[callback.value()] = true;
+      return;
+    }
+  }
   const Utilisation use = utilisation(executor.callbacks, executor.supply, system_, curves_);
   if (use.overloaded && executor.description.threads == 1) {
     overload_[index.value()] = use;
@@ -172,7 +224,9 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
 }
 
 void FixedPoint::skip_rounds(const Component& component) {
-  const Growth growth = look_ahead(system_, curves_, component, executors_, response_);
+  // Lines above the demand say nothing of what it leads to.
+  if (effort_spent_[system_.executors[component.executors.front().value()].component]) return;
+  const Growth growth = look_ahead(round_, component, executors_);
   for (const CallbackIndex callback : growth.endless) response_[callback.value()] = unbounded_time;
   if (!growth.endless.empty()) endless_.push_back(growth.endless);
   for (const ExecutorIndex executor : component.executors) {

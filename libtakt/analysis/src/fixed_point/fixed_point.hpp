@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,9 @@ class FixedPoint {
   FixedPoint(const System& system, const Options& options);
   FixedPoint(const FixedPoint&) = delete;
   FixedPoint& operator=(const FixedPoint&) = delete;
+
+  /// The bound of a chain's stretch on one executor, see ExecutorAnalysis::bound().
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> stretch);
 
   /// The system has changed: the executor's supply, its callbacks' costs or their order.
   void changed(ExecutorIndex executor);
@@ -71,14 +75,27 @@ class FixedPoint {
   [[nodiscard]] bool undecided(CallbackIndex callback) const {
     return undecided_[callback.value()];
   }
-  /// Null: the executor cannot count on its supply, and its callbacks have no bounds.
+  /// Whether the effort for the callback's bound was spent, so that it is a coarser one, or none.
+  [[nodiscard]] bool effort_spent(CallbackIndex callback) const {
+    return effort_spent_[system_.component_of(callback)];
+  }
+  [[nodiscard]] std::int64_t effort_limit() const { return options_.effort; }
+  /// Units of work since construction.
+  [[nodiscard]] std::int64_t effort() const { return effort_.spent(); }
+  /// Null: the executor cannot count on its supply, or all effort was spent in vain. Its callbacks
+  /// have no bounds.
   [[nodiscard]] ExecutorAnalysis* executor(ExecutorIndex index) const {
     return executors_[index.value()].get();
   }
 
  private:
-  void restart(const Component& component);
+  using Make = std::unique_ptr<ExecutorAnalysis>(const Round&, ExecutorIndex);
+  void restart(const Component& component, Make* make);
   void solve(const Component& component);
+  /// Solves with each executor's own analysis, or if that takes too much effort, coarsely.
+  void solve_within_effort(std::size_t component);
+  /// The part of the effort that is due to so many callbacks.
+  [[nodiscard]] std::int64_t effort_for(std::size_t callbacks) const;
   /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
   /// curve that leaves it has changed.
   bool settle(ExecutorIndex index);
@@ -94,10 +111,12 @@ class FixedPoint {
   Curves curves_;
   std::vector<Duration> response_;
   std::vector<Witness> witness_;
+  Effort effort_;
   Round round_;
   std::vector<std::unique_ptr<ExecutorAnalysis>> executors_;
   /// By component.
   std::vector<bool> stale_;
+  std::vector<bool> effort_spent_;
   /// By executor: a curve that enters it has changed since it was settled.
   std::vector<bool> waiting_;
   std::vector<ExecutorIndex> analysed_;

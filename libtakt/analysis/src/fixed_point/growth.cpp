@@ -23,17 +23,21 @@ Int128 beyond_all_times() { return Int128{curves::longest_time.count()} << time_
 
 class Iteration {
  public:
-  Iteration(const System& system, const Curves& curves, const Component& component,
-            const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors,
-            const std::vector<Duration>& response)
+  Iteration(const Round& round, const Component& component,
+            const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors)
       : executors_(executors),
-        system_(system),
-        demands_(long_run_demands(system, curves, component, executors)),
-        point_(system.tasks.size(), 0),
-        growth_(system.tasks.size(), 0) {
+        system_(round.system),
+        effort_(round.effort),
+        demands_(long_run_demands(round, component, executors)),
+        effort_of_equation_(system_.executors.size(), 0),
+        point_(system_.tasks.size(), 0),
+        growth_(system_.tasks.size(), 0) {
     for (const ExecutorIndex executor : component.executors) {
-      for (const CallbackIndex callback : system.executors[executor.value()].callbacks) {
-        const Duration bound = response[callback.value()];
+      for (const CallbackIndex callback : system_.executors[executor.value()].callbacks) {
+        const LongRunDemand& demand = demands_[callback.value()];
+        effort_of_equation_[executor.value()] +=
+            1 + demand.ordinary.passed.size() + demand.busy.passed.size();
+        const Duration bound = round.response[callback.value()];
         if (bound == unbounded_time || !demands_[callback.value()].known) continue;
         point_[callback.value()] = Int128{bound.count()} << time_bits;
         callbacks_.push_back(callback);
@@ -67,7 +71,9 @@ class Iteration {
 
  private:
   [[nodiscard]] Int128 equation(CallbackIndex callback, const LongRunPoint& point) const {
-    return executors_[system_[callback].executor.value()]->long_run_response(callback, point);
+    const std::size_t executor = system_[callback].executor.value();
+    effort_.spend(effort_of_equation_[executor]);
+    return executors_[executor]->long_run_response(callback, point);
   }
 
   /// One step. The point is then x + v and growth_ is v, with G(x) >= x + 2·v. False: v is 0.
@@ -127,7 +133,10 @@ class Iteration {
 
   const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors_;
   const System& system_;
+  Effort& effort_;
   std::vector<LongRunDemand> demands_;
+  /// By executor: how much a callback's equation there looks at.
+  std::vector<std::size_t> effort_of_equation_;
   std::vector<CallbackIndex> callbacks_;
   std::vector<Int128> point_;
   std::vector<Int128> growth_;
@@ -135,16 +144,15 @@ class Iteration {
 
 }  // namespace
 
-Growth look_ahead(const System& system, const Curves& curves, const Component& component,
-                  const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors,
-                  const std::vector<Duration>& response) {
-  Growth growth{.least = response, .endless = {}};
+Growth look_ahead(const Round& round, const Component& component,
+                  const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors) {
+  Growth growth{.least = round.response, .endless = {}};
   std::size_t callbacks = 0;
   for (const ExecutorIndex e : component.executors) {
-    callbacks += system.executors[e.value()].callbacks.size();
+    callbacks += round.system.executors[e.value()].callbacks.size();
   }
   if (callbacks > most_callbacks) return growth;
-  Iteration iteration(system, curves, component, executors, response);
+  Iteration iteration(round, component, executors);
   iteration.run(growth);
   for (const CallbackIndex callback : iteration.callbacks()) {
     growth.least[callback.value()] = iteration.least(callback);

@@ -32,9 +32,7 @@ struct Growth {
 /// The points are those of the iteration x := max(x, (x + G(x)) / 2), which stays below the fixed
 /// point, and v is its latest step. v tends to the direction in which x grows for ever, if it does,
 /// as in the power iteration; halves keep the iteration from oscillating.
-[[nodiscard]] Growth look_ahead(const System& system, const Curves& curves,
-                                const Component& component,
-                                const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors,
-                                const std::vector<Duration>& response);
+[[nodiscard]] Growth look_ahead(const Round& round, const Component& component,
+                                const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors);
 
 }  // namespace takt::analysis

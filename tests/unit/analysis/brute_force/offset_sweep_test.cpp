@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <span>
 #include <vector>
@@ -38,9 +39,9 @@ struct Callbacks {
   }
 };
 
-OffsetSweep sweep_of(const SupplyBound& supply, Duration blocking, const Interferer& self,
-                     std::span<const Interferer> others, Duration length) {
-  OffsetSweep sweep(supply);
+OffsetSweep sweep_of(const SupplyBound& supply, Effort& effort, Duration blocking,
+                     const Interferer& self, std::span<const Interferer> others, Duration length) {
+  OffsetSweep sweep(supply, effort);
   sweep.begin(Blocking{.time = blocking, .callback = {}}, self, length);
   for (const Interferer& other : others) sweep.add(other);
   return sweep;
@@ -48,6 +49,8 @@ OffsetSweep sweep_of(const SupplyBound& supply, Duration blocking, const Interfe
 
 TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
   int swept = 0;
+  Effort effort;
+  effort.allow(std::numeric_limits<std::int64_t>::max());
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     generation::Random random(seed);
     Callbacks callbacks;
@@ -62,7 +65,7 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     }
     const auto supply = SupplyBound::reservation(Duration{7}, Duration{10}, Duration{9});
     const Duration blocking{random.between(0, 5)};
-    BusyWindow window(supply, Duration{3'000}, self, others,
+    BusyWindow window(supply, {Duration{3'000}, effort}, self, others,
                       Blocking{.time = blocking, .callback = {}});
     const Duration length = window.length();
     if (length == curves::unbounded_time) continue;
@@ -70,7 +73,7 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     for (Duration offset{0}; offset < length; offset += epsilon) {
       longest = std::max(longest, window.complete(offset, epsilon).finish - offset);
     }
-    OffsetSweep sweep = sweep_of(supply, blocking, self, others, length);
+    OffsetSweep sweep = sweep_of(supply, effort, blocking, self, others, length);
     const LongestResponse whole = sweep.longest_response(curves::unbounded_time);
     EXPECT_EQ(whole.response, longest) << seed;
     const Completion witness = window.complete(whole.offset, epsilon);
@@ -82,7 +85,7 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     for (Interferer& other : others) {
       if (other.limit) --other.limit->extra;
     }
-    OffsetSweep interrupted = sweep_of(supply, blocking, self, others, length);
+    OffsetSweep interrupted = sweep_of(supply, effort, blocking, self, others, length);
     Duration found = interrupted.longest_response(epsilon + epsilon).response;
     ASSERT_TRUE(interrupted.at_first_offset());
     interrupted.admit(1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -29,6 +30,10 @@ struct Options {
   /// Bounds longer than this are not searched for: a callback that has none below it is reported as
   /// without bound. At most curves::longest_time.
   Duration horizon = std::chrono::seconds{100};
+  /// How many steps the searches may take for all callbacks, each its part: a step looks at what
+  /// one callback demands, some nanoseconds. Where they do not suffice, a coarser bound is given,
+  /// or none; never a smaller one. > 0.
+  std::int64_t effort = 100'000'000;
 };
 
 /// Bounds the response time of every callback and chain of a valid model (see model::validate).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,10 @@ struct Bounds {
   /// Wall-clock time of the analysis.
   double seconds = 0;
   Duration horizon{};
+  /// How many steps the searches took (see Options::effort).
+  std::int64_t steps = 0;
+  /// The executors for whose own analysis they did not suffice, by id.
+  std::vector<std::string> coarse;
   std::vector<CallbackBound> callbacks;
   std::vector<ChainBound> chains;
 
