@@ -59,26 +59,38 @@ export interface Cause {
   times: number;
 }
 
-/** The parts of an instance put together by their cause, longest first. */
+/**
+ * The parts of an instance put together by their cause, longest first: what a step's time went into,
+ * as the recording's own sentence on the worst instance has it (`cause` of a chain). Of several that
+ * ran before it or instead of it, the one that did longest stands for all.
+ */
 export function causes(index: Index, labels: Labels, instance: Instance): Cause[] {
-  const found = new Map<string, Cause>();
+  const found = new Map<string, { total: number; times: number; parts: Map<string, Part> }>();
   for (const part of instance.parts) {
     if (part.duration === 0) continue;
-    const text = partSentence(index, labels, instance.chain, part);
-    const cause = found.get(text);
-    if (!cause) {
-      found.set(text, { part, text, total: part.duration, times: 1 });
-      continue;
-    }
+    const key = `${part.kind} ${part.step}`;
+    const cause = found.get(key) ?? { total: 0, times: 0, parts: new Map<string, Part>() };
+    found.set(key, cause);
     cause.total += part.duration;
     cause.times++;
-    if (part.duration > cause.part.duration) cause.part = part;
+    const text = partSentence(index, labels, instance.chain, part);
+    const same = cause.parts.get(text);
+    cause.parts.set(text, same ? { ...same, duration: same.duration + part.duration } : part);
   }
-  return [...found.values()].sort((a, b) => b.total - a.total);
+  return [...found.values()]
+    .map(({ total, times, parts }) => {
+      const [text, part] = [...parts].reduce((a, b) => (b[1].duration > a[1].duration ? b : a));
+      const others = parts.size - 1;
+      const more = others === 0 ? '' : ` and ${others} other${others === 1 ? '' : 's'}`;
+      return { part, text: text + more, total, times };
+    })
+    .sort((a, b) => b.total - a.total);
 }
 
-/** An instance's story in one sentence. */
+/** An instance's story in one sentence; of a chain's worst one, what the document says. */
 export function story(index: Index, labels: Labels, instance: Instance): string {
+  const chain = index.chains[instance.chain];
+  if (chain?.cause && chain.worst === instance.id) return chain.cause;
   const [first, second] = causes(index, labels, instance);
   if (!first) return 'Nothing of this instance was recorded.';
   const share = Math.round((100 * first.total) / Math.max(1, instance.latency));

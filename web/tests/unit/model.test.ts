@@ -113,7 +113,18 @@ describe('the story of an instance', () => {
     const found = causes(source.index, labels, worst);
     expect(found.reduce((sum, cause) => sum + cause.total, 0)).toBe(worst.latency);
     expect(found[0]!.total).toBe(Math.max(...found.map((cause) => cause.total)));
-    expect(story(source.index, labels, worst)).toContain(found[0]!.text);
+    expect(story(source.index, labels, { ...worst, id: -1 })).toContain(found[0]!.text);
+    // What a step's time went into is one cause, whoever ran before it.
+    const keys = found.map((cause) => `${cause.part.kind} ${cause.part.step}`);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('of the worst one is what the document says of it', async () => {
+    const source = sourceOf(autoware({ seed: 2, duration: 4e9 }));
+    const chain = source.index.chains[0]!;
+    chain.cause = 'A sentence of the document.';
+    const worst = (await source.instance(chain.worst))!;
+    expect(story(source.index, makeLabels(source.index), worst)).toBe(chain.cause);
   });
 });
 
