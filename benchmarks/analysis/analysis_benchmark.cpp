@@ -16,7 +16,9 @@
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
 #include "takt/generation/random_model.hpp"
+#include "takt/model/names.hpp"
 #include "takt/oracle/crate_oracle.hpp"
+#include "takt/shapes/shapes.hpp"
 
 namespace {
 
@@ -198,9 +200,56 @@ void print_changes(std::string_view name, const Model& model) {
              static_cast<double>(analysed) / static_cast<double>(changes), model.executors.size());
 }
 
+/// Models whose searches are limited by the effort: each took minutes once, or did not end.
+void print_limited(std::string_view name, const Model& model) {
+  const takt::analysis::Options options;
+  takt::analysis::Bounds bounds;
+  const Duration begin = processor_time();
+  bounds = takt::analysis::analyze(model, options);
+  const Duration took = processor_time() - begin;
+  const auto bounded = std::ranges::count_if(
+      bounds.callbacks, [](const auto& callback) { return callback.bound.has_value(); });
+  fmt::print("{:<38} {:<16} {:>10.1f} {:>14} {:>6}/{:<6} {:>3} of {}\n", name,
+             takt::model::to_string(model.executors.front().kind), in_ms(took), bounds.steps,
+             bounded, model.callbacks.size(), bounds.coarse.size(), model.executors.size());
+  std::fflush(stdout);
+}
+
+void print_limited_models() {
+  using Kind = takt::model::ExecutorKind;
+  fmt::print(
+      "\nWith the usual limit of steps; processor time in ms.\n\n{:<38} {:<16} {:>10} {:>14} "
+      "{:>13} {}\n",
+      "system", "executor", "time", "steps", "bounded", "coarse executors");
+  for (const Kind kind :
+       {Kind::single_threaded, Kind::multi_threaded, Kind::events, Kind::fixed_priority, Kind::edf,
+        Kind::chain_priority, Kind::graph_aware}) {
+    for (const std::int64_t count : {10, 100, 1000, 10'000}) {
+      for (const std::int64_t percent : {50, 99}) {
+        print_limited(fmt::format("{} callbacks, utilisation 0.{}", count, percent),
+                      takt::shapes::independent(kind, count, percent));
+      }
+    }
+    for (const std::size_t length : {std::size_t{100}, std::size_t{1000}, std::size_t{10'000}}) {
+      print_limited(fmt::format("a chain of {} on 10 executors", length),
+                    takt::shapes::chain(kind, length, 10));
+    }
+  }
+  for (const std::size_t count : {std::size_t{24}, std::size_t{50}, std::size_t{400}}) {
+    print_limited(fmt::format("{} nested newest joins", count),
+                  takt::shapes::nested_joins(takt::model::JoinKind::newest, count));
+    print_limited(fmt::format("{} nested AND joins", count),
+                  takt::shapes::nested_joins(takt::model::JoinKind::and_, count));
+  }
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--limited") {
+    print_limited_models();
+    return 0;
+  }
   fmt::print(
       "Bounds of all callbacks and chains; processor time in ms. \"bounded\": callbacks with a "
       "bound below\n"
@@ -236,4 +285,5 @@ int main() {
       "system", "again", "from scratch", "ratio", "analysed executors");
   print_changes("40 callbacks, 16 executors", navigation.front());
   print_changes("1000 callbacks, 100 executors", large.front());
+  print_limited_models();
 }

@@ -94,6 +94,17 @@ def test_reaction_time_and_data_age_stand_beside_the_bound() -> None:
     assert "Reaction time" in run_takt("analyze", MODEL).stdout
 
 
+def test_a_small_effort_gives_coarser_bounds_and_says_so() -> None:
+    exact = json.loads(run_takt("analyze", MODEL, "--json").stdout)
+    assert exact["coarse"] == []
+    coarse = json.loads(run_takt("analyze", MODEL, "--effort", "1", "--json").stdout)
+    assert coarse["coarse"]
+    for few, many in zip(exact["callbacks"], coarse["callbacks"], strict=True):
+        assert many["bound"] is None or many["bound"] >= few["bound"]
+    assert "--effort allows more" in run_takt("analyze", MODEL, "--effort", "1").stderr
+    assert run_takt("analyze", MODEL, "--effort", "0").returncode == 2
+
+
 def test_a_missed_goal_is_status_1() -> None:
     hasty = changed(raw("model"), "chains", 0, "goal", value=1_000_000)
     done = run_takt("analyze", "-", stdin=json.dumps(hasty))

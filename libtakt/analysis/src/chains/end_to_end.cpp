@@ -102,7 +102,8 @@ class Gaps {
     const Duration response = solution_.response(callback);
     if (periodic == nullptr || response == unbounded_time) return unbounded_time;
     // A timer that is served later than its next expiry may skip that one, but none after it.
-    const Duration late = response > periodic->period ? response : Duration{0};
+    const bool skips = response > periodic->period - periodic->jitter;
+    const Duration late = skips ? response : Duration{0};
     return saturating_add(periodic->period + periodic->jitter, late);
   }
 

@@ -1,0 +1,93 @@
+#include "takt/shapes/shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace takt::shapes {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+model::Model independent(model::ExecutorKind kind, std::int64_t count, std::int64_t percent) {
+  model::Model model;
+  model::Executor& executor = model.executors.emplace_back();
+  executor.id = "e0";
+  executor.kind = kind;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Duration period = milliseconds{10} + nanoseconds{(i * i * 7919) % 900'000'007};
+    model::Callback& callback = model.callbacks.emplace_back();
+    callback.id = fmt::format("c{}", i);
+    callback.executor = model::ExecutorIndex{0};
+    callback.kind = model::CallbackKind::timer;
+    callback.registration = i;
+    callback.execution_time = {std::max(epsilon, period * percent / (100 * count))};
+    callback.activation = model::PeriodicActivation{period, {}};
+    callback.priority = count - i;
+    if (kind == model::ExecutorKind::edf) callback.deadline = period;
+  }
+  return model;
+}
+
+model::Model chain(model::ExecutorKind kind, std::size_t length, std::size_t executors) {
+  model::Model model;
+  for (std::size_t e = 0; e < executors; ++e) {
+    model::Executor& executor = model.executors.emplace_back();
+    executor.id = fmt::format("e{}", e);
+    executor.kind = kind;
+  }
+  model::Chain& whole = model.chains.emplace_back();
+  whole.id = "whole";
+  for (std::size_t i = 0; i < length; ++i) {
+    model::Callback& callback = model.callbacks.emplace_back();
+    callback.id = fmt::format("c{}", i);
+    callback.executor = model::ExecutorIndex{i * executors / length};
+    callback.kind = i == 0 ? model::CallbackKind::timer : model::CallbackKind::subscription;
+    callback.registration = static_cast<std::int64_t>(i);
+    callback.execution_time = {nanoseconds{1000}};
+    if (i == 0) callback.activation = model::PeriodicActivation{milliseconds{100}, {}};
+    if (i > 0) {
+      model::Edge edge;
+      edge.from = model::CallbackIndex{i - 1};
+      edge.to = model::CallbackIndex{i};
+      model.edges.push_back(edge);
+    }
+    whole.callbacks.emplace_back(i);
+  }
+  return model;
+}
+
+model::Model nested_joins(model::JoinKind kind, std::size_t count) {
+  model::Model model;
+  model.executors.emplace_back().id = "e0";
+  const auto add = [&](bool source) {
+    model::Callback& callback = model.callbacks.emplace_back();
+    const std::size_t index = model.callbacks.size() - 1;
+    callback.id = fmt::format("c{}", index);
+    callback.executor = model::ExecutorIndex{0};
+    callback.kind = source ? model::CallbackKind::timer : model::CallbackKind::subscription;
+    callback.registration = static_cast<std::int64_t>(index);
+    callback.execution_time = {nanoseconds{100}};
+    if (source) callback.activation = model::PeriodicActivation{milliseconds{100}, {}};
+    return model::CallbackIndex{index};
+  };
+  const auto send = [&](model::CallbackIndex from, model::CallbackIndex to) {
+    model::Edge edge;
+    edge.from = from;
+    edge.to = to;
+    model.edges.push_back(edge);
+  };
+  model::CallbackIndex before = add(true);
+  for (std::size_t i = 0; i < count; ++i) {
+    const model::CallbackIndex other = add(true);
+    const model::CallbackIndex joining = add(false);
+    send(before, joining);
+    send(other, joining);
+    model.joins.push_back({.callback = joining, .kind = kind, .inputs = {before, other}});
+    before = joining;
+  }
+  return model;
+}
+
+}  // namespace takt::shapes
