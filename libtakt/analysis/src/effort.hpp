@@ -27,7 +27,9 @@ class Effort {
     left_ = 0;
     throw Exhausted{};
   }
-  /// All units that have ever been spent.
+  /// Counts what is spent from now on.
+  void restart() { spent_ = 0; }
+  /// All units that were spent since restart().
   [[nodiscard]] std::int64_t spent() const { return spent_; }
 
  private:

@@ -49,6 +49,7 @@ void FixedPoint::activation_changed(CallbackIndex callback) {
 
 void FixedPoint::solve() {
   analysed_.clear();
+  effort_.restart();
   std::vector<curves::DerivedCurve> before;
   for (std::size_t c = 0; c < system_.components.size(); ++c) {
     if (!stale_[c]) continue;

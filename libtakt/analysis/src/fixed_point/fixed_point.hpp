@@ -80,7 +80,7 @@ class FixedPoint {
     return effort_spent_[system_.component_of(callback)];
   }
   [[nodiscard]] std::int64_t effort_limit() const { return options_.effort; }
-  /// Units of work since construction.
+  /// Units of work since the last solve() began.
   [[nodiscard]] std::int64_t effort() const { return effort_.spent(); }
   /// Null: the executor cannot count on its supply, or all effort was spent in vain. Its callbacks
   /// have no bounds.

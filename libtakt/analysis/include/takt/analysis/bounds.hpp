@@ -68,7 +68,7 @@ struct Bounds {
   /// Wall-clock time of the analysis.
   double seconds = 0;
   Duration horizon{};
-  /// How many steps the searches took (see Options::effort).
+  /// How many steps the searches took (see Options::effort); after a change, those for the change.
   std::int64_t steps = 0;
   /// The executors for whose own analysis they did not suffice, by id.
   std::vector<std::string> coarse;
