@@ -27,12 +27,16 @@ class Effort {
     left_ = 0;
     throw Exhausted{};
   }
+  /// So many callbacks were passed over because what they demand has not changed.
+  void spend_on_passing(std::size_t callbacks) { spend(callbacks / passed_in_one_step + 1); }
   /// Counts what is spent from now on.
   void restart() { spent_ = 0; }
   /// All units that were spent since restart().
   [[nodiscard]] std::int64_t spent() const { return spent_; }
 
  private:
+  static constexpr std::size_t passed_in_one_step = 8;
+
   std::int64_t left_ = 0;
   std::int64_t spent_ = 0;
 };

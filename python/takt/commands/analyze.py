@@ -50,7 +50,7 @@ def analyze(
             min=1,
             metavar="STEPS",
             help="How many steps the searches may take, some nanoseconds each; beyond, bounds are "
-            "coarser, or missing, and the executors are named. 100 million unless given.",
+            "coarser, or missing, and the executors are named. 400 million unless given.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,

@@ -67,6 +67,7 @@ void OffsetSweep::count_own() {
 }
 
 void OffsetSweep::count(Other& other) {
+  effort_->spend(1);
   const auto limited = [&] {
     if (other.activated.count() < other.most && start_ > other.activated.until()) {
       other.activated.count(start_);
@@ -100,7 +101,7 @@ void OffsetSweep::advance_start() {
     if (failed_) return;
     start_ = std::max(start_, supplied);
     before = demand_;
-    effort_->spend(others_.size() + 1);
+    effort_->spend_on_passing(others_.size());
     for (Other& other : others_) {
       if (start_ > other.start_until) count(other);
     }
@@ -111,7 +112,7 @@ LongestResponse OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   while (longest_.response < enough && offset_ < length_ - longest_.response) {
     if (offset_ > blocking_until_) count_blocking();
-    effort_->spend(others_.size() + 1);
+    effort_->spend_on_passing(others_.size());
     if (offset_ > own_until_) count_own();
     for (Other& other : others_) {
       if (offset_ > other.offset_until) count(other);

@@ -46,6 +46,7 @@ void RoundRobin::count_own(Duration window) {
 
 /// Direct interference in S + R_j - ε.
 void RoundRobin::count(Other& other, Duration window) {
+  effort_->spend(1);
   if (other.activated.count() < other.most && window > other.activated.until()) {
     other.activated.count(window);
   }
@@ -58,7 +59,7 @@ void RoundRobin::count(Other& other, Duration window) {
 }
 
 bool RoundRobin::advance() {
-  effort_->spend(others_.size() + 1);
+  effort_->spend_on_passing(others_.size());
   if (const Duration window = saturating_add(start_, own_reach_); window > own_activated_.until()) {
     count_own(window);
   }

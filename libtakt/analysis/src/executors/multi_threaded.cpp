@@ -65,7 +65,7 @@ Duration MultiThreaded::latest_start(const Member& self) const {
   // There is no S if what may run before the instance needs a whole thread in the long run.
   if (share_before(self) >= whole_thread()) return unbounded_time;
   const auto demand = [&](Duration x) {
-    round_.effort.spend(members_.size());
+    round_.effort.spend(2 * members_.size());  // each is counted, and compared with the instance
     // Instances of one callback start in order, also if they may run side by side.
     Duration exclusive = occupied(self, std::max<std::int64_t>(0, pending(self, x) - 1));
     Duration shared{0};

@@ -33,7 +33,7 @@ struct Options {
   /// How many steps the searches may take for all callbacks, each its part: a step looks at what
   /// one callback demands, some nanoseconds. Where they do not suffice, a coarser bound is given,
   /// or none; never a smaller one. > 0.
-  std::int64_t effort = 100'000'000;
+  std::int64_t effort = 400'000'000;
 };
 
 /// Bounds the response time of every callback and chain of a valid model (see model::validate).
