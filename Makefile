@@ -132,6 +132,10 @@ docs: setup build/release/build.ninja  ## the documentation site, in build/docs/
 wheel: setup  ## the wheel for one CPython (TAKT_PYTHON), in build/packaging/wheels
 	@setup/wheel.sh
 
+.PHONY: deb
+deb: web  ## the Debian source package of this commit, in build/packaging/debian
+	@setup/deb.sh
+
 # Each way to install, in an environment that has nothing else of Takt. What is missing is said.
 nightly: build docs  ## tests of packages, which take long
 	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages

@@ -14,9 +14,10 @@ option(TAKT_INSTALL "Let `cmake --install` install Takt" ${PROJECT_IS_TOP_LEVEL}
 
 set(TAKT_RUNTIME_DIR lib/takt)
 set(TAKT_RUNTIMES "" CACHE PATH "Folders lib/takt of other builds, by distribution, that a wheel takes along")
+set(TAKT_PYTHON_DIR "" CACHE STRING "Where Python modules go in the prefix, e.g. lib/python3/dist-packages")
 if(SKBUILD)
   set(TAKT_PYTHON_DIR .)
-elseif(Python_FOUND)
+elseif(Python_FOUND AND NOT TAKT_PYTHON_DIR)
   set(TAKT_PYTHON_DIR lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages)
 endif()
 set(TAKT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake)
