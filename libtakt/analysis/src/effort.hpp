@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,26 +17,37 @@ class Effort {
   struct Exhausted {};
 
   /// From now on so many units may be spent.
-  void allow(std::int64_t units) { left_ = units; }
-  void spend(std::size_t units) {
-    const auto needed = static_cast<std::int64_t>(units);
-    spent_ += std::min(needed, left_);
-    left_ -= needed;
-    if (left_ >= 0) return;
-    left_ = 0;
-    throw Exhausted{};
+  void allow(std::int64_t units) {
+    spent_ = spent();
+    left_ = allowed_ = units;
   }
-  /// So many callbacks were passed over because what they demand has not changed.
-  void spend_on_passing(std::size_t callbacks) { spend(callbacks / passed_in_one_step + 1); }
+  void spend(std::size_t units) {
+    left_ -= static_cast<std::int64_t>(units);
+    if (left_ < 0) [[unlikely]]
+      give_up();
+  }
+  /// A pass over so many callbacks, which looked at `seen` of them; what the others demand has not
+  /// changed.
+  void spend_on_pass(std::size_t callbacks, std::size_t seen) {
+    spend(seen + callbacks / passed_in_one_step + 1);
+  }
   /// Counts what is spent from now on.
-  void restart() { spent_ = 0; }
+  void restart() { allowed_ = left_ = spent_ = 0; }
   /// All units that were spent since restart().
-  [[nodiscard]] std::int64_t spent() const { return spent_; }
+  [[nodiscard]] std::int64_t spent() const { return spent_ + allowed_ - left_; }
 
  private:
   static constexpr std::size_t passed_in_one_step = 8;
 
+  [[noreturn, gnu::cold, gnu::noinline]] void give_up() {
+    left_ = 0;
+    throw Exhausted{};
+  }
+
+  /// By the last allow(), and what is left of it.
+  std::int64_t allowed_ = 0;
   std::int64_t left_ = 0;
+  /// Before the last allow().
   std::int64_t spent_ = 0;
 };
 

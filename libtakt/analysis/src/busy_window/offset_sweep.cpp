@@ -67,7 +67,6 @@ void OffsetSweep::count_own() {
 }
 
 void OffsetSweep::count(Other& other) {
-  effort_->spend(1);
   const auto limited = [&] {
     if (other.activated.count() < other.most && start_ > other.activated.until()) {
       other.activated.count(start_);
@@ -101,10 +100,13 @@ void OffsetSweep::advance_start() {
     if (failed_) return;
     start_ = std::max(start_, supplied);
     before = demand_;
-    effort_->spend_on_passing(others_.size());
+    std::size_t counted = 0;
     for (Other& other : others_) {
-      if (start_ > other.start_until) count(other);
+      if (start_ <= other.start_until) continue;
+      count(other);
+      ++counted;
     }
+    effort_->spend_on_pass(others_.size(), counted);
   }
 }
 
@@ -112,11 +114,14 @@ LongestResponse OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   while (longest_.response < enough && offset_ < length_ - longest_.response) {
     if (offset_ > blocking_until_) count_blocking();
-    effort_->spend_on_passing(others_.size());
     if (offset_ > own_until_) count_own();
+    std::size_t counted = 0;
     for (Other& other : others_) {
-      if (offset_ > other.offset_until) count(other);
+      if (offset_ <= other.offset_until) continue;
+      count(other);
+      ++counted;
     }
+    effort_->spend_on_pass(others_.size(), counted);
     // An instance that completes when one at an earlier offset did has a shorter response.
     if (demand_ + last_cost_ != met_) {
       advance_start();

@@ -94,7 +94,7 @@ LocalBound DefaultExecutor::polled(std::size_t index) {
   std::optional<RoundRobin>& search = memory_[index].round_robin;
   const bool by_windows =
       round_.options.method != Method::round_robin && busy_window_length() != unbounded_time;
-  round_.effort.spend_on_passing(members_.size());
+  round_.effort.spend_on_pass(members_.size(), 0);
   if (search) search->renew_others();
   if (!search && !by_windows) return {};
   // The bound stands on both sides of both theorems. It rises to the lesser of what they say, and

@@ -46,7 +46,6 @@ void RoundRobin::count_own(Duration window) {
 
 /// Direct interference in S + R_j - ε.
 void RoundRobin::count(Other& other, Duration window) {
-  effort_->spend(1);
   if (other.activated.count() < other.most && window > other.activated.until()) {
     other.activated.count(window);
   }
@@ -59,14 +58,17 @@ void RoundRobin::count(Other& other, Duration window) {
 }
 
 bool RoundRobin::advance() {
-  effort_->spend_on_passing(others_.size());
   if (const Duration window = saturating_add(start_, own_reach_); window > own_activated_.until()) {
     count_own(window);
   }
+  std::size_t counted = 0;
   for (Other& other : others_) {
     const Duration window = saturating_add(start_, other.reach);
-    if (window > other.demand_until) count(other, window);
+    if (window <= other.demand_until) continue;
+    count(other, window);
+    ++counted;
   }
+  effort_->spend_on_pass(others_.size(), counted);
   const Duration supplied = supply_->time_for(demand_);
   if (supplied <= start_) return false;
   start_ = supplied;
