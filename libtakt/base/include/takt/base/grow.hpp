@@ -6,11 +6,13 @@
 
 namespace takt {
 
-/// The element of a list that grows with the largest index asked for.
+/// The element of a list that grows with the largest index asked for. Every event asks for some, and
+/// lists seldom grow: that part stays out of line.
 template <typename Element, typename Tag>
 Element& grow_to(std::vector<Element>& list, Index<Tag> index) {
-  if (index.value() >= list.size()) {
-    list.resize(index.value() + 1);
+  if (index.value() >= list.size()) [[unlikely]] {
+    const auto grow = [&] [[gnu::cold, gnu::noinline]] { list.resize(index.value() + 1); };
+    grow();
   }
   return list[index.value()];
 }

@@ -15,28 +15,29 @@ enum class PublicationId : std::uint64_t { none = 0 };
 /// One message that was sent: a publication to a topic, a request to a service or its response.
 struct Publication {
   enum class Kind : std::uint8_t { message, request, response };
+  // In an order without gaps: a million of them are kept, and looked up all over.
   PublicationId id = PublicationId::none;
-  Kind kind = Kind::message;
   /// The topic, or the name of the service.
   TopicIndex topic;
+  ThreadIndex thread;
   /// None for requests, responses and for publishers whose creation was not recorded.
   std::optional<PublisherIndex> publisher;
-  ThreadIndex thread;
   /// When the program called publish, and when the message went to the middleware (or, within a
   /// process, to the first buffer).
   Instant begin;
   Instant sent;
   /// Source timestamp, ns since the epoch; 0 if this version of ROS 2 does not record it.
   std::int64_t source_timestamp = 0;
+  /// The callback instance that published, on the same thread (message-flow 3.5.1).
+  InstanceId instance = InstanceId::none;
+  /// The message that activated that instance.
+  PublicationId cause = PublicationId::none;
+  ObservedCallbackIndex callback;
+  Kind kind = Kind::message;
   /// The message went through rclcpp's buffers to subscriptions of the same process.
   bool intra_process = false;
   /// The same message went through the buffers just before, as a publication of its own.
   bool repeats_intra_process = false;
-  /// The callback instance that published, on the same thread (message-flow 3.5.1).
-  InstanceId instance = InstanceId::none;
-  ObservedCallbackIndex callback;
-  /// The message that activated that instance.
-  PublicationId cause = PublicationId::none;
 };
 
 /// One run of a callback.
