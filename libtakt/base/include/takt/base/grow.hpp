@@ -6,8 +6,8 @@
 
 namespace takt {
 
-/// The element of a list that grows with the largest index asked for. Every event asks for some, and
-/// lists seldom grow: that part stays out of line.
+/// The element of a list that grows with the largest index asked for. Every event asks for some,
+/// and lists seldom grow: that part stays out of line.
 template <typename Element, typename Tag>
 Element& grow_to(std::vector<Element>& list, Index<Tag> index) {
   if (index.value() >= list.size()) [[unlikely]] {
