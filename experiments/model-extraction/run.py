@@ -25,8 +25,8 @@ PUBLISHED = {
     "voxel_grid": (6.58, 8.47, 13.36),
     "localizer": (2.78, 25.64, 60.93),
 }
-"""Table 3.3: shortest, mean and longest execution time in ms. Of both subscriptions of the fusion
-the one that completes the pairs."""
+"""Table 3.3: shortest, mean and longest execution time in ms. The fusion is the subscription that
+completes the pairs."""
 FILTER = "front_filter"
 LOAD, GROWTH, LAST_GROWTH = 27.0, 10.0, 23
 MEGABYTES, CORES = 9.0, 0.008
@@ -117,7 +117,7 @@ def _record(document: Json, seconds: float) -> tuple[Json, float, float]:
 
 
 def _processor_time() -> float:
-    """Of this process and of those that read for it and have ended."""
+    """What this process has used, and those that read for it and have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from takt import console, loopback
-from takt.experiments import Row, Rows
+from takt import console
+from takt.experiments import Row, Rows, recorded_numbers
 
-CHAIN = Path(__file__).with_name("chain.py")
+CHAIN = (sys.executable, str(Path(__file__).with_name("chain.py")))
 BACKENDS = ("", "lttng", "ring")
 
 LATENCY = 260.0
@@ -40,7 +37,7 @@ def run(full: bool = False) -> Rows:
             if progress:
                 progress(number, rounds * len(BACKENDS))
             backend = BACKENDS[number % len(BACKENDS)]
-            latencies[backend] += _chain(backend, count)
+            latencies[backend] += recorded_numbers(backend, [*CHAIN, str(count)])
     untraced = latencies.pop("")
     mean, median = statistics.fmean(untraced), statistics.median(untraced)
     rows = [Row("untraced: mean", LATENCY, mean / 1e6, "ms")]
@@ -62,23 +59,3 @@ def run(full: bool = False) -> Rows:
     ):
         rows.append(Row(f"predicted from {what}", published, ours, "ms"))
     return rows
-
-
-def _chain(backend: str, count: int) -> list[int]:
-    """Latencies in ns, without those of the first tenth. Raises CalledProcessError."""
-    with tempfile.TemporaryDirectory(prefix="takt-experiment-") as scratch:
-        printed = Path(scratch) / "latencies"
-        chain = [sys.executable, str(CHAIN), str(count)]
-        inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *chain]
-        takt = [sys.executable, "-m", "takt", "record", "--backend", backend]
-        record = [*takt, "-o", str(Path(scratch) / "trace"), "--"] if backend else []
-        subprocess.run(
-            [*record, *inner],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=loopback.environment(),
-        )
-        latencies: list[int] = json.loads(printed.read_text())
-    return latencies[len(latencies) // 10 :]

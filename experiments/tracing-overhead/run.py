@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from takt import console, loopback
-from takt.experiments import Row, Rows
+from takt import console
+from takt.experiments import Row, Rows, recorded_numbers
 
 TALK = Path(__file__).with_name("talk.py")
 BACKENDS = ("lttng", "ring", "ebpf")
@@ -57,24 +55,9 @@ def run(full: bool = False) -> Rows:
 
 
 def _talk(backend: str, size: int, rate: float, seconds: float) -> list[int]:
-    """Delays in ns, without those of the first tenth. Raises CalledProcessError."""
-    count = round(rate * seconds)
-    talk = [sys.executable, str(TALK), str(size), str(rate), str(count)]
-    with tempfile.TemporaryDirectory(prefix="takt-experiment-") as scratch:
-        printed = Path(scratch) / "delays"
-        inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *talk]
-        takt = [sys.executable, "-m", "takt", "record", "--backend", backend]
-        record = [*takt, "-o", str(Path(scratch) / "trace"), "--"] if backend else []
-        subprocess.run(
-            [*record, *inner],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=loopback.environment(),
-        )
-        delays: list[int] = json.loads(printed.read_text())
-    return delays[len(delays) // 10 :]
+    """Delays in ns. Raises CalledProcessError."""
+    talk = [sys.executable, str(TALK), str(size), str(rate), str(round(rate * seconds))]
+    return recorded_numbers(backend, talk)
 
 
 def _rows(what: str, published: tuple[float, float], delays: dict[str, list[int]]) -> Rows:

@@ -23,8 +23,7 @@ namespace {
 
 std::string analyze(const std::string& text, const std::string& source, const std::string& analysis,
                     std::int64_t effort) {
-  AnalysisRequest request(text, source, analysis);
-  if (effort > 0) request.options.effort = effort;
+  const AnalysisRequest request(text, source, analysis, effort);
   return analysis::analyze(request.model, request.options).to_json();
 }
 
@@ -91,8 +90,8 @@ class Analyzer {
 };
 
 std::string explain(const std::string& text, const std::string& source, const std::string& analysis,
-                    const std::string& chain) {
-  const AnalysisRequest request(text, source, analysis);
+                    const std::string& chain, std::int64_t effort) {
+  const AnalysisRequest request(text, source, analysis, effort);
   return unwrap(analysis::explain(request.model, chain, request.options)).to_json();
 }
 
@@ -113,16 +112,18 @@ void bind_analysis(nanobind::module_& module) {
            "In percent of what the document says, 0 to 10000. Raises InputError.")
       .def("bounds", &Analyzer::bounds, "A takt/bounds document of the model with all changes.");
   module.attr("ANALYSES") = analysis::all_method_names();
+  module.attr("EFFORT") = analysis::Options().effort;
   module.def("explain", &explain, "text"_a, "source"_a, "analysis"_a, "chain"_a,
+             "effort"_a = analysis::Options().effort,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "What the bound of a chain of a takt/model document is made of. Returns the member\n"
              "`explanation` of a takt/bounds document. Raises InputError.");
   module.def(
-      "analyze", &analyze, "text"_a, "source"_a, "analysis"_a, "effort"_a = 0,
-      nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "analyze", &analyze, "text"_a, "source"_a, "analysis"_a,
+      "effort"_a = analysis::Options().effort, nanobind::call_guard<nanobind::gil_scoped_release>(),
       "Bounds the response times of a takt/model document with the analysis of that name;\n"
-      "`source` names it in messages. `effort`: the steps that the searches may take, 0 for\n"
-      "the usual number. Returns a takt/bounds document. Raises InputError.");
+      "`source` names it in messages. `effort`: the steps that the searches may take. Returns a\n"
+      "takt/bounds document. Raises InputError.");
 }
 
 }  // namespace takt::native

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 
 #include "native.hpp"
@@ -13,7 +14,9 @@ namespace takt::native {
 /// A model and how to analyse it, as the arguments of a function describe them.
 struct AnalysisRequest {
   /// Throws InputError.
-  AnalysisRequest(const std::string& text, const std::string& source, const std::string& analysis) {
+  AnalysisRequest(const std::string& text, const std::string& source, const std::string& analysis,
+                  std::int64_t effort = analysis::Options().effort) {
+    options.effort = effort;
     const auto method = analysis::method_from_string(analysis);
     if (!method) {
       throw InputError(

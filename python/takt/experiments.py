@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from takt import loopback
 from takt.errors import UserError
 
 ROOT = Path(__file__).parents[2] / "experiments"
@@ -79,3 +83,25 @@ def find(name: str) -> Experiment:
             return experiment
     known = ", ".join(experiment.name for experiment in experiments)
     raise UserError(f'there is no experiment "{name}"; one of {known}')
+
+
+def recorded_numbers(backend: str, program: Sequence[str]) -> list[int]:
+    """The JSON list of numbers that a program prints while it is recorded, or is not recorded if
+    `backend` is empty. The first tenth, in which caches are cold, is left out. Raises
+    CalledProcessError.
+    """
+    with tempfile.TemporaryDirectory(prefix="takt-experiment-") as scratch:
+        printed = Path(scratch) / "printed"
+        inner = ["sh", "-c", 'out=$1; shift; exec "$@" > "$out"', "sh", str(printed), *program]
+        takt = [sys.executable, "-m", "takt", "record", "--backend", backend]
+        record = [*takt, "-o", str(Path(scratch) / "trace"), "--"] if backend else []
+        subprocess.run(
+            [*record, *inner],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=loopback.environment(),
+        )
+        numbers: list[int] = json.loads(printed.read_text())
+    return numbers[len(numbers) // 10 :]

@@ -16,6 +16,8 @@ from takt.documents import AnyDocument, Bounds, Explanation, Measurement, Model,
 Json = dict[str, Any]
 
 ANALYSES: tuple[str, ...] = tuple(takt_native.ANALYSES.split(", "))
+EFFORT: int = takt_native.EFFORT
+"""How many steps an analysis may take if nobody says otherwise."""
 DEFAULT_ANALYSIS = "combined"
 
 
@@ -42,20 +44,25 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
 
 
 def analyze(
-    model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS, effort: int | None = None
+    model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS, effort: int = EFFORT
 ) -> Bounds:
     """Response-time bounds of a model, with so many steps of search at most. Raises
-    takt_native.InputError."""
+    takt_native.InputError.
+    """
     with console.progress("Bounding response times"):
-        text = takt_native.analyze(model_text, source, analysis, effort or 0)
+        text = takt_native.analyze(model_text, source, analysis, effort)
     return with_origin(documents.parse(Bounds, text, "bounds"), model_text, source)
 
 
 def explain(
-    model_text: str, source: str, chain: str, analysis: str = DEFAULT_ANALYSIS
+    model_text: str,
+    source: str,
+    chain: str,
+    analysis: str = DEFAULT_ANALYSIS,
+    effort: int = EFFORT,
 ) -> Explanation:
     """What the bound of a chain is made of. Raises takt_native.InputError."""
-    text = takt_native.explain(model_text, source, analysis, chain)
+    text = takt_native.explain(model_text, source, analysis, chain, effort)
     return documents.parse(Explanation, text, "explanation")
 
 

@@ -21,8 +21,8 @@ START_UP = 2.5
 """Seconds at least in which nothing is modelled yet (docs/model-synthesis.md)."""
 
 LEAST_SHARE = 0.85
-"""Of an execution time: `takt run` leaves a tenth unused, at most 0.1 ms, for what the trace counts
-beside the work (ros/workload/src/work.cpp)."""
+"""The share of an execution time that must come out: `takt run` leaves a tenth unused, at most
+0.1 ms, for what the trace counts beside the work (ros/workload/src/work.cpp)."""
 MOST_SHARE = 1.1
 SLACK = 1_000_000
 """Interrupts, and what a hypervisor steals, count as a thread's processor time."""
@@ -77,7 +77,7 @@ class Graph:
         return list(self.model.get("edges", []))
 
     def topic(self, edge: Json) -> str | None:
-        """Of the messages; None: the receiver samples, so there are none."""
+        """The topic of its messages; None: the receiver samples, so there are none."""
         if self.kinds[edge["to"]] in ("timer", "event_source", "waitable"):
             return None
         receiver = next(c for c in self.model["callbacks"] if c["id"] == edge["to"])

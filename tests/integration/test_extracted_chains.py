@@ -60,7 +60,7 @@ LOADS = {
     "/robot/actuator:/robot/enable_brake": 3,
 }
 BESIDE = 0.15 * MS
-"""Of a callback whose load is processor time: sending messages, and a line that is logged."""
+"""What a callback costs beside its load: sending messages, and a line that is logged."""
 
 
 @cache

@@ -95,7 +95,7 @@ def record(
 @dataclass(frozen=True)
 class Recorded:
     document: Json
-    """Of the flows from one host to the other."""
+    """The takt/flow document of the flows from one host to the other."""
     begin: int
     """When the first event happened, by the clock of the first host."""
     sent: list[list[int]]

@@ -97,12 +97,27 @@ def test_reaction_time_and_data_age_stand_beside_the_bound() -> None:
 def test_a_small_effort_gives_coarser_bounds_and_says_so() -> None:
     exact = json.loads(run_takt("analyze", MODEL, "--json").stdout)
     assert exact["coarse"] == []
-    coarse = json.loads(run_takt("analyze", MODEL, "--effort", "1", "--json").stdout)
-    assert coarse["coarse"]
-    for few, many in zip(exact["callbacks"], coarse["callbacks"], strict=True):
-        assert many["bound"] is None or many["bound"] >= few["bound"]
-    assert "--effort allows more" in run_takt("analyze", MODEL, "--effort", "1").stderr
-    assert run_takt("analyze", MODEL, "--effort", "0").returncode == 2
+    done = run_takt("analyze", MODEL, "--effort", "100", "--json")
+    coarse = json.loads(done.stdout)
+    assert coarse["coarse"] == ["e1"]
+    assert "bounds of executor driving are coarser" in done.stderr
+    assert "--effort allows more" in done.stderr
+    for most, least in zip(coarse["callbacks"], exact["callbacks"], strict=True):
+        assert most["bound"] >= least["bound"]
+        assert (most["by"] == "linear") == (most["bound"] > least["bound"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--effort", "0"), "0 is not in the range x>=1"),
+        (("--effort", "5", "--sensitivity"), "--effort: of no use to --sensitivity"),
+    ],
+)
+def test_an_effort_that_cannot_be_is_named(options: tuple[str, ...], message: str) -> None:
+    done = run_takt("analyze", MODEL, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_a_missed_goal_is_status_1() -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "libtakt/tracepoints/include/takt/tracepoints/ros2.def"
 ENTRY = re.compile(r"^TAKT_TRACEPOINT\((\w+), \w+, (initialisation|run_time),", re.M)
 LATER = {"rclcpp_intra_publish", "rclcpp_ipb_to_subscription", "rclcpp_buffer_to_ipb"}
-"""Of the events that came after the document, those whose names tell nothing of ring buffers."""
+"""Events that came after the document, but for those with ring buffers in their names."""
 
 EVENT = 158e-6
 """Milliseconds that LTTng takes for an event, as the document quotes."""

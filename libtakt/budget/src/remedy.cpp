@@ -1,6 +1,7 @@
 #include "takt/budget/remedy.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ class Search {
         options_(options),
         analyzer_(model, options),
         present_(analyzer_.bounds()),
-        executors_(influencing(model, model.chains[chain])) {
+        executors_(influencing(model, model.chains[chain])),
+        left_(options.effort - present_.steps) {
     for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
       if (std::ranges::find(executors_, model.callbacks[c].executor) != executors_.end()) {
         callbacks_.emplace_back(c);
@@ -66,8 +68,10 @@ class Search {
 
   void attempt(Change change) {
     model::Model changed = model_;
-    if (!budget::apply(change, changed)) return;
+    if (left_ <= 0 || !budget::apply(change, changed)) return;
+    options_.effort = left_;
     const Bounds bounds = analysis::analyze(changed, options_);
+    left_ -= bounds.steps;
     if (is_remedy(bounds)) consider(std::move(change), bounds);
   }
 
@@ -131,7 +135,9 @@ class Search {
       const std::int64_t steps = (most_budget(executor) - from) / unit;
       if (steps <= 0) continue;
       const auto holds = [&](std::int64_t step) {
+        if (left_ <= 0) return false;
         analyzer_.set_budget(executor, from + step * unit);
+        left_ -= analyzer_.bounds().steps;
         return is_remedy(analyzer_.bounds());
       };
       if (const auto step = closest(std::int64_t{0}, steps, holds)) {
@@ -178,6 +184,8 @@ class Search {
   std::vector<ExecutorIndex> executors_;
   /// Those of these executors.
   std::vector<CallbackIndex> callbacks_;
+  /// Steps that the rest of the search may take.
+  std::int64_t left_;
   std::optional<Remedy> best_;
 };
 

@@ -13,7 +13,7 @@ using scheduling::Queueing;
 namespace {
 
 /// Messages on their way and instances that wait at most: beyond, a system is hopelessly
-/// overloaded, and memory is not without end.
+/// overloaded, and memory is not without end. As many inputs of chains wait at most.
 constexpr std::int64_t most_waiting = 1'000'000;
 
 /// The index of a message in the lower bits of its event's subject, below its place in the order of
@@ -155,14 +155,15 @@ void Engine::note_inputs(CallbackIndex callback, const Activation& activation) {
     };
     if (!onward.empty() && std::ranges::none_of(onward, sends)) continue;
     Inputs& inputs = inputs_[chain];
-    // Of a chain that has no outputs the newest ones are not counted.
-    if (inputs.waiting.size() == most_waiting) continue;
-    if (model_[callback].kind != model::CallbackKind::timer) {
-      inputs.waiting.push_back({.activation = activation.when, .since = activation.when});
-      continue;
+    // Inputs of chains that yield no output wait for ever: the newest ones are not counted.
+    if (waiting_inputs_ == most_waiting) continue;
+    std::optional<Instant> since = activation.when;
+    if (model_[callback].kind == model::CallbackKind::timer) {
+      since = std::exchange(inputs.last_expiry, activation.when);
     }
-    const auto before = std::exchange(inputs.last_expiry, activation.when);
-    if (before) inputs.waiting.push_back({.activation = activation.when, .since = *before});
+    if (!since) continue;
+    inputs.waiting.push_back({.activation = activation.when, .since = *since});
+    ++waiting_inputs_;
   }
 }
 
@@ -318,6 +319,7 @@ void Engine::record_output(std::size_t chain, Instant activation) {
   while (!waiting.empty() && waiting.front().activation <= activation) {
     Input input;
     waiting.pop_front(input);
+    --waiting_inputs_;
     result.reaction_time.record(now_ - input.since);
   }
 }

@@ -165,6 +165,8 @@ class Engine {
   std::vector<Random> delays_;
   /// Per chain.
   std::vector<Inputs> inputs_;
+  /// In all of them.
+  std::int64_t waiting_inputs_ = 0;
   std::int64_t waiting_ = 0;
   std::vector<Instant> scratch_;
   std::vector<std::size_t> done_;

@@ -20,6 +20,7 @@ from takt import (
     verdict,
 )
 from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
 from takt.formatting import duration
 from takt.names import executor_labels, labels
 
@@ -50,7 +51,7 @@ def analyze(
             min=1,
             metavar="STEPS",
             help="How many steps the searches may take, some nanoseconds each; beyond, bounds are "
-            "coarser, or missing, and the executors are named. 400 million unless given.",
+            f"coarser, or missing, and the executors are named. {pipeline.EFFORT:,} unless given.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,
@@ -98,12 +99,15 @@ def analyze(
     if what_if is not None:
         model = inputs.ModelText(pipeline.change(*given, what_if), given.source)
     text, source = model
+    if sensitivity and effort is not None:
+        raise UserError("--effort: of no use to --sensitivity, which bounds the model many times")
+    steps = effort or pipeline.EFFORT
     if sensitivity:
         _print_sensitivity(pipeline.sensitivity(text, source, analysis), model, json)
         return
-    bounds = pipeline.analyze(text, source, analysis, effort)
+    bounds = pipeline.analyze(text, source, analysis, steps)
     if explain is not None:
-        explanation = pipeline.explain(text, source, explain, analysis)
+        explanation = pipeline.explain(text, source, explain, analysis, steps)
         bounds = bounds.model_copy(update={"explanation": explanation})
     document = documents.to_json(bounds)
     if output is not None and output != files.STANDARD_STREAM:
@@ -123,7 +127,7 @@ def analyze(
             console.output().print(tables.chains(verdicts), "")
             console.output().print(tables.end_to_end(bounds))
         if what_if is not None:
-            _print_differences(pipeline.analyze(*given, analysis), bounds)
+            _print_differences(pipeline.analyze(*given, analysis, steps), bounds)
     if bounds.coarse:
         names = executor_labels(valid)
         few = ", ".join(names[executor] for executor in bounds.coarse[:MOST_NAMED])

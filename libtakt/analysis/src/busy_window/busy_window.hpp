@@ -45,9 +45,8 @@ struct Interferer {
 /// is then the end of the longest such time. It is part of the victim's cost, which counts the
 /// releases from the decision on. The right-hand side must not decrease with t: where somebody no
 /// longer blocks, one of its instances counts as an interferer's. Executors differ only in the
-/// limits of the others. Theorem 3 of
-/// ros-llama and S-3.6 have this form, and so have the classical analyses of non-preemptive
-/// scheduling by fixed priority, by deadline and in order of arrival.
+/// limits of the others. Theorem 3 of ros-llama and S-3.6 have this form, and so have the classical
+/// analyses of non-preemptive scheduling by fixed priority, by deadline and in order of arrival.
 class BusyWindow {
  public:
   BusyWindow(const curves::SupplyBound& supply, const Limits& limits, Interferer self,

@@ -97,6 +97,7 @@ std::optional<Line> line_above(const curves::DerivedCurve& curve, const CostSlop
         term.start = std::max(term.start, line->start * multiplicity);
       }
     }
+    if (term.slope > most_share_above || term.start > most_start_above) return std::nullopt;
     sum.slope += term.slope;
     sum.start += term.start + term.slope * shift.count();
     if (sum.slope > most_share_above || sum.start > most_start_above) return std::nullopt;

@@ -27,7 +27,9 @@ struct Remedy {
 ///
 /// Only what the chain's bound depends on is tried (see influencing()): O(log 1000) changes of each
 /// reservation's budget under an incremental analysis, and one analysis for each callback's
-/// priority, each kind of an executor and each callback.
+/// priority, each kind of an executor and each callback. All of them together take as many steps as
+/// the options allow one analysis, so that large models have an answer too: none is then not found,
+/// rather than not there.
 [[nodiscard]] std::optional<Remedy> cheapest_remedy(const model::Model& model, std::size_t chain,
                                                     const analysis::Options& options = {});
 

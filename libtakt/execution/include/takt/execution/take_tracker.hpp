@@ -21,7 +21,7 @@ struct Received {
   std::optional<SubscriptionIndex> subscription;
   std::optional<ServiceIndex> service;
   std::optional<ClientIndex> client;
-  /// Of a request or response: by which its sender's publication is found.
+  /// The sender's publication is found by it, if this is a request or a response.
   MessageIndex::Key key{};
   /// The number under which a take waits for its publication, for bind(); none if it does not wait.
   PublicationId unmatched = PublicationId::none;

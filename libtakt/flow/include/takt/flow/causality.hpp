@@ -77,8 +77,8 @@ class Causality {
   std::vector<std::vector<std::size_t>> of_input_;
   /// The runs that sent a group's output, in order of their starts.
   std::vector<std::vector<InstanceId>> firings_;
-  /// Of a partial_sync group what each firing used, an entry for each input: none for that which
-  /// fired.
+  /// What each firing of a partial_sync group used, an entry for each input; the input that fired
+  /// has none.
   std::vector<std::vector<InstanceId>> used_;
 };
 

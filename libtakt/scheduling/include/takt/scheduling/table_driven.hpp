@@ -33,12 +33,11 @@ class TableDrivenPolicy final : public Policy {
   /// `now` counts from the beginning of a round.
   void advance(Instant now) override;
 
-  /// By the time of the last advance().
-
   /// The start of a slot after the time of the last advance().
   [[nodiscard]] std::optional<Instant> next_start() const override;
 
  private:
+  /// By the time of the last advance().
   [[nodiscard]] bool choose(LocalIndex& chosen) override;
 
   std::vector<Slot> slots_;
