@@ -144,6 +144,10 @@ class Executor(Document):
     """When instances of which callback may start, on table_driven executors."""
     process: str | None = None
     """Executors of the same process run as threads of one process; null: a process of its own."""
+    unclassifiable: str | None = None
+    """Why nothing that depends on it has a bound: nobody knows when its threads do what; null:
+    it behaves as executors of its kind do.
+    """
 
 
 class ExecutionTime(Document):

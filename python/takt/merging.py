@@ -85,6 +85,9 @@ def _executors(models: Sequence[Json]) -> list[Json]:
             executor["overhead"] = merge_costs(executor["overhead"], other["overhead"])
             if other["threads"] > executor["threads"]:
                 executor["threads"], executor["kind"] = other["threads"], other["kind"]
+            executor["unclassifiable"] = executor.get("unclassifiable") or other.get(
+                "unclassifiable"
+            )
         merged.append(executor)
     return merged
 
@@ -176,6 +179,7 @@ def _provenance(models: Sequence[Json], merged: Json) -> Json:
         "left_out": sorted({id_ for run in runs for id_ in run.get("left_out", [])}),
         "warnings": list(dict.fromkeys(warnings)),
         "observed": observed(models),
+        "threads": [threads for run in runs for threads in run.get("threads", [])],
         "unnamed_work": [work for run in runs for work in run.get("unnamed_work", [])],
         "runs": [
             {

@@ -20,6 +20,10 @@ ENOUGH = 10
 START_UP = 2.5
 """Seconds at least in which nothing is modelled yet (docs/model-synthesis.md)."""
 
+LEAST = ENOUGH // 2
+"""Instances that each callback must have had, start-up included; else the machine was too busy."""
+ATTEMPTS = 5
+
 LEAST_SHARE = 0.85
 """The share of an execution time that must come out: `takt run` leaves a tenth unused, at most
 0.1 ms, for what the trace counts beside the work (ros/workload/src/work.cpp)."""
@@ -46,13 +50,22 @@ def duration(model: Json) -> float:
 
 
 def record(model: Path, folder: Path, seconds: float | None = None) -> tuple[Json, Json]:
-    """Runs a model, as `takt run` tells of it, and the model of its recording."""
+    """Runs a model, as `takt run` tells of it, and the model of its recording.
+
+    Executors without a reservation get what the machine has left. If that was too little for a
+    callback, the recording does not show it, so there is another of twice the length.
+    """
     seconds = seconds or duration(json.loads(model.read_text()))
-    command = [*TAKT, "run", str(model), "--duration", f"{seconds:.3f}", "--json"]
-    recorded = Run.of(folder / "trace", command, backend="ring")
+    for attempt in range(ATTEMPTS):
+        command = [*TAKT, "run", str(model), "--duration", f"{seconds:.3f}", "--json"]
+        recorded = Run.of(folder / f"trace-{attempt}", command, backend="ring")
+        ran: Json = json.loads(recorded.output)
+        if all(callback["count"] >= LEAST for callback in ran["callbacks"]):
+            break
+        seconds *= 2
     done = takt("model", str(recorded.trace))
     assert done.returncode == 0, done.stderr
-    return json.loads(recorded.output), json.loads(done.stdout)
+    return ran, json.loads(done.stdout)
 
 
 def absolute(name: str) -> str:

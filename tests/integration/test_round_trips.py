@@ -27,6 +27,7 @@ NAMED = (
     "service_call",
     "pipeline",
     "navigation_robot",
+    "fusion",
 )
 SEEDS = int(os.environ.get("TAKT_ROUND_TRIPS", "5"))
 FEATURES = ("jitter=0", "burst=0", "second_sender=50", "join=50", "sampling=10")

@@ -28,6 +28,12 @@ OURS = {
     "takt:message_chosen",
     "takt:inputs_linked",
     "takt:links_declared",
+    "takt:callback_init",
+    "takt:waitable_triggered",
+    "takt:rate_sleep",
+    "takt:rate_wakeup",
+    "takt:rate_stop",
+    "takt:limited_spin",
 }
 SERVICE_CALLS = {
     "ros2:rmw_client_init",
@@ -85,6 +91,13 @@ def calls() -> list[Call]:
     inputs = [("char *", "newest"), ("void **", SUBS), ("size_t", len(SUBS)), ("void *", 0x50)]
     result.append(("takt_trace_inputs_linked", inputs))
     result.append(("takt_trace_links_declared", [("uint64_t", 1)]))
+    made = [("void *", 0x60), ("void *", 0x61), ("char *", "event_source"), ("int64_t", 9)]
+    result.append(("takt_trace_callback_init", made))
+    result.append(("takt_trace_waitable_triggered", [("void *", 0x60)]))
+    result.append(("takt_trace_rate_sleep", [("int64_t", 9)]))
+    result.append(("takt_trace_rate_wakeup", []))
+    result.append(("takt_trace_rate_stop", []))
+    result.append(("takt_trace_limited_spin", [("bool", True)]))
     return result
 
 
@@ -140,17 +153,21 @@ def test_layouts_are_upstreams(run: Run) -> None:
 def test_processor_time_stands_inside_the_callback(run: Run) -> None:
     if run.backend == "ebpf":
         pytest.skip("is read by libtracetools, not by the program")
+    events = list(babeltrace.events(run.trace))
+    names = [event.name for event in events]
+    start = names.index("ros2:callback_start") + 1
+    end = names.index("ros2:callback_end") - 1
+    assert names[start] == names[end] == "takt:thread_cpu_time"
+    assert 0 < events[start].fields["cpu_time"] < events[end].fields["cpu_time"]
+
+
+def test_processor_time_stands_beside_what_threads_without_callbacks_do(run: Run) -> None:
+    if run.backend == "ebpf":
+        pytest.skip("is read by libtracetools, not by the program")
     names = [event.name for event in babeltrace.events(run.trace)]
-    start = names.index("ros2:callback_start")
-    end = names.index("ros2:callback_end")
-    assert names[start + 1] == names[end - 1] == "takt:thread_cpu_time"
-    times = [
-        event.fields["cpu_time"]
-        for event in babeltrace.events(run.trace)
-        if event.name == "takt:thread_cpu_time"
-    ]
-    assert len(times) == 2
-    assert 0 < times[0] < times[1]
+    for name in ("ros2:rmw_publish", "ros2:rclcpp_intra_publish", "takt:rate_sleep"):
+        assert names[names.index(name) - 1] == "takt:thread_cpu_time", name
+    assert names[names.index("takt:rate_wakeup") + 1] == "takt:thread_cpu_time"
 
 
 def test_executor_says_what_it_is(run: Run) -> None:

@@ -107,7 +107,7 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
   anomalies_.orphan_starts += static_cast<std::uint64_t>(now.stack.end() - lost);
   now.stack.erase(lost, now.stack.end());
   CallbackInstance instance;
-  instance.id = static_cast<InstanceId>(++newest_);
+  instance.id = next_id();
   instance.callback = callback;
   instance.thread = thread;
   instance.start = time;
@@ -157,7 +157,8 @@ const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
 void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   State& now = state(thread);
   now.cpu_now = time;
-  if (now.stack.empty()) {
+  // Of an instance that no event names, what the clock shows in between tells nothing.
+  if (now.stack.empty() || now.stack.back().instance.is_unannounced) {
     return;
   }
   Open& open = now.stack.back();

@@ -37,6 +37,9 @@ std::int64_t Executor::thread_count() const {
 }
 
 std::string Executor::kind() const {
+  if (is_source) {
+    return "event_source";
+  }
   if (announced) {
     return announced->kind;
   }
@@ -58,10 +61,14 @@ void ExecutorFinder::on_instance(const Database& /*database*/, const CallbackIns
 
 std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
                                                 const events::Threads& threads) const {
+  const auto is_source = [&](std::size_t callback) {
+    return objects.callbacks[callback].kind == CallbackKind::event_source;
+  };
   Groups groups(threads.threads().size());
-  for (const auto& shared : threads_of_) {
-    for (const ThreadIndex thread : shared) {
-      groups.join(shared.front().value(), thread.value());
+  for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    if (is_source(callback)) continue;
+    for (const ThreadIndex thread : threads_of_[callback]) {
+      groups.join(threads_of_[callback].front().value(), thread.value());
     }
   }
   std::map<std::pair<ProcessIndex, std::string>, ThreadIndex> announced;
@@ -77,11 +84,21 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     const auto [entry, is_new] =
         position.try_emplace(groups.root(thread.value()), executors.size());
     if (is_new) {
-      executors.push_back({threads[thread].process, {}, {}, {}, false});
+      executors.push_back({threads[thread].process, {}, {}, {}, false, false});
     }
     return executors[entry->second];
   };
   for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    if (is_source(callback)) {
+      // Alone, whatever else its thread does (ros-llama S-1.5).
+      if (threads_of_[callback].empty()) continue;
+      Executor& source = executors.emplace_back();
+      source.process = objects.callbacks[callback].process;
+      source.threads = threads_of_[callback];
+      source.callbacks.emplace_back(callback);
+      source.is_source = true;
+      continue;
+    }
     for (const ThreadIndex thread : threads_of_[callback]) {
       Executor& executor = executor_of(thread);
       if (std::find(executor.threads.begin(), executor.threads.end(), thread) ==
@@ -99,6 +116,11 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
       return !runs.waited && runs.count >= enough_runs;
     });
   }
+  for (Executor& executor : executors) {
+    const auto own = std::ranges::find(objects.executor_threads, executor.threads.front(),
+                                       &ExecutorThread::thread);
+    if (executor.is_source && own != objects.executor_threads.end()) executor.announced = *own;
+  }
   for (const ExecutorThread& thread : objects.executor_threads) {
     const auto found = position.find(groups.root(thread.thread.value()));
     if (found != position.end() && !executors[found->second].announced) {
@@ -114,9 +136,10 @@ std::vector<std::string> executor_ids(const std::vector<Executor>& executors,
   std::unordered_map<std::string, int> used;
   for (const Executor& executor : executors) {
     const std::string& process = threads[executor.process].name;
-    const std::string stem = executor.announced ? executor.announced->executor
-                             : process.empty()  ? "process"
-                                                : process;
+    const std::string program = process.empty() ? "process" : process;
+    const std::string stem = executor.announced   ? executor.announced->executor
+                             : executor.is_source ? program + " source"
+                                                  : program;
     const int count = ++used[stem];
     ids.push_back(count == 1 ? stem : fmt::format("{}#{}", stem, count));
   }

@@ -10,12 +10,16 @@ namespace {
 /// How long no object must have been made for the system to be up.
 constexpr Duration settling_time = std::chrono::seconds(1);
 
+/// Triggers of a waitable that wait to be run; the oldest are forgotten if more do.
+constexpr std::size_t most_triggers = 1 << 12;
+
 }  // namespace
 
 Interpreter::Interpreter(const events::Threads& threads)
     : database_(threads),
       object_tracker_(database_.objects_, database_.anomalies_),
       callbacks_(database_.anomalies_, database_.executor_activity_),
+      threads_(object_tracker_, callbacks_, database_.thread_histories_),
       publications_(object_tracker_, database_.anomalies_),
       takes_(object_tracker_, database_.messages_, database_.anomalies_) {}
 
@@ -69,6 +73,9 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
   CallbackInstance& instance = callbacks_.start(at.thread, at.time, start.callback, callback);
   instance.intra_process = start.is_intra_process;
   const Callback& owner = database_.objects_[callback];
+  if (owner.kind != CallbackKind::event_source) {
+    threads_.serves(at.thread);
+  }
   if (owner.kind == CallbackKind::unknown) {
     ++database_.anomalies_.unknown_callback_instances;
     return;
@@ -77,6 +84,15 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
 }
 
 void Interpreter::activate(CallbackInstance& instance, const Callback& callback) {
+  if (callback.waitable) {
+    auto& triggers = grow_to(triggers_, *callback.waitable);
+    if (!triggers.empty()) {
+      instance.taken = instance.start;
+      instance.source = triggers.front();
+      triggers.pop_front();
+    }
+    return;
+  }
   if (const auto received = takes_.claim(instance.thread, callback)) {
     instance.taken = received->time;
     instance.source = received->source;
@@ -117,6 +133,10 @@ void Interpreter::end_unannounced(ThreadIndex thread, Instant time) {
   }
 }
 
+void Interpreter::ended_if(const CallbackInstance* instance) {
+  if (instance != nullptr) ended(*instance);
+}
+
 void Interpreter::ended(const CallbackInstance& instance) {
   ++database_.totals_.instances;
   database_.totals_.with_cpu_time += instance.cpu_time ? 1u : 0u;
@@ -132,7 +152,51 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) 
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu) {
+  if (callbacks_.current(at.thread) == nullptr)
+    threads_.cpu_time(at.thread, Duration(cpu.cpu_time));
   callbacks_.cpu_time(at.thread, Duration(cpu.cpu_time));
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::ExecutorInit& executor) {
+  on<tracepoints::ExecutorInit>(at, executor);
+  if (executor.kind == "outside") {
+    threads_.leave_out(at.thread);
+  } else if (executor.kind != "event_source") {
+    threads_.serves(at.thread);
+  }
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RateSleep& sleep) {
+  ended_if(threads_.rate_sleep(at, Duration(sleep.period)));
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RateWakeup&) {
+  threads_.rate_wakeup(at);
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RateStop&) {
+  ended_if(threads_.rate_stop(at));
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::LimitedSpin& spin) {
+  threads_.limited_spin(at.thread, spin.begins);
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::WaitableTriggered& triggered) {
+  const Callback& callback =
+      database_.objects_[object_tracker_.callback(at.process, triggered.callback)];
+  if (!callback.waitable) {
+    ++database_.anomalies_.unknown_publications;
+    return;
+  }
+  Publication trigger =
+      call(at, Publication::Kind::trigger, database_.objects_[*callback.waitable].triggers);
+  const CallbackInstance* const source = enclose(trigger);
+  auto& waiting = grow_to(triggers_, *callback.waitable);
+  if (waiting.size() == most_triggers) waiting.pop_front();
+  waiting.push_back(database_.messages_.add(trigger));
+  announce(waiting.back());
+  ended_if(source);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackRelease& release) {
@@ -154,8 +218,9 @@ void Interpreter::on(const Occurrence& at, const tracepoints::MessageChosen& cho
   takes_.choose(at.thread, at.process, chosen.message);
 }
 
-void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork&) {
+void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork& wait) {
   end_unannounced(at.thread, at.time);
+  threads_.waits(at.thread, wait.timeout < 0);
   callbacks_.wait_begin(at.thread, at.time);
 }
 
@@ -189,9 +254,10 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclcppIntraPublish
   auto publication =
       publications_.intra_publish(at.thread, at.time, at.process, message.publisher_handle);
   if (publication) {
-    enclose(*publication);
+    const CallbackInstance* const source = enclose(*publication);
     current = {database_.messages_.add(*publication), publication->publisher};
     announce(current.id);
+    ended_if(source);
   }
 }
 
@@ -240,8 +306,9 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendRequest& re
   }
   const Client& client = database_.objects_[*index];
   Publication publication = call(at, Publication::Kind::request, client.name);
-  enclose(publication);
+  const CallbackInstance* const source = enclose(publication);
   send(publication, TakeTracker::request_key(client.name, client.gid, request.sequence_number));
+  ended_if(source);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendResponse& response) {
@@ -334,13 +401,28 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferCl
   takes_.clear(at.process, clear.buffer);
 }
 
-void Interpreter::enclose(Publication& publication) {
+const CallbackInstance* Interpreter::enclose(Publication& publication) {
   callbacks_.note_activity(publication.thread, publication.sent);
   if (const CallbackInstance* const current = callbacks_.current(publication.thread)) {
     publication.instance = current->id;
     publication.callback = current->callback;
     publication.cause = current->source;
+    return nullptr;
   }
+  if (publication.repeats_intra_process) {
+    return nullptr;
+  }
+  const ProcessIndex process = database_.threads_[publication.thread].process;
+  switch (publication.kind) {
+    case Publication::Kind::message:
+      return threads_.publish(process, publication);
+    case Publication::Kind::request:
+    case Publication::Kind::trigger:
+      return threads_.send(process, publication);
+    case Publication::Kind::response:
+      break;  // the executor sends it, for the instance that had the request
+  }
+  return nullptr;
 }
 
 void Interpreter::announce(PublicationId id) {
@@ -351,18 +433,21 @@ void Interpreter::publish(std::optional<Publication> publication) {
   if (!publication) {
     return;
   }
-  enclose(*publication);
   InProcess& before = in_process(publication->thread);
   publication->repeats_intra_process =
       before.publisher && before.publisher == publication->publisher;
+  const CallbackInstance* const source = enclose(*publication);
   if (const Publication* const first = database_.messages_.find(before.id);
       publication->repeats_intra_process && first != nullptr) {
     publication->begin = first->begin;
+    publication->instance = first->instance;
+    publication->callback = first->callback;
   }
   before = {};
   const MessageIndex::Key key{publication->topic, publication->source_timestamp, 0};
   const PublicationId id = database_.messages_.add(*publication, key);
   announce(id);
+  ended_if(source);
   if (database_.threads_.hosts().size() > 1) {
     link_late(key, id);
   }

@@ -57,6 +57,14 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+std::string source_stem(const Objects& objects, const EventSource& source) {
+  if (source.period.count() > 0) {
+    return "rate-" + compact_duration(source.period);
+  }
+  const std::string topic = source.topic ? objects[*source.topic] : "";
+  return topic + (source.is_opaque ? ":sender" : ":source");
+}
+
 std::string id_stem(const Objects& objects, const Callback& callback) {
   const std::string node = objects.node_name(callback);
   switch (callback.kind) {
@@ -67,6 +75,10 @@ std::string id_stem(const Objects& objects, const Callback& callback) {
       return fmt::format("{}:{}", node, objects[*objects.topic_of(callback)]);
     case CallbackKind::client:
       return fmt::format("{}:{}:response", node, objects[*objects.topic_of(callback)]);
+    case CallbackKind::waitable:
+      return fmt::format("{}:waitable", node);
+    case CallbackKind::event_source:
+      return fmt::format("{}:{}", node, source_stem(objects, objects[*callback.event_source]));
     case CallbackKind::unknown:
       break;
   }

@@ -1,5 +1,6 @@
 #include "takt/execution/object_tracker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "takt/base/grow.hpp"
@@ -73,6 +74,7 @@ std::optional<ObservedCallbackIndex> ObjectTracker::resolve(ProcessIndex process
         return objects_[*service].callback;
       }
       break;
+    case CallbackHandle::Owner::itself:
     case CallbackHandle::Owner::none:
       break;
   }
@@ -390,6 +392,35 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::ExecutorInit& ex
                                        .period = Duration(executor.period),
                                        .priority = executor.priority,
                                        .cpu = executor.cpu});
+}
+
+ObservedCallbackIndex ObjectTracker::add_event_source(EventSource source) {
+  const EventSourceIndex index(objects_.event_sources.size());
+  source.callback = add_callback(
+      {.kind = CallbackKind::event_source, .process = source.process, .event_source = index});
+  objects_.event_sources.push_back(source);
+  return source.callback;
+}
+
+void ObjectTracker::on(const Occurrence& at, const tracepoints::CallbackInit& callback) {
+  ObservedCallbackIndex made;
+  if (callback.kind == "waitable") {
+    const WaitableIndex index(objects_.waitables.size());
+    made = add_callback({.kind = CallbackKind::waitable, .process = at.process, .waitable = index});
+    objects_.waitables.push_back(
+        {.process = at.process, .callback = made, .triggers = TopicIndex(objects_.topics.size())});
+    objects_.topics.emplace_back();
+    place(index, at.process, callback.node_handle);
+  } else if (callback.kind == "event_source") {
+    made = add_event_source({.process = at.process,
+                             .callback = {},
+                             .period = std::max(Duration(callback.period), Duration{0})});
+    place(*objects_[made].event_source, at.process, callback.node_handle);
+  } else {
+    return;  // of a newer version; its instances are counted as unknown
+  }
+  own(at.process, callback.callback, CallbackHandle::Owner::itself, 0);
+  callback_handles_.at(at.process, callback.callback).callback = made;
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered) {

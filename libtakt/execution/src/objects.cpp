@@ -16,6 +16,10 @@ std::string_view to_string(CallbackKind kind) {
       return "service";
     case CallbackKind::client:
       return "client";
+    case CallbackKind::waitable:
+      return "waitable";
+    case CallbackKind::event_source:
+      return "event_source";
     case CallbackKind::unknown:
       break;
   }
@@ -38,6 +42,10 @@ std::optional<NodeIndex> Objects::node_of(const Callback& callback) const {
       return (*this)[*callback.service].node;
     case CallbackKind::client:
       return (*this)[*callback.client].node;
+    case CallbackKind::waitable:
+      return (*this)[*callback.waitable].node;
+    case CallbackKind::event_source:
+      return (*this)[*callback.event_source].node;
     case CallbackKind::unknown:
       break;
   }
@@ -58,6 +66,8 @@ std::optional<TopicIndex> Objects::topic_of(const Callback& callback) const {
     case CallbackKind::client:
       return (*this)[*callback.client].name;
     case CallbackKind::timer:
+    case CallbackKind::waitable:
+    case CallbackKind::event_source:
     case CallbackKind::unknown:
       break;
   }

@@ -5,12 +5,26 @@
 #include "takt/flow/inference.hpp"
 
 namespace takt::flow {
+namespace {
+
+/// Whether nothing but what its thread was seen to do makes this callback. The first message of
+/// such a thread belongs to no instance of it, so flows begin with all of its messages themselves.
+bool is_made_of_messages(const execution::Objects& objects,
+                         execution::ObservedCallbackIndex callback) {
+  const execution::Callback& known = objects[callback];
+  return known.event_source && known.handle == 0;
+}
+
+}  // namespace
 
 FlowTracker::FlowTracker(FlowOptions options)
     : options_(std::move(options)), collector_({options_.instances, options_.asked}) {}
 
 void FlowTracker::on_instance(const execution::Database& database,
                               const execution::CallbackInstance& instance) {
+  if (is_made_of_messages(database.objects(), instance.callback)) {
+    return;
+  }
   store_.on_instance(database, instance);
   const std::uint64_t kept = store_.end_run() - store_.first_run();
   if (kept >= options_.window) {
@@ -27,6 +41,14 @@ void FlowTracker::on_instance(const execution::Database& database,
 
 void FlowTracker::on_publication(const execution::Database& database,
                                  const execution::Publication& publication) {
+  if (publication.instance != InstanceId::none &&
+      is_made_of_messages(database.objects(), publication.callback)) {
+    execution::Publication by_itself = publication;
+    by_itself.instance = InstanceId::none;
+    by_itself.callback = {};
+    store_.on_publication(database, by_itself);
+    return;
+  }
   store_.on_publication(database, publication);
 }
 

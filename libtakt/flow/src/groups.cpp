@@ -61,8 +61,7 @@ void add_joins(const execution::Objects& objects, const History& history, const 
                       LinkOrigin::model,
                       objects[inputs.front()].process,
                       inputs,
-                      {outputs.begin(), outputs.end()},
-                      join.kind == model::JoinKind::and_});
+                      {outputs.begin(), outputs.end()}});
   }
 }
 
@@ -75,8 +74,7 @@ Group declared_group(const History& history, const execution::InputLink& link) {
           LinkOrigin::declared,
           link.process,
           link.inputs,
-          {outputs.begin(), outputs.end()},
-          link.kind == execution::InputLink::Kind::and_};
+          {outputs.begin(), outputs.end()}};
 }
 
 /// Nodes that have told of all links within them.

@@ -14,6 +14,17 @@ std::string timer_key(const std::string& node, Duration period) {
   return fmt::format("timer {} {}", period.count(), node);
 }
 
+std::string source_key(const std::string& node, Duration period) {
+  return fmt::format("source {} {}", period.count(), node);
+}
+
+/// 0: the callback is not periodic.
+Duration period_of(const model::Callback& callback) {
+  const auto* periodic =
+      callback.activation ? std::get_if<model::PeriodicActivation>(&*callback.activation) : nullptr;
+  return periodic == nullptr ? Duration{0} : periodic->period;
+}
+
 std::string topic_key(const char* kind, const std::string& node, const std::string& topic) {
   return fmt::format("{} {} {}", kind, topic, node);
 }
@@ -52,8 +63,11 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
         }
         break;
       case model::CallbackKind::waitable:
+        add("waitable " + node, index);
+        break;
       case model::CallbackKind::event_source:
-        break;  // no trace shows them
+        add(source_key(node, period_of(callback)), index);
+        break;
     }
   }
 }
@@ -83,6 +97,12 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
     case execution::CallbackKind::client:
       topic = objects[*objects.topic_of(callback)];
       key = topic_key("client", node, topic);
+      break;
+    case execution::CallbackKind::waitable:
+      key = "waitable " + node;
+      break;
+    case execution::CallbackKind::event_source:
+      key = source_key(node, objects[*callback.event_source].period);
       break;
     case execution::CallbackKind::unknown:
       return std::nullopt;

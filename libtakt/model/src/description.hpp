@@ -152,6 +152,9 @@ void describe(Fields& fields, T& executor) {
   fields.field("process", executor.process,
                {.text = "Executors of the same process run as threads of one process; null: a "
                         "process of its own."});
+  fields.field("unclassifiable", executor.unclassifiable,
+               {.text = "Why nothing that depends on it has a bound: nobody knows when its threads "
+                        "do what; null: it behaves as executors of its kind do."});
 }
 
 template <typename Fields, Is<PeriodicActivation> T>

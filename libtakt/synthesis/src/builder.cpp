@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sampling.hpp"
+#include "takt/base/grow.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/model/names.hpp"
@@ -39,6 +40,9 @@ model::CallbackKind kind_of(execution::CallbackKind kind) {
       return model::CallbackKind::service;
     case execution::CallbackKind::client:
       return model::CallbackKind::client;
+    case execution::CallbackKind::event_source:
+      return model::CallbackKind::event_source;
+    case execution::CallbackKind::waitable:
     case execution::CallbackKind::unknown:
       break;
   }
@@ -155,9 +159,10 @@ void Builder::add_executors() {
                         .value_or(model::ExecutorKind::single_threaded);
     if (has(executor.kind, model::ExecutorTrait::several_threads)) {
       executor.threads = observed.thread_count();
-    } else if (has(executor.kind, model::ExecutorTrait::outside_ros)) {
-      executor.kind = model::ExecutorKind::single_threaded;  // no trace shows event sources
+    } else if (has(executor.kind, model::ExecutorTrait::outside_ros) != observed.is_source) {
+      executor.kind = model::ExecutorKind::single_threaded;  // it runs other callbacks
     }
+    executor.unclassifiable = why_unclassifiable(observed);
     if (observed.announced) {
       executor.timers = model::from_string<model::TimerHandling>(observed.announced->timers)
                             .value_or(model::TimerHandling::polled);
@@ -167,6 +172,7 @@ void Builder::add_executors() {
     }
     executor.supply = supply_of(observed.announced);
     for (const execution::ThreadIndex thread : observed.threads) {
+      if (observed.is_source) break;  // what its thread needs for other callbacks
       if (const auto* overhead = observations_.overhead(thread)) {
         executor.overhead =
             execution::merge_costs(std::move(executor.overhead), overhead->values());
@@ -185,20 +191,49 @@ void Builder::add_executors() {
       executor_of_[callback] = model::ExecutorIndex(i);
     }
     note_unnamed_work(observed, model::ExecutorIndex(i));
-    if (observed.tells_no_waits && !observed.announced && observed.threads.size() == 1) {
+    if (observed.tells_no_waits && !observed.announced && !observed.is_source &&
+        observed.threads.size() == 1) {
       warnings_.push_back(
           fmt::format("executor {} told of no waits, as executors of events do, and is taken for "
                       "one; if it is another, record its events (ros2:rclcpp_executor_*)",
                       ids[i]));
     }
+    threads_of_.push_back(observed.threads);
     model_.executors.push_back(std::move(executor));
   }
+}
+
+std::set<std::string> Builder::callbacks_on(execution::ThreadIndex thread,
+                                            const model::Model& built) const {
+  std::set<std::string> ids;
+  for (const auto& [observed, callback] : callback_of_) {
+    const auto& threads = threads_of_[executor_of_.at(observed).value()];
+    if (std::ranges::count(threads, thread) > 0) ids.insert(built[callback].id);
+  }
+  return ids;
+}
+
+/// An event source is as its thread was; whether its thread turned into something else later is
+/// told apart (threads_json in synthesizer.cpp).
+std::optional<std::string> Builder::why_unclassifiable(const execution::Executor& observed) const {
+  if (observed.is_source) {
+    const execution::Callback& callback = objects_[observed.callbacks.front()];
+    if (!objects_[*callback.event_source].is_opaque) return std::nullopt;
+    return "its thread serves an executor now and then, and nobody knows when it sends";
+  }
+  for (const execution::ThreadIndex thread : observed.threads) {
+    const std::string_view reason = value_at(database_.thread_histories(), thread).reason();
+    if (!reason.empty()) return std::string(reason);
+  }
+  return std::nullopt;
 }
 
 void Builder::note_unnamed_work(const execution::Executor& observed,
                                 model::ExecutorIndex executor) {
   // Takt's own executors run nothing unnamed but responses, and are throttled by reservations.
-  if (observed.thread_count() != 1 || observed.announced) {
+  // Of unclassifiable ones nobody knows when they are at work at all.
+  if (observed.thread_count() != 1 || observed.announced || observed.is_source ||
+      why_unclassifiable(observed)) {
     return;
   }
   const auto activity = observations_.unnamed(database_, observed.threads.front());
@@ -219,6 +254,11 @@ void Builder::note_times() {
   }
 }
 
+/// 0: it has none.
+Duration Builder::source_period(const execution::Callback& callback) const {
+  return callback.event_source ? objects_[*callback.event_source].period : Duration{0};
+}
+
 std::optional<model::Activation> Builder::activation(Observed index) const {
   const execution::Callback& callback = objects_[index];
   const CallbackObservation& observation = *observations_.callback(index);
@@ -227,6 +267,9 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
     if (period >= epsilon && period <= curves::longest_time) {
       return model::PeriodicActivation{period, Duration(0)};
     }
+  } else if (const Duration period = source_period(callback);
+             period >= epsilon && period <= curves::longest_time) {
+    return model::PeriodicActivation{period, Duration(0)};
   } else if (!is_activated_from_outside(index)) {
     return std::nullopt;
   }
@@ -467,8 +510,17 @@ void Builder::add_edges() {
     const auto& [from, to, topic] = key;
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
-      model_.edges.push_back(
-          {from, to, objects_[topic], entry.delay, entry.triggers, 0, {}, {}, {}, {}});
+      const std::string& name = objects_[topic];
+      model_.edges.push_back({from,
+                              to,
+                              name.empty() ? std::nullopt : std::optional(name),
+                              entry.delay,
+                              entry.triggers,
+                              0,
+                              {},
+                              {},
+                              {},
+                              {}});
       model::set_message_share(model_.edges.back(), entry.share);
       observed_messages.push_back(entry.observed);
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ class Builder {
   [[nodiscard]] const std::map<std::string, ObservedTimes>& observed_times() const {
     return observed_times_;
   }
+  /// The ids of the built model's callbacks that ran on a thread.
+  [[nodiscard]] std::set<std::string> callbacks_on(execution::ThreadIndex thread,
+                                                   const model::Model& built) const;
   /// Only executors with one thread are looked at: threads of others also wait for each other.
   [[nodiscard]] const std::vector<UnnamedWork>& unnamed_work() const { return unnamed_work_; }
 
@@ -59,6 +63,9 @@ class Builder {
   /// Callback groups as far as the recording shows that they differ.
   void add_groups();
   void note_times();
+  [[nodiscard]] std::optional<std::string> why_unclassifiable(
+      const execution::Executor& observed) const;
+  [[nodiscard]] Duration source_period(const execution::Callback& callback) const;
   void note_unnamed_work(const execution::Executor& observed, model::ExecutorIndex executor);
   void set_inference(model::Join& join, const ObservedJoin& observed) const;
   void add_callback(Observed index, const std::string& id);
@@ -95,6 +102,8 @@ class Builder {
   std::map<Observed, std::size_t> join_of_;
   std::map<Observed, model::ExecutorIndex> executor_of_;
   std::map<Observed, model::CallbackIndex> callback_of_;
+  /// By executor of the model: the threads that ran its callbacks.
+  std::vector<std::vector<execution::ThreadIndex>> threads_of_;
   std::vector<std::string> warnings_;
   std::map<std::string, ObservedTimes> observed_times_;
   std::vector<UnnamedWork> unnamed_work_;

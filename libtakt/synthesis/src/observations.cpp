@@ -24,7 +24,17 @@ constexpr std::size_t most_awaiting = 1024;
 
 bool is_of_ros(std::string_view topic) { return std::ranges::count(topics_of_ros, topic) > 0; }
 
-Instant activation_of(const CallbackInstance& instance, const Publication* publication) {
+/// Its activations are known without counting them.
+bool is_periodic(const execution::Objects& objects, const execution::Callback& callback) {
+  return callback.timer ||
+         (callback.event_source && objects[*callback.event_source].period.count() > 0);
+}
+
+Instant activation_of(const execution::Callback& callback, const CallbackInstance& instance,
+                      const Publication* publication) {
+  // When a driver got its data no event tells, and what it published tells as much of the times
+  // between (ros-llama S-4.4.3).
+  if (callback.event_source) return instance.end;
   return publication != nullptr ? publication->sent : instance.taken.value_or(instance.start);
 }
 
@@ -65,24 +75,26 @@ void Observations::add_source(const execution::Database& database, InstanceId in
   }
 }
 
-void Observations::settle() {
+void Observations::settle(const execution::Objects& objects) {
   for (const CallbackInstance& instance : awaiting_) {
-    add_from_outside(instance, nullptr);
+    add_from_outside(objects, instance, nullptr);
   }
   awaiting_.clear();
 }
 
-void Observations::add_from_outside(const CallbackInstance& instance,
+void Observations::add_from_outside(const execution::Objects& objects,
+                                    const CallbackInstance& instance,
                                     const Publication* publication) {
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.activated_from_outside;
-  callback.activations_from_outside.add(activation_of(instance, publication));
+  callback.activations_from_outside.add(
+      activation_of(objects[instance.callback], instance, publication));
 }
 
 void Observations::add_message(const execution::Database& database,
                                const CallbackInstance& instance, const Publication& publication) {
   if (publication.instance == InstanceId::none) {
-    add_from_outside(instance, &publication);
+    add_from_outside(database.objects(), instance, &publication);
     return;
   }
   ++grow_to(callbacks_, instance.callback).activated_by[publication.callback];
@@ -119,20 +131,20 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     grow_to(overheads_, instance.thread).add(*instance.overhead);
   }
   const Publication* const publication = database.publication(instance.source);
-  callback.activations.add(activation_of(instance, publication));
+  callback.activations.add(activation_of(owner, instance, publication));
   const bool is_call = owner.kind == CallbackKind::service || owner.kind == CallbackKind::client;
   while (!awaiting_.empty() && (awaiting_.size() == most_awaiting ||
                                 awaiting_.front().end + longest_telling < instance.end)) {
-    add_from_outside(awaiting_.front(), nullptr);
+    add_from_outside(objects, awaiting_.front(), nullptr);
     awaiting_.pop_front();
   }
   if (is_call && publication == nullptr && instance.taken) {
     awaiting_.push_back(instance);
-  } else if (owner.kind != CallbackKind::timer) {
+  } else if (!is_periodic(objects, owner)) {
     if (publication != nullptr) {
       add_message(database, instance, *publication);
     } else {
-      add_from_outside(instance, nullptr);
+      add_from_outside(objects, instance, nullptr);
     }
   }
 

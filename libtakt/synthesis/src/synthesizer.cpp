@@ -1,10 +1,14 @@
 #include "takt/synthesis/synthesizer.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,7 +62,9 @@ nlohmann::ordered_json isolated_json(const model::Model& model) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> executors;
   for (const model::Callback& callback : model.callbacks) {
     const model::Executor& executor = model[callback.executor];
-    if (executor.process && executor.threads == 1) {
+    const bool is_thread =
+        executor.threads == 1 && executor.kind != model::ExecutorKind::event_source;
+    if (executor.process && is_thread) {
       executors[{*executor.process, callback.node}].insert(executor.id);
     }
   }
@@ -93,6 +99,75 @@ nlohmann::ordered_json unnamed_json(const Builder& builder, const model::Model& 
                     {"longest", work.longest.count()}});
   }
   return json;
+}
+
+/// Threads that are no executors, or that nobody can classify, and the model's callbacks that run
+/// on them. Threads that are alike are counted.
+nlohmann::ordered_json threads_json(const Builder& builder, const model::Model& model,
+                                    const execution::Database& database) {
+  struct Alike {
+    std::uint64_t threads = 0;
+    std::uint64_t changes = 0;
+    std::set<std::string> callbacks;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Alike> found;
+  const auto& histories = database.thread_histories();
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    using enum execution::ThreadClass;
+    const execution::ThreadHistory& history = histories[i];
+    if (history.now() == unknown || history.now() == executor) continue;
+    const auto callbacks = builder.callbacks_on(execution::ThreadIndex(i), model);
+    if (callbacks.empty()) continue;
+    const events::Thread& thread = database.threads()[execution::ThreadIndex(i)];
+    const std::string process = database.threads()[thread.process].name;
+    Alike& alike =
+        found[{process, std::string(to_string(history.now())), std::string(history.reason())}];
+    ++alike.threads;
+    alike.changes += history.changes();
+    alike.callbacks.insert(callbacks.begin(), callbacks.end());
+  }
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [key, alike] : found) {
+    const auto& [process, name, reason] = key;
+    json.push_back({{"process", process},
+                    {"class", name},
+                    {"threads", alike.threads},
+                    {"changes", alike.changes},
+                    {"callbacks", alike.callbacks}});
+    if (!reason.empty()) json.back()["reason"] = reason;
+  }
+  return json;
+}
+
+/// Several nodes of one name, each of which ran callbacks: by name, their processes.
+std::map<std::string, std::vector<std::int64_t>> alike_nodes(const Observations& observations,
+                                                             const execution::Database& database) {
+  const execution::Objects& objects = database.objects();
+  std::set<execution::NodeIndex> ran;
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    const auto node = objects.node_of(objects.callbacks[i]);
+    if (node && observations.callback(ObservedCallbackIndex(i)) != nullptr) ran.insert(*node);
+  }
+  std::map<std::string, std::vector<std::int64_t>> processes;
+  for (const execution::NodeIndex node : ran) {
+    processes[objects[node].full_name()].push_back(database.threads()[objects[node].process].id);
+  }
+  std::erase_if(processes, [](const auto& name) { return name.second.size() < 2; });
+  return processes;
+}
+
+/// A line for each unclassifiable executor of the model.
+std::vector<std::string> unclassifiable_lines(const model::Model& model) {
+  std::vector<std::string> lines;
+  for (const model::Executor& executor : model.executors) {
+    // Opaque senders are there because of others.
+    if (!executor.unclassifiable || executor.kind == model::ExecutorKind::event_source) continue;
+    lines.push_back(
+        fmt::format("executor {} is unclassifiable, so nothing is bounded that depends "
+                    "on its callbacks: {}",
+                    executor.id, *executor.unclassifiable));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -132,7 +207,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
                                         const execution::Pass& pass, const Options& options) const {
   const auto steady_since = observations_.steady_since();
   Observations settled = observations_;
-  settled.settle();
+  settled.settle(database.objects());
   Builder builder(settled, database, pass.last - steady_since.value_or(pass.first),
                   options.chains_from ? &*options.chains_from : nullptr);
   model::Model model = builder.build();
@@ -151,6 +226,15 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   provenance["observed"] = observed_json(builder);
   provenance["warnings"] = execution::warnings(source, database);
   for (const std::string& warning : builder.warnings()) provenance["warnings"].push_back(warning);
+  for (const std::string& line : unclassifiable_lines(model))
+    provenance["warnings"].push_back(line);
+  const auto alike = alike_nodes(settled, database);
+  for (const auto& [node, processes] : alike) {
+    provenance["warnings"].push_back(fmt::format(
+        "{} nodes are called {} (processes {}): what is alike of them is told apart by #2 … in the "
+        "order in which it was made, and goals cannot tell them apart",
+        processes.size(), node, fmt::join(processes, ", ")));
+  }
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);
   } else {
@@ -173,6 +257,8 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   }
   provenance["service_calls"] = calls_json(settled, database.objects());
   provenance["actions"] = actions_json(model);
+  provenance["alike_nodes"] = alike;
+  provenance["threads"] = threads_json(builder, model, database);
   provenance["callback_isolated"] = isolated_json(model);
   provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.

@@ -35,6 +35,8 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "callback_start": (c_void_p, c_bool),
     "callback_end": (c_void_p,),
 }
+_OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {"rate_sleep": (c_int64,), "rate_wakeup": ()}
+"""Of Takt's own tracepoints."""
 
 _handles = itertools.count(1)
 """Names callbacks and subscriptions, whose addresses Python would use again."""
@@ -45,11 +47,12 @@ class _Tracepoints:
 
     def __init__(self) -> None:
         library = ctypes.PyDLL("libtracetools.so")
-        for name, arguments in _ARGUMENTS.items():
-            function = library["ros_trace_" + name]
-            function.argtypes = arguments
-            function.restype = None
-            setattr(self, name, function)
+        for prefix, functions in (("ros_trace_", _ARGUMENTS), ("takt_trace_", _OWN_ARGUMENTS)):
+            for name, arguments in functions.items():
+                function = library[prefix + name]
+                function.argtypes = arguments
+                function.restype = None
+                setattr(self, name, function)
 
 
 class _FirstStep:
@@ -104,6 +107,18 @@ class _Instrumentation:
             self._trace.rclcpp_timer_callback_added(timer.handle.pointer, handle)
 
         self._callbacks_of(module.Timer, link)
+        sleep = module.Rate.sleep
+        trace = self._trace
+
+        @functools.wraps(sleep)
+        def traced_sleep(rate: Any) -> None:
+            trace.rate_sleep(rate._timer.timer_period_ns)
+            try:
+                sleep(rate)
+            finally:
+                trace.rate_wakeup()
+
+        module.Rate.sleep = traced_sleep
 
     def service(self, module: Any) -> None:
         def link(service: Any, handle: int) -> None:

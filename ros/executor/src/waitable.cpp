@@ -1,18 +1,26 @@
 #include "takt/executor/waitable.hpp"
 
+#include "takt/executor/announcement.hpp"
+
 namespace takt::executor {
 
 Result<std::unique_ptr<Waitable>> Waitable::create(std::shared_ptr<Context> context,
-                                                   std::string name, Callback callback) {
+                                                   std::string name, Callback callback,
+                                                   const std::shared_ptr<Node>& node) {
   auto condition = GuardCondition::create(std::move(context));
   if (!condition) return tl::unexpected(condition.error());
   std::unique_ptr<Waitable> waitable(
       new Waitable(std::move(*condition), std::move(name), std::move(callback)));
+  if (node) {
+    announce_waitable(waitable->callback_.address(), node->handle());
+    waitable->is_announced_ = true;
+  }
   waitable->callback_.announce();
   return waitable;
 }
 
 void Waitable::trigger() {
+  if (is_announced_) announce_trigger(callback_.address());
   ++pending_;
   const std::lock_guard lock(mutex_);
   if (arrived_) {

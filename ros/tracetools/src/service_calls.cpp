@@ -3,15 +3,12 @@
 // the middleware interface. Each calls the real function and then tells what it did, unless the
 // middleware told of it itself (Kilted and later).
 
-#include <dlfcn.h>
-#include <link.h>
 #include <rmw/rmw.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "next_function.hpp"
 #include "service_events.hpp"
 
 namespace takt::tracetools {
@@ -23,31 +20,8 @@ thread_local constinit std::uint64_t service_events_told
 
 namespace {
 
+using takt::tracetools::next_function;
 using takt::tracetools::service_events_told;
-
-/// The function of this name that a program would call without this library; null if there is none.
-/// A library that was loaded with dlopen (as Python does) is not in the search order of a preloaded
-/// one, so all loaded libraries are asked.
-void* next_function(const char* name, const void* ours) {
-  if (void* const next = dlsym(RTLD_NEXT, name); next != nullptr && next != ours) return next;
-  std::vector<std::string> libraries;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* names) {
-        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') {
-          static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
-        }
-        return 0;
-      },
-      &libraries);
-  for (const std::string& library : libraries) {
-    void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    void* const found = dlsym(handle, name);
-    dlclose(handle);  // it stays loaded: another holds it
-    if (found != nullptr && found != ours) return found;
-  }
-  return nullptr;
-}
 
 /// Makes of the identifier of a client that of its requests. Requests over Fast DDS name the reader
 /// of the responses, and rmw_get_gid_for_client the writer of the requests, which rmw_fastrtps

@@ -40,8 +40,25 @@ void trace_thread_cpu_time() {
   record<EventType::thread_cpu_time>(nanoseconds);
 }
 
-constexpr std::string_view callback_start = "callback_start";
-constexpr std::string_view callback_end = "callback_end";
+/// Whether a callback runs on this thread. Of other threads, what they publish and their loops tell
+/// the execution times (takt/execution/thread_tracker.hpp).
+thread_local constinit bool runs_callback __attribute__((tls_model("initial-exec"))) = false;
+
+/// Puts the processor time beside what it belongs to; `before`: the event is yet to be told.
+template <EventType event>
+void trace_thread_cpu_time_beside(bool before) {
+  using enum EventType;
+  if constexpr (event == callback_start || event == callback_end) {
+    if (before != (event == callback_end)) return;
+    runs_callback = event == callback_start;
+    trace_thread_cpu_time();
+  } else if constexpr (event == rmw_publish || event == rclcpp_intra_publish ||
+                       event == rate_sleep) {
+    if (before && !runs_callback) trace_thread_cpu_time();
+  } else if constexpr (event == rate_wakeup) {
+    if (!before && !runs_callback) trace_thread_cpu_time();
+  }
+}
 
 /// The middleware's identifier in the length that the event has.
 class Gid {
@@ -136,9 +153,9 @@ bool ros_trace_compile_status() { return true; }
 #define TAKT_TRACEPOINT(name, Fields, phase, fields)                    \
   bool ros_trace_enabled_##name() { return TAKT_WANTED(name); }         \
   void ros_trace_do_##name(TAKT_PARAMETERS(fields)) {                   \
-    if constexpr (#name == callback_end) trace_thread_cpu_time();       \
+    trace_thread_cpu_time_beside<EventType::name>(true);                \
     TAKT_TELL(name, fields);                                            \
-    if constexpr (#name == callback_start) trace_thread_cpu_time();     \
+    trace_thread_cpu_time_beside<EventType::name>(false);               \
   }                                                                     \
   void ros_trace_##name(TAKT_PARAMETERS(fields)) {                      \
     if (TAKT_WANTED(name)) ros_trace_do_##name(TAKT_ARGUMENTS(fields)); \
@@ -210,8 +227,10 @@ void tell_take_response(const rmw_client_t* client, const void* response,
 // Functions of Takt's own, which programs call for every event.
 #define TAKT_FUNCTION(provider, name, fields)                     \
   void takt_trace_##name(TAKT_PARAMETERS(fields)) {               \
+    trace_thread_cpu_time_beside<EventType::name>(true);          \
     lttng_ust_tracepoint(provider, name, TAKT_ARGUMENTS(fields)); \
     record<EventType::name>(TAKT_RING_FIELDS(fields));            \
+    trace_thread_cpu_time_beside<EventType::name>(false);         \
   }
 #define TAKT_TRACEPOINT(name, Fields, phase, fields) TAKT_FUNCTION(ros2, name, fields)
 #include "takt/tracepoints/ros2_message_links.def"

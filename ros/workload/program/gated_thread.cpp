@@ -5,6 +5,7 @@ namespace takt::workload {
 Result<void> apply(const ThreadSetup& setup) {
   const Result<void> applied = executor::apply(setup.settings);
   if (setup.announcement) executor::announce(*setup.announcement);
+  if (setup.is_outside) executor::announce_outside();
   return applied;
 }
 

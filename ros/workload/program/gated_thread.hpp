@@ -17,6 +17,8 @@ struct ThreadSetup {
   executor::ThreadSettings settings;
   /// None: the thread is no executor.
   std::optional<executor::Announcement> announcement;
+  /// It stands for what is outside of the model.
+  bool is_outside = false;
 };
 
 /// Applies the setup to the calling thread and announces it. An error says why it keeps the

@@ -54,8 +54,8 @@ scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
 
 class Process::Implementation {
  public:
-  Implementation(const model::Model& model, const WorkloadPlan& plan, Diary* diary)
-      : model_(model), entities_(model, plan, diary) {}
+  Implementation(const model::Model& model, const WorkloadPlan& plan)
+      : model_(model), entities_(model, plan) {}
 
   ~Implementation() { quit(); }
 
@@ -73,7 +73,9 @@ class Process::Implementation {
       for (const WorkloadCallback& callback : planned.callbacks) {
         auto activity = entities_.make_outside(callback);
         if (!activity) return tl::unexpected(activity.error());
-        if (*activity) add_periodic(ThreadSetup{}, std::move(**activity));
+        if (*activity)
+          add_periodic(ThreadSetup{.settings = {}, .announcement = {}, .is_outside = true},
+                       std::move(**activity));
       }
     }
     return {};
@@ -216,8 +218,8 @@ Process::~Process() = default;
 
 Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
                                                  const WorkloadPlan& plan,
-                                                 const WorkloadProcess& process, Diary* diary) {
-  auto implementation = std::make_unique<Implementation>(model, plan, diary);
+                                                 const WorkloadProcess& process) {
+  auto implementation = std::make_unique<Implementation>(model, plan);
   if (const Result<void> created = implementation->create(process); !created) {
     return tl::unexpected(created.error());
   }

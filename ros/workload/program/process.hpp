@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
-#include "takt/workload/diary.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/work.hpp"
 
@@ -27,12 +26,10 @@ class Process {
     WorkCounts work;
   };
 
-  /// Makes all entities and threads of `process`; nothing runs yet. All arguments must outlive it.
-  /// What its nodes handle and send is written into `diary`, unless it is null.
+  /// Makes all entities and threads of `process`; nothing runs yet. `model` must outlive it.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
                                                                const WorkloadPlan& plan,
-                                                               const WorkloadProcess& process,
-                                                               Diary* diary);
+                                                               const WorkloadProcess& process);
 
   /// Quits.
   ~Process();

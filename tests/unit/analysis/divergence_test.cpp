@@ -172,6 +172,23 @@ TEST(Divergence, ExecutorsWithoutAnalysisAreNotBoundedAsIfSingleThreaded) {
             "option \"tables\", or choose another kind");
 }
 
+TEST(Divergence, NothingThatDependsOnAnUnclassifiableExecutorIsBounded) {
+  ModelBuilder builder;
+  const auto a = builder.executor();
+  const auto b = builder.executor();
+  const auto polled = builder.timer(a, Duration{1}, model::every(Duration{100}));
+  const auto next = builder.subscription(b, Duration{1});
+  builder.timer(b, Duration{1}, model::every(Duration{100}));
+  builder.chain({polled, next});
+  model::Model model = builder.model();
+  ASSERT_TRUE(analyze(model).chains[0].bound);
+  model.executors[0].unclassifiable = "it spins now and then";
+  const auto bounds = analyze(model);
+  EXPECT_EQ(bounds.callbacks[0].reason, "executor \"e0\" is unclassifiable: it spins now and then");
+  EXPECT_EQ(bounds.callbacks[1].reason, "it is activated by \"c0\", which has no bound");
+  EXPECT_EQ(bounds.chains[0].bound, std::nullopt);
+}
+
 /// Executors that feed each other: each bound makes the other one's activations more bunched.
 TEST(Divergence, InfluenceCycleBetweenExecutorsTerminates) {
   for (const std::int64_t wcet : {10, 20, 30, 40, 45, 49, 50, 60}) {

@@ -66,6 +66,15 @@ class Scenario final : public events::EventStream {
     return {threads_.thread(process.host, process.id, thread_id, "worker"), 0x900000};
   }
 
+  /// What the program's thread sends while no callback runs comes from outside of the model.
+  void leave_out(const Program& program) {
+    add(program, tracepoints::ExecutorInit{.executor = "outside",
+                                           .kind = "outside",
+                                           .timers = "polled",
+                                           .threads = 1,
+                                           .policy = "other"});
+  }
+
   template <typename Fields>
   void add(const Program& program, const Fields& fields) {
     events::Event& event = events::append(batch_, fields);

@@ -176,6 +176,7 @@ TEST_F(Pipeline, DelayOfAMessageIsSeenBehindAnotherThatEndedTheWait) {
 }
 
 TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
+  scenario.leave_out(first);
   for (const std::int64_t time : {0, 1'000, 3'000}) {
     scenario.now = time;
     scenario.publish(first, raw, time + 1);  // outside of all callbacks
@@ -189,6 +190,103 @@ TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
   EXPECT_THAT(activation.values,
               ElementsAre(Duration(0), std::chrono::milliseconds(1), std::chrono::milliseconds(3),
                           std::chrono::microseconds(10'010)));
+}
+
+TEST_F(Pipeline, ADriverIsAnEventSourceWithMeasuredTimes) {
+  // ros-llama, fact 12: data every 200 ms, of which the driver makes messages in 10 or 150 ms.
+  std::int64_t stamp = 0;
+  for (const std::int64_t time : {10, 350, 550, 610, 950}) {
+    scenario.now = 1'000 * time;
+    scenario.publish(first, raw, ++stamp);
+    scenario.handle(second, on_raw, stamp, 10);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(2));
+  const model::Callback& driver = model.callbacks[1];
+  EXPECT_EQ(driver.id, "/sensor:/raw:source");
+  EXPECT_EQ(driver.kind, model::CallbackKind::event_source);
+  EXPECT_EQ(driver.node, "/sensor");
+  const model::Executor& thread = model[driver.executor];
+  EXPECT_EQ(thread.kind, model::ExecutorKind::event_source);
+  EXPECT_EQ(thread.id, "first source");
+  EXPECT_EQ(thread.unclassifiable, std::nullopt);
+  const auto& activation = std::get<model::MinDistanceActivation>(*driver.activation);
+  EXPECT_EQ(activation.values[1], std::chrono::milliseconds(60));
+  EXPECT_THAT(edges_of(model), ElementsAre("/sensor:/raw:source -> /filter:/raw"));
+  EXPECT_THAT(model.chains, SizeIs(1));
+  const json told = json::parse(model.provenance)["threads"];
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0]["class"], "data_driven");
+  EXPECT_EQ(told[0]["callbacks"], json{"/sensor:/raw:source"});
+}
+
+TEST_F(Pipeline, ARateIsAPeriodicEventSource) {
+  const auto sleep = [&] { scenario.add(first, tracepoints::RateSleep{.period = 20'000'000}); };
+  sleep();
+  for (std::int64_t i = 1; i < 5; ++i) {
+    scenario.now = 20'000 * i;
+    scenario.add(first, tracepoints::RateWakeup{});
+    scenario.now += 300;
+    scenario.publish(first, raw, i);
+    scenario.handle(second, on_raw, i, 10);
+    sleep();
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(2));
+  EXPECT_EQ(model.callbacks[1].id, "/sensor:rate-20ms");
+  EXPECT_EQ(model.callbacks[1].activation,
+            model::Activation(model::PeriodicActivation{std::chrono::milliseconds(20), {}}));
+  EXPECT_THAT(edges_of(model), ElementsAre("/sensor:rate-20ms -> /filter:/raw"));
+}
+
+TEST_F(Pipeline, NothingIsGuaranteedOfUnclassifiableThreads) {
+  for (std::int64_t i = 1; i < 5; ++i) {
+    scenario.now = 10'000 * i;
+    scenario.add(first, tracepoints::RclcppExecutorWaitForWork{.timeout = 0});
+    scenario.add(first, tracepoints::RclcppExecutorGetNextReady{});
+    scenario.run(first, timer, 100);
+    scenario.publish(first, raw, i);
+    scenario.handle(second, on_raw, i, 10);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.executors, SizeIs(3));
+  EXPECT_THAT(*model.executors[0].unclassifiable, HasSubstr("spins for limited times"));
+  EXPECT_EQ(model.executors[1].unclassifiable, std::nullopt);
+  EXPECT_EQ(model.executors[2].kind, model::ExecutorKind::event_source);
+  EXPECT_NE(model.executors[2].unclassifiable, std::nullopt);
+  EXPECT_THAT(edges_of(model), ElementsAre("/sensor:/raw:sender -> /filter:/raw"));
+  const json provenance = json::parse(model.provenance);
+  ASSERT_THAT(provenance["threads"], SizeIs(1));
+  EXPECT_EQ(provenance["threads"][0]["class"], "unclassifiable");
+  EXPECT_EQ(provenance["threads"][0]["callbacks"],
+            (json{"/sensor:/raw:sender", "/sensor:timer-10ms"}));
+  ASSERT_THAT(provenance["warnings"], SizeIs(1));
+  EXPECT_THAT(provenance["warnings"][0].get<std::string>(),
+              HasSubstr("nothing is bounded that depends on"));
+}
+
+TEST_F(Pipeline, AWaitableIsActivatedByWhatTriggersIt) {
+  const std::uint64_t log = second.handle();
+  scenario.add(second, tracepoints::CallbackInit{
+                           .callback = log, .node_handle = control, .kind = "waitable"});
+  for (std::int64_t i = 1; i < 12; ++i) {
+    scenario.now = 10'000 * i;
+    scenario.run(first, timer, 100, std::pair(raw, i));
+    scenario.take(second, on_raw, i);
+    scenario.start(second, on_raw.callback);
+    scenario.add(second, tracepoints::WaitableTriggered{.callback = log});
+    scenario.now += 50;
+    scenario.end(second, on_raw.callback);
+    scenario.run(second, log, 20);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(3));
+  EXPECT_EQ(model.callbacks[2].id, "/control:waitable");
+  EXPECT_EQ(model.callbacks[2].kind, model::CallbackKind::waitable);
+  EXPECT_EQ(model.callbacks[2].activation, std::nullopt);
+  EXPECT_THAT(edges_of(model), ElementsAre("/sensor:timer-10ms -> /filter:/raw",
+                                           "/filter:/raw -> /control:waitable"));
+  EXPECT_EQ(model.edges[1].topic, std::nullopt);
 }
 
 TEST_F(Pipeline, AnnouncedReservationsBecomeSupplies) {

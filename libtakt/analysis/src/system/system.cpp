@@ -1,5 +1,7 @@
 #include "system/system.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -60,6 +62,10 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
     executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].release_overhead = model.executors[e].release_overhead;
     executors[e].contention = std::move(contention[e]);
+    if (const auto& reason = model.executors[e].unclassifiable) {
+      executors[e].undescribed =
+          fmt::format("executor \"{}\" is unclassifiable: {}", model.executors[e].id, *reason);
+    }
     const auto& callbacks = executors[e].callbacks = describer.callbacks(ExecutorIndex{e});
     for (std::size_t r = 0; r < callbacks.size(); ++r) tasks[callbacks[r].value()].rank = r;
   }

@@ -79,7 +79,7 @@ struct LocalExecutor {
   Duration release_overhead{};
   /// Why it cannot count on its supply (see cpu_sharing.hpp); empty: it can.
   std::string contention;
-  /// Why there is no description; empty: there is one.
+  /// Why there is no description, or why it tells nothing; empty: there is one.
   std::string undescribed;
   /// Most urgent first.
   std::vector<CallbackIndex> callbacks;

@@ -43,6 +43,8 @@ class CallbackTracker {
   /// The last time at which the instance that runs on the thread is known to have run.
   [[nodiscard]] Instant last_activity(ThreadIndex thread) const;
   void note_activity(ThreadIndex thread, Instant time);
+  /// The number of an instance that begins now and is not a callback's.
+  InstanceId next_id() { return static_cast<InstanceId>(++newest_); }
   /// The running instance of this number, or null. O(threads).
   CallbackInstance* find_open(InstanceId id);
 

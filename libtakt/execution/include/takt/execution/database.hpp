@@ -9,6 +9,7 @@
 #include "takt/execution/instances.hpp"
 #include "takt/execution/message_index.hpp"
 #include "takt/execution/objects.hpp"
+#include "takt/execution/thread_class.hpp"
 
 namespace takt::execution {
 
@@ -40,6 +41,10 @@ class Database {
   [[nodiscard]] const std::vector<ExecutorActivity>& executor_activity() const {
     return executor_activity_;
   }
+  /// What each thread is, by thread. Threads beyond the end are unknown.
+  [[nodiscard]] const std::vector<ThreadHistory>& thread_histories() const {
+    return thread_histories_;
+  }
   /// Instances that were still running at the end. Empty before Interpreter::finish().
   [[nodiscard]] const std::vector<CallbackInstance>& open_instances() const {
     return open_instances_;
@@ -56,6 +61,7 @@ class Database {
   std::optional<Instant> steady_since_;
   std::vector<CallbackInstance> open_instances_;
   std::vector<ExecutorActivity> executor_activity_;
+  std::vector<ThreadHistory> thread_histories_;
 };
 
 }  // namespace takt::execution

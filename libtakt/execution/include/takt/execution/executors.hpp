@@ -22,6 +22,8 @@ struct Executor {
   std::optional<ExecutorThread> announced;
   /// Its threads ran many callbacks and told of no wait, as rclcpp's executors of events do.
   bool tells_no_waits = false;
+  /// It is no executor but the thread of an event source, its only callback.
+  bool is_source = false;
 
   /// The number of its threads: those it announced, or more if more ran callbacks.
   [[nodiscard]] std::int64_t thread_count() const;

@@ -12,12 +12,14 @@ namespace takt::execution {
 enum class InstanceId : std::uint64_t { none = 0 };
 enum class PublicationId : std::uint64_t { none = 0 };
 
-/// One message that was sent: a publication to a topic, a request to a service or its response.
+/// One message that was sent: a publication to a topic, a request to a service or its response, or
+/// what triggered a waitable.
 struct Publication {
-  enum class Kind : std::uint8_t { message, request, response };
+  /// A trigger makes an instance of a waitable due.
+  enum class Kind : std::uint8_t { message, request, response, trigger };
   // In an order without gaps: a million of them are kept, and looked up all over.
   PublicationId id = PublicationId::none;
-  /// The topic, or the name of the service.
+  /// The topic, the name of the service, or what stands for the waitable.
   TopicIndex topic;
   ThreadIndex thread;
   /// None for requests, responses and for publishers whose creation was not recorded.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "takt/execution/occurrence.hpp"
 #include "takt/execution/publication_tracker.hpp"
 #include "takt/execution/take_tracker.hpp"
+#include "takt/execution/thread_tracker.hpp"
 
 namespace takt::execution {
 
@@ -50,9 +52,15 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::CallbackEnd& end);
   void on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu);
   void on(const Occurrence& at, const tracepoints::CallbackRelease& release);
+  void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
+  void on(const Occurrence& at, const tracepoints::RateSleep& sleep);
+  void on(const Occurrence& at, const tracepoints::RateWakeup&);
+  void on(const Occurrence& at, const tracepoints::RateStop&);
+  void on(const Occurrence& at, const tracepoints::LimitedSpin& spin);
+  void on(const Occurrence& at, const tracepoints::WaitableTriggered& triggered);
   void on(const Occurrence& at, const tracepoints::MessageKept& kept);
   void on(const Occurrence& at, const tracepoints::MessageChosen& chosen);
-  void on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork&);
+  void on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork& wait);
   void on(const Occurrence& at, const tracepoints::RclcppExecutorGetNextReady&);
   void on(const Occurrence& at, const tracepoints::RclcppExecutorExecute&);
   void on(const Occurrence& at, const tracepoints::RclcppPublish& publish);
@@ -96,8 +104,11 @@ class Interpreter {
   /// nobody knows when, but after the last that is known of it.
   void end_before_take(ThreadIndex thread);
   void ended(const CallbackInstance& instance);
-  /// Adds the callback instance that runs on the publication's thread.
-  void enclose(Publication& publication);
+  /// The same if there is one.
+  void ended_if(const CallbackInstance* instance);
+  /// Adds the instance that runs on the publication's thread. Returns that of an event source if it
+  /// ends by the publication.
+  const CallbackInstance* enclose(Publication& publication);
   void announce(PublicationId id);
 
   /// Calls a function of every observer.
@@ -120,9 +131,12 @@ class Interpreter {
   std::vector<Observer*> observers_;
   ObjectTracker object_tracker_;
   CallbackTracker callbacks_;
+  ThreadTracker threads_;
   PublicationTracker publications_;
   TakeTracker takes_;
   std::vector<InProcess> in_process_;  // by thread
+  /// What triggered each waitable and has not been run yet, in order.
+  std::vector<std::deque<PublicationId>> triggers_;
   /// The latest requests that instances have, as publications of their responses.
   MessageIndex served_{std::size_t{1} << 14};
 };

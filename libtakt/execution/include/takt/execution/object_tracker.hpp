@@ -51,6 +51,7 @@ class ObjectTracker {
   void on(const Occurrence& at, const tracepoints::InputsLinked& link);
   void on(const Occurrence& at, const tracepoints::LinksDeclared& declared);
   void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
+  void on(const Occurrence& at, const tracepoints::CallbackInit& callback);
   void on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered);
   void on(const Occurrence& /*at*/, const tracepoints::RclcppConstructRingBuffer& /*buffer*/) {}
   /// Completes objects whose parts came in an unusual order.
@@ -79,6 +80,8 @@ class ObjectTracker {
   [[nodiscard]] bool announces_callback(ServiceIndex service) const;
   /// A callback of which no event told what it is for ran for a response.
   void adopt(ProcessIndex process, Handle callback, ClientIndex client);
+  /// Something a thread does that no event told of before; the callback is made for it.
+  ObservedCallbackIndex add_event_source(EventSource source);
   /// The callback that a run-time event names; one of unknown kind is made if no event told of it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);
 
@@ -90,7 +93,7 @@ class ObjectTracker {
     std::optional<Object> object;
   };
   struct CallbackHandle {
-    enum class Owner { none, timer, subscription, service };
+    enum class Owner { none, timer, subscription, service, itself };
     Owner owner = Owner::none;
     Handle owner_handle = 0;  // for a subscription, that of rclcpp's object
     std::string symbol;

@@ -29,6 +29,8 @@ using SubscriptionIndex = Index<struct SubscriptionTag>;
 using TimerIndex = Index<struct TimerTag>;
 using ServiceIndex = Index<struct ServiceTag>;
 using ClientIndex = Index<struct ClientTag>;
+using WaitableIndex = Index<struct WaitableTag>;
+using EventSourceIndex = Index<struct EventSourceTag>;
 /// A callback of a trace; a model's callbacks have indices of their own.
 using ObservedCallbackIndex = Index<struct ObservedCallbackTag>;
 
@@ -102,6 +104,30 @@ struct Client {
   Instant since;
 };
 
+/// Something else that an executor runs (takt:callback_init).
+struct Waitable {
+  ProcessIndex process;
+  std::optional<NodeIndex> node{};
+  ObservedCallbackIndex callback;
+  /// Its triggers are messages on a topic of its own, which has no name.
+  TopicIndex triggers;
+};
+
+/// What a thread does that no executor serves (ros-llama S-1.5): takt:callback_init tells of it, or
+/// it is made of what the thread was seen to do (thread_tracker.hpp).
+struct EventSource {
+  ProcessIndex process;
+  std::optional<NodeIndex> node{};
+  ObservedCallbackIndex callback;
+  /// Of a periodic thread; 0: whatever it waits for decides.
+  Duration period{};
+  /// Of one that is not periodic: the topic on which it published first.
+  std::optional<TopicIndex> topic{};
+  /// It stands for the messages of an unclassifiable thread on that topic: nobody knows their
+  /// times.
+  bool is_opaque = false;
+};
+
 struct LifecycleMachine {
   ProcessIndex process;
   Handle handle = 0;
@@ -130,12 +156,13 @@ struct InputLink {
   std::optional<ObservedCallbackIndex> reader;
 };
 
-enum class CallbackKind { timer, subscription, service, client, unknown };
+enum class CallbackKind { timer, subscription, service, client, waitable, event_source, unknown };
 
 /// "timer" …, as documents name it.
 [[nodiscard]] std::string_view to_string(CallbackKind kind);
 
-/// The function that runs for a timer, subscription, service or client. Its kind is unknown if the
+/// The function that runs for a timer, subscription, service, client or waitable, or what an event
+/// source does. Its kind is unknown if the
 /// creation of its owner was not recorded. A subscription has one callback even where rclcpp made
 /// two (one for messages of its own process).
 struct Callback {
@@ -145,6 +172,8 @@ struct Callback {
   std::optional<SubscriptionIndex> subscription{};
   std::optional<ServiceIndex> service{};
   std::optional<ClientIndex> client{};
+  std::optional<WaitableIndex> waitable{};
+  std::optional<EventSourceIndex> event_source{};
   /// Address by which the events name it; 0 until one did.
   Handle handle = 0;
   /// Name of the C++ function, empty if not recorded.
@@ -183,6 +212,8 @@ struct Objects {
   std::vector<Timer> timers;
   std::vector<Service> services;
   std::vector<Client> clients;
+  std::vector<Waitable> waitables;
+  std::vector<EventSource> event_sources;
   std::vector<LifecycleMachine> lifecycle_machines;
   std::vector<MessageLink> message_links;
   std::vector<InputLink> input_links;
@@ -222,6 +253,8 @@ struct Objects {
   static constexpr auto list_of(TimerIndex) { return &Objects::timers; }
   static constexpr auto list_of(ServiceIndex) { return &Objects::services; }
   static constexpr auto list_of(ClientIndex) { return &Objects::clients; }
+  static constexpr auto list_of(WaitableIndex) { return &Objects::waitables; }
+  static constexpr auto list_of(EventSourceIndex) { return &Objects::event_sources; }
   static constexpr auto list_of(ObservedCallbackIndex) { return &Objects::callbacks; }
 };
 

@@ -87,6 +87,9 @@ struct Executor {
   std::optional<SlotTable> table;
   /// Executors of the same process run as threads of one process; none: a process of its own.
   std::optional<std::string> process;
+  /// Why nothing can be bounded that depends on it, in words: nobody knows when its threads do
+  /// what. None: it behaves as executors of its kind do.
+  std::optional<std::string> unclassifiable;
   UnknownFields unknown;
   bool operator==(const Executor&) const = default;
 };

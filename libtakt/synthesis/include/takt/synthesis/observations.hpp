@@ -78,7 +78,7 @@ class Observations {
   void add_source(const execution::Database& database, execution::InstanceId instance,
                   execution::PublicationId source);
   /// The recording ends here: nothing more will come to light.
-  void settle();
+  void settle(const execution::Objects& objects);
   /// Start-up is over: forgets everything that ran in it except what inputs of joins hold, which
   /// may be from then, and when what began.
   void restart(const execution::Database& database, Instant time);
@@ -120,7 +120,8 @@ class Observations {
 
   void add_message(const execution::Database& database, const execution::CallbackInstance& instance,
                    const execution::Publication& publication);
-  void add_from_outside(const execution::CallbackInstance& instance,
+  void add_from_outside(const execution::Objects& objects,
+                        const execution::CallbackInstance& instance,
                         const execution::Publication* publication);
   /// The topics on which an instance that ended published, log messages aside.
   [[nodiscard]] std::set<TopicIndex> published(const execution::Objects& objects,

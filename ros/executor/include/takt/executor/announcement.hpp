@@ -1,11 +1,14 @@
 #pragma once
 
+#include <rcl/node.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "takt/executor/executable.hpp"
 #include "takt/linux/thread_scheduling.hpp"
+#include "takt/time/time.hpp"
 
 namespace takt::executor {
 
@@ -23,6 +26,18 @@ struct Announcement {
 /// it on the executor's thread when that is scheduled as it will stay. Does nothing when the
 /// process runs with a tracetools library other than Takt's.
 void announce(const Announcement& executor);
+
+/// Says in the trace that what the calling thread does is no part of what is modelled: it stands
+/// for the surroundings.
+void announce_outside();
+
+/// Leaves `takt:callback_init` in the trace, for a callback that is no timer's, subscription's,
+/// service's or client's. Call it before the callback is named there.
+void announce_waitable(const void* callback, const rcl_node_t* node);
+/// A thread of its own runs the callback, every `period`.
+void announce_event_source(const void* callback, const rcl_node_t* node, Duration period);
+/// Leaves `takt:waitable_triggered`: what runs on this thread made the callback due once more.
+void announce_trigger(const void* callback);
 
 /// What becomes of messages within a node.
 struct InputLink {

@@ -7,6 +7,7 @@
 
 #include "takt/executor/executable.hpp"
 #include "takt/executor/guard_condition.hpp"
+#include "takt/executor/node.hpp"
 #include "takt/executor/traced_callback.hpp"
 
 namespace takt::executor {
@@ -16,9 +17,10 @@ class Waitable final : public MessageExecutable, public WaitSetEntity {
  public:
   using Callback = std::function<void()>;
 
-  [[nodiscard]] static Result<std::unique_ptr<Waitable>> create(std::shared_ptr<Context> context,
-                                                                std::string name,
-                                                                Callback callback);
+  /// Traces tell of it and of what triggers it if it has a node.
+  [[nodiscard]] static Result<std::unique_ptr<Waitable>> create(
+      std::shared_ptr<Context> context, std::string name, Callback callback,
+      const std::shared_ptr<Node>& node = nullptr);
 
   /// One more instance is due. From any thread.
   void trigger();
@@ -37,6 +39,7 @@ class Waitable final : public MessageExecutable, public WaitSetEntity {
       : condition_(std::move(condition)), callback_(std::move(name), std::move(callback)) {}
 
   std::unique_ptr<GuardCondition> condition_;
+  bool is_announced_ = false;
   TracedCallback<> callback_;
   std::atomic<std::size_t> pending_ = 0;
   std::mutex mutex_;

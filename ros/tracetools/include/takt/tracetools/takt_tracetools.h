@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,31 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_inputs_linked(const char* how, const void
 /// `takt:links_declared`: the process has told of all links within its nodes, so many of them by
 /// `takt:inputs_linked`. Nothing more is to be inferred.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_links_declared(uint64_t links);
+
+/// `takt:callback_init`: a callback that belongs to no timer, subscription, service or client.
+/// Called before `ros2:rclcpp_callback_register` names it.
+///
+/// callback: as of `ros2:callback_start`; node: the rcl handle of its node; kind: "waitable", which
+/// an executor runs, or "event_source", which a thread of its own runs; period: of an event source
+/// that is periodic, in nanoseconds, else 0.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_init(const void* callback, const void* node,
+                                                     const char* kind, int64_t period);
+
+/// `takt:waitable_triggered`: one more instance of a waitable's callback is due, because of what
+/// runs on this thread. Triggers and instances follow each other in order.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_waitable_triggered(const void* callback);
+
+/// `takt:rate_sleep`, `takt:rate_wakeup`, `takt:rate_stop`: this thread does the same again and
+/// again, and waits in between for what is left of `period` nanoseconds: it begins to wait, goes
+/// on, ends the loop. This library tells them itself of `rclcpp::Rate`; loops that wait in another
+/// way may call them.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_sleep(int64_t period);
+TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_wakeup(void);
+TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_stop(void);
+
+/// `takt:limited_spin`: this thread begins or ends to spin an executor until something has
+/// happened, not for ever. This library tells it itself of rclcpp's executors.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_limited_spin(bool begins);
 
 /// `ros2:message_link_periodic_async`: a timer of the calling node publishes to every publisher of
 /// `pubs`, using the newest message of each subscription of `subs`. The elements are addresses of

@@ -1,0 +1,68 @@
+// What rclcpp does not tell of threads: when a rate puts one to sleep, and that one spins an
+// executor for a limited time. This library is preloaded, so its functions of the same names stand
+// before those of rclcpp. Each calls the real function and tells what it does.
+
+#include <cstdint>
+
+#include "next_function.hpp"
+#include "takt/tracetools/takt_tracetools.h"
+
+namespace {
+
+using takt::tracetools::next_function;
+
+/// As these member functions are called: the object comes first, std::chrono::nanoseconds is passed
+/// as the integer that it holds, and a result of the size of a register is returned in one.
+using Sleep = bool(void* rate);
+using Period = std::int64_t(const void* rate);
+using SpinUntil = std::int32_t(void* executor, std::int64_t timeout, const void* wait_for_future);
+
+template <typename Function>
+Function* next(const char* name, const void* ours) {
+  return reinterpret_cast<Function*>(next_function(name, ours));
+}
+
+constexpr auto sleep_name = "_ZN6rclcpp4Rate5sleepEv";
+constexpr auto period_name = "_ZNK6rclcpp4Rate6periodEv";
+constexpr auto spin_name =
+    "_ZN6rclcpp8Executor31spin_until_future_complete_"
+    "implENSt6chrono8durationIlSt5ratioILl1ELl1000000"
+    "000EEEERKSt8functionIFSt13future_statusS5_EE";
+
+}  // namespace
+
+extern "C" {
+
+/// rclcpp::Rate::sleep()
+TAKT_TRACETOOLS_PUBLIC bool takt_rate_sleep(void* rate) __asm__("_ZN6rclcpp4Rate5sleepEv");
+/// rclcpp::Executor::spin_until_future_complete_impl(…)
+TAKT_TRACETOOLS_PUBLIC std::int32_t
+takt_spin_until(void* executor, std::int64_t timeout, const void* wait_for_future) __asm__(
+    "_ZN6rclcpp8Executor31spin_until_future_complete_implENSt6chrono8durationIlSt5ratioILl1E"
+    "Ll1000000000EEEERKSt8functionIFSt13future_statusS5_EE");
+
+bool takt_rate_sleep(void* rate) {
+  static auto* const sleep =
+      next<Sleep>(sleep_name, reinterpret_cast<const void*>(&takt_rate_sleep));
+  static auto* const period = next<Period>(period_name, nullptr);
+  takt_trace_rate_sleep(period != nullptr ? period(rate) : 0);
+  const bool slept = sleep != nullptr && sleep(rate);
+  takt_trace_rate_wakeup();
+  return slept;
+}
+
+std::int32_t takt_spin_until(void* executor, std::int64_t timeout, const void* wait_for_future) {
+  static auto* const spin =
+      next<SpinUntil>(spin_name, reinterpret_cast<const void*>(&takt_spin_until));
+  /// Ends also when a callback throws.
+  struct Limited {
+    Limited() { takt_trace_limited_spin(true); }
+    ~Limited() { takt_trace_limited_spin(false); }
+    Limited(const Limited&) = delete;
+    Limited& operator=(const Limited&) = delete;
+  } const limited;
+  constexpr std::int32_t interrupted = 1;  // rclcpp::FutureReturnCode::INTERRUPTED
+  return spin != nullptr ? spin(executor, timeout, wait_for_future) : interrupted;
+}
+
+}  // extern "C"
