@@ -94,6 +94,12 @@ def ways(flow: Json) -> str:
     return " → ".join(node for i, node in enumerate(nodes) if i == 0 or nodes[i - 1] != node)
 
 
+def nothing(source: str | None, sink: str | None) -> str:
+    """That there is no flow between two names."""
+    ends = [f" {word} {name}" for word, name in (("from", source), ("to", sink)) if name]
+    return f"no message leads{''.join(ends) or ' from a source to a sink'} in this recording"
+
+
 def find_instance(document: Json, wanted: str) -> tuple[Json, Json] | None:
     """The path of an instance and what is told of it: the one of this number, or the worst."""
     if wanted == "worst":

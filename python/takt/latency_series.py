@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import takt
-from takt import files, inputs, pipeline, recording
+from takt import files, recording
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -84,10 +84,9 @@ class _Second:
 def write(traces: list[str], output: str, goals: str | None) -> Json:
     """Writes the file. Returns the takt/info document. Raises takt_native.InputError, UserError."""
     writer_of = _library()
-    tables = recording.tables(traces, goals)
-    model = json.loads(inputs.model(traces, goals).text)
+    read = recording.read(traces, goals)
+    model = json.loads(read.model.text)
     goal_of = {chain["id"]: chain.get("goal") for chain in model["chains"]}
-    info = pipeline.info(traces)
     with files.replacement(output) as temporary, temporary.open("wb") as stream:
         writer = writer_of(stream)
         writer.start(profile="", library=f"takt {takt.__version__}")
@@ -102,16 +101,20 @@ def write(traces: list[str], output: str, goals: str | None) -> Json:
             for name, topic in topics(goal_of).items()
         }
         status = writer.register_channel(DIAGNOSTICS, "json", diagnostics)
-        rows = sorted(_instances(tables), key=lambda row: row["end"])
+        rows = sorted(_instances(read.tables), key=lambda row: row["end"])
         for time, name, message in _messages(rows, goal_of):
             channel = status if name is None else channels[name]
             data = json.dumps(message, ensure_ascii=False).encode()
             writer.add_message(channel, log_time=time, publish_time=time, data=data)
         writer.add_metadata(
-            "takt", {"discarded": str(info["discarded"]), "warnings": "\n".join(info["warnings"])}
+            "takt",
+            {
+                "discarded": str(read.info["discarded"]),
+                "warnings": "\n".join(read.info["warnings"]),
+            },
         )
         writer.finish()
-    return info
+    return read.info
 
 
 def topics(chains: Mapping[str, Any]) -> dict[str, str]:

@@ -79,11 +79,12 @@ class Record(Action):
         backend = perform_substitutions(context, self._backend)
         output = perform_substitutions(context, self._output)
         self._trace = Path(output or time.strftime("takt-trace-%Y%m%d-%H%M%S"))
-        libraries = preloaded(backend)
+        events = [perform_substitutions(context, event) for event in self._events]
+        libraries = preloaded(backend, events)
         self._recording = takt_native.Recording(
             backend,
             str(self._trace),
-            [perform_substitutions(context, event) for event in self._events],
+            events,
             kernel=perform_typed_substitution(context, self._kernel, bool),
             only_started=True,
         )

@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from ctypes.util import find_library
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -74,11 +75,24 @@ class Request:
     """File descriptor that the command gets as standard output; None: ours."""
 
 
-def preloaded(tracer: str, environment: Mapping[str, str] = os.environ) -> list[Path]:
-    """Libraries that a process of this environment needs for a tracer: none for probes in the
-    kernel. UserError if they would end it: ROS 2 there may call functions that Takt's library was
-    not built with.
+HELPERS = {
+    "lttng_ust_libc": "lttng-ust-libc-wrapper",
+    "lttng_ust_pthread": "lttng-ust-pthread-wrapper",
+    "lttng_ust_dl": "lttng-ust-dl",
+    "lttng_ust_cyg_profile": "lttng-ust-cyg-profile",
+    "lttng_ust_cyg_profile_fast": "lttng-ust-cyg-profile-fast",
+}
+"""LTTng's libraries that tell what programs call beside ROS 2, by the provider of their events."""
+
+
+def preloaded(
+    tracer: str, events: Sequence[str] = (), environment: Mapping[str, str] = os.environ
+) -> list[Path]:
+    """Libraries that a process of this environment needs for a tracer and its events: none for
+    probes in the kernel. UserError if they would end it: ROS 2 there may call functions that Takt's
+    library was not built with.
     """
+    helpers = _helpers(tracer, events)
     if tracer == "ebpf":
         return []
     ours = runtime.tracetools()
@@ -92,7 +106,24 @@ def preloaded(tracer: str, environment: Mapping[str, str] = os.environ) -> list[
                 f"tracing library was built without; build Takt with ROS 2 {distribution} set up, "
                 "or record with --backend ebpf"
             )
-    return [ours]
+    return [ours, *helpers]
+
+
+def _helpers(tracer: str, events: Sequence[str]) -> list[Path]:
+    """UserError if one is missing."""
+    asked = {event.partition(":")[0] for event in events}
+    found = []
+    for provider in sorted(asked & HELPERS.keys()):
+        if tracer != "lttng":
+            raise UserError(f"{provider}: events that LTTng alone has; record with --backend lttng")
+        library = find_library(HELPERS[provider])
+        if library is None:
+            raise UserError(
+                f"{provider}: its events come from lib{HELPERS[provider]}, which is not installed; "
+                "it belongs to LTTng-UST"
+            )
+        found.append(Path(library))
+    return found
 
 
 def _stock_tracetools(environment: Mapping[str, str], ours: Path) -> list[Path]:
@@ -136,7 +167,7 @@ def record(request: Request, watch: Watch) -> Recorded:
     SIGINT, SIGTERM and SIGHUP end the recording in good order, also while it starts. UserError or
     takt_native.InputError if it cannot start or the trace cannot be completed.
     """
-    libraries = preloaded(request.tracer) if request.command else []
+    libraries = preloaded(request.tracer, request.events) if request.command else []
     with _signals_kept() as former_mask:
         recording = takt_native.Recording(
             request.tracer,

@@ -48,10 +48,25 @@ PARTS = (
 FATES = ("taken", "lost", "unprocessed", "beyond the recording")
 
 
+@dataclass(frozen=True)
+class Read:
+    """What was read of recordings."""
+
+    tables: dict[str, pyarrow.Table]
+    """By name: callbacks, runs, publications, takes, flows, parts."""
+    model: inputs.ModelText
+    """Their timing model, with the goals."""
+    info: Json
+    """The takt/info document."""
+
+
 def tables(traces: list[str], goals: str | None = None) -> dict[str, pyarrow.Table]:
-    """The tables of recordings, by name: callbacks, runs, publications, takes, flows, parts. Raises
-    takt_native.InputError.
-    """
+    """The tables of recordings alone. Raises takt_native.InputError."""
+    return read(traces, goals).tables
+
+
+def read(traces: list[str], goals: str | None = None) -> Read:
+    """Reads recordings. Raises takt_native.InputError."""
     pyarrow = arrow()
     model = inputs.model(traces, goals)
     info = pipeline.info(traces)
@@ -66,7 +81,7 @@ def tables(traces: list[str], goals: str | None = None) -> dict[str, pyarrow.Tab
             **_flows(columns, index),
         }
         # The files go: what was read in place must not.
-        return {kind: _owned(table) for kind, table in made.items()}
+        return Read({kind: _owned(table) for kind, table in made.items()}, model, info)
 
 
 class _Columns:

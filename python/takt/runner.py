@@ -65,6 +65,8 @@ class Result:
     """For each executor that was started, why it is not scheduled as it should be; None: it is."""
     counts: list[Json]
     """For each callback `id`, `count`, `overruns` and `longest` (ns)."""
+    log: list[Json] = field(default_factory=list)
+    """If it was asked for, what the nodes handled and sent, in the order of its beginnings."""
 
     def granted(self, executor: str) -> bool | None:
         """Whether the executor is scheduled as its supply asks; None if it was not started."""
@@ -95,12 +97,19 @@ def plan(model: str, executor: str | None = None) -> Plan:
 
 
 def run(
-    model: str, planned: Plan, executor: str | None, duration: float | None, watch: Watch
+    model: str,
+    planned: Plan,
+    executor: str | None,
+    duration: float | None,
+    watch: Watch,
+    *,
+    log: bool = False,
 ) -> Result:
     """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
     at any time. UserError if a process fails.
     """
-    with _Processes(model, planned, executor) as processes, _wake_on_signals() as signals:
+    options = [*(["--log"] if log else []), *_options(executor)]
+    with _Processes(model, planned, options) as processes, _wake_on_signals() as signals:
         processes.listen(signals)
         if processes.expect("connected", "to find each other") is None:
             return Result(0.0, {}, [])
@@ -118,17 +127,19 @@ def run(
                 watch(time.monotonic() - begin, sum(c["count"] for c in processes.counts()))
         seconds = time.monotonic() - begin
         processes.ask("stop", "stopped")
-        return Result(seconds, refusals, _drained(processes))
+        counts = _drained(processes)
+        entries = _log(processes) if log else []
+        return Result(seconds, refusals, counts, entries)
 
 
 class _Processes:
     """All processes of a run. On leaving they have ended: told to, then asked, then killed."""
 
-    def __init__(self, model: str, planned: Plan, executor: str | None) -> None:
+    def __init__(self, model: str, planned: Plan, options: list[str]) -> None:
         self.interrupted = False
         self._selector = selectors.DefaultSelector()
         self._processes: list[_Process] = []
-        self._start = [str(runtime.workload()), "run"], [model, *_options(executor)]
+        self._start = [str(runtime.workload()), "run"], [model, *options]
         self._names = [process["name"] for process in planned.processes]
 
     def __enter__(self) -> _Processes:
@@ -252,6 +263,12 @@ def _drained(processes: _Processes) -> list[Json]:
         if counts == before:
             break
     return counts
+
+
+def _log(processes: _Processes) -> list[Json]:
+    entries = [entry for answer in processes.ask("log", "log") for entry in answer["entries"]]
+    entries.sort(key=lambda entry: entry["begin"])
+    return entries
 
 
 def _options(executor: str | None) -> list[str]:

@@ -161,3 +161,28 @@ def test_ros2_takt_is_takt(tmp_path: Path) -> None:
         assert (ros2.returncode, ros2.stdout, ros2.stderr) == (
             (takt.returncode, takt.stdout, takt.stderr)
         )
+
+
+def test_fact_7_the_recording_ends_when_the_launched_system_has_ended(tmp_path: Path) -> None:
+    file = tmp_path / "robot.launch.py"
+    file.write_text(PYTHON)
+    done = launch(file, f"trace:={tmp_path / 'trace'}", "backend:=lttng")
+    assert done.returncode == 0, done.stdout + done.stderr
+    sessions = subprocess.run(["lttng", "list"], capture_output=True, text=True)
+    assert str(tmp_path) not in sessions.stdout
+    assert len(published(tmp_path / "trace")) == 2
+
+
+def test_fact_8_an_event_of_the_c_library_preloads_its_helper_for_every_node(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "robot.launch.py"
+    asked = 'events=["ros2:rcl_node_init", "lttng_ust_libc:free"], output='
+    file.write_text(PYTHON.replace("output=", asked, 1))
+    done = launch(file, f"trace:={tmp_path / 'trace'}", "backend:=lttng")
+    assert done.returncode == 0, done.stdout + done.stderr
+    events = babeltrace.events(tmp_path / "trace")
+    nodes = {event.process for event in events if event.name == "ros2:rcl_node_init"}
+    freeing = {event.process for event in events if event.name == "lttng_ust_libc:free"}
+    assert len(nodes) == 2
+    assert nodes <= freeing

@@ -18,6 +18,10 @@ CONCERNED = {
 }
 
 
+MESSAGE_FLOW = re.compile(r"^\| (?P<facts>[\d, ]+) \| `(?P<file>[^`]+)` \|$", re.M)
+NAMED = re.compile(r"\b(?:Fact|test_facts?_)((?:\d+(?:And|_and_)?)+)(?=[A-Z_])")
+
+
 def rows() -> list[tuple[set[str], Path, list[str]]]:
     text = (ROOT / "docs/analysis-evidence.md").read_text(encoding="utf-8")
     section = text.split("## Facts and tests")[1].split("\n## ")[0]
@@ -27,6 +31,19 @@ def rows() -> list[tuple[set[str], Path, list[str]]]:
         for row in found
         if row
     ]
+
+
+def test_every_fact_about_message_flow_has_a_test_with_its_number() -> None:
+    text = (ROOT / "docs/flow.md").read_text(encoding="utf-8")
+    section = text.split("## Facts and tests")[1]
+    tested: set[int] = set()
+    for row in MESSAGE_FLOW.finditer(section):
+        facts = {int(number) for number in row["facts"].split(", ")}
+        source = (ROOT / "tests" / row["file"]).read_text(encoding="utf-8")
+        named = {int(n) for name in NAMED.findall(source) for n in re.findall(r"\d+", name)}
+        assert facts <= named, row["file"]
+        tested |= facts
+    assert tested == set(range(1, 46))
 
 
 def facts_of(text: str) -> set[str]:

@@ -84,6 +84,17 @@ def test_why_names_the_cause_in_its_first_line() -> None:
     assert run_takt("flow", PIPELINE, "--why", "123456").returncode == 2
 
 
+def test_that_nothing_leads_there_is_said_in_a_line() -> None:
+    ends: list[str | Path] = ["flow", PIPELINE, "--from", "/motor", "--to", "/camera"]
+    told = run_takt(*ends)
+    assert told.returncode == 0
+    assert told.stderr == "takt: no message leads from /motor to /camera in this recording\n"
+    told = run_takt(*ends, "--why", "worst")
+    assert told.returncode == 2
+    assert "no message leads from /motor to /camera in this recording" in told.stderr
+    assert "no flow has this instance" not in told.stderr
+
+
 def test_the_table_has_the_worst_path_first() -> None:
     shown = run_takt("flow", RECORDINGS / "autoware.tar.xz")
     assert shown.returncode == 0

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 
 import takt
+import takt_native
 from robot import run_takt
 from takt import latency_series
 
@@ -110,3 +111,24 @@ def test_goals_are_for_mcap_alone(goals: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "--goals" in done.stderr
+
+
+def test_the_recording_is_read_once_for_each_thing_that_it_tells(
+    tmp_path: Path, goals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real functions, counted."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str) -> None:
+        function = getattr(takt_native, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(takt_native, name, call)
+
+    for name in ("synthesize", "info", "store_view"):
+        counted(name)
+    latency_series.write([str(RECORDING)], str(tmp_path / "out.mcap"), str(goals))
+    assert calls == {"synthesize": 1, "info": 1, "store_view": 1}

@@ -1,6 +1,8 @@
 #include "takt/flow/causality.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <tuple>
 
 #include "takt/base/grow.hpp"
 
@@ -38,7 +40,8 @@ Causality::Causality(const History& history, const execution::Objects& objects,
       objects_(objects),
       groups_(std::move(groups)),
       firings_(groups_.size()),
-      used_(groups_.size()) {
+      used_(groups_.size()),
+      users_(groups_.size()) {
   const Store& store = history.store();
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     const Group& group = groups_[number];
@@ -61,7 +64,15 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     const auto repeated = std::ranges::unique(firings_[number]);
     firings_[number].erase(repeated.begin(), repeated.end());
     if (group.kind == LinkKind::partial_sync) {
-      find_used(number);
+      const bool bound_early = std::ranges::any_of(
+          firings_[number], [&](InstanceId id) { return store.find(id)->was_chosen; });
+      group.is_queued || bound_early ? replay(number) : find_used(number);
+      for (std::size_t i = 0; i < used_[number].size(); ++i) {
+        if (used_[number][i] != InstanceId::none) {
+          users_[number].emplace_back(used_[number][i], i / group.inputs.size());
+        }
+      }
+      std::ranges::sort(users_[number]);
     }
   }
 }
@@ -90,6 +101,56 @@ void Causality::find_used(std::size_t number) {
         newest[i] = input.value_or(newest[i]);
       }
       used_[number].push_back(input.value_or(InstanceId::none));
+    }
+  }
+}
+
+/// Where executors bind messages to instances when they come, sets are completed then, however
+/// late the callbacks run: the messages in the order in which they came say who used what.
+void Causality::replay(std::size_t number) {
+  const Store& store = history_.store();
+  const Group& group = groups_[number];
+  const std::size_t inputs = group.inputs.size();
+  struct Arrival {
+    Instant time;
+    InstanceId run;
+    std::size_t input;
+  };
+  std::vector<Arrival> arrivals;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    for (const InstanceId run : history_.runs_of(group.inputs[i])) {
+      arrivals.push_back({store.find(run)->activation, run, i});
+    }
+    // One that completed a set used it up, although its callback has not run, or never will.
+    for (const Instant time : store.unhandled(group.inputs[i])) {
+      arrivals.push_back({time, InstanceId::none, i});
+    }
+  }
+  std::ranges::sort(arrivals, {}, [](const Arrival& a) { return std::tuple(a.time, a.run); });
+  used_[number].assign(firings_[number].size() * inputs, InstanceId::none);
+  std::vector<std::deque<InstanceId>> waiting(inputs);
+  for (const Arrival& arrival : arrivals) {
+    if (!group.is_queued) {
+      waiting[arrival.input].clear();
+    }
+    waiting[arrival.input].push_back(arrival.run);
+    const auto firing = std::ranges::lower_bound(firings_[number], arrival.run);
+    const bool fires = firing != firings_[number].end() && *firing == arrival.run;
+    const bool is_complete = std::ranges::none_of(waiting, &std::deque<InstanceId>::empty);
+    if (fires) {
+      const auto row = static_cast<std::size_t>(firing - firings_[number].begin()) * inputs;
+      for (std::size_t i = 0; i < inputs; ++i) {
+        if (i != arrival.input && !waiting[i].empty()) {
+          used_[number][row + i] = waiting[i].front();
+        }
+      }
+    }
+    for (auto& messages : waiting) {
+      if (is_complete) {
+        messages.pop_front();
+      } else if (fires) {
+        messages.clear();  // something is not in the trace; the next set begins anew
+      }
     }
   }
 }
@@ -157,28 +218,38 @@ void Causality::outputs(InstanceId id,
     return;
   }
   std::vector<Input> used;
+  const auto add = [&](std::size_t number, InstanceId firing, auto is_used) {
+    const auto& of_group = groups_[number].outputs;
+    bool found = false;
+    for (const PublicationId message : history_.sent_by(firing)) {
+      const auto& publisher = store.find(message)->publisher;
+      if (publisher && std::ranges::find(of_group, *publisher) != of_group.end() &&
+          is_used(message)) {
+        outputs.emplace_back(message, groups_[number].kind);
+        found = true;
+      }
+    }
+    return found;
+  };
   for (const std::size_t number : of_input_[run->callback.value()]) {
     const auto& firings = firings_[number];
+    if (groups_[number].kind == LinkKind::partial_sync) {
+      const auto user = std::ranges::lower_bound(users_[number], std::pair(id, std::size_t{0}));
+      if (user != users_[number].end() && user->first == id) {
+        add(number, firings[user->second], [](PublicationId) { return true; });
+      }
+      continue;
+    }
     auto firing = std::ranges::partition_point(
         firings, [&](InstanceId other) { return store.find(other)->end <= run->end; });
     // The first output that uses it no more ends the search: later ones use what came later.
     for (bool found = true; found && firing != firings.end(); ++firing) {
-      found = false;
-      for (const PublicationId message : history_.sent_by(*firing)) {
-        const auto& publisher = store.find(message)->publisher;
-        if (!publisher || std::ranges::find(groups_[number].outputs, *publisher) ==
-                              groups_[number].outputs.end()) {
-          continue;
-        }
+      found = add(number, *firing, [&](PublicationId message) {
         inputs(message, used);
-        const auto use = std::ranges::find_if(used, [&](const Input& input) {
+        return std::ranges::any_of(used, [&](const Input& input) {
           return input.run == id && input.kind != LinkKind::direct && input.group == number;
         });
-        if (use != used.end()) {
-          outputs.emplace_back(message, use->kind);
-          found = true;
-        }
-      }
+      });
       // Where callbacks overlap, one that began before the end of this run could not use it yet.
       found = found || store.find(*firing)->start < run->end;
     }

@@ -61,7 +61,8 @@ void add_joins(const execution::Objects& objects, const History& history, const 
                       LinkOrigin::model,
                       objects[inputs.front()].process,
                       inputs,
-                      {outputs.begin(), outputs.end()}});
+                      {outputs.begin(), outputs.end()},
+                      join.kind == model::JoinKind::and_});
   }
 }
 
@@ -74,7 +75,8 @@ Group declared_group(const History& history, const execution::InputLink& link) {
           LinkOrigin::declared,
           link.process,
           link.inputs,
-          {outputs.begin(), outputs.end()}};
+          {outputs.begin(), outputs.end()},
+          link.kind == execution::InputLink::Kind::and_};
 }
 
 /// Nodes that have told of all links within them.

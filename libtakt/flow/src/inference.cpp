@@ -176,7 +176,8 @@ void add(std::vector<Group>& groups, const execution::Objects& objects, LinkKind
   if (same != groups.end()) {
     same->outputs.push_back(output);
   } else {
-    groups.push_back({kind, LinkOrigin::inferred, objects[output].process, inputs, {output}});
+    groups.push_back(
+        {kind, LinkOrigin::inferred, objects[output].process, inputs, {output}, false});
   }
 }
 

@@ -41,6 +41,9 @@ void Store::on_instance(const execution::Database& database,
   if (run == nullptr) {
     return;
   }
+  if (instance.callback.value() < members_.size() && members_[instance.callback.value()]) {
+    members_[instance.callback.value()]->unhandled.erase(activation);
+  }
   const auto late = late_sources_.extract(instance.id);
   run->start = instance.start;
   run->end = instance.end;
@@ -52,6 +55,7 @@ void Store::on_instance(const execution::Database& database,
   run->thread = instance.thread;
   run->is_known = true;
   run->first_after_wait = instance.first_after_wait;
+  run->was_chosen = instance.was_chosen;
   const execution::Publication* const sent = database.publication(run->source);
   if (sent != nullptr && sent->publisher && callback.subscription && instance.taken) {
     if (const auto times =
@@ -91,8 +95,22 @@ void Store::on_publication(const execution::Database& /*database*/,
   }
 }
 
-void Store::on_take(const execution::Database& /*database*/, const execution::Take& /*take*/) {
+void Store::on_take(const execution::Database& database, const execution::Take& take) {
   ++takes_;
+  const execution::Objects& objects = database.objects();
+  for (; links_ < objects.input_links.size(); ++links_) {
+    const execution::InputLink& link = objects.input_links[links_];
+    if (link.kind != execution::InputLink::Kind::sampled) {
+      const HostIndex host = database.threads()[link.process].host;
+      for (const execution::ObservedCallbackIndex input : link.inputs) {
+        grow_to(members_, input) = Member{host, {}};
+      }
+    }
+  }
+  const execution::ObservedCallbackIndex callback = objects[take.subscription].callback;
+  if (callback.value() < members_.size() && members_[callback.value()]) {
+    members_[callback.value()]->unhandled.insert(take.time);
+  }
 }
 
 void Store::on_dds_write(const execution::Database& /*database*/,
@@ -127,7 +145,25 @@ Duration Store::correction(execution::ObservedCallbackIndex timer) const {
   return grid ? grid->correction() : Duration{0};
 }
 
+std::vector<Instant> Store::unhandled(execution::ObservedCallbackIndex callback) const {
+  if (callback.value() >= members_.size() || !members_[callback.value()]) {
+    return {};
+  }
+  const Member& member = *members_[callback.value()];
+  std::vector<Instant> found;
+  for (const Instant time : member.unhandled) {
+    found.push_back(told(member, time));
+  }
+  return found;
+}
+
+Instant Store::told(const Member& member, Instant time) const {
+  const bool is_aligned = member.host.value() < told_clocks_.size();
+  return is_aligned ? told_clocks_[member.host.value()].to_reference(time) : time;
+}
+
 void Store::align(const events::Threads& threads, const std::vector<HostClock>& clocks) {
+  told_clocks_ = clocks;
   const auto clock_of = [&](execution::ThreadIndex thread) -> const HostClock& {
     return clocks[threads[threads[thread].process].host.value()];
   };
@@ -173,6 +209,11 @@ void Store::drop_before(std::uint64_t run) {
       messages_, [since](const Message& message) { return message.sent >= since; });
   first_message_ += static_cast<std::uint64_t>(kept - messages_.begin());
   messages_.erase(messages_.begin(), kept);
+  for (auto& member : members_) {
+    if (member) {
+      std::erase_if(member->unhandled, [&](Instant time) { return told(*member, time) < since; });
+    }
+  }
   std::erase_if(times_, [this](const auto& entry) {
     return static_cast<std::uint64_t>(entry.first) < first_run_;
   });

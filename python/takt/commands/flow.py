@@ -110,7 +110,8 @@ def flow(
     elif why is not None:
         pair = flows.find_instance(document, why)
         if pair is None:
-            raise UserError(f"--why {why}: no flow has this instance")
+            lost = "no flow has this instance" if found else flows.nothing(source, sink)
+            raise UserError(f"--why {why}: {lost}")
         for line in flows.story(*pair):
             console.output().print(line, markup=False)
     elif model is not None:
@@ -122,7 +123,7 @@ def flow(
         if rows > flows.MOST_SHOWN:
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:
-        console.say("takt: no flow: no message leads there")
+        console.say(f"takt: {flows.nothing(source, sink)}")
     if output is not None:
         files.write_text(output, _page(traces, found))
         console.say(f"wrote {output}")

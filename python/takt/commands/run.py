@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, inputs, runner
+from takt import console, files, inputs, runner
 from takt.formatting import duration as readable
 from takt.formatting import grouped
 from takt.shaping import plans
@@ -25,6 +25,7 @@ takt run models/pipeline.json --duration 10 --json
 takt record --duration 10 -- takt run models/pipeline.json     recorded
 takt run trace/ --executor edf                                 what a trace shows, run anew
 takt run model.json --plan plan.json                           with the gates of takt shape
+takt run model.json --duration 5 --log nodes.jsonl             with what the nodes received and sent
 """
 
 
@@ -42,6 +43,14 @@ def run(
         str | None,
         typer.Option(
             "--plan", metavar="FILE", help="Add the gates of a takt/shaping plan, as nodes."
+        ),
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what the nodes themselves say of each message that they handled and sent, "
+            "a JSON object a line.",
         ),
     ] = None,
     goals: inputs.Goals = None,
@@ -62,7 +71,10 @@ def run(
         for condition in conditions:
             console.say(f"takt: warning: {condition}; bounds are conditional in this run")
         with _display(len(plan.processes), duration) as watch:
-            result = runner.run(path, plan, executor, duration, watch)
+            result = runner.run(path, plan, executor, duration, watch, log=log is not None)
+    if log is not None:
+        lines = [json_format.dumps(entry, ensure_ascii=False) + "\n" for entry in result.log]
+        files.write_text(log, "".join(lines))
     if json:
         console.print_json(_document(source, plan, result, conditions))
         return

@@ -4,22 +4,13 @@
 #include <vector>
 
 #include "takt/linux/affinity.hpp"
-#include "takt/tracetools/takt_tracetools.h"
-
-// The stock tracetools library has no such functions: then their addresses are null.
-extern "C" {
-__attribute__((weak)) decltype(takt_trace_executor_init) takt_trace_executor_init;
-__attribute__((weak)) decltype(takt_trace_callback_init) takt_trace_callback_init;
-__attribute__((weak)) decltype(takt_trace_waitable_triggered) takt_trace_waitable_triggered;
-__attribute__((weak)) decltype(takt_trace_inputs_linked) takt_trace_inputs_linked;
-__attribute__((weak)) decltype(takt_trace_links_declared) takt_trace_links_declared;
-}
+#include "tracing_functions.hpp"
 
 namespace takt::executor {
 
 void announce(const Announcement& executor) {
   // A local copy, because the compiler may take the address of a declared function as never null.
-  auto* const volatile trace = &takt_trace_executor_init;
+  auto* const volatile trace = TAKT_TRACING_FUNCTION(takt_trace_executor_init);
   if (trace == nullptr) return;
   const linux_os::ThreadScheduling scheduling =
       linux_os::get_scheduling(0).value_or(linux_os::OtherScheduling{});
@@ -45,7 +36,7 @@ namespace {
 
 void announce_callback(const void* callback, const rcl_node_t* node, const char* kind,
                        Duration period) {
-  auto* const volatile trace = &takt_trace_callback_init;
+  auto* const volatile trace = TAKT_TRACING_FUNCTION(takt_trace_callback_init);
   if (trace != nullptr) trace(callback, node, kind, period.count());
 }
 
@@ -60,13 +51,13 @@ void announce_event_source(const void* callback, const rcl_node_t* node, Duratio
 }
 
 void announce_trigger(const void* callback) {
-  auto* const volatile trace = &takt_trace_waitable_triggered;
+  auto* const volatile trace = TAKT_TRACING_FUNCTION(takt_trace_waitable_triggered);
   if (trace != nullptr) trace(callback);
 }
 
 void announce_all_links(const std::vector<InputLink>& links) {
-  auto* const volatile link_inputs = &takt_trace_inputs_linked;
-  auto* const volatile declare = &takt_trace_links_declared;
+  auto* const volatile link_inputs = TAKT_TRACING_FUNCTION(takt_trace_inputs_linked);
+  auto* const volatile declare = TAKT_TRACING_FUNCTION(takt_trace_links_declared);
   if (link_inputs == nullptr || declare == nullptr) return;
   for (const InputLink& link : links) {
     std::vector<const void*> callbacks;

@@ -1,13 +1,6 @@
 #include "takt/executor/decision_trace.hpp"
 
-#include "takt/tracetools/takt_tracetools.h"
-
-// The stock tracetools library has no such functions: then their addresses are null.
-extern "C" {
-__attribute__((weak)) decltype(takt_trace_callback_release) takt_trace_callback_release;
-__attribute__((weak)) decltype(takt_trace_message_kept) takt_trace_message_kept;
-__attribute__((weak)) decltype(takt_trace_message_chosen) takt_trace_message_chosen;
-}
+#include "tracing_functions.hpp"
 
 namespace takt::executor {
 namespace {
@@ -26,16 +19,16 @@ void trace_release(const Executable& executable, Instant activation, Instant ori
   const void* const callback = executable.traced_callback();
   if (callback == nullptr) return;
   call_if_present<const void*, std::int64_t, std::int64_t, std::int64_t>(
-      takt_trace_callback_release, callback, activation.time_since_epoch().count(),
-      origin.time_since_epoch().count(), completed);
+      TAKT_TRACING_FUNCTION(takt_trace_callback_release), callback,
+      activation.time_since_epoch().count(), origin.time_since_epoch().count(), completed);
 }
 
 void trace_kept(const void* message) {
-  call_if_present<const void*>(takt_trace_message_kept, message);
+  call_if_present<const void*>(TAKT_TRACING_FUNCTION(takt_trace_message_kept), message);
 }
 
 void trace_chosen(const void* message) {
-  call_if_present<const void*>(takt_trace_message_chosen, message);
+  call_if_present<const void*>(TAKT_TRACING_FUNCTION(takt_trace_message_chosen), message);
 }
 
 }  // namespace takt::executor

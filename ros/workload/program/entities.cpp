@@ -23,8 +23,7 @@ using model::CallbackKind;
 
 namespace {
 
-/// The source of packets that come from outside the model.
-constexpr std::uint32_t outside = 0xffffffff;
+constexpr std::uint32_t outside = MessageId::outside;
 
 /// Least queue of a publisher: messages that a reader in another process may not have taken yet.
 constexpr std::size_t least_publisher_depth = 10;
@@ -36,11 +35,19 @@ takt_msgs::msg::Packet make_packet(std::uint32_t source, std::int64_t size) {
   return packet;
 }
 
-/// Dates and numbers the next packet of a sender.
-void renew(takt_msgs::msg::Packet& packet) {
-  packet.stamp = linux_os::monotonic_now().time_since_epoch().count();
+MessageId id_of(std::string_view topic, const takt_msgs::msg::Packet& packet) {
+  return {topic, packet.source, packet.sequence};
+}
+
+/// Dates and numbers the next packet of a sender, and sends it.
+template <typename Action>
+SentMessage send_next(std::string_view topic, takt_msgs::msg::Packet& packet, Action send) {
+  const Instant now = linux_os::monotonic_now();
+  packet.stamp = now.time_since_epoch().count();
   packet.origin = executor::current_origin().value_or(Instant{}).time_since_epoch().count();
   ++packet.sequence;
+  send();
+  return {id_of(topic, packet), now, linux_os::monotonic_now()};
 }
 
 /// What several instances of a callback send, one at a time.
@@ -66,8 +73,8 @@ Result<std::unique_ptr<Executable>> as_executable(Result<std::unique_ptr<Entity>
 
 }  // namespace
 
-Entities::Entities(const model::Model& model, const WorkloadPlan& plan)
-    : model_(model), plan_(plan) {}
+Entities::Entities(const model::Model& model, const WorkloadPlan& plan, Diary* diary)
+    : model_(model), plan_(plan), diary_(diary) {}
 
 Result<void> Entities::init() {
   auto context = executor::Context::create();
@@ -136,8 +143,8 @@ Result<PeriodicActivity> Entities::make_event_source(const WorkloadCallback& pla
   if (!owner) return tl::unexpected(owner.error());
   const Result<Work*> work = make_work(planned);
   if (!work) return tl::unexpected(work.error());
-  auto callback = std::make_shared<executor::TracedCallback<>>(
-      trace_name(planned.callback), [work = *work] { work->run(std::nullopt); });
+  auto callback = std::make_shared<executor::TracedCallback<>>(trace_name(planned.callback),
+                                                               [work = *work] { work->run({}); });
   executor::announce_event_source(callback->address(), (*owner)->handle(), planned.period.value());
   callback->announce();
   return PeriodicActivity{.period = planned.period.value(),
@@ -164,7 +171,10 @@ Result<std::optional<PeriodicActivity>> Entities::make_outside(const WorkloadCal
                                                               : std::nullopt,
                          0, outside, *owner);
   if (!send) return tl::unexpected(send.error());
-  activity.release = std::move(*send);
+  activity.release = [this, send = std::move(*send)] {
+    const SentMessage sent = send();
+    if (diary_ != nullptr) diary_->send_from_outside(sent);
+  };
   return activity;
 }
 
@@ -191,14 +201,14 @@ Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   if (planned.join) join.emplace(model_.joins[*planned.join]);
   std::unique_ptr<Work>& work = works_[planned.callback];
   work = std::make_unique<Work>(burner_, model_[planned.callback].execution_time, std::move(join),
-                                std::move(sends));
+                                std::move(sends), diary_, planned.callback);
   return work.get();
 }
 
 Entities::Made Entities::make_timer(const WorkloadCallback& planned, const NodePointer& node,
                                     Work& work) {
   auto timer = Timer::create(node, planned.period.value(), trace_name(planned.callback),
-                             [&work] { work.run(std::nullopt); });
+                             [&work] { work.run({}); });
   if (timer) timers_.push_back(timer->get());
   return as_executable(std::move(timer));
 }
@@ -212,12 +222,16 @@ Entities::Made Entities::make_subscription(const WorkloadCallback& planned, cons
       }};
   Subscription<Packet>::Callback callback;
   if (binds_messages(planned.callback)) {
-    admission.activates = [this, &work](const Packet& packet) {
-      return work.activates(source_of(packet));
+    admission.activates = [this, &work, &topic](const Packet& packet) {
+      return work.activates(activation_by(topic, packet));
     };
-    callback = [this, &work](const Packet& packet) { work.run(source_of(packet)); };
+    callback = [this, &work, &topic](const Packet& packet) {
+      work.run(activation_by(topic, packet));
+    };
   } else {
-    callback = [this, &work](const Packet& packet) { run(work, source_of(packet)); };
+    callback = [this, &work, &topic](const Packet& packet) {
+      run(work, activation_by(topic, packet));
+    };
   }
   auto subscription =
       Subscription<Packet>::create(node, topic, planned.queue_depth, trace_name(planned.callback),
@@ -231,24 +245,29 @@ Entities::Made Entities::make_subscription(const WorkloadCallback& planned, cons
 Entities::Made Entities::make_service(const WorkloadCallback& planned, const NodePointer& node,
                                       Work& work) {
   const auto index = static_cast<std::uint32_t>(planned.callback.value());
+  const std::string& service = planned.names.front();
   return as_executable(Service<Exchange>::create(
-      node, planned.names.front(), trace_name(planned.callback),
-      [this, &work,
+      node, service, trace_name(planned.callback),
+      [this, &work, &service,
        packet = std::make_shared<Shared<Packet>>(make_packet(index, planned.response_size))](
           const Exchange::Request& request, Exchange::Response& response) {
-        run(work, source_of(request.packet));
-        const std::lock_guard lock(packet->mutex);
-        renew(packet->value);
-        response.packet = packet->value;
+        const auto answer = [&](const Activation&) -> std::optional<SentMessage> {
+          const std::lock_guard lock(packet->mutex);
+          return send_next(service, packet->value, [&] { response.packet = packet->value; });
+        };
+        run(work, activation_by(service, request.packet), answer);
       },
       std::max(planned.queue_depth, executor::call_depth)));
 }
 
 Entities::Made Entities::make_client(const WorkloadCallback& planned, const NodePointer& node,
                                      Work& work) {
+  const std::string& service = planned.names.front();
   auto client = Client<Exchange>::create(
-      node, planned.names.front(), trace_name(planned.callback),
-      [this, &work](const Exchange::Response& response) { run(work, source_of(response.packet)); },
+      node, service, trace_name(planned.callback),
+      [this, &work, &service](const Exchange::Response& response) {
+        run(work, activation_by(service, response.packet));
+      },
       std::max(planned.queue_depth, executor::call_depth));
   if (client) clients_[planned.callback] = client->get();
   return as_executable(std::move(client));
@@ -258,7 +277,8 @@ Entities::Made Entities::make_waitable(const WorkloadCallback& planned, const No
                                        Work& work) {
   Inbox& inbox = inboxes_[planned.callback];
   auto waitable = Waitable::create(
-      context_, trace_name(planned.callback), [&inbox, &work] { run(work, inbox.take()); }, node);
+      context_, trace_name(planned.callback),
+      [&inbox, &work] { run(work, {.source = inbox.take(), .message = {}}); }, node);
   if (waitable) inbox.waitable = waitable->get();
   return as_executable(std::move(waitable));
 }
@@ -280,11 +300,12 @@ std::optional<CallbackIndex> Entities::Inbox::take() {
 
 Result<Work::Send> Entities::make_send(const Output& output, std::uint32_t source,
                                        const NodePointer& node) {
-  std::function<void()> send;
+  std::function<std::optional<SentMessage>()> send;
   if (output.kind == Output::Kind::waitable) {
     // Looked up when it sends: the waitable may be made after its sender.
     send = [this, waitable = output.waitable, sender = CallbackIndex(source)] {
       inboxes_.at(waitable).put(sender);
+      return std::nullopt;
     };
   } else {
     auto made = output.kind == Output::Kind::topic
@@ -294,14 +315,14 @@ Result<Work::Send> Entities::make_send(const Output& output, std::uint32_t sourc
     send = std::move(*made);
   }
   return [output, send = std::move(send), count = std::make_shared<std::atomic<std::uint64_t>>(0)](
-             std::optional<CallbackIndex> trigger) {
-    if (!asks_for(output, trigger)) return;
-    if (output.share && !output.share->sends(count->fetch_add(1))) return;
-    send();
+             const Activation& activation) -> std::optional<SentMessage> {
+    if (!asks_for(output, activation.source)) return std::nullopt;
+    if (output.share && !output.share->sends(count->fetch_add(1))) return std::nullopt;
+    return send();
   };
 }
 
-Result<std::function<void()>> Entities::make_publish(const std::string& topic, std::int64_t size,
+Result<Entities::SendMessage> Entities::make_publish(const std::string& topic, std::int64_t size,
                                                      std::uint32_t source,
                                                      const NodePointer& node) {
   const TopicEnds& ends = *plan_.topic(topic);
@@ -310,33 +331,31 @@ Result<std::function<void()>> Entities::make_publish(const std::string& topic, s
   if (!made) return tl::unexpected(made.error());
   auto publisher = std::make_shared<Publisher<Packet>>(std::move(*made));
   publishers_.push_back({publisher, ends.subscriptions});
-  return [this, publisher, packet = std::make_shared<Shared<Packet>>(make_packet(source, size))] {
+  return [this, publisher, topic = std::string_view(ends.name),
+          packet = std::make_shared<Shared<Packet>>(make_packet(source, size))] {
     const std::lock_guard lock(packet->mutex);
-    renew(packet->value);
-    note(publisher->publish(packet->value));
+    return send_next(topic, packet->value, [&] { note(publisher->publish(packet->value)); });
   };
 }
 
-Result<std::function<void()>> Entities::make_request(const std::string& service,
+Result<Entities::SendMessage> Entities::make_request(const std::string& service,
                                                      std::optional<CallbackIndex> client,
                                                      std::int64_t size, std::uint32_t source,
                                                      const NodePointer& node) {
+  Client<Exchange>* lone = nullptr;
+  if (!client) {
+    auto made = Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {});
+    if (!made) return tl::unexpected(made.error());
+    lone = lone_clients_.emplace_back(std::move(*made)).get();
+  }
   auto request = std::make_shared<Shared<Exchange::Request>>();
   request->value.packet = make_packet(source, size);
-  if (client) {
-    return [this, index = *client, request] {
-      const std::lock_guard lock(request->mutex);
-      renew(request->value.packet);
-      note(clients_.at(index)->send(request->value));
-    };
-  }
-  auto made = Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {});
-  if (!made) return tl::unexpected(made.error());
-  lone_clients_.emplace_back(std::move(*made));
-  return [this, lone = lone_clients_.back().get(), request] {
+  return [this, client, lone, &service, request] {
     const std::lock_guard lock(request->mutex);
-    renew(request->value.packet);
-    note(lone->send(request->value));
+    return send_next(service, request->value.packet, [&] {
+      // Looked up when it sends: the client may be made after its sender.
+      note((client ? clients_.at(*client) : lone)->send(request->value));
+    });
   };
 }
 
@@ -430,8 +449,8 @@ bool Entities::binds_messages(CallbackIndex index) const {
   return !has(model_[model_[index].executor].kind, model::ExecutorTrait::wait_set);
 }
 
-void Entities::run(Work& work, std::optional<CallbackIndex> source) {
-  if (work.activates(source)) work.run(source);
+void Entities::run(Work& work, const Activation& activation, const Work::Send& answer) {
+  if (work.activates(activation)) work.run(activation, answer);
 }
 
 const std::string& Entities::trace_name(CallbackIndex index) const {
@@ -439,9 +458,10 @@ const std::string& Entities::trace_name(CallbackIndex index) const {
   return callback.name.empty() ? callback.id : callback.name;
 }
 
-std::optional<CallbackIndex> Entities::source_of(const Packet& packet) const {
-  if (packet.source >= model_.callbacks.size()) return std::nullopt;
-  return CallbackIndex(packet.source);
+Activation Entities::activation_by(const std::string& topic, const Packet& packet) const {
+  Activation activation{.source = {}, .message = id_of(topic, packet)};
+  if (packet.source < model_.callbacks.size()) activation.source = CallbackIndex(packet.source);
+  return activation;
 }
 
 }  // namespace takt::workload

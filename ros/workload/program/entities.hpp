@@ -22,7 +22,9 @@
 #include "takt/executor/subscription.hpp"
 #include "takt/executor/timer.hpp"
 #include "takt/executor/waitable.hpp"
+#include "takt/workload/activation.hpp"
 #include "takt/workload/burner.hpp"
+#include "takt/workload/diary.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/work.hpp"
 
@@ -38,8 +40,9 @@ struct PeriodicActivity {
 /// The ROS 2 entities of one process of a running model, with callbacks that do the modelled work.
 class Entities {
  public:
-  /// Both must outlive this object.
-  Entities(const model::Model& model, const WorkloadPlan& plan);
+  /// All of them must outlive this object. What nodes handle and send is written into `diary`,
+  /// unless it is null.
+  Entities(const model::Model& model, const WorkloadPlan& plan, Diary* diary);
   Entities(const Entities&) = delete;
   Entities& operator=(const Entities&) = delete;
 
@@ -82,6 +85,7 @@ class Entities {
   using Exchange = takt_msgs::srv::Exchange;
   using Made = Result<std::unique_ptr<executor::Executable>>;
   using NodePointer = std::shared_ptr<executor::Node>;
+  using SendMessage = std::function<SentMessage()>;
 
   /// Who triggered a waitable, in order.
   struct Inbox {
@@ -116,24 +120,26 @@ class Entities {
 
   [[nodiscard]] Result<Work::Send> make_send(const Output& output, std::uint32_t source,
                                              const NodePointer& node);
-  [[nodiscard]] Result<std::function<void()>> make_publish(const std::string& topic,
-                                                           std::int64_t size, std::uint32_t source,
-                                                           const NodePointer& node);
-  [[nodiscard]] Result<std::function<void()>> make_request(
-      const std::string& service, std::optional<model::CallbackIndex> client, std::int64_t size,
-      std::uint32_t source, const NodePointer& node);
+  [[nodiscard]] Result<SendMessage> make_publish(const std::string& topic, std::int64_t size,
+                                                 std::uint32_t source, const NodePointer& node);
+  /// `service` must outlive this object.
+  [[nodiscard]] Result<SendMessage> make_request(const std::string& service,
+                                                 std::optional<model::CallbackIndex> client,
+                                                 std::int64_t size, std::uint32_t source,
+                                                 const NodePointer& node);
 
   /// Whether the callback's executor binds messages to instances when they come.
   [[nodiscard]] bool binds_messages(model::CallbackIndex index) const;
-  /// Runs the work for a message of `source`, if it activates the callback.
-  static void run(Work& work, std::optional<model::CallbackIndex> source);
+  /// Runs the work, if the callback is activated.
+  static void run(Work& work, const Activation& activation, const Work::Send& answer = {});
   /// What a callback is called in traces.
   [[nodiscard]] const std::string& trace_name(model::CallbackIndex index) const;
-  /// A packet's source; none if it is outside the model.
-  [[nodiscard]] std::optional<model::CallbackIndex> source_of(const Packet& packet) const;
+  /// What a packet does that came on a topic or service; that name must outlive the diary.
+  [[nodiscard]] Activation activation_by(const std::string& topic, const Packet& packet) const;
 
   const model::Model& model_;
   const WorkloadPlan& plan_;
+  Diary* diary_;
   Burner burner_;
   std::shared_ptr<executor::Context> context_;
   std::map<std::string, NodePointer> nodes_;

@@ -1,14 +1,15 @@
 // takt-workload: one process of a running timing model. People use `takt run`, which starts one of
 // these for each process of the model and speaks with it:
 //
-//   takt-workload plan MODEL [--executor KIND]          the plan, as JSON
-//   takt-workload run PROCESS MODEL [--executor KIND]   one of the plan's processes
+//   takt-workload plan MODEL [--executor KIND]                  the plan, as JSON
+//   takt-workload run PROCESS MODEL [--log] [--executor KIND]   one of the plan's processes
 //
 // A running process writes one JSON object per line: {"event": "connected"} when it has found all
 // the others; then, each in answer to a line on its standard input, {"event": "started", …} to
 // "start",
-// {"event": "counts", …} to "counts", {"event": "stopped"} to "stop". "quit", the end of the input,
-// SIGINT or SIGTERM end it. Errors are one line on standard error and exit status 2.
+// {"event": "counts", …} to "counts", {"event": "stopped"} to "stop", {"event": "log", …} to "log":
+// what its nodes handled and sent, with --log. "quit", the end of the input, SIGINT or SIGTERM end
+// it. Errors are one line on standard error and exit status 2.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -142,7 +143,7 @@ json counts_to_json(const std::vector<Process::Count>& counts) {
   return result;
 }
 
-Result<void> obey(Commands& commands, Process& process) {
+Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
   constexpr int poll_milliseconds = 20;
   bool connected = false;
   while (true) {
@@ -163,27 +164,31 @@ Result<void> obey(Commands& commands, Process& process) {
     } else if (command == "stop") {
       if (Result<void> stopped = process.stop(); !stopped) return stopped;
       say({{"event", "stopped"}});
+    } else if (command == "log") {
+      say({{"event", "log"}, {"entries", json::parse(diary.to_json())}});
     } else if (command == "quit") {
       process.quit();
       return process.failure();
     } else if (!command.empty()) {
-      return error("unknown command \"{}\"; one of start, counts, stop, quit", command);
+      return error("unknown command \"{}\"; one of start, counts, stop, log, quit", command);
     }
   }
 }
 
-Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std::string& name) {
+Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std::string& name,
+                 bool log) {
   const WorkloadProcess* planned = plan.process(name);
   if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
   Commands commands;
-  auto process = Process::create(model, plan, *planned);
+  Diary diary(model);
+  auto process = Process::create(model, plan, *planned, log ? &diary : nullptr);
   if (!process) return tl::unexpected(process.error());
-  return obey(commands, **process);
+  return obey(commands, **process, diary);
 }
 
 constexpr const char* usage =
     "usage: takt-workload plan MODEL [--executor KIND] | "
-    "takt-workload run PROCESS MODEL [--executor KIND]";
+    "takt-workload run PROCESS MODEL [--log] [--executor KIND]";
 
 Result<void> main(std::vector<std::string> arguments) {
   std::string kind;
@@ -191,6 +196,8 @@ Result<void> main(std::vector<std::string> arguments) {
     kind = arguments.back();
     arguments.resize(arguments.size() - 2);
   }
+  const bool log = !arguments.empty() && arguments.back() == "--log";
+  if (log) arguments.pop_back();
   const bool plan_only = arguments.size() == 2 && arguments[0] == "plan";
   if (!plan_only && !(arguments.size() == 3 && arguments[0] == "run")) return error("{}", usage);
   auto model = read_model(arguments.back());
@@ -205,7 +212,7 @@ Result<void> main(std::vector<std::string> arguments) {
   if (!warnings) return with_source(warnings.error());
   const auto plan = plan_workload(*model);
   if (!plan) return with_source(plan.error());
-  if (!plan_only) return run(*model, *plan, arguments[1]);
+  if (!plan_only) return run(*model, *plan, arguments[1], log);
   fmt::print("{}\n", plan_to_json(*model, *plan, *warnings));
   return {};
 }

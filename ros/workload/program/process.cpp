@@ -54,8 +54,8 @@ scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
 
 class Process::Implementation {
  public:
-  Implementation(const model::Model& model, const WorkloadPlan& plan)
-      : model_(model), entities_(model, plan) {}
+  Implementation(const model::Model& model, const WorkloadPlan& plan, Diary* diary)
+      : model_(model), entities_(model, plan, diary) {}
 
   ~Implementation() { quit(); }
 
@@ -218,8 +218,8 @@ Process::~Process() = default;
 
 Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
                                                  const WorkloadPlan& plan,
-                                                 const WorkloadProcess& process) {
-  auto implementation = std::make_unique<Implementation>(model, plan);
+                                                 const WorkloadProcess& process, Diary* diary) {
+  auto implementation = std::make_unique<Implementation>(model, plan, diary);
   if (const Result<void> created = implementation->create(process); !created) {
     return tl::unexpected(created.error());
   }

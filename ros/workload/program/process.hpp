@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
+#include "takt/workload/diary.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/work.hpp"
 
@@ -26,10 +27,12 @@ class Process {
     WorkCounts work;
   };
 
-  /// Makes all entities and threads of `process`; nothing runs yet. `model` must outlive it.
+  /// Makes all entities and threads of `process`; nothing runs yet. All arguments must outlive it.
+  /// What its nodes handle and send is written into `diary`, unless it is null.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
                                                                const WorkloadPlan& plan,
-                                                               const WorkloadProcess& process);
+                                                               const WorkloadProcess& process,
+                                                               Diary* diary);
 
   /// Quits.
   ~Process();

@@ -18,24 +18,47 @@ constexpr Duration first_sending = std::chrono::microseconds(500);
 }  // namespace
 
 Work::Work(const Burner& burner, std::span<const Duration> execution_time,
-           std::optional<JoinQueue> join, std::vector<Send> sends)
-    : burner_(burner), costs_(execution_time), join_(std::move(join)), sends_(std::move(sends)) {}
+           std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary,
+           model::CallbackIndex callback)
+    : burner_(burner),
+      costs_(execution_time),
+      join_(std::move(join)),
+      sends_(std::move(sends)),
+      diary_(diary),
+      callback_(callback) {}
 
-bool Work::activates(std::optional<model::CallbackIndex> source) {
-  return !join_ || !source || join_->arrive(*source);
+bool Work::activates(const Activation& activation) {
+  if (!join_) return true;
+  const auto set = join_->arrive(activation);
+  if (diary_ != nullptr && activation.message) {
+    if (set) {
+      diary_->complete(callback_, *activation.message, *set);
+    } else {
+      diary_->keep(callback_, *activation.message);
+    }
+  }
+  return set.has_value();
 }
 
-void Work::run(std::optional<model::CallbackIndex> source) {
+void Work::run(const Activation& activation, const Send& answer) {
   const Duration start = linux_os::thread_cpu_time();
+  std::optional<Diary::Entry> entry;
+  if (diary_ != nullptr) entry = diary_->begin(callback_, activation);
   const auto [cost, longest_sending] = next_cost();
   const Duration end = start + cost - std::min(margin, cost / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
   const Duration reserve = longest_sending ? *longest_sending * 3 / 2 : first_sending;
   burner_.burn_until(end - std::min(reserve, (end - start) / 2));
   const Duration before_sending = linux_os::thread_cpu_time();
-  for (const Send& send : sends_) send(source);
+  const auto carry_out = [&](const Send& send) {
+    const std::optional<SentMessage> sent = send(activation);
+    if (entry && sent) entry->sent.push_back(*sent);
+  };
+  for (const Send& send : sends_) carry_out(send);
+  if (answer) carry_out(answer);
   const Duration sending = linux_os::thread_cpu_time() - before_sending;
   burner_.burn_until(end);
+  if (entry) diary_->end(std::move(*entry));
 
   const Duration taken = linux_os::thread_cpu_time() - start;
   const std::lock_guard lock(mutex_);

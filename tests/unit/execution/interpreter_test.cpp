@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <map>
+#include <random>
+
 #include "scenario.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/pass.hpp"
@@ -70,7 +74,7 @@ TEST_F(InterpreterTest, SamePointerInTwoProcessesOrHostsIsTwoObjects) {  // fact
   EXPECT_EQ(objects.publishers[2].node, NodeIndex(2));
 }
 
-TEST_F(InterpreterTest, PublisherIsPutTogetherInAnyOrderOfItsEvents) {  // fact 10
+TEST_F(InterpreterTest, Fact10PublisherIsPutTogetherInAnyOrderOfItsEvents) {
   Program program = scenario.program(1);
   scenario.add(program, EventType::rcl_publisher_init, {0x10, 0x20, 0x30, 7}, {"/t"});
   scenario.add(program, EventType::rmw_publisher_init, {0x30, 0xaa, 0xbb});
@@ -84,7 +88,7 @@ TEST_F(InterpreterTest, PublisherIsPutTogetherInAnyOrderOfItsEvents) {  // fact 
   EXPECT_EQ(objects[*publisher.node].full_name(), "/ns/late");
 }
 
-TEST_F(InterpreterTest, SubscriptionHasTopicAndCallback) {  // fact 11
+TEST_F(InterpreterTest, Fact11SubscriptionHasTopicAndCallback) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
   const auto subscription = scenario.subscription(program, node, "/t", "N::f(int)");
@@ -796,7 +800,63 @@ TEST_F(InterpreterTest, WaitingAndIdlePollingAreNoOverhead) {
   EXPECT_EQ(seen.instances[1].wait_end, Instant(std::chrono::microseconds(300)));
 }
 
-TEST_F(InterpreterTest, WithoutInitialisationNothingIsNamed) {  // fact 6
+TEST_F(InterpreterTest, Fact36TimeOfAThreadIsExecutingWaitingOrInternal) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  std::map<ThreadIndex, std::array<Duration, 3>> spent;  // executing, waiting, internal
+  std::map<ThreadIndex, Duration> whole;
+  for (const Program& thread : {program, scenario.worker(program, 2)}) {
+    const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+    std::mt19937 random(thread.thread.value());
+    std::uniform_int_distribution<std::int64_t> some(1, 1000);
+    auto& [executing, waiting, internal] = spent[thread.thread];
+    // The first run says nothing of what was before it.
+    scenario.run(thread, timer, 1);
+    const std::int64_t begin = scenario.now;
+    const auto pass = [&](Duration& sum) {
+      const std::int64_t time = some(random);
+      scenario.now += time;
+      sum += std::chrono::microseconds(time);
+    };
+    for (int i = 0; i < 50; ++i) {
+      pass(internal);
+      if (i % 3 != 0) {  // else another one was ready already
+        scenario.wait(thread);
+        pass(waiting);
+        scenario.look(thread);
+        pass(internal);
+      }
+      scenario.start(thread, timer);
+      pass(executing);
+      scenario.end(thread, timer);
+    }
+    whole[thread.thread] = std::chrono::microseconds(scenario.now - begin);
+  }
+  run();
+  std::map<ThreadIndex, std::array<Duration, 3>> told;
+  std::map<ThreadIndex, Instant> until;
+  for (const CallbackInstance& instance : seen.instances) {
+    auto& [executing, waiting, internal] = told[instance.thread];
+    const auto [last, is_first] = until.try_emplace(instance.thread, instance.end);
+    if (is_first) continue;
+    EXPECT_LE(last->second, instance.start);
+    executing += instance.end - instance.start;
+    if (instance.first_after_wait) {
+      EXPECT_LE(last->second, *instance.wait_begin);
+      EXPECT_LE(*instance.wait_end, instance.start);
+      waiting += *instance.wait_end - *instance.wait_begin;
+    }
+    // Until a thread waited first, nobody knows whether its executor tells of waits.
+    internal += instance.overhead.value_or(instance.start - last->second);
+    last->second = instance.end;
+  }
+  EXPECT_EQ(told, spent);
+  for (const auto& [thread, parts] : told) {
+    EXPECT_EQ(parts[0] + parts[1] + parts[2], whole[thread]);
+  }
+}
+
+TEST_F(InterpreterTest, Fact6WithoutInitialisationNothingIsNamed) {
   Program program = scenario.program(1);
   scenario.add(program, EventType::rcl_publish, {0x1, 0x2});
   scenario.add(program, EventType::rmw_publish, {0x3, 0x2, 5});

@@ -56,6 +56,29 @@ class TwoInputs : public testing::Test {
       scenario.handle(after, on_c, 5000 + at, 0);
     }
   }
+  void declare_join(const char* kind) {
+    scenario.add(program, EventType::inputs_linked, {0}, {kind}, {{on_a.callback, on_b.callback}});
+  }
+  /// The same, but the executor keeps the message until the callback is to run.
+  void keep(const test::Publisher& from, const test::Subscription& by, std::int64_t at) {
+    scenario.now = 1000 * at;
+    scenario.publish(outside, from, 1000 + at);
+    scenario.take(program, by, 1000 + at);
+    scenario.add(program, EventType::message_kept, {0x100u * static_cast<unsigned>(at)});
+  }
+  void choose(const test::Subscription& by, std::int64_t kept_at, std::int64_t at) {
+    scenario.now = 1000 * at;
+    scenario.add(program, EventType::message_chosen, {0x100u * static_cast<unsigned>(kept_at)});
+    scenario.run(program, by.callback, 0, std::pair(c, 5000 + at));
+    scenario.handle(after, on_c, 5000 + at, 0);
+  }
+  void lose_a_set() {
+    receive(a, on_a, 1);
+    keep(b, on_b, 2);     // with what came at 1, and never chosen
+    receive(b, on_b, 3);  // waits
+    keep(a, on_a, 4);
+    choose(on_a, 4, 5);
+  }
   void fire(std::int64_t at, bool publishes) {
     scenario.now = 1000 * at;
     scenario.start(program, timer);
@@ -179,6 +202,66 @@ TEST_F(TwoInputs, Fact25OnlyTheLastOfEachInputGoesIntoAnOutput) {
               ElementsAre(std::pair(10, 10), std::pair(20, 20), std::pair(30, 30)));
   EXPECT_THAT(links(document, "/b"),
               ElementsAre(std::pair(10, 8), std::pair(20, 16), std::pair(30, 28)));
+}
+
+TEST_F(TwoInputs, AnExecutorThatKeepsMessagesCompletesSetsWhenTheyCome) {
+  declare_join("newest");
+  receive(a, on_a, 1);
+  keep(b, on_b, 2);
+  receive(a, on_a, 3);  // for the next set, although the callback has not run yet
+  keep(b, on_b, 4);
+  receive(b, on_b, 5);
+  choose(on_b, 2, 6);
+  choose(on_b, 4, 7);
+  keep(a, on_a, 8);
+  choose(on_a, 8, 9);
+  const json document = follow(scenario, declared_only());
+  EXPECT_EQ(document["links"][0]["origin"], "declared");
+  EXPECT_THAT(links(document, "/a"),
+              ElementsAre(std::pair(6, 1), std::pair(7, 3), std::pair(9, 8)));
+  EXPECT_THAT(links(document, "/b"),
+              ElementsAre(std::pair(6, 2), std::pair(7, 4), std::pair(9, 5)));
+}
+
+TEST_F(TwoInputs, WhatAnExecutorKeptAndLostHasUsedUpItsSet) {
+  declare_join("and");
+  lose_a_set();
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(5, 4)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(5, 3)));
+}
+
+TEST_F(TwoInputs, WhatAnExecutorKeptAndLostHasUsedUpTheNewest) {
+  declare_join("newest");
+  lose_a_set();
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(5, 4)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(5, 3)));
+}
+
+TEST_F(TwoInputs, AJoinThatQueuesUsesEachMessage) {
+  declare_join("and");
+  receive(a, on_a, 1);
+  receive(a, on_a, 2);
+  receive(b, on_b, 3, true);
+  receive(b, on_b, 4, true);
+  receive(b, on_b, 5);
+  receive(a, on_a, 6, true);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"),
+              ElementsAre(std::pair(3, 1), std::pair(4, 2), std::pair(6, 6)));
+  EXPECT_THAT(links(document, "/b"),
+              ElementsAre(std::pair(3, 3), std::pair(4, 4), std::pair(6, 5)));
+}
+
+TEST_F(TwoInputs, ASetOfWhichAMessageIsNotInTheTraceHasNoOtherInItsPlace) {
+  declare_join("and");
+  receive(b, on_b, 1, true);  // with a message from before the trace
+  receive(a, on_a, 2);
+  receive(b, on_b, 3, true);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(3, 2)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(1, 1), std::pair(3, 3)));
 }
 
 TEST_F(TwoInputs, Fact26EitherInputMayTrigger) {

@@ -35,6 +35,40 @@ TEST_F(OneToOne, Fact19ATimerTwoTransportsAndOneDirectLink) {
   EXPECT_THAT(document["links"], IsEmpty());
 }
 
+TEST_F(OneToOne, Fact33ThePartsOfAPathAddUpToItsLatency) {
+  flow(5'000, 1);
+  const json document = follow(scenario);  // which compares them for every flow of every test
+  std::int64_t parts = 0;
+  for (const json& part : document["flows"][0]["worst"][0]["parts"]) {
+    parts += part["duration"].get<std::int64_t>();
+  }
+  EXPECT_EQ(parts, 250'000);
+  EXPECT_EQ(document["flows"][0]["worst"][0]["latency"], 250'000);
+}
+
+/// The example's two main callbacks and what is outside of them, in microseconds.
+TEST_F(OneToOne, Fact34WhatIsOutsideTheMainCallbacksIsTheRestOfTheLatency) {
+  constexpr std::int64_t transports = 242'300 - 89'500 - 112'500;
+  test::Publisher c = scenario.publisher(sink, sink_node, "/topic_c");
+  Program end = scenario.program(4, "h", "end");
+  const test::Subscription on_c = scenario.subscription(end, scenario.node(end, "end"), "/topic_c");
+  scenario.now = 500'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.now += transports / 2;
+  scenario.handle(middle, on_a, 1, 89'500, std::pair(b, 1));
+  scenario.now += transports / 2;
+  scenario.handle(sink, on_b, 1, 112'500, std::pair(c, 1));
+  scenario.handle(end, on_c, 1, 10);
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_THAT(latencies(flow), ElementsAre(242.3));
+  EXPECT_EQ(flow["breakdown"]["running"], 202'000'000);
+  std::int64_t outside = 0;
+  for (const auto& [stage, time] : flow["breakdown"].items()) {
+    outside += stage == "running" ? 0 : time.get<std::int64_t>();
+  }
+  EXPECT_EQ(outside, 40'300'000);
+}
+
 TEST_F(OneToOne, NamesAreTopicsNodesBothOrCallbacksWithOrWithoutTheSlash) {
   flow(5'000, 1);
   flow(10'000, 2);

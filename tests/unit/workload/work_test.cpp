@@ -14,6 +14,8 @@ using model::CallbackIndex;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+Activation by(std::size_t callback) { return {CallbackIndex(callback), {}}; }
+
 class WorkTest : public testing::Test {
  protected:
   Burner burner_;
@@ -23,7 +25,7 @@ TEST_F(WorkTest, TakesTheModelledProcessorTimeLessAMargin) {
   const std::vector<Duration> curve = {milliseconds(4)};
   Work work(burner_, curve, {}, {});
   const Duration before = linux_os::thread_cpu_time();
-  work.run(std::nullopt);
+  work.run({});
   // At least this on any machine; how much more, interrupts decide.
   EXPECT_GE(linux_os::thread_cpu_time() - before, milliseconds(4) - microseconds(100));
   EXPECT_EQ(work.counts().instances, 1U);
@@ -36,11 +38,12 @@ TEST_F(WorkTest, SendsWhenMostOfTheTimeIsGone) {
   Duration sent{};
   Duration later{};
   std::vector<std::optional<CallbackIndex>> sources;
-  Work work(burner_, curve, {}, {[&](std::optional<CallbackIndex> source) {
+  Work work(burner_, curve, {}, {[&](const Activation& activation) -> std::optional<SentMessage> {
               sent = linux_os::thread_cpu_time() - before;
-              sources.push_back(source);
+              sources.push_back(activation.source);
+              return std::nullopt;
             }});
-  work.run(CallbackIndex(3));
+  work.run(by(3));
   later = linux_os::thread_cpu_time() - before;
   EXPECT_GE(sent, milliseconds(3));
   EXPECT_GT(later, sent);
@@ -49,10 +52,11 @@ TEST_F(WorkTest, SendsWhenMostOfTheTimeIsGone) {
 
 TEST_F(WorkTest, CountsInstancesThatTakeTooLong) {
   const std::vector<Duration> curve = {microseconds(50)};
-  Work work(burner_, curve, {}, {[&](std::optional<CallbackIndex>) {
+  Work work(burner_, curve, {}, {[&](const Activation&) -> std::optional<SentMessage> {
               burner_.burn_until(linux_os::thread_cpu_time() + milliseconds(1));
+              return std::nullopt;
             }});
-  work.run(std::nullopt);
+  work.run({});
   EXPECT_EQ(work.counts().overruns, 1U);
   EXPECT_GE(work.counts().longest, milliseconds(1));
 }
@@ -64,11 +68,11 @@ TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinActivates) {
                          .inputs = {CallbackIndex(0), CallbackIndex(1)},
                          .unknown = {}};
   Work work(burner_, curve, JoinQueue(join), {});
-  EXPECT_FALSE(work.activates(CallbackIndex(1)));
-  EXPECT_FALSE(work.activates(CallbackIndex(1)));
-  EXPECT_TRUE(work.activates(std::nullopt));
-  EXPECT_TRUE(work.activates(CallbackIndex(0)));
-  EXPECT_FALSE(work.activates(CallbackIndex(0)));
+  EXPECT_FALSE(work.activates(by(1)));
+  EXPECT_FALSE(work.activates(by(1)));
+  EXPECT_TRUE(work.activates({}));
+  EXPECT_TRUE(work.activates(by(0)));
+  EXPECT_FALSE(work.activates(by(0)));
 }
 
 }  // namespace

@@ -88,9 +88,12 @@ class Output {
   /// Publishes a message with which a way begins, beside what else goes into it.
   void begin(const History& stored = {}) {
     History history = passed_on(stored, topic_);
+    history[topic_] = by_the_stamp;
+    auto packet = std::make_unique<Packet>(packet_of(history));
+    // Nothing else is between this look at the clock and the call of publish.
     const std::int64_t before = monotonic();
-    history[topic_] = before;
-    publish(history);
+    packet->stamp = before;
+    publisher_->publish(std::move(packet));
     tell_sent(topic_, before, monotonic());
   }
 

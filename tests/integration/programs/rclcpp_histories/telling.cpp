@@ -52,7 +52,7 @@ History history_of(const Packet& packet) {
   History history;
   std::string way;
   for (std::int64_t stamp = 0; text >> way >> stamp;) {
-    history[way] = stamp;
+    history[way] = stamp == by_the_stamp ? packet.stamp : stamp;
   }
   return history;
 }

@@ -17,6 +17,9 @@ std::int64_t monotonic();
 /// on, the time at which that source was about to publish.
 using History = std::map<std::string, std::int64_t>;
 
+/// In place of a time: that of the packet's own stamp.
+constexpr std::int64_t by_the_stamp = 0;
+
 Packet packet_of(const History& history);
 History history_of(const Packet& packet);
 

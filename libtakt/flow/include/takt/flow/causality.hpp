@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/database.hpp"
@@ -32,6 +33,8 @@ struct Group {
   execution::ProcessIndex process;
   std::vector<execution::ObservedCallbackIndex> inputs;
   std::vector<execution::PublisherIndex> outputs;
+  /// Of a join: each message is used, in the order in which they came, not only the newest.
+  bool is_queued = false;
 };
 
 /// Whether to believe what the behaviour of nodes suggests where nothing is declared.
@@ -66,6 +69,7 @@ class Causality {
 
  private:
   void find_used(std::size_t group);
+  void replay(std::size_t group);
   void add_stored(const Message& message, const Run& sender, std::size_t group,
                   std::vector<Input>& inputs) const;
 
@@ -80,6 +84,9 @@ class Causality {
   /// What each firing of a partial_sync group used, an entry for each input; the input that fired
   /// has none.
   std::vector<std::vector<InstanceId>> used_;
+  /// The same the other way round: runs whose messages were stored, in ascending order, with the
+  /// positions of the firings that used them.
+  std::vector<std::vector<std::pair<InstanceId, std::size_t>>> users_;
 };
 
 }  // namespace takt::flow

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Run {
   execution::ThreadIndex thread;
   bool is_known = false;
   bool first_after_wait = false;
+  /// Its executor had kept its message since the activation, and chose it.
+  bool was_chosen = false;
 
   [[nodiscard]] bool has_wait() const { return wait_begin < wait_end; }
 };
@@ -91,6 +94,9 @@ class Store final : public execution::Observer {
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
   /// Messages that somebody took, by what took them: a callback, or nothing that is in the trace.
   [[nodiscard]] std::uint64_t takes() const { return takes_; }
+  /// When the callback of a declared join was brought messages that no run has handled so far: its
+  /// executor keeps them, or lost them.
+  [[nodiscard]] std::vector<Instant> unhandled(execution::ObservedCallbackIndex callback) const;
 
   /// The clocks of the hosts, as messages between them tell so far.
   [[nodiscard]] const ClockEstimator& clocks() const { return clocks_; }
@@ -115,7 +121,20 @@ class Store final : public execution::Observer {
   std::unordered_map<InstanceId, PublicationId> late_sources_;
   execution::ExecutorFinder executors_;
   std::uint64_t takes_ = 0;
+  /// Of a declared join.
+  struct Member {
+    HostIndex host;
+    /// By the clock of that host.
+    std::set<Instant> unhandled;
+  };
+  [[nodiscard]] Instant told(const Member& member, Instant time) const;
+
+  /// By callback, as far as links have been declared.
+  std::vector<std::optional<Member>> members_;
+  std::size_t links_ = 0;
   ClockEstimator clocks_;
+  /// By host, as of the last call of align().
+  std::vector<HostClock> told_clocks_;
   /// Rows below these numbers are told by the reference clock.
   std::uint64_t aligned_run_ = 1;
   std::uint64_t aligned_message_ = 1;

@@ -1,9 +1,12 @@
 #pragma once
 
-#include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "takt/model/model.hpp"
+#include "takt/workload/activation.hpp"
 
 namespace takt::workload {
 
@@ -12,13 +15,14 @@ class JoinQueue {
  public:
   explicit JoinQueue(const model::Join& join);
 
-  /// Notes a message from `source`. True: it completes the set, so the callback is activated and
-  /// the set is used up. A source that is no input of the join activates by itself. O(inputs).
-  [[nodiscard]] bool arrive(model::CallbackIndex source);
+  /// Notes what came. The set of messages that it completes, and which is used up by that, if it
+  /// does: then the callback is activated. What is no input of the join activates by itself.
+  /// O(inputs).
+  [[nodiscard]] std::optional<std::vector<MessageId>> arrive(const Activation& activation);
 
  private:
   model::JoinKind kind_;
-  std::map<model::CallbackIndex, std::uint64_t> waiting_;
+  std::map<model::CallbackIndex, std::deque<MessageId>> waiting_;
 };
 
 }  // namespace takt::workload

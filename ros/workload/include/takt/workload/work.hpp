@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
+#include "takt/workload/activation.hpp"
 #include "takt/workload/burner.hpp"
 #include "takt/workload/cost_sequence.hpp"
+#include "takt/workload/diary.hpp"
 #include "takt/workload/join_queue.hpp"
 
 namespace takt::workload {
@@ -30,19 +32,21 @@ struct WorkCounts {
 /// is gone, send what the model's edges say. Instances may run on several threads at once.
 class Work {
  public:
-  /// Sends something, if an activation by `source` (none: from outside) asks for it.
-  using Send = std::function<void(std::optional<model::CallbackIndex> source)>;
+  /// Sends something, if what activated the instance asks for it. The message, if it is one.
+  using Send = std::function<std::optional<SentMessage>(const Activation&)>;
 
+  /// What is written into `diary`, unless it is null, is `callback`'s.
   Work(const Burner& burner, std::span<const Duration> execution_time,
-       std::optional<JoinQueue> join, std::vector<Send> sends);
+       std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary = nullptr,
+       model::CallbackIndex callback = {});
 
-  /// Whether a message of `source`, or one from outside, activates the callback: at a join only the
-  /// one that completes the set. Call it once for each message, in the order of arrival, on one
+  /// Whether a message of the model, or one from outside, activates the callback: at a join only
+  /// the one that completes the set. Call it once for each message, in the order of arrival, on one
   /// thread at a time.
-  [[nodiscard]] bool activates(std::optional<model::CallbackIndex> source);
+  [[nodiscard]] bool activates(const Activation& activation);
 
-  /// Runs one instance that `source`, or something outside, activated.
-  void run(std::optional<model::CallbackIndex> source);
+  /// Runs one instance. `answer` is sent after all else.
+  void run(const Activation& activation, const Send& answer = {});
 
   [[nodiscard]] WorkCounts counts() const;
 
@@ -56,6 +60,8 @@ class Work {
   CostSequence costs_;
   std::optional<JoinQueue> join_;
   std::vector<Send> sends_;
+  Diary* diary_;
+  model::CallbackIndex callback_;
   /// Processor time that sending has taken at most.
   std::optional<Duration> longest_sending_;
   std::atomic<std::uint64_t> instances_ = 0;
