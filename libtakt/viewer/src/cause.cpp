@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "phrases.hpp"
+
 namespace takt::viewer {
 namespace {
 
@@ -28,7 +30,7 @@ std::string longest_of(const std::map<std::size_t, Duration>& times,
 
 std::string cause(const Recording& recording, const std::vector<Part>& parts,
                   const std::vector<std::int64_t>& path, const std::vector<std::string>& names,
-                  const std::vector<std::string>& actors, Duration latency) {
+                  const std::vector<std::string>& actors, Duration latency, bool scheduling) {
   std::map<std::pair<PartKind, std::size_t>, Duration> sums;
   // By callback that ran before, or by thread that ran instead.
   std::map<std::pair<PartKind, std::size_t>, std::map<std::size_t, Duration>> ahead;
@@ -50,30 +52,11 @@ std::string cause(const Recording& recording, const std::vector<Part>& parts,
   const std::string share =
       fmt::format("{} of the worst instance's {}", milliseconds(sum), milliseconds(latency));
   const auto& others = ahead[key];
-  switch (key.first) {
-    case PartKind::executor:
-      return others.empty() ? fmt::format("{}: {} waited in its executor.", share, own)
-                            : fmt::format("{}: {} waited in its executor behind {}.", share, own,
-                                          longest_of(others, names));
-    case PartKind::preempted:
-      return others.empty() ? fmt::format("{}: {} waited for a processor.", share, own)
-                            : fmt::format("{}: {} was preempted by {}.", share, own,
-                                          longest_of(others, actors));
-    case PartKind::blocked:
-      return fmt::format("{}: {} was blocked, waiting for something other than a processor.", share,
-                         own);
-    case PartKind::supply:
-      return fmt::format("{}: {} had used up its reservation.", share, own);
-    case PartKind::transport:
-    case PartKind::sending:
-      return fmt::format("{}: the message to {} was on its way.", share, own);
-    case PartKind::timer:
-      return fmt::format("{}: the data waited for the timer of {}.", share, own);
-    case PartKind::running:
-    case PartKind::input:
-      break;
-  }
-  return fmt::format("{}: {} ran.", share, own);
+  const bool by_actor = key.first == PartKind::preempted;
+  const std::string other =
+      others.empty() ? std::string() : longest_of(others, by_actor ? actors : names);
+  const Phrase& phrase = phrases(scheduling)[static_cast<std::size_t>(key.first)];
+  return fmt::format("{}: {}.", share, say(phrase, own, other));
 }
 
 }  // namespace takt::viewer

@@ -15,6 +15,7 @@ namespace takt::viewer {
 [[nodiscard]] std::string cause(const Recording& recording, const std::vector<Part>& parts,
                                 const std::vector<std::int64_t>& path,
                                 const std::vector<std::string>& names,
-                                const std::vector<std::string>& actors, Duration latency);
+                                const std::vector<std::string>& actors, Duration latency,
+                                bool scheduling);
 
 }  // namespace takt::viewer

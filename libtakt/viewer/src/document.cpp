@@ -9,6 +9,7 @@
 #include "cause.hpp"
 #include "chains.hpp"
 #include "links.hpp"
+#include "phrases.hpp"
 #include "takt/base/grow.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
@@ -200,7 +201,7 @@ std::vector<std::int64_t> path_of(const model::Chain& chain, const Recording& re
 
 Json chains_of(const model::Model& model, const Chains& chains, const Recording& recording,
                const flow::Measurement& measured, const std::vector<std::string>& names,
-               const std::vector<std::string>& actors) {
+               const std::vector<std::string>& actors, bool scheduling) {
   Json list = Json::array();
   for (std::size_t i = 0; i < model.chains.size(); ++i) {
     const model::Chain& chain = model.chains[i];
@@ -225,8 +226,8 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
         {"max", nullptr},
         {"tone", "none"},
         {"verdict", ""},
-        {"cause",
-         cause(recording, view.worst_parts, view.callbacks, names, actors, view.worst_latency)},
+        {"cause", cause(recording, view.worst_parts, view.callbacks, names, actors,
+                        view.worst_latency, scheduling)},
         {"worst", view.worst},
         {"endings", std::move(endings)},
     };
@@ -236,6 +237,14 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
       entry.update(statistics_of(latency));
     }
     list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json phrases_of(bool scheduling) {
+  Json list = Json::array();
+  for (const Phrase& phrase : phrases(scheduling)) {
+    list.push_back({phrase.alone, phrase.with_other});
   }
   return list;
 }
@@ -305,8 +314,10 @@ Result<Document> make_document(const Recorded& recorded, const Storage& storage)
       {"topics", topics(objects)},
       {"callbacks", callbacks(objects, recording, timeline, model, measured)},
       {"edges", edges(objects, recording, timeline, links)},
-      {"chains", chains_of(model, chains, recording, measured, names, actors)},
+      {"chains",
+       chains_of(model, chains, recording, measured, names, actors, scheduling.recorded())},
       {"actors", actors},
+      {"phrases", phrases_of(scheduling.recorded())},
       {"answer", Json::array()},
       {"warnings", warnings(recorded, storage)},
       {"provenance", Json::array()},

@@ -184,6 +184,23 @@ TEST_F(Viewed, SaysWhenARunWasPreemptedAndByWhom) {
   }
   EXPECT_EQ(by_kind[1], 75'000);
   EXPECT_EQ(by_kind[2], 15'000);
+
+  // The worst instance in a sentence, made of the phrases that the page has for all others.
+  ASSERT_EQ(index.at("phrases").size(), 9u);
+  EXPECT_THAT(index.at("phrases")[1],
+              ElementsAre("{own} waited for a processor", "{own} was preempted by {other}"));
+  const std::string cause = index.at("chains")[0].at("cause");
+  EXPECT_THAT(cause,
+              testing::EndsWith(" of the worst instance's 0.4 ms: /sync_one_to_one:/topic_a ran."));
+}
+
+TEST_F(Viewed, SaysThatItDoesNotKnowOfPreemptionWhereNobodyRecordedIt) {
+  flow(5000, 1);
+  const json index = json::parse(view().index);
+  const std::string unknown = " (the trace does not say whether it was preempted)";
+  EXPECT_EQ(index.at("phrases")[0], json::array({"{own} ran" + unknown, "{own} ran" + unknown}));
+  EXPECT_THAT(index.at("chains")[0].at("cause"),
+              testing::EndsWith("/sync_one_to_one:/topic_a ran" + unknown + "."));
 }
 
 /// A folder that vanishes with it.

@@ -25,6 +25,8 @@ export interface Index {
   chains: Chain[];
   /** Threads and programs that ran instead of a callback, or on a CPU. */
   actors: string[];
+  /** How a part is told in words, by its kind: alone, and where `{other}` is known besides `{own}`. */
+  phrases: [string, string][];
   answer: Statement[];
   warnings: Warning[];
   /** What the bounds rest on, and how it fared in the recording. */

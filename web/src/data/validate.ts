@@ -17,6 +17,11 @@ export function parseIndex(text: string): Index {
   for (const list of ['assumptions', 'glossary'] as const) {
     if (index[list] !== undefined && !Array.isArray(index[list])) throw new Error(`${list} is no list`);
   }
+  const isPhrase = (phrase: unknown): boolean =>
+    Array.isArray(phrase) && phrase.length === 2 && phrase.every((text) => typeof text === 'string');
+  if (!Array.isArray(index.phrases) || index.phrases.length !== PARTS.length || !index.phrases.every(isPhrase)) {
+    throw new Error('the data have no phrase for each kind of part');
+  }
   const inside = (place: string, value: number, list: unknown[], none = true): void => {
     const known = Number.isInteger(value) && value >= (none ? -1 : 0) && value < list.length;
     if (!known) throw new Error(`${place}: there is no number ${value}`);

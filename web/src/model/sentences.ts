@@ -23,32 +23,15 @@ export function partName(index: Index, kind: number): string {
   return part === 'running' && !index.scheduling ? 'running or preempted' : PART_NAMES[part];
 }
 
-/** One part of an instance as a sentence without its time. */
+/** One part of an instance as a sentence without its time, as the recording has it of the worst one. */
 export function partSentence(index: Index, labels: Labels, chain: number, part: Part): string {
   const step = index.chains[chain]?.callbacks[part.step] ?? -1;
   const own = labels.callbacks[step] ?? 'the callback';
-  const other = labels.callbacks[part.callback];
-  const actor = printable(index.actors[part.actor] ?? 'another thread');
-  switch (PARTS[part.kind]!) {
-    case 'running':
-      return index.scheduling ? `${own} ran` : `${own} ran (the trace does not say whether it was preempted)`;
-    case 'preempted':
-      return `${own} was preempted by ${actor}`;
-    case 'blocked':
-      return `${own} was blocked`;
-    case 'executor':
-      return other ? `${own} waited in its executor behind ${other}` : `${own} waited in its executor`;
-    case 'timer':
-      return `the data waited for the timer of ${own}`;
-    case 'input':
-      return other ? `${own} waited for data of ${other}` : `${own} waited for its other input`;
-    case 'sending':
-      return `${own} was sending`;
-    case 'transport':
-      return `the message to ${own} was under way`;
-    case 'supply':
-      return `${own} waited for its executor's reservation`;
-  }
+  const actor = index.actors[part.actor];
+  const preempted = PARTS[part.kind] === 'preempted';
+  const other = preempted ? actor && printable(actor) : labels.callbacks[part.callback];
+  const [alone, withOther] = index.phrases[part.kind]!;
+  return (other ? withOther : alone).replace(/\{(own|other)\}/g, (_, place) => (place === 'own' ? own : (other ?? '')));
 }
 
 export interface Cause {

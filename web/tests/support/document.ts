@@ -1,6 +1,6 @@
 /** A viewer document under construction, and the page made of it. */
 
-import type { Callback, Index, TableName } from '../../src/data/format';
+import { PARTS, type Callback, type Index, type TableName } from '../../src/data/format';
 import { encodeTable, pack } from './encode';
 
 export type Rows = Record<TableName, Record<string, number>[]>;
@@ -29,6 +29,7 @@ export function emptyDocument(title: string): ViewerDocument {
       edges: [],
       chains: [],
       actors: [],
+      phrases: PARTS.map((part) => [`{own}: ${part}`, `{own}: ${part}, {other}`]),
       answer: [],
       warnings: [],
       provenance: [],

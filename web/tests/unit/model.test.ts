@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
+import { PARTS } from '../../src/data/format';
 import { makeLabels } from '../../src/model/labels';
-import { causes, story } from '../../src/model/sentences';
+import { causes, partSentence, story } from '../../src/model/sentences';
 import { INITIAL, readHash, Store, type ViewState, writeHash } from '../../src/model/state';
 import { duration, moment, printable } from '../../src/model/words';
 import { layOutGraph } from '../../src/view/graph/layout';
@@ -117,6 +118,19 @@ describe('the story of an instance', () => {
     // What a step's time went into is one cause, whoever ran before it.
     const keys = found.map((cause) => `${cause.part.kind} ${cause.part.step}`);
     expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('is in the words of the document, whatever names hold', async () => {
+    const source = sourceOf(autoware({ seed: 2, duration: 4e9 }));
+    const { index } = source;
+    const labels = makeLabels(index);
+    const worst = (await source.instance(index.chains[0]!.worst))!;
+    index.phrases = PARTS.map((part) => [`${part} of {own}`, `${part} of {own} by {other}`]);
+    const part = worst.parts.find((each) => PARTS[each.kind] === 'executor' && labels.callbacks[each.callback])!;
+    labels.callbacks[index.chains[0]!.callbacks[part.step]!] = '{other} $& {own}';
+    labels.callbacks[part.callback] = '{own}';
+    expect(partSentence(index, labels, worst.chain, part)).toBe('executor of {other} $& {own} by {own}');
+    expect(partSentence(index, labels, worst.chain, { ...part, callback: -1 })).toBe('executor of {other} $& {own}');
   });
 
   test('of the worst one is what the document says of it', async () => {
