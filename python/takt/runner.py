@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -23,6 +24,9 @@ from takt.errors import UserError
 Json = dict[str, Any]
 Watch = Callable[[float, int], None]
 """Told now and then of the seconds passed and the callbacks that ran."""
+
+SURGE = re.compile(r"(?P<callback>.+)=(?P<factor>[0-9.]+)@(?P<start>[0-9.]+)-(?P<end>[0-9.]+)")
+MOST_FACTOR = 1000.0
 
 PATIENCE = 30.0  # seconds for all processes to find each other, or to answer
 TICK = 0.5  # seconds between two looks at the counts
@@ -54,6 +58,35 @@ class Plan:
                 f"to serve {gfb['limit']:.3f} (GFB test); lower the budgets"
             )
         return [text for text in found if text]
+
+
+@dataclass(frozen=True)
+class Surge:
+    """For a while the instances of a callback take so many times what the model says."""
+
+    callback: str
+    factor: float
+    start: float
+    end: float
+    """Both in seconds from the start of the run."""
+
+    @classmethod
+    def parse(cls, text: str) -> Surge:
+        """Of "CALLBACK=FACTOR@FROM-TO". Raises UserError."""
+        match = SURGE.fullmatch(text)
+        try:
+            if match is None:
+                raise ValueError
+            surge = cls(match["callback"], *map(float, match.group("factor", "start", "end")))
+        except ValueError:
+            raise UserError(
+                f"--surge {text}: not of the form CALLBACK=FACTOR@FROM-TO, as in track=3@20-40"
+            ) from None
+        if not (surge.factor <= MOST_FACTOR and surge.start < surge.end):
+            raise UserError(
+                f"--surge {text}: the factor is at most {MOST_FACTOR:g}, and FROM is before TO"
+            )
+        return surge
 
 
 @dataclass
@@ -102,12 +135,18 @@ def run(
     executor: str | None,
     duration: float | None,
     watch: Watch,
+    surges: Sequence[Surge] = (),
     *,
     log: bool = False,
 ) -> Result:
     """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
-    at any time. UserError if a process fails.
+    at any time. UserError if a process fails, or has no callback of that name for a surge.
     """
+    # One surge may begin when another ends, which comes first.
+    changes = [(surge.end, surge.callback, 1.0) for surge in surges]
+    changes += [(surge.start, surge.callback, surge.factor) for surge in surges]
+    changes.sort(key=lambda change: change[0])
+    _check_callbacks(planned, surges)
     options = [*(["--log"] if log else []), *_options(executor)]
     with _Processes(model, planned, options) as processes, _wake_on_signals() as signals:
         processes.listen(signals)
@@ -122,7 +161,12 @@ def run(
             passed = time.monotonic() - begin
             if duration is not None and passed >= duration:
                 break
-            processes.wait(min(TICK, duration - passed) if duration is not None else TICK)
+            while changes and changes[0][0] <= passed:
+                _, callback, factor = changes.pop(0)
+                processes.ask(f"scale {round(factor * 100)} {callback}", "scaled")
+            ends = [duration] if duration is not None else []
+            ends += [changes[0][0]] if changes else []
+            processes.wait(min([TICK, *(end - passed for end in ends)]))
             if not processes.interrupted:
                 watch(time.monotonic() - begin, sum(c["count"] for c in processes.counts()))
         seconds = time.monotonic() - begin
@@ -251,6 +295,22 @@ class _Processes:
         rest = process.popen.stderr.read() or b""
         complaint = _complaint(process.unread[process.popen.stderr] + rest) or process.complaint
         raise UserError(f"process {process.name}: {complaint or f'ended with status {status}'}")
+
+
+def _check_callbacks(planned: Plan, surges: Sequence[Surge]) -> None:
+    known = [
+        callback["id"]
+        for process in planned.processes
+        for executor in process["executors"]
+        for callback in executor["callbacks"]
+    ]
+    for surge in surges:
+        if surge.callback not in known:
+            there = ", ".join(f'"{name}"' for name in known[:10])
+            raise UserError(
+                f'--surge: the model has no callback "{surge.callback}"; it has {there}'
+                + (" …" if len(known) > 10 else "")
+            )
 
 
 def _drained(processes: _Processes) -> list[Json]:

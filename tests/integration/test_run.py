@@ -67,6 +67,32 @@ def test_joins_trigger_sets_and_triggers_without_a_topic() -> None:
 MS = 1_000_000
 
 
+def test_a_surge_makes_a_callback_slow_for_a_while() -> None:
+    surge = ("--surge", "camera=5@0.2-0.6", "--surge", "camera=0.1@0.6-9")
+    ran = document("pipeline", "--duration", "1", *surge)
+    (slow,) = (callback for callback in ran["callbacks"] if callback["id"] == "camera")
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    (one,) = (callback for callback in model["callbacks"] if callback["id"] == "camera")
+    # Processor time: the machine's speed does not matter.
+    assert slow["longest"] > 4.9 * one["execution_time"]["curve"][0]
+    assert slow["overruns"] > 0
+
+
+@pytest.mark.parametrize(
+    ("surge", "said"),
+    [
+        ("camera=5", "not of the form"),
+        ("camera=5@3-2", "FROM is before TO"),
+        ("camera=5.5.5@2-3", "not of the form"),
+        ("nobody=5@2-3", 'no callback "nobody"'),
+    ],
+)
+def test_a_surge_that_cannot_be_is_one_line(surge: str, said: str) -> None:
+    done = run(str(MODELS / "pipeline.json"), "--duration", "1", "--surge", surge)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+
+
 def timer_and_subscription(executor: dict[str, Any]) -> dict[str, Any]:
     """A timer whose messages a subscription of another node gets, on one executor."""
     timer = {

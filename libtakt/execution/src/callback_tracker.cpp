@@ -102,7 +102,7 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
                                          ObservedCallbackIndex callback) {
   State& now = state(thread);
   end_wait(now, time);
-  now.chosen_since.reset();
+  const Instant chosen = std::exchange(now.chosen_since, std::nullopt).value_or(time);
   const auto lost = std::ranges::find(now.stack, handle, &Open::handle);
   anomalies_.orphan_starts += static_cast<std::uint64_t>(now.stack.end() - lost);
   now.stack.erase(lost, now.stack.end());
@@ -111,6 +111,7 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
   instance.callback = callback;
   instance.thread = thread;
   instance.start = time;
+  instance.chosen = chosen;
   instance.wait_begin = now.wait_begin;
   instance.wait_end = now.wait_end;
   instance.first_after_wait = now.waited;

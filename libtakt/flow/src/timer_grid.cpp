@@ -1,31 +1,125 @@
 #include "takt/flow/timer_grid.hpp"
 
-#include <algorithm>
+#include <ranges>
 
 namespace takt::flow {
 
+namespace {
+
+/// Parts of a period that are kept apart; more are joined where they are nearest.
+constexpr std::size_t most_parts = 8;
+/// Late wake-ups so many times in a row are no chance.
+constexpr std::size_t convincing = 8;
+
+/// From 0 to less than the period.
+Duration modulo(Duration time, Duration period) {
+  const Duration rest = time % period;
+  return rest < Duration{0} ? rest + period : rest;
+}
+
+}  // namespace
+
+Instant TimerGrid::last_point_until(Instant time) const {
+  return time - modulo(time - phase_, period_);
+}
+
+void TimerGrid::restart(Instant point) {
+  anchor_ += point - phase_;
+  phase_ = point;
+  parts_.clear();
+  sleeps_ = 0;
+}
+
+void TimerGrid::insert(Part part) {
+  // Where one ends and another begins there is a place for the point.
+  const auto meets = [&](const Part& other) {
+    return (other.begin < part.end && part.begin < other.end) || other.begin == part.begin;
+  };
+  for (const Part& other : parts_ | std::views::filter(meets)) {
+    part = {std::min(part.begin, other.begin), std::max(part.end, other.end)};
+  }
+  std::erase_if(parts_, meets);
+  parts_.insert(std::ranges::upper_bound(parts_, part.begin, {}, &Part::begin), part);
+  if (parts_.size() <= most_parts) return;
+  std::size_t nearest = 1;
+  const auto gap = [&](std::size_t i) { return parts_[i].begin - parts_[i - 1].end; };
+  for (std::size_t i = 2; i < parts_.size(); ++i) {
+    if (gap(i) < gap(nearest)) nearest = i;
+  }
+  parts_[nearest - 1].end = parts_[nearest].end;
+  parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(nearest));
+}
+
+void TimerGrid::move(Duration earlier) {
+  phase_ -= earlier;
+  for (Part& part : parts_) {
+    const Duration length = part.end - part.begin;
+    part.begin = modulo(part.begin + earlier, period_);
+    part.end = part.begin + length;
+  }
+  std::ranges::sort(parts_, {}, &Part::begin);
+  sleeps_ = 0;
+}
+
+void TimerGrid::exclude(Instant begin, Duration length) {
+  const Duration after = modulo(begin - phase_, period_);
+  const Duration before = modulo(phase_ - begin, period_);
+  if (parts_.empty()) {
+    move(before);
+    insert({Duration{0}, length});
+    return;
+  }
+  const bool continues = after == Duration{0} || after < parts_.front().end;
+  const bool has_the_point = !continues && after + length > period_;
+  // Of two places the one that makes the timer less late.
+  const bool less_late_if_earlier = before + parts_.back().end < after + length;
+  if (!continues && (has_the_point || less_late_if_earlier)) {
+    move(before);
+    insert({Duration{0}, length});
+  } else {
+    insert({after, after + length});
+  }
+  // No place is left: the timer was reset, or was called long before its callback began.
+  if (parts_.front().end > period_) restart(begin);
+}
+
+void TimerGrid::slept_over(Duration late) {
+  least_late_ = sleeps_ == 0 ? late : std::min(least_late_, late);
+  if (++sleeps_ < convincing) return;
+  sleeps_ = 0;
+  const auto later = std::ranges::upper_bound(parts_, least_late_, {}, &Part::begin);
+  if (later - parts_.begin() > 1) move(-std::prev(later)->begin);
+}
+
 Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   const Instant start = instance.start;
-  if (!started_) {
-    started_ = true;
-    first_ = start;
+  if (!called_after_) {
     phase_ = start;
-    next_ = period_;
-    return first_;
+    anchor_ = start;
+    called_before_ = start;
   }
-  if (start < phase_ + next_) {
-    phase_ = start - next_;
-  } else if (instance.wait_begin && *instance.wait_begin <= phase_ + next_ &&
-             *instance.wait_end > phase_ + next_ + period_) {
-    // The executor slept through a whole period, so nothing was due: the timer was reset.
-    next_ = *instance.wait_end - phase_;
+  const Instant called = called_after_.value_or(start);
+  if (period_ == Duration{0} || start <= called_before_) {
+    // The first instance, or one that ran beside another: what it answers is not known better.
+    if (!called_after_) called_after_ = instance.chosen;
+    return (period_ == Duration{0} ? start : last_point_until(start)) - correction();
   }
-  const Duration due = next_;
-  const Duration late = start - (phase_ + due);
-  const auto skipped = period_.count() > 0 ? (late.count() + period_.count() - 1) / period_.count()
-                                           : std::int64_t{0};
-  next_ = due + period_ * std::max<std::int64_t>(skipped, 1);
-  return first_ + due;
+  called_after_ = instance.chosen;
+  called_before_ = start;
+  if (start - called < period_) exclude(start, period_ - (start - called));
+  Instant due = last_point_until(called) + period_;
+  const bool waited = instance.wait_begin && *instance.wait_begin <= due;
+  if (waited && *instance.wait_end > due + period_) {
+    // Nothing was due for a whole period: the timer was reset.
+    restart(*instance.wait_end);
+    due = *instance.wait_end;
+  }
+  if (waited && *instance.wait_end > due) {
+    slept_over(start - due);
+  } else {
+    sleeps_ = 0;
+  }
+  return due - correction();
 }
 
 }  // namespace takt::flow

@@ -26,6 +26,7 @@ takt record --duration 10 -- takt run models/pipeline.json     recorded
 takt run trace/ --executor edf                                 what a trace shows, run anew
 takt run model.json --plan plan.json                           with the gates of takt shape
 takt run model.json --duration 5 --log nodes.jsonl             with what the nodes received and sent
+takt run model.json --surge track=3@20-40                      a callback is slow for a while
 """
 
 
@@ -54,6 +55,14 @@ def run(
         ),
     ] = None,
     goals: inputs.Goals = None,
+    surge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SURGE",
+            help="CALLBACK=FACTOR@FROM-TO: the callback takes so many times its execution time "
+            "from one second of the run to another. May be repeated.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/run document.")] = False,
 ) -> None:
     """Execute a model as real ROS 2 nodes.
@@ -63,6 +72,7 @@ def run(
     callbacks take the processor time that the model gives them. Executors whose supply is a
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
+    surges = [runner.Surge.parse(text) for text in surge or ()]
     with _model_file(models, goals, plan_file) as (path, source):
         plan = runner.plan(path, executor)
         for warning in plan.warnings:
@@ -71,7 +81,7 @@ def run(
         for condition in conditions:
             console.say(f"takt: warning: {condition}; bounds are conditional in this run")
         with _display(len(plan.processes), duration) as watch:
-            result = runner.run(path, plan, executor, duration, watch, log=log is not None)
+            result = runner.run(path, plan, executor, duration, watch, surges, log=log is not None)
     if log is not None:
         lines = [json_format.dumps(entry, ensure_ascii=False) + "\n" for entry in result.log]
         files.write_text(log, "".join(lines))

@@ -7,9 +7,16 @@
 // A running process writes one JSON object per line: {"event": "connected"} when it has found all
 // the others; then, each in answer to a line on its standard input, {"event": "started", …} to
 // "start",
+<<<<<<< HEAD
 // {"event": "counts", …} to "counts", {"event": "stopped"} to "stop", {"event": "log", …} to "log":
 // what its nodes handled and sent, with --log. "quit", the end of the input, SIGINT or SIGTERM end
 // it. Errors are one line on standard error and exit status 2.
+=======
+// {"event": "counts", …} to "counts", {"event": "scaled", …} to "scale PERCENT CALLBACK" (all
+// instances from now on take this much of what the model says), {"event": "stopped"} to "stop".
+// "quit", the end of the input, SIGINT or SIGTERM end it. Errors are one line on standard error and
+// exit status 2.
+>>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -18,6 +25,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -37,6 +45,9 @@ namespace takt::workload {
 namespace {
 
 using nlohmann::json;
+
+/// Of a callback's execution time in a surge.
+constexpr int most_percent = 100'000;
 
 void say(const json& line) {
   fmt::print("{}\n", line.dump());
@@ -143,7 +154,22 @@ json counts_to_json(const std::vector<Process::Count>& counts) {
   return result;
 }
 
+<<<<<<< HEAD
 Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
+=======
+/// Obeys "PERCENT CALLBACK". False: the process has no such callback.
+Result<bool> scale(Process& process, std::string_view what) {
+  int percent = 0;
+  const auto [end, fault] = std::from_chars(what.data(), what.data() + what.size(), percent);
+  const std::string_view callback = what.substr(static_cast<std::size_t>(end - what.data()));
+  if (fault != std::errc{} || percent < 0 || percent > most_percent || !callback.starts_with(' ')) {
+    return error("scale {}: a percentage of 0 to {} and a callback are wanted", what, most_percent);
+  }
+  return process.scale(callback.substr(1), percent);
+}
+
+Result<void> obey(Commands& commands, Process& process) {
+>>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
   constexpr int poll_milliseconds = 20;
   bool connected = false;
   while (true) {
@@ -161,6 +187,10 @@ Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
       say({{"event", "started"}, {"executors", supplies_to_json(*supplies)}});
     } else if (command == "counts") {
       say({{"event", "counts"}, {"callbacks", counts_to_json(process.counts())}});
+    } else if (command.starts_with("scale ")) {
+      const auto scaled = scale(process, std::string_view(command).substr(6));
+      if (!scaled) return tl::unexpected(scaled.error());
+      say({{"event", "scaled"}, {"known", *scaled}});
     } else if (command == "stop") {
       if (Result<void> stopped = process.stop(); !stopped) return stopped;
       say({{"event", "stopped"}});
@@ -170,7 +200,11 @@ Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
       process.quit();
       return process.failure();
     } else if (!command.empty()) {
+<<<<<<< HEAD
       return error("unknown command \"{}\"; one of start, counts, stop, log, quit", command);
+=======
+      return error("unknown command \"{}\"; one of start, counts, scale, stop, quit", command);
+>>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
     }
   }
 }

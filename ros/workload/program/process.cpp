@@ -121,6 +121,15 @@ class Process::Implementation {
     return result;
   }
 
+  [[nodiscard]] bool scale(std::string_view callback, int percent) {
+    for (const auto& [index, work] : entities_.works()) {
+      if (model_[index].id != callback) continue;
+      work->scale(percent);
+      return true;
+    }
+    return false;
+  }
+
  private:
   struct Thread {
     /// The model's id; empty for threads that are no part of the model.
@@ -237,5 +246,9 @@ void Process::quit() { implementation_->quit(); }
 Result<void> Process::failure() const { return implementation_->failure(); }
 
 std::vector<Process::Count> Process::counts() const { return implementation_->counts(); }
+
+bool Process::scale(std::string_view callback, int percent) {
+  return implementation_->scale(callback, percent);
+}
 
 }  // namespace takt::workload

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/model/model.hpp"
@@ -56,6 +57,10 @@ class Process {
   [[nodiscard]] Result<void> failure() const;
 
   [[nodiscard]] std::vector<Count> counts() const;
+
+  /// Has the instances of a callback take this many percent of what the model says. False: the
+  /// process has no such callback.
+  [[nodiscard]] bool scale(std::string_view callback, int percent);
 
  private:
   class Implementation;

@@ -45,7 +45,8 @@ void Work::run(const Activation& activation, const Send& answer) {
   std::optional<Diary::Entry> entry;
   if (diary_ != nullptr) entry = diary_->begin(callback_, activation);
   const auto [cost, longest_sending] = next_cost();
-  const Duration end = start + cost - std::min(margin, cost / 10);
+  const Duration wanted = cost * percent_.load() / 100;
+  const Duration end = start + wanted - std::min(margin, wanted / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
   const Duration reserve = longest_sending ? *longest_sending * 3 / 2 : first_sending;
   burner_.burn_until(end - std::min(reserve, (end - start) / 2));

@@ -7,7 +7,6 @@
 #include "../execution/relay_chain.hpp"
 #include "takt/flow/document.hpp"
 #include "takt/flow/join_state.hpp"
-#include "takt/flow/timer_grid.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::flow {
@@ -332,50 +331,6 @@ TEST(JoinState, AndQueuesWhereNewestForgets) {
   }
   EXPECT_EQ(completes_and, (std::vector{false, false, true, true, false}));
   EXPECT_EQ(completes_newest, (std::vector{false, false, true, false, true}));
-}
-
-execution::CallbackInstance started_at(std::int64_t start) {
-  execution::CallbackInstance instance;
-  instance.start = Instant(Duration(start));
-  return instance;
-}
-
-/// The due times as they are known in the end, in nanoseconds.
-std::vector<std::int64_t> due_times(TimerGrid& grid,
-                                    const std::vector<execution::CallbackInstance>& instances) {
-  std::vector<std::int64_t> due;
-  for (const auto& instance : instances) {
-    due.push_back(grid.add(instance).time_since_epoch().count());
-  }
-  for (std::int64_t& time : due) {
-    time += grid.correction().count();
-  }
-  return due;
-}
-
-TEST(TimerGrid, AnEarlierStartProvesAnEarlierGrid) {
-  TimerGrid grid(Duration(100));
-  EXPECT_THAT(due_times(grid, {started_at(1030), started_at(1110), started_at(1205),
-                               started_at(1300), started_at(1455)}),
-              ElementsAre(1000, 1100, 1200, 1300, 1400));
-  EXPECT_EQ(grid.correction(), Duration(-30));
-}
-
-TEST(TimerGrid, PointsThatPassWhileLateAreSkippedAsRclDoes) {
-  TimerGrid grid(Duration(100));
-  EXPECT_THAT(due_times(grid, {started_at(1000),
-                               started_at(1350),    // late by 2.5 periods
-                               started_at(1400)}),  // 1200 and 1300 are lost
-              ElementsAre(1000, 1100, 1400));
-}
-
-TEST(TimerGrid, ASleepOverTheDueTimeMeansThatTheTimerWasReset) {
-  TimerGrid grid(Duration(100));
-  execution::CallbackInstance instance = started_at(1252);
-  instance.wait_begin = Instant(Duration(1010));
-  instance.wait_end = Instant(Duration(1250));
-  EXPECT_THAT(due_times(grid, {started_at(1000), instance, started_at(1350)}),
-              ElementsAre(1000, 1250, 1350));
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ struct CallbackInstance {
   ThreadIndex thread;
   Instant start;
   Instant end;
+  /// When its executor began to choose it, if the executor tells of that; else its start.
+  Instant chosen;
   /// Processor time of the thread between start and end, if recorded (takt:thread_cpu_time).
   std::optional<Duration> cpu_time;
   /// The time that the thread spent since its previous instance ended, without waiting.

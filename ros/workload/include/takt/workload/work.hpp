@@ -22,7 +22,7 @@ namespace takt::workload {
 struct WorkCounts {
   /// Instances that ran to completion; at a join, sets that were completed.
   std::uint64_t instances = 0;
-  /// Instances that took more processor time than the model allows.
+  /// Instances that took more processor time than the model allows, in surges too.
   std::uint64_t overruns = 0;
   /// The longest processor time of an instance.
   Duration longest{};
@@ -48,6 +48,9 @@ class Work {
   /// Runs one instance. `answer` is sent after all else.
   void run(const Activation& activation, const Send& answer = {});
 
+  /// From now on instances take this many percent of what the model says: a surge, or a lull.
+  void scale(int percent) { percent_ = percent; }
+
   [[nodiscard]] WorkCounts counts() const;
 
  private:
@@ -64,6 +67,7 @@ class Work {
   model::CallbackIndex callback_;
   /// Processor time that sending has taken at most.
   std::optional<Duration> longest_sending_;
+  std::atomic<int> percent_ = 100;
   std::atomic<std::uint64_t> instances_ = 0;
   std::atomic<std::uint64_t> overruns_ = 0;
   std::atomic<Duration::rep> longest_ = 0;

@@ -1,0 +1,124 @@
+#include "takt/flow/timer_grid.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace takt::flow {
+namespace {
+
+using testing::ElementsAre;
+
+execution::CallbackInstance started_at(std::int64_t start) {
+  execution::CallbackInstance instance;
+  instance.start = Instant(Duration(start));
+  instance.chosen = instance.start;
+  return instance;
+}
+
+/// The due times as they are known in the end, in nanoseconds.
+std::vector<std::int64_t> due_times(TimerGrid& grid,
+                                    const std::vector<execution::CallbackInstance>& instances) {
+  std::vector<std::int64_t> due;
+  for (const auto& instance : instances) {
+    due.push_back(grid.add(instance).time_since_epoch().count());
+  }
+  for (std::int64_t& time : due) {
+    time += grid.correction().count();
+  }
+  return due;
+}
+
+TEST(TimerGrid, AnEarlierStartProvesAnEarlierGrid) {
+  TimerGrid grid(Duration(100));
+  EXPECT_THAT(due_times(grid, {started_at(1030), started_at(1110), started_at(1205),
+                               started_at(1300), started_at(1455)}),
+              ElementsAre(1000, 1100, 1200, 1300, 1400));
+  EXPECT_EQ(grid.correction(), Duration(-30));
+}
+
+TEST(TimerGrid, PointsThatPassWhileLateAreSkippedAsRclDoes) {
+  TimerGrid grid(Duration(100));
+  EXPECT_THAT(due_times(grid, {started_at(1000),
+                               started_at(1350),    // late by 2.5 periods
+                               started_at(1400)}),  // 1200 and 1300 are lost
+              ElementsAre(1000, 1100, 1400));
+}
+
+TEST(TimerGrid, ASleepOverTheDueTimeMeansThatTheTimerWasReset) {
+  TimerGrid grid(Duration(100));
+  execution::CallbackInstance instance = started_at(1252);
+  instance.wait_begin = Instant(Duration(1010));
+  instance.wait_end = Instant(Duration(1250));
+  EXPECT_THAT(due_times(grid, {started_at(1000), instance, started_at(1350)}),
+              ElementsAre(1000, 1250, 1350));
+}
+
+TEST(TimerGrid, AFirstInstanceThatWasLateIsForgotten) {
+  TimerGrid grid(Duration(100));
+  // Points at 0, 100 …: the first is late by 90, the second so much that a point is skipped. From
+  // then on each is in time; taken for late ones, they would have been due 10 before.
+  EXPECT_THAT(due_times(grid, {started_at(90), started_at(215), started_at(300), started_at(400),
+                               started_at(500)}),
+              ElementsAre(0, 100, 300, 400, 500));
+}
+
+TEST(TimerGrid, ACallbackThatBeginsLongAfterItsTimerWasCalledDoesNoLastingHarm) {
+  TimerGrid grid(Duration(100));
+  std::vector<execution::CallbackInstance> instances = {started_at(1000), started_at(1101),
+                                                        started_at(1200)};
+  // Called at 1301, preempted until 1430; the timer is due again at 1400.
+  instances.push_back(started_at(1430));
+  instances.back().chosen = Instant(Duration(1300));
+  for (const std::int64_t start : {1470, 1500, 1601, 1700}) instances.push_back(started_at(start));
+  EXPECT_THAT(due_times(grid, instances),
+              ElementsAre(1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700));
+}
+
+/// A timer of rcl on points that are multiples of 1000, less `phase`. Its executor waits whenever
+/// it can.
+class Timer {
+ public:
+  explicit Timer(std::int64_t phase) : next_(-phase) {}
+
+  /// It is called so late because the executor is busy until then; returns when it was due.
+  std::pair<std::int64_t, execution::CallbackInstance> call(std::int64_t late) {
+    const std::int64_t due = next_;
+    execution::CallbackInstance instance = started_at(due + late);
+    instance.wait_begin = Instant(Duration(std::exchange(called_, due + late) + 1));
+    instance.wait_end = Instant(Duration(late < 10 ? due + late : std::min(due - 1, called_)));
+    next_ += 1000;
+    if (next_ < called_) next_ += (called_ - next_ + 999) / 1000 * 1000;
+    return {due, instance};
+  }
+
+ private:
+  std::int64_t next_;
+  std::int64_t called_ = -1'000'000;
+};
+
+TEST(TimerGrid, IsThatOfRclWhateverHappenedBeforeItWasInTime) {
+  for (unsigned seed = 0; seed < 10'000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto up_to = [&](int most) {
+      return std::uniform_int_distribution<int>(0, most)(random);
+    };
+    Timer timer(up_to(999));
+    TimerGrid grid((Duration(1000)));
+    for (int i = up_to(20); i >= 0; --i) (void)grid.add(timer.call(up_to(2500)).second);
+    // Late by at most 5: two that follow each other leave 5 to the points.
+    std::int64_t far = 0;
+    for (int i = 0; i < 30; ++i) {
+      const auto [due, instance] = timer.call(i == 0 ? 0 : up_to(5));
+      const auto told = grid.add(instance).time_since_epoch() + grid.correction();
+      far = std::abs(told.count() - due);
+    }
+    ASSERT_LE(far, 5);
+  }
+}
+
+}  // namespace
+}  // namespace takt::flow
