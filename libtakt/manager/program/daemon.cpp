@@ -29,6 +29,7 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;
 /// Something new is given time to settle, and no two decisions are closer than this.
 constexpr auto settle_interval = 1s;
+constexpr auto longest_start_up = 10s;
 
 Result<goals::ParsedGoals> read_goals(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -150,8 +151,8 @@ std::uint64_t Daemon::missed() const {
 }
 
 bool Daemon::is_due(Clock::time_point now) {
-  // Start-up is no steady state.
-  if (!monitor_->database().steady_since()) return false;
+  // Start-up is no steady state; but programs may start again and again.
+  if (!monitor_->database().steady_since() && now - started_ < longest_start_up) return false;
   if (decided_ != Clock::time_point{} && now - decided_ < settle_interval) return false;
   const std::uint64_t structure = monitor_->structure();
   const std::uint64_t misses = missed();

@@ -1,0 +1,176 @@
+"""Runs a model as real ROS 2 nodes under one way of scheduling, and asks a `takt manage` beside it,
+which only looks on unless it is the way that is tried, what the chains took.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from takt import loopback
+from takt.errors import UserError
+
+Json = dict[str, Any]
+TAKT = [sys.executable, "-m", "takt"]
+PATIENCE = 60.0
+LOOK = 0.5
+"""Seconds between two questions to the manager."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How threads are scheduled."""
+
+    name: str
+    managed: bool = False
+    set_up: Callable[[Json], None] | None = None
+    """Given the manager's first status with all chains: schedules the threads by hand."""
+
+
+@dataclass
+class Chain:
+    """What became of a chain between warm-up and end."""
+
+    completed: int = 0
+    missed: int = 0
+    worst: float = 0.0
+    """In ms, since the start of the run's measurements."""
+    bound: float | None = None
+    """The largest that was promised, in ms; None: it was never guaranteed."""
+    states: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Outcome:
+    chains: dict[str, Chain]
+    cpu: float
+    """The manager's share of a core, in percent."""
+    planning: float
+    """The longest decision, from the model to the kernel, in ms."""
+
+
+def measure(
+    model: Json, goals: str, way: Way, warm_up: float, seconds: float, surges: Sequence[str] = ()
+) -> Outcome:
+    """Runs the model and reads the figures of all chains. UserError if it cannot be run."""
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        document, wanted = Path(folder) / "model.json", Path(folder) / "goals.yaml"
+        document.write_text(json.dumps(model), encoding="utf-8")
+        wanted.write_text(goals, encoding="utf-8")
+        run = [*TAKT, "run", str(document), "--duration", str(warm_up + seconds)]
+        for surge in surges:
+            run += ["--surge", surge]
+        manage = [*TAKT, "manage", "--goals", str(wanted)]
+        manage += [] if way.managed else ["--dry-run"]
+        environment = os.environ | loopback.environment() | {"XDG_RUNTIME_DIR": folder}
+        with subprocess.Popen(
+            [*manage, "--", *run],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as manager:
+            try:
+                outcome = _follow(manager, environment, way, warm_up, goals.count("name:"))
+            finally:
+                manager.send_signal(signal.SIGINT)
+                assert manager.stderr is not None
+                said = manager.stderr.read().strip().splitlines()
+        if manager.returncode:
+            raise UserError(f"{way.name}: takt manage ended with {manager.returncode}: {said[-1]}")
+        if outcome is None:
+            raise UserError(f"{way.name}: the programs ended too early: {said[-1]}")
+        return outcome
+
+
+def _follow(
+    manager: subprocess.Popen[str],
+    environment: dict[str, str],
+    way: Way,
+    warm_up: float,
+    chains: int,
+) -> Outcome | None:
+    """From when all chains are there and have warmed up until the programs end."""
+    before: dict[str, tuple[int, int]] = {}
+    found: dict[str, Chain] = {}
+    outcome = None
+    begin = None
+    planning = 0.0
+    deadline = time.monotonic() + PATIENCE
+    while manager.poll() is None:
+        time.sleep(LOOK)
+        status = _status(environment)
+        if status is None:
+            continue
+        measured = {one["id"]: one for one in status["chains"] if one["measured"]}
+        if begin is None:
+            if len(measured) == chains:
+                begin = time.monotonic()
+                if way.set_up is not None:
+                    way.set_up(status)
+            elif time.monotonic() > deadline:
+                raise UserError(f"{way.name}: only {', '.join(measured)} were seen")
+            continue
+        if len(measured) < chains:
+            # The programs have ended.
+            continue
+        if time.monotonic() - begin < warm_up:
+            before = {name: _counts(one) for name, one in measured.items()}
+            continue
+        planning = max(planning, status["planning_seconds"] * 1e3)
+        for name, one in measured.items():
+            chain = found.setdefault(name, Chain())
+            completed, missed = _counts(one)
+            chain.completed = completed - before[name][0]
+            chain.missed = missed - before[name][1]
+            chain.worst = max(chain.worst, one["measured"].get("max", 0) / 1e6)
+            chain.states.add(one["state"])
+            if one["bound"] is not None:
+                chain.bound = max(chain.bound or 0.0, one["bound"] / 1e6)
+        cpu = 100 * status["cpu_seconds"] / status["seconds"]
+        outcome = Outcome(found, cpu, planning)
+    return outcome
+
+
+def _counts(chain: Json) -> tuple[int, int]:
+    return chain["measured"]["total"], chain["measured"]["missed"]
+
+
+def _status(environment: dict[str, str]) -> Json | None:
+    done = subprocess.run(
+        [*TAKT, "status", "--json"], env=environment, capture_output=True, text=True, check=False
+    )
+    status: Json | None = json.loads(done.stdout) if done.stdout else None
+    return status
+
+
+@contextlib.contextmanager
+def load(processes: int) -> Iterator[None]:
+    """So many processes that do nothing but compute, under the default scheduler."""
+    # Not forked from here, where threads may run.
+    context = multiprocessing.get_context("spawn")
+    running = [context.Process(target=_compute, daemon=True) for _ in range(processes)]
+    for process in running:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.join()
+
+
+def _compute() -> None:
+    while True:
+        pass

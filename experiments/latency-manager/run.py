@@ -1,0 +1,172 @@
+"""ROS-Llama, 6.3, and what reservations are for beside a competing load. See README.md."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import statistics
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from takt.experiments import Row, Rows
+
+from .measure import Outcome, Way, load, measure
+
+Json = dict[str, Any]
+
+MODELS = Path(__file__).parents[2] / "models"
+ROBOT = MODELS / "navigation_robot.json"
+REFERENCE_SYSTEM = MODELS / "autoware_reference_system.json"
+
+WARM_UP = 15.0
+PHASE, PHASES = 15.0, 3
+"""Seconds of each: no load, normal load, high load."""
+FULL_PHASE, FULL_ROUNDS = 50.0, 4
+NONE, NORMAL, DECODING, TRACKING = 0.05, 1, 400, 4
+"""Times the execution times of the model: of the tracker without objects, as usual, and in the last
+phase, in which the camera's node decodes and the tracker tracks more than the machine can do."""
+
+HIGHEST = 70
+"""The priority of the most important chain's threads, if priorities are given by hand."""
+LOADS_PER_CORE = 8
+ROUNDS = 3
+
+GOALS = {
+    "heartbeat": ("/watchdog", "/watchdog", 100),
+    "pilot": ("/planner", "/motor", 125),
+    "odometry-nav": ("/odometry", "/costmap:/odom", 75),
+    "laser-scanner": ("/lidar", "/costmap:/scan", 150),
+    "localization": ("/amcl:/scan", "/amcl:/scan", 450),
+    "odometry-loc": ("/odometry", "/amcl:/odom", 100),
+    "tracker": ("/camera", "/tracker", 990),
+}
+"""Table 6.2: from, to and goal in ms, the most important first."""
+
+MANAGED, DEFAULT, ROUND_ROBIN, BY_HAND = "managed", "default", "SCHED_RR", "threads by hand"
+CHAINS = {
+    "lidar to collision estimate": ("/RearLidarDriver", "/ObjectCollisionEstimator", 80),
+    "plan to vehicle": ("/BehaviorPlanner", "/VehicleDBWSystem", 80),
+    "map to localization": ("/PointCloudMap", "/NDTLocalizer", 80),
+}
+
+# Figure 6.7: violations and completions in about 800 s.
+PUBLISHED = {
+    MANAGED: "0/7989 0/5712 0/15980 0/3968 0/3968 0/15980 211/809",
+    DEFAULT: "0/7979 32/5480 0/15959 0/3969 0/3969 0/15959 175/808",
+    ROUND_ROBIN: "0/7975 66/5429 105/15946 5/3961 0/3958 76/15946 179/808",
+}
+COST = "30 to 45 %"
+
+
+def run(full: bool = False) -> Rows:
+    if full:
+        return robot(FULL_PHASE, FULL_ROUNDS) + beside_a_load(ROUNDS, FULL_PHASE)
+    return robot(PHASE, 1) + beside_a_load(1, PHASE)
+
+
+def goals(chains: dict[str, tuple[str, str, int]]) -> str:
+    lines = [
+        f'  - {{name: "{name}", from: "{begin}", to: "{end}", latency: {goal}ms}}'
+        for name, (begin, end, goal) in chains.items()
+    ]
+    return "\n".join(["period: 6s", "chains:", *lines, ""])
+
+
+def robot(phase: float, rounds: int) -> Rows:
+    """The navigation robot in three phases under each way of scheduling."""
+    model: Json = json.loads(ROBOT.read_text(encoding="utf-8"))
+    by_hand = isolated(model)
+    ways = [
+        (Way(MANAGED, managed=True), model),
+        (Way(DEFAULT), model),
+        (Way(ROUND_ROBIN, set_up=lambda status: _prioritise(model, status, os.SCHED_RR)), model),
+        (Way(BY_HAND, set_up=lambda status: _prioritise(by_hand, status, os.SCHED_FIFO)), by_hand),
+    ]
+    start = WARM_UP
+    ends = [start + (number + 1) * phase for number in range(PHASES)]
+    surges = [
+        f"track={NONE}@0-{ends[0]}",
+        f"track={TRACKING}@{ends[1]}-{ends[2]}",
+        f"frame={DECODING}@{ends[1]}-{ends[2]}",
+    ]
+    rows: Rows = []
+    for way, variant in ways:
+        outcomes = [
+            measure(variant, goals(GOALS), way, WARM_UP, PHASES * phase, surges)
+            for _ in range(rounds)
+        ]
+        published = PUBLISHED.get(way.name, "").split()
+        for name, expected in zip_longest(GOALS, published):
+            missed = sum(outcome.chains[name].missed for outcome in outcomes)
+            completed = sum(outcome.chains[name].completed for outcome in outcomes)
+            rows.append(
+                Row(f"{way.name}: {name}, violations", expected, f"{missed} of {completed}")
+            )
+        pilot = max(outcome.chains["pilot"].worst for outcome in outcomes)
+        rows.append(Row(f"{way.name}: pilot, longest", None, pilot, "ms"))
+        if way.managed:
+            cpu = statistics.median(outcome.cpu for outcome in outcomes)
+            planning = max(outcome.planning for outcome in outcomes)
+            rows.append(Row("manager and extractor, of a core", COST, cpu, "%"))
+            rows.append(Row("longest decision", None, planning, "ms"))
+            tracker = {state for outcome in outcomes for state in outcome.chains["tracker"].states}
+            rows.append(Row("tracker", "degraded", ", ".join(sorted(tracker))))
+    return rows
+
+
+def isolated(model: Json) -> Json:
+    """One thread, and process, for each callback group: each callback has one of its own."""
+    result = copy.deepcopy(model)
+    executors = {executor["id"]: executor for executor in result["executors"]}
+    result["executors"] = []
+    for callback in result["callbacks"]:
+        executor = copy.deepcopy(executors[callback["executor"]])
+        executor |= {"id": callback["id"], "name": callback["id"], "process": callback["id"]}
+        result["executors"].append(executor)
+        callback["executor"] = callback["id"]
+    return result
+
+
+def _prioritise(model: Json, status: Json, policy: int) -> None:
+    """Threads have the priority of the most important chain that they serve."""
+    executors = {callback["id"]: callback["executor"] for callback in model["callbacks"]}
+    priorities: dict[str, int] = {}
+    for chain in model["chains"]:
+        for executor in map(executors.__getitem__, chain["callbacks"]):
+            priority = HIGHEST - 2 * chain["rank"]
+            priorities[executor] = max(priorities.get(executor, 0), priority)
+    for running in status["executors"]:
+        for thread in running["threads"]:
+            os.sched_setscheduler(thread, policy, os.sched_param(priorities[running["id"]]))
+
+
+def beside_a_load(rounds: int, seconds: float) -> Rows:
+    """The reference system, under the default scheduler and managed in turns, beside processes that
+    fill all cores.
+    """
+    model: Json = json.loads(REFERENCE_SYSTEM.read_text(encoding="utf-8"))
+    for executor in model["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    before: list[Outcome] = []
+    after: list[Outcome] = []
+    with load(LOADS_PER_CORE * len(os.sched_getaffinity(0))):
+        for _ in range(rounds):
+            for way, outcomes in ((Way(DEFAULT), before), (Way(MANAGED, managed=True), after)):
+                outcomes.append(measure(model, goals(CHAINS), way, WARM_UP, seconds))
+    rows: Rows = []
+    for name in CHAINS:
+        free = statistics.median(outcome.chains[name].worst for outcome in before)
+        managed = statistics.median(outcome.chains[name].worst for outcome in after)
+        worst = max(outcome.chains[name].worst for outcome in after)
+        bounds = [outcome.chains[name].bound for outcome in after]
+        promised = max((bound for bound in bounds if bound is not None), default=None)
+        what = f"beside a load: {name}, longest"
+        rows += [
+            Row(f"{what}, default", None, free, "ms"),
+            Row(f"{what}, managed", None, managed, "ms"),
+            Row(f"{what}, default / managed", "≥ 5", free / managed),
+            Row(f"{what} of all managed", f"≤ {promised:.1f}" if promised else None, worst, "ms"),
+        ]
+    return rows

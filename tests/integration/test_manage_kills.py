@@ -1,0 +1,169 @@
+"""The latency manager is killed at random moments: every thread is scheduled again as it was, and
+nothing is left behind.
+
+TAKT_KILLS: how many times; the short form is what continuous integration runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recording import TAKT, until
+from takt import loopback, runtime
+
+Json = dict[str, Any]
+
+KILLS = int(os.environ.get("TAKT_KILLS", "10"))
+LONGEST = 5.0
+"""Seconds: within them the manager begins to see the programs, reserves, and decides again."""
+CHAIN = ("/kill_test_camera", "/kill_test_motor")
+MS = 1_000_000
+DEADLINE = 6  # SCHED_DEADLINE in sched(7)
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """How a thread is scheduled."""
+
+    policy: int
+    nice: int
+    priority: int
+    processors: frozenset[int]
+
+    @classmethod
+    def of(cls, task: Path) -> Scheduling:
+        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        thread = int(task.name)
+        return cls(int(fields[38]), int(fields[16]), int(fields[37]), _affinity(thread))
+
+
+def _affinity(thread: int) -> frozenset[int]:
+    return frozenset(os.sched_getaffinity(thread))
+
+
+def model() -> Json:
+    camera, motor = CHAIN
+    executors = ("camera", "motor")
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": f"kill_test_{executor}"} for executor in executors],
+        "callbacks": [
+            {
+                "id": "frame",
+                "node": camera,
+                "kind": "timer",
+                "executor": "kill_test_camera",
+                "execution_time": {"curve": [2 * MS]},
+                "activation": {"kind": "periodic", "period": 20 * MS},
+            },
+            {
+                "id": "command",
+                "node": motor,
+                "kind": "subscription",
+                "executor": "kill_test_motor",
+                "execution_time": {"curve": [2 * MS]},
+            },
+        ],
+        "edges": [{"from": "frame", "to": "command"}],
+    }
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Iterator[list[int]]:
+    """A running system that the manager finds: its processes."""
+    document = tmp_path / "model.json"
+    document.write_text(json.dumps(model()))
+    environment = {
+        **os.environ,
+        **loopback.environment(),
+        "LD_PRELOAD": str(runtime.tracetools()),
+    }
+    with subprocess.Popen(
+        [*TAKT, "run", str(document)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as program:
+        try:
+            until(lambda: len(workloads(program.pid)) == 2)
+            yield workloads(program.pid)
+        finally:
+            program.terminate()
+
+
+def workloads(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(child) for child in children]
+
+
+def threads(processes: list[int]) -> dict[int, Scheduling]:
+    return {
+        int(task.name): Scheduling.of(task)
+        for process in processes
+        for task in Path(f"/proc/{process}/task").iterdir()
+    }
+
+
+def guards() -> set[int]:
+    found = subprocess.run(["pgrep", "-x", "takt-guard"], capture_output=True, check=False).stdout
+    return set(map(int, found.split()))
+
+
+def segments() -> set[str]:
+    return {entry.name for entry in Path("/dev/shm").iterdir()}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_killed_at_any_moment_it_leaves_threads_as_they_were(
+    robot: list[int], tmp_path: Path
+) -> None:
+    chance = random.Random(os.environ.get("TAKT_SEED", "1"))
+    goals = tmp_path / "goals.yaml"
+    goals.write_text(
+        "period: 1s\n"
+        f"chains: [{{name: kill test, from: {CHAIN[0]}, to: {CHAIN[1]}, latency: 500ms}}]\n"
+    )
+    socket = tmp_path / "manager.sock"
+    settings = {
+        "goals": str(goals),
+        "only_started": False,
+        "dry_run": False,
+        "margin": 10,
+        "period": 5 * MS,
+        "log": "",
+        "socket": str(socket),
+        "slots": 0,
+        "shaped": [],
+    }
+    # Threads that the middleware makes when it is asked first have been made.
+    until(lambda: len(threads(robot)) > len(robot))
+    time.sleep(1)
+    before, guarding, shared = threads(robot), guards(), segments()
+    reserved = 0
+    for _ in range(KILLS):
+        with subprocess.Popen(
+            [str(runtime.manager()), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as manager:
+            # The moment is what is random here: nothing waits for it.
+            time.sleep(chance.uniform(0, LONGEST))
+            reserved += any(one.policy == DEADLINE for one in threads(robot).values())
+            manager.kill()
+        until(lambda: threads(robot) == before)
+        until(lambda: guards() <= guarding)
+        assert segments() <= shared
+    # Else the test has shown nothing.
+    assert reserved > 0
