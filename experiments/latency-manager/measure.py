@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -158,19 +157,12 @@ def _status(environment: dict[str, str]) -> Json | None:
 @contextlib.contextmanager
 def load(processes: int) -> Iterator[None]:
     """So many processes that do nothing but compute, under the default scheduler."""
-    # Not forked from here, where threads may run.
-    context = multiprocessing.get_context("spawn")
-    running = [context.Process(target=_compute, daemon=True) for _ in range(processes)]
-    for process in running:
-        process.start()
+    running = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)
+    ]
     try:
         yield
     finally:
         for process in running:
             process.kill()
-            process.join()
-
-
-def _compute() -> None:
-    while True:
-        pass
+            process.wait()

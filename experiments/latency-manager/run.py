@@ -28,6 +28,9 @@ NONE, NORMAL, DECODING, TRACKING = 0.05, 1, 400, 4
 """Times the execution times of the model: of the tracker without objects, as usual, and in the last
 phase, in which the camera's node decodes and the tracker tracks more than the machine can do."""
 
+OVERLOAD = 60
+"""Times 6 ms in every 200 ms."""
+
 HIGHEST = 70
 """The priority of the most important chain's threads, if priorities are given by hand."""
 LOADS_PER_CORE = 8
@@ -62,8 +65,12 @@ COST = "30 to 45 %"
 
 def run(full: bool = False) -> Rows:
     if full:
-        return robot(FULL_PHASE, FULL_ROUNDS) + beside_a_load(ROUNDS, FULL_PHASE)
-    return robot(PHASE, 1) + beside_a_load(1, PHASE)
+        return (
+            robot(FULL_PHASE, FULL_ROUNDS)
+            + contained(FULL_PHASE)
+            + beside_a_load(ROUNDS, FULL_PHASE)
+        )
+    return robot(PHASE, 1) + contained(PHASE) + beside_a_load(1, PHASE)
 
 
 def goals(chains: dict[str, tuple[str, str, int]]) -> str:
@@ -113,6 +120,25 @@ def robot(phase: float, rounds: int) -> Rows:
             rows.append(Row("longest decision", None, planning, "ms"))
             tracker = {state for outcome in outcomes for state in outcome.chains["tracker"].states}
             rows.append(Row("tracker", "degraded", ", ".join(sorted(tracker))))
+    return rows
+
+
+def contained(seconds: float) -> Rows:
+    """The costmap, which guaranteed chains depend on, takes more than its reservation and more than
+    a core; chains that do not depend on it shall not notice.
+    """
+    model: Json = json.loads(ROBOT.read_text(encoding="utf-8"))
+    surges = [f"track={NONE}@0-{2 * WARM_UP + seconds}"]
+    surges.append(f"obstacles={OVERLOAD}@{2 * WARM_UP}-{2 * WARM_UP + seconds}")
+    # The chains have their reservations before the surge.
+    outcome = measure(
+        model, goals(GOALS), Way(MANAGED, managed=True), 1.5 * WARM_UP, seconds, surges
+    )
+    rows: Rows = []
+    for name in ("heartbeat", "pilot", "localization"):
+        chain = outcome.chains[name]
+        promised = f"≤ {chain.bound:.1f}" if chain.bound is not None else "not guaranteed"
+        rows.append(Row(f"surge of the costmap: {name}, longest", promised, chain.worst, "ms"))
     return rows
 
 

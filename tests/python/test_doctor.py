@@ -12,11 +12,12 @@ import pytest
 
 from robot import run_takt
 from takt import doctor
-from takt.doctor import machine, privileges, ros, scheduling, tracing
+from takt.doctor import machine, privileges, reservations, ros, scheduling, tracing
 from takt.doctor.check import Check, State, first_line, output_of
 
 SUBJECTS = {
     *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
+    "reservations",
     *("privileges", "cores", "clocks", "cgroups", "netns", "graphviz", "compilers"),
 }
 
@@ -74,6 +75,36 @@ def test_a_refused_reservation_says_how_to_get_one(
     assert check.state is State.MISSING
     assert os.strerror(error) in check.detail
     assert remedy in (check.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "said", "remedy"),
+    [
+        ("/proc/sys/kernel/sched_rt_runtime_us", "200000", "20% of each", "sched_rt_runtime_us"),
+        ("/sys/kernel/sched_ext/state", "enabled", "sched_ext", "end the sched_ext"),
+        ("/sys/fs/cgroup/cpu.max", "50000 100000", "quota (50000 100000)", "--cpus"),
+        ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000", "quota (50000)", "--cpus"),
+    ],
+)
+def test_what_keeps_reservations_from_working_is_named(
+    monkeypatch: pytest.MonkeyPatch, path: str, line: str, said: str, remedy: str
+) -> None:
+    files = {"/proc/sys/kernel/sched_rt_period_us": "1000000", path: line}
+    monkeypatch.setattr(reservations, "first_line", files.get)
+    check = reservations.reservations()
+    assert check.state is State.LIMITED
+    assert said in check.detail
+    assert remedy in (check.remedy or "")
+
+
+def test_programs_in_a_processor_set_get_no_reservations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reservations, "first_line", lambda path: None)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    check = reservations.reservations()
+    assert check.state is State.LIMITED
+    assert "1 of 4 processors" in check.detail
+    assert "taskset" in (check.remedy or "")
 
 
 def test_without_programs_they_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

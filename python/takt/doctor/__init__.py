@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from takt.doctor import machine, privileges, ros, scheduling, tracing
+from takt.doctor import machine, privileges, reservations, ros, scheduling, tracing
 from takt.doctor.check import Check, State
 
 CHECKS = (
@@ -13,6 +13,7 @@ CHECKS = (
     tracing.bpf,
     scheduling.deadline,
     scheduling.fifo,
+    reservations.reservations,
     privileges.privileges,
     machine.cores,
     machine.clocks,

@@ -11,7 +11,8 @@ import platform
 import threading
 from collections.abc import Callable
 
-from takt.doctor.check import Check, State, first_line
+from takt.doctor.check import Check, State
+from takt.doctor.reservations import realtime_share
 
 SCHED_DEADLINE = 6
 # Number of the system call sched_setattr; Python's os module has no binding of it.
@@ -71,19 +72,10 @@ def _refusal(change: Callable[[], None]) -> OSError | None:
     return refusals[0] if refusals else None
 
 
-def _admitted_bandwidth() -> float | None:
-    """The share of each processor that the kernel grants to real-time work."""
-    runtime = first_line("/proc/sys/kernel/sched_rt_runtime_us")
-    period = first_line("/proc/sys/kernel/sched_rt_period_us")
-    if runtime is None or period is None:
-        return None
-    return 1.0 if int(runtime) < 0 else int(runtime) / int(period)
-
-
 def deadline() -> Check:
     refusal = _refusal(_become_deadline)
     cores = os.cpu_count() or 1
-    bandwidth = _admitted_bandwidth()
+    bandwidth = realtime_share()
     facts = {"granted": refusal is None, "bandwidth_per_core": bandwidth, "cores": cores}
     if refusal is None:
         admission = (
