@@ -156,6 +156,42 @@ def test_threads_get_back_what_they_had(
     assert status(environment) is None
 
 
+CAPABILITIES = {"nice": 23, "ptrace": 19, "read": 2}
+KEPT = sum(1 << number for number in CAPABILITIES.values())
+
+
+def capabilities(process: int) -> int:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith("CapEff:"))
+    return int(line.split()[1], 16)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_it_needs_three_capabilities_and_keeps_no_more(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    kept = "-all,+sys_nice,+sys_ptrace,+dac_read_search"
+    limited = ["setpriv", "--bounding-set", kept, "--inh-caps", kept]
+    for before in ([], limited):
+        manager = subprocess.Popen(
+            [*before, *takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            for _ in until("a guarantee"):
+                found = status(environment)
+                if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
+                    break
+            assert found is not None
+            assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
+            assert capabilities(found["process"]) & ~KEPT == 0
+        finally:
+            manager.send_signal(signal.SIGINT)
+            manager.wait(PATIENCE)
+
+
 def test_reloading_broken_goals_leaves_the_manager_as_it_was(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:

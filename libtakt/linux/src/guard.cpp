@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "takt/base/capabilities.hpp"
 #include "takt/linux/affinity.hpp"
 
 namespace takt::linux_os {
@@ -106,6 +107,7 @@ void restore_all(const std::vector<SavedThread>& saved) {
   setsid();  // whoever ends the other process's group or terminal does not mean the guard
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "takt-guard", 0, 0, 0);
+  keep_only_capabilities(scheduling_capabilities);
   if (pipe != 3) dup2(pipe, 3);
   close_range(4, ~0U, 0);
   const int nowhere = open("/dev/null", O_RDWR);

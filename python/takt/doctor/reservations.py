@@ -80,7 +80,7 @@ def realtime_share() -> float | None:
 
 
 def _sched_ext() -> str | None:
-    """The scheduler that is in force instead of the kernel's for best effort; None: there is none."""
+    """What schedules best effort instead of the kernel; None: nothing does."""
     if first_line(f"{SCHED_EXT}/state") != "enabled":
         return None
     return first_line(f"{SCHED_EXT}/root/ops") or "of an unknown name"

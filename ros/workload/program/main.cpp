@@ -7,16 +7,10 @@
 // A running process writes one JSON object per line: {"event": "connected"} when it has found all
 // the others; then, each in answer to a line on its standard input, {"event": "started", …} to
 // "start",
-<<<<<<< HEAD
-// {"event": "counts", …} to "counts", {"event": "stopped"} to "stop", {"event": "log", …} to "log":
-// what its nodes handled and sent, with --log. "quit", the end of the input, SIGINT or SIGTERM end
-// it. Errors are one line on standard error and exit status 2.
-=======
 // {"event": "counts", …} to "counts", {"event": "scaled", …} to "scale PERCENT CALLBACK" (all
-// instances from now on take this much of what the model says), {"event": "stopped"} to "stop".
-// "quit", the end of the input, SIGINT or SIGTERM end it. Errors are one line on standard error and
-// exit status 2.
->>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
+// instances from now on take this much of what the model says), {"event": "stopped"} to "stop",
+// {"event": "log", …} to "log": what its nodes handled and sent, with --log. "quit", the end of the
+// input, SIGINT or SIGTERM end it. Errors are one line on standard error and exit status 2.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -154,9 +148,6 @@ json counts_to_json(const std::vector<Process::Count>& counts) {
   return result;
 }
 
-<<<<<<< HEAD
-Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
-=======
 /// Obeys "PERCENT CALLBACK". False: the process has no such callback.
 Result<bool> scale(Process& process, std::string_view what) {
   int percent = 0;
@@ -168,8 +159,7 @@ Result<bool> scale(Process& process, std::string_view what) {
   return process.scale(callback.substr(1), percent);
 }
 
-Result<void> obey(Commands& commands, Process& process) {
->>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
+Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
   constexpr int poll_milliseconds = 20;
   bool connected = false;
   while (true) {
@@ -200,11 +190,7 @@ Result<void> obey(Commands& commands, Process& process) {
       process.quit();
       return process.failure();
     } else if (!command.empty()) {
-<<<<<<< HEAD
-      return error("unknown command \"{}\"; one of start, counts, stop, log, quit", command);
-=======
-      return error("unknown command \"{}\"; one of start, counts, scale, stop, quit", command);
->>>>>>> 89ea614 (Timers' due times do not stay a part of a period wrong: any two starts leave places for the grid's point, and sleeps over a point choose among them; takt run --surge)
+      return error("unknown command \"{}\"; one of start, counts, scale, stop, log, quit", command);
     }
   }
 }

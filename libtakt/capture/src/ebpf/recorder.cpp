@@ -16,7 +16,6 @@
 #include <cstring>
 #include <span>
 
-#include "../capabilities.hpp"
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
@@ -27,6 +26,7 @@
 #include "recovered_events.hpp"
 #include "refusal.hpp"
 #include "symbols.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ebpf {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "../capabilities.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/base/isolated.hpp"
 #include "takt/tracepoints/events.hpp"
 

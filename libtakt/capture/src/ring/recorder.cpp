@@ -7,10 +7,10 @@
 #include <chrono>
 #include <utility>
 
-#include "../capabilities.hpp"
 #include "../process.hpp"
 #include "../selection.hpp"
 #include "discovery.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
 
 namespace takt::capture::ring {

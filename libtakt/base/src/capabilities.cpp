@@ -1,4 +1,4 @@
-#include "capabilities.hpp"
+#include "takt/base/capabilities.hpp"
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -6,9 +6,12 @@
 
 #include <array>
 
-namespace takt::capture {
+namespace takt {
 
 static_assert(writing_capabilities == capability(CAP_DAC_OVERRIDE));
+static_assert(scheduling_capabilities == capability(CAP_SYS_NICE));
+static_assert(watching_capabilities ==
+              (capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH)));
 
 void keep_only_capabilities(std::uint64_t kept) {
   __user_cap_header_struct thread{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -25,4 +28,4 @@ void keep_only_capabilities(std::uint64_t kept) {
   syscall(SYS_capset, &thread, sets.data());
 }
 
-}  // namespace takt::capture
+}  // namespace takt
