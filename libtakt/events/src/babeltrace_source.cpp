@@ -359,13 +359,16 @@ void BabeltraceSource::add_event(const bt_message* message) {
 
   const bt_field* const context = bt_event_borrow_common_context_field_const(source);
   const bt_field* const process = member(context, "vpid");
+  const bt_field* const name_space = member(context, "pid_ns");
   const bt_field* const thread = member(context, "vtid");
   const bt_field* const name = member(context, "procname");
   const std::int64_t process_id =
       process != nullptr ? integer(process) : trace.process_id.value_or(0);
-  event.thread =
-      threads_.thread(trace.host, process_id, thread != nullptr ? integer(thread) : process_id,
-                      name != nullptr ? text(name) : trace.process_name);
+  event.thread = threads_.thread(
+      trace.host,
+      {process_id, name_space != nullptr ? static_cast<std::uint64_t>(integer(name_space)) : 0},
+      thread != nullptr ? integer(thread) : process_id,
+      name != nullptr ? text(name) : trace.process_name);
   const bt_field* processor = member(context, "cpu_id");
   if (const bt_packet* const packet =
           bt_stream_class_supports_packets(bt_stream_borrow_class_const(stream))

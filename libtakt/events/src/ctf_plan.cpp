@@ -85,6 +85,8 @@ std::optional<FixedContext> fixed_context(const Type* context) {
                                0};
       if (member.name == "vpid") {
         fixed.process = number;
+      } else if (member.name == "pid_ns") {
+        fixed.name_space = number;
       } else if (member.name == "vtid") {
         fixed.thread = number;
       } else if (member.name == "cpu_id") {

@@ -52,6 +52,7 @@ enum class HeaderKind { compact, large, other };
 struct FixedContext {
   std::uint32_t size = 0;
   std::optional<FixedNumber> process;
+  std::optional<FixedNumber> name_space;
   std::optional<FixedNumber> thread;
   std::optional<FixedNumber> processor;
   std::optional<std::uint32_t> name_offset;

@@ -337,7 +337,7 @@ void Stream::set_processor(std::uint64_t processor) {
   event_.cpu = static_cast<std::uint16_t>(std::min<std::uint64_t>(processor, UINT16_MAX - 1));
 }
 
-void Stream::set_thread(std::int64_t process, std::int64_t thread, std::string_view name) {
+void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view name) {
   auto& threads = chunk_->threads;
   const auto same = [=](const Chunk::Thread& known) {
     return known.id == thread && known.process == process;
@@ -356,7 +356,7 @@ void Stream::set_thread(std::int64_t process, std::int64_t thread, std::string_v
 }
 
 bool Stream::decode_context() {
-  std::int64_t process = trace_.process_id;
+  ProcessId process = trace_.process_id;
   if (const auto& fixed = plan_->fixed_context) {
     if (!cursor_.align(8) || 8 * std::uint64_t{fixed->size} > cursor_.remaining()) {
       return false;
@@ -365,10 +365,13 @@ bool Stream::decode_context() {
       set_processor(number(*fixed->processor));
     }
     if (fixed->process) {
-      process = static_cast<std::int64_t>(number(*fixed->process));
+      process.number = static_cast<std::int64_t>(number(*fixed->process));
+    }
+    if (fixed->name_space) {
+      process.name_space = number(*fixed->name_space);
     }
     const std::int64_t thread =
-        fixed->thread ? static_cast<std::int64_t>(number(*fixed->thread)) : process;
+        fixed->thread ? static_cast<std::int64_t>(number(*fixed->thread)) : process.number;
     std::string_view name = trace_.process_name;
     if (fixed->name_offset) {
       const auto* const begin = reinterpret_cast<const char*>(cursor_.byte()) + *fixed->name_offset;
@@ -385,7 +388,9 @@ bool Stream::decode_context() {
   for (const Member& member : plan_->context->members) {
     auto visitor = [&](const std::string& field, const Type&, std::uint64_t value) {
       if (field == "vpid") {
-        process = static_cast<std::int64_t>(value);
+        process.number = static_cast<std::int64_t>(value);
+      } else if (field == "pid_ns") {
+        process.name_space = value;
       } else if (field == "vtid") {
         thread = static_cast<std::int64_t>(value);
       } else if (field == "cpu_id") {
@@ -398,7 +403,7 @@ bool Stream::decode_context() {
       return false;
     }
   }
-  set_thread(process, thread.value_or(process), name);
+  set_thread(process, thread.value_or(process.number), name);
   return true;
 }
 

@@ -31,7 +31,7 @@ struct TraceContext {
 /// threads are numbered within the chunk.
 struct Chunk {
   struct Thread {
-    std::int64_t process = 0;
+    ProcessId process = 0;
     std::int64_t id = 0;
     std::string name;
   };
@@ -85,7 +85,7 @@ class Stream {
   bool read_list(const Type& type, const FieldPlan& field, Payload& payload);
   void update_clock(std::uint64_t value, std::uint32_t bits);
   void set_processor(std::uint64_t processor);
-  void set_thread(std::int64_t process, std::int64_t thread, std::string_view name);
+  void set_thread(ProcessId process, std::int64_t thread, std::string_view name);
 
   /// Reads integers of a structure by name, at any depth, and skips all else.
   template <typename Visitor>

@@ -12,16 +12,17 @@ HostIndex Threads::host(std::string_view name, std::string_view clock) {
   return HostIndex(hosts_.size() - 1);
 }
 
-ProcessIndex Threads::process(HostIndex host, std::int64_t id) {
+ProcessIndex Threads::process(HostIndex host, ProcessId id) {
   const auto [entry, is_new] = process_of_.try_emplace(
-      Key{static_cast<std::uint32_t>(host.value()), id}, ProcessIndex(processes_.size()));
+      Key{static_cast<std::uint32_t>(host.value()), id.number, id.name_space},
+      ProcessIndex(processes_.size()));
   if (is_new) {
-    processes_.push_back({host, id, {}});
+    processes_.push_back({host, id.number, {}});
   }
   return entry->second;
 }
 
-ThreadIndex Threads::thread(HostIndex host, std::int64_t process_id, std::int64_t thread_id,
+ThreadIndex Threads::thread(HostIndex host, ProcessId process_id, std::int64_t thread_id,
                             std::string_view name) {
   const ProcessIndex owner = process(host, process_id);
   const auto [entry, is_new] = thread_of_.try_emplace(

@@ -184,8 +184,7 @@ void Builder::add_executors() {
           return other.process == observed.process;
         }) > 1;
     if (shares_process) {
-      const events::Process& process = threads_[observed.process];
-      executor.process = fmt::format("{}-{}", process.name, process.id);
+      executor.process = process_label(observed.process);
     }
     for (const Observed callback : observed.callbacks) {
       executor_of_[callback] = model::ExecutorIndex(i);
@@ -201,6 +200,18 @@ void Builder::add_executors() {
     threads_of_.push_back(observed.threads);
     model_.executors.push_back(std::move(executor));
   }
+}
+
+/// Containers count their processes from 1 each, so several may have the same name and number.
+std::string Builder::process_label(execution::ProcessIndex index) const {
+  const events::Process& process = threads_[index];
+  const auto& all = threads_.processes();
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(index.value());
+  const auto before = std::count_if(all.begin(), end, [&](const events::Process& other) {
+    return other.id == process.id && other.name == process.name;
+  });
+  const std::string label = fmt::format("{}-{}", process.name, process.id);
+  return before == 0 ? label : fmt::format("{}#{}", label, before + 1);
 }
 
 std::set<std::string> Builder::callbacks_on(execution::ThreadIndex thread,

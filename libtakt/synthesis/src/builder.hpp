@@ -63,6 +63,7 @@ class Builder {
   /// Callback groups as far as the recording shows that they differ.
   void add_groups();
   void note_times();
+  [[nodiscard]] std::string process_label(execution::ProcessIndex index) const;
   [[nodiscard]] std::optional<std::string> why_unclassifiable(
       const execution::Executor& observed) const;
   [[nodiscard]] Duration source_period(const execution::Callback& callback) const;

@@ -251,7 +251,8 @@ class Search {
  private:
   void add(ObservedJoin join, const Members& members) {
     if (join.execution_time.empty()) {
-      join.execution_time = cost_of_sets(observations_, members);
+      const auto* const sets = observations_.declared_sets().cost(members);
+      join.execution_time = sets != nullptr ? sets->values() : cost_of_sets(observations_, members);
     }
     found_.joins.push_back(std::move(join));
   }

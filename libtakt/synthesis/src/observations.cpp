@@ -163,6 +163,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   if (owner.kind == CallbackKind::subscription && node &&
       !is_of_ros(objects[*objects.topic_of(owner)])) {
     inputs_[*node].add(instance.callback, outputs, instance.execution_time());
+    declared_sets_.add(objects, instance.callback, instance.execution_time());
   }
 }
 
@@ -210,6 +211,7 @@ void Observations::restart(const execution::Database& database, Instant time) {
   for (auto& [node, inputs] : inputs_) {
     inputs.restart();
   }
+  declared_sets_.restart();
   overheads_.clear();
   awaiting_.clear();
   executors_ = {};

@@ -139,21 +139,31 @@ nlohmann::ordered_json threads_json(const Builder& builder, const model::Model& 
   return json;
 }
 
-/// Several nodes of one name, each of which ran callbacks: by name, their processes.
-std::map<std::string, std::vector<std::int64_t>> alike_nodes(const Observations& observations,
-                                                             const execution::Database& database) {
+/// Nodes of one name that ran callbacks.
+struct AlikeNodes {
+  std::set<execution::NodeIndex> nodes;
+  std::vector<std::int64_t> processes;
+  /// Some of their callbacks have nothing but a number to tell them apart.
+  bool are_confused = false;
+};
+
+/// By name, where there are several.
+std::map<std::string, AlikeNodes> alike_nodes(const Observations& observations,
+                                              const execution::Database& database) {
   const execution::Objects& objects = database.objects();
-  std::set<execution::NodeIndex> ran;
+  const auto ids = execution::callback_ids(objects);
+  std::map<std::string, AlikeNodes> found;
   for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
     const auto node = objects.node_of(objects.callbacks[i]);
-    if (node && observations.callback(ObservedCallbackIndex(i)) != nullptr) ran.insert(*node);
+    if (!node || observations.callback(ObservedCallbackIndex(i)) == nullptr) continue;
+    AlikeNodes& alike = found[objects[*node].full_name()];
+    if (alike.nodes.insert(*node).second) {
+      alike.processes.push_back(database.threads()[objects[*node].process].id);
+    }
+    alike.are_confused = alike.are_confused || ids[i].find('#') != std::string::npos;
   }
-  std::map<std::string, std::vector<std::int64_t>> processes;
-  for (const execution::NodeIndex node : ran) {
-    processes[objects[node].full_name()].push_back(database.threads()[objects[node].process].id);
-  }
-  std::erase_if(processes, [](const auto& name) { return name.second.size() < 2; });
-  return processes;
+  std::erase_if(found, [](const auto& named) { return named.second.nodes.size() < 2; });
+  return found;
 }
 
 /// A line for each unclassifiable executor of the model.
@@ -228,12 +238,14 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   for (const std::string& warning : builder.warnings()) provenance["warnings"].push_back(warning);
   for (const std::string& line : unclassifiable_lines(model))
     provenance["warnings"].push_back(line);
-  const auto alike = alike_nodes(settled, database);
-  for (const auto& [node, processes] : alike) {
+  provenance["alike_nodes"] = nlohmann::ordered_json::object();
+  for (const auto& [node, alike] : alike_nodes(settled, database)) {
+    provenance["alike_nodes"][node] = alike.processes;
+    if (!alike.are_confused) continue;
     provenance["warnings"].push_back(fmt::format(
         "{} nodes are called {} (processes {}): what is alike of them is told apart by #2 … in the "
         "order in which it was made, and goals cannot tell them apart",
-        processes.size(), node, fmt::join(processes, ", ")));
+        alike.nodes.size(), node, fmt::join(alike.processes, ", ")));
   }
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);
@@ -257,7 +269,6 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   }
   provenance["service_calls"] = calls_json(settled, database.objects());
   provenance["actions"] = actions_json(model);
-  provenance["alike_nodes"] = alike;
   provenance["threads"] = threads_json(builder, model, database);
   provenance["callback_isolated"] = isolated_json(model);
   provenance["unnamed_work"] = unnamed_json(builder, model);

@@ -1,6 +1,7 @@
 """A node whose threads do what executors do not, in rclpy: one sleeps by a rate of 20 Hz and
 publishes /scan, another waits for datagrams on the loopback interface and publishes /frames. Both
-are taken by subscriptions of the same node on an executor. Ends after so many seconds.
+are taken by subscriptions of the same node on an executor. Ends after so many seconds. The second
+argument, if there is one, is the name of the node, and its topics are below that.
 """
 
 import socket
@@ -16,12 +17,13 @@ LAST = b"q"
 PERIOD = 0.03
 
 rclpy.init()
-node = rclpy.create_node("threaded")
+name, below = (sys.argv[2], f"/{sys.argv[2]}") if len(sys.argv) > 2 else ("threaded", "")
+node = rclpy.create_node(name)
 end = time.monotonic() + float(sys.argv[1])
 for topic in ("/scan", "/frames"):
-    node.create_subscription(Empty, topic, lambda _: None, 10)
-scans = node.create_publisher(Empty, "/scan", 10)
-frames = node.create_publisher(Empty, "/frames", 10)
+    node.create_subscription(Empty, below + topic, lambda _: None, 10)
+scans = node.create_publisher(Empty, below + "/scan", 10)
+frames = node.create_publisher(Empty, below + "/frames", 10)
 rate = node.create_rate(20)
 device = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 device.bind(("127.0.0.1", 0))

@@ -156,6 +156,17 @@ TEST_F(Robustness, NodesOfOneNameAreToldApart) {
               HasSubstr("2 nodes are called /filter (processes 2, 3)"));
 }
 
+TEST_F(Robustness, TwinsThatDoDifferentThingsAreNotConfused) {
+  Program third = scenario.program(3, "h", "second");
+  const std::uint64_t twin = scenario.node(third, "filter");
+  const std::uint64_t also = scenario.timer(third, twin, std::chrono::milliseconds(20));
+  flow(0, 1);
+  scenario.run(third, also, 10);
+  const json provenance = provenance_of(model());
+  EXPECT_EQ(provenance["alike_nodes"]["/filter"], (json{2, 3}));
+  EXPECT_THAT(provenance["warnings"], IsEmpty());
+}
+
 TEST_F(Robustness, ANodeWhoseCallbacksNeverRanIsNoTwin) {
   Program third = scenario.program(3, "h", "second");
   const std::uint64_t twin = scenario.node(third, "filter");

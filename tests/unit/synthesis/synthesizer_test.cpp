@@ -853,6 +853,22 @@ TEST_F(Fusion, IsOfTheKindThatTheProgramDeclares) {
   EXPECT_FALSE(model.joins[0].confidence);
 }
 
+TEST_F(Fusion, ThatPublishesNothingCostsWhatItsSetsDo) {
+  scenario.add(program, EventType::inputs_linked, {0}, {"newest"},
+               {{on_a.callback, on_b.callback}});
+  scenario.add(program, EventType::links_declared, {1});
+  for (int i = 0; i < 10; ++i) {
+    // Either may complete a set, and does what both together ask for.
+    arrive(i % 2 == 0, 2, false);
+    arrive(i % 2 != 0, 500, false);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.joins, SizeIs(1));
+  const auto& curve = model[model.joins[0].callback].execution_time;
+  EXPECT_EQ(curve[0], std::chrono::microseconds(502));
+  EXPECT_EQ(curve[1], std::chrono::microseconds(1004));
+}
+
 TEST_F(Fusion, IsNotInferredWhereTheProgramDeclaresThatThereIsNone) {
   scenario.add(program, EventType::links_declared, {0});
   for (int i = 0; i < 10; ++i) {

@@ -300,6 +300,10 @@ Result<void> Session::add_contexts() {
       return tl::unexpected(refused("record the process and thread of events", code));
     }
   }
+  // Containers count their processes from 1 each. Tracers of long ago cannot tell of it.
+  lttng_event_context name_space{};
+  name_space.ctx = LTTNG_EVENT_CONTEXT_PID_NS;
+  (void)lttng_add_context(handle_.get(), &name_space, nullptr, channel_name);
   return {};
 }
 

@@ -21,6 +21,17 @@ struct Host {
   std::string clock;
 };
 
+/// What tells processes of a host apart: containers count theirs from 1, each in a namespace.
+struct ProcessId {
+  ProcessId(std::int64_t its_number, std::uint64_t its_name_space = 0)
+      : number(its_number), name_space(its_name_space) {}
+
+  std::int64_t number;
+  /// Inode of the namespace; 0: not known.
+  std::uint64_t name_space;
+  bool operator==(const ProcessId&) const = default;
+};
+
 struct Process {
   HostIndex host;
   std::int64_t id = 0;
@@ -40,9 +51,9 @@ struct Thread {
 class Threads {
  public:
   HostIndex host(std::string_view name, std::string_view clock);
-  ProcessIndex process(HostIndex host, std::int64_t id);
+  ProcessIndex process(HostIndex host, ProcessId id);
   /// The thread, made if new, with its present name (empty: not known). Amortised O(1).
-  ThreadIndex thread(HostIndex host, std::int64_t process_id, std::int64_t thread_id,
+  ThreadIndex thread(HostIndex host, ProcessId process_id, std::int64_t thread_id,
                      std::string_view name);
 
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
@@ -60,11 +71,13 @@ class Threads {
   struct Key {
     std::uint32_t owner;
     std::int64_t id;
+    std::uint64_t name_space = 0;  // of a process
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept {
-      return (static_cast<std::uint64_t>(key.id) * 0x9e3779b97f4a7c15u) ^ key.owner;
+      return (static_cast<std::uint64_t>(key.id) * 0x9e3779b97f4a7c15u) ^ key.owner ^
+             (key.name_space << 16);
     }
   };
   void rename(Thread& thread, std::string_view name);

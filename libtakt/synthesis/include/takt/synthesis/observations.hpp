@@ -12,6 +12,7 @@
 #include "takt/execution/database.hpp"
 #include "takt/execution/executors.hpp"
 #include "takt/execution/instances.hpp"
+#include "takt/synthesis/declared_sets.hpp"
 #include "takt/synthesis/node_inputs.hpp"
 #include "takt/synthesis/overlaps.hpp"
 
@@ -94,6 +95,7 @@ class Observations {
   [[nodiscard]] const std::map<OutputKey, OutputObservation>& outputs() const { return outputs_; }
   /// The subscriptions of each node, without those that ROS itself makes.
   [[nodiscard]] const std::map<execution::NodeIndex, NodeInputs>& inputs() const { return inputs_; }
+  [[nodiscard]] const DeclaredSets& declared_sets() const { return declared_sets_; }
   [[nodiscard]] const Overlaps& overlaps() const { return overlaps_; }
   [[nodiscard]] Beginning beginning(ObservedCallbackIndex index) const {
     return index.value() < beginnings_.size() ? beginnings_[index.value()] : Beginning{};
@@ -133,6 +135,7 @@ class Observations {
   std::map<OutputKey, OutputObservation> outputs_;
   std::map<execution::NodeIndex, NodeInputs> inputs_;
   std::vector<Beginning> beginnings_;
+  DeclaredSets declared_sets_;
   Overlaps overlaps_;
   execution::ExecutorFinder executors_;
   std::vector<execution::CostCurve> overheads_;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "takt/execution/curves.hpp"
+#include "takt/execution/database.hpp"
+#include "takt/synthesis/node_inputs.hpp"
+
+namespace takt::synthesis {
+
+/// What the sets of declared joins cost (takt:inputs_linked). A join that publishes nothing shows
+/// by nothing else when a set is complete.
+class DeclaredSets {
+ public:
+  /// A subscription ran for so long.
+  void add(const execution::Objects& objects, ObservedCallbackIndex subscription, Duration cost);
+  /// Forgets costs, not which messages are held.
+  void restart();
+
+  /// The cost of the sets of the join with these members; null if none was complete.
+  [[nodiscard]] const execution::CostCurve* cost(
+      const std::set<ObservedCallbackIndex>& members) const;
+
+ private:
+  struct Join {
+    execution::InputLink::Kind kind;
+    std::vector<ObservedCallbackIndex> members;
+    /// By member: its messages that are held, and what its runs cost since the last set.
+    std::vector<std::uint64_t> held;
+    std::vector<Duration> since;
+    execution::CostCurve cost;
+  };
+
+  void learn(const execution::Objects& objects);
+
+  std::vector<Join> joins_;
+  std::map<ObservedCallbackIndex, std::size_t> join_of_;
+  /// Links that have been looked at.
+  std::size_t known_ = 0;
+};
+
+}  // namespace takt::synthesis

@@ -1,0 +1,62 @@
+#include "takt/synthesis/declared_sets.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace takt::synthesis {
+
+using execution::InputLink;
+
+void DeclaredSets::learn(const execution::Objects& objects) {
+  for (; known_ < objects.input_links.size(); ++known_) {
+    const InputLink& link = objects.input_links[known_];
+    if (link.kind == InputLink::Kind::sampled) {
+      continue;
+    }
+    for (const ObservedCallbackIndex member : link.inputs) {
+      join_of_.try_emplace(member, joins_.size());
+    }
+    joins_.push_back({.kind = link.kind,
+                      .members = link.inputs,
+                      .held = std::vector<std::uint64_t>(link.inputs.size()),
+                      .since = std::vector<Duration>(link.inputs.size()),
+                      .cost = {}});
+  }
+}
+
+void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex subscription,
+                       Duration cost) {
+  learn(objects);
+  const auto found = join_of_.find(subscription);
+  if (found == join_of_.end()) {
+    return;
+  }
+  Join& join = joins_[found->second];
+  const auto member = static_cast<std::size_t>(std::ranges::find(join.members, subscription) -
+                                               join.members.begin());
+  join.since[member] += cost;
+  join.held[member] = join.kind == InputLink::Kind::newest ? 1 : join.held[member] + 1;
+  if (std::ranges::count(join.held, std::uint64_t{0}) != 0) {
+    return;
+  }
+  join.cost.add(std::accumulate(join.since.begin(), join.since.end(), Duration{0}));
+  std::ranges::fill(join.since, Duration{0});
+  std::ranges::for_each(join.held, [](std::uint64_t& held) { --held; });
+}
+
+void DeclaredSets::restart() {
+  for (Join& join : joins_) {
+    std::ranges::fill(join.since, Duration{0});
+    join.cost = {};
+  }
+}
+
+const execution::CostCurve* DeclaredSets::cost(
+    const std::set<ObservedCallbackIndex>& members) const {
+  const auto found = std::ranges::find_if(joins_, [&](const Join& join) {
+    return std::set(join.members.begin(), join.members.end()) == members;
+  });
+  return found == joins_.end() || found->cost.values().empty() ? nullptr : &found->cost;
+}
+
+}  // namespace takt::synthesis
