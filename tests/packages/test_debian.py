@@ -132,6 +132,13 @@ def test_the_library_is_what_cmake_finds(packages: Path) -> None:
     assert "./usr/include/takt/analysis/analyze.hpp" in names
 
 
+def test_lintian_finds_no_fault(packages: Path) -> None:
+    if shutil.which("lintian") is None:
+        pytest.skip("no lintian: apt install lintian")
+    checked = [path for path in packages.glob("*.deb") if "-dbgsym_" not in path.name]
+    run("lintian", "--allow-root", "--fail-on", "error,warning", *checked)
+
+
 def test_it_analyzes_simulates_and_reads_traces_without_ros(root: Path) -> None:
     expected = json.loads(run("python", "-m", "takt", "analyze", MODEL, "--json"))
     done = takt(root, "analyze", "/model.json", "--json")
