@@ -129,7 +129,7 @@ docs: setup build/release/build.ninja  ## the documentation site, in build/docs/
 	NO_MKDOCS_2_WARNING=1 build/packaging/venv/bin/mkdocs build
 
 .PHONY: wheel
-wheel: setup  ## the wheel for one CPython (TAKT_PYTHON), in build/packaging/wheels
+wheel: setup  ## the wheels for some CPythons (TAKT_WHEEL_PYTHONS), in build/packaging/wheels
 	@setup/wheel.sh
 
 .PHONY: deb
@@ -137,8 +137,14 @@ deb: web  ## the Debian source package of this commit, in build/packaging/debian
 	@setup/deb.sh
 
 # Each way to install, in an environment that has nothing else of Takt. What is missing is said.
-nightly: build docs  ## tests of packages, which take long
+nightly: build docs wheel  ## tests of packages, which take long; nightly-cmake, -colcon, -wheel, -debian: of one way
 	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages
+
+.PHONY: nightly-cmake nightly-colcon nightly-wheel nightly-debian
+nightly-debian: web
+nightly-wheel: wheel
+nightly-cmake nightly-colcon nightly-wheel nightly-debian: nightly-%: build
+	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages/test_$*.py
 
 clean:  ## remove what was built; the Python environment stays
 	rm -rf build

@@ -1,15 +1,14 @@
 """Makes a built wheel one for other machines: bundles the system's libraries that are not on every
-Linux (auditwheel), lists their licences, and lays the archive out alike each time.
-
-    finish_wheel.py WHEEL FOLDER ROS-LIBRARIES…
+Linux (auditwheel), adds the licences of what it has of others, and lays the archive out alike each
+time.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,9 @@ import time
 import zipfile
 from pathlib import Path
 
+import licences
+
 TOOLS = Path(sys.executable).parent
-BUNDLED = re.compile(r"^takt_ros\.libs/(?P<name>.+?)-[0-9a-f]{8}(?P<suffix>\..*)$")
 
 
 def repair(wheel: Path, folder: Path, ros: list[Path]) -> Path:
@@ -37,27 +37,7 @@ def repair(wheel: Path, folder: Path, ros: list[Path]) -> Path:
     return repaired
 
 
-def licences(names: list[str]) -> dict[str, bytes]:
-    """For each bundled library the copyright file of the package that it was taken from."""
-    found = {}
-    for name in names:
-        if not name.startswith("takt_ros.libs/"):
-            continue
-        match = BUNDLED.match(name)
-        if match is None:
-            raise SystemExit(f"{name}: not named as auditwheel does: its licence is unknown")
-        pattern = f"*/{match['name']}{match['suffix']}"
-        owner = subprocess.run(
-            ["dpkg", "--search", pattern], capture_output=True, text=True, check=False
-        ).stdout
-        if not owner:
-            raise SystemExit(f"{name}: no installed package has {pattern}: its licence is unknown")
-        package = owner.split(":", 1)[0]
-        found[f"{package}.txt"] = Path(f"/usr/share/doc/{package}/copyright").read_bytes()
-    return found
-
-
-def rewrite(wheel: Path, target: Path) -> None:
+def rewrite(wheel: Path, target: Path, builds: list[Path]) -> None:
     """The same wheel with licences, entries in order and one date."""
     date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
     with zipfile.ZipFile(wheel) as archive:
@@ -66,8 +46,10 @@ def rewrite(wheel: Path, target: Path) -> None:
     folder = record.removesuffix("RECORD")
     contents = {name: data for name, (data, _) in entries.items() if not name.endswith("/")}
     del contents[record]
-    for name, text in licences(list(contents)).items():
+    for name, text in licences.of_libraries(contents).items():
         contents[f"{folder}licenses/bundled/{name}"] = text
+    for name, text in licences.of_headers(builds).items():
+        contents[f"{folder}licenses/compiled/{name}"] = text
     lines = []
     for name in sorted(contents):
         digest = hashlib.sha256(contents[name]).digest()
@@ -84,13 +66,23 @@ def rewrite(wheel: Path, target: Path) -> None:
 
 
 def main() -> None:
-    wheel, folder, *ros = map(Path, sys.argv[1:])
-    folder.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", 1)[0])
+    parser.add_argument("wheel", type=Path, metavar="WHEEL")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the finished one goes")
+    for option, meaning in (
+        ("--ros", "folder of libraries of a ROS 2, which are not bundled"),
+        ("--build", "folder in which CMake built something of the wheel"),
+    ):
+        parser.add_argument(
+            option, type=Path, action="append", default=[], metavar="FOLDER", help=meaning
+        )
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        repaired = repair(wheel, Path(temporary), ros)
-        target = folder / repaired.name
+        repaired = repair(arguments.wheel, Path(temporary), arguments.ros)
+        target = arguments.folder / repaired.name
         new = target.with_suffix(".new")
-        rewrite(repaired, new)
+        rewrite(repaired, new, arguments.build)
         new.replace(target)
     print(target)
 

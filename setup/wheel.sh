@@ -1,18 +1,31 @@
 #!/usr/bin/env bash
-# Builds the wheel of this commit into build/packaging/wheels: the command line and its extension for
-# one CPython (TAKT_PYTHON, else the one of .venv), and what runs inside processes of ROS 2 Jazzy and
-# Kilted. The same commit gives the same bytes. CMAKE_ARGS is passed on, e.g. for a compiler cache,
-# and prevails; TAKT_WHEEL_DISTRIBUTIONS="jazzy" leaves Kilted out.
+# Builds the wheels of this commit into build/packaging/wheels: the command line and its extension for
+# one CPython each, and what runs inside processes of ROS 2 Jazzy and Kilted. The same commit gives
+# the same bytes.
+#
+#   TAKT_WHEEL_PYTHONS="3.10 /path/to/python3.12"   for which CPythons (default: the one of .venv)
+#   TAKT_WHEEL_DISTRIBUTIONS="jazzy"                leaves Kilted out
+#   CMAKE_ARGS=…                                    passed on, e.g. for a compiler cache; it prevails
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ./messages.sh
 root=$(cd .. && pwd)
 work=$root/build/packaging
 uv=$root/.venv/bin/uv
-python=${TAKT_PYTHON:-$root/.venv/bin/python}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 read -ra cmake_arguments <<<"${CMAKE_ARGS:-}"
+
+# compiler LANGUAGE DEFAULT: the one that setup/ found good enough. Python has an opinion of its own
+# on who compiles extensions, which is not asked.
+compiler() {
+  local chosen
+  chosen=$(sed -n "s/^set(CMAKE_$1_COMPILER \(.*\))/\1/p" "$root/build/setup/toolchain.cmake")
+  printf '%s\n' "${chosen:-$2}"
+}
+CC=$(compiler C cc)
+CXX=$(compiler CXX c++)
+export CC CXX
 
 # environment NAME PYTHON LOCK…: a Python environment, made anew when its locks change.
 environment() {
@@ -41,7 +54,7 @@ runtime() {
     environment "ros-$distribution" "$root/.venv/bin/python" requirements/bootstrap.lock \
       requirements/python.lock "requirements/ros-$distribution.lock"
   fi
-  prefixes+=("$prefix")
+  options+=(--ros "$prefix/lib" --build "$build")
   cat >"$work/$distribution.cmake" <<TOOLCHAIN
 set(ENV{AMENT_PREFIX_PATH} [[$prefix]])
 list(PREPEND CMAKE_PREFIX_PATH [[$prefix]])
@@ -68,24 +81,51 @@ TOOLCHAIN
   mv "$work/install/lib/takt" "$work/runtimes/$distribution"
 }
 
-./packaging.sh
-prefixes=()
-for distribution in ${TAKT_WHEEL_DISTRIBUTIONS:-jazzy kilted}; do runtime "$distribution"; done
-
-version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-environment "python-$version" "$python" requirements/python.lock
-say "building the wheel for CPython $version"
-rm -rf "$work/raw"
-for known in "$work"/runtimes/*/; do  # of an earlier, larger wheel
-  [[ " ${TAKT_WHEEL_DISTRIBUTIONS:-jazzy kilted} " == *" $(basename "$known") "* ]] || rm -rf "$known"
-done
-CMAKE_ARGS="${CMAKE_ARGS:-}" "$uv" build --quiet --wheel --no-build-isolation \
-  --python "$work/python-$version/bin/python" --out-dir "$work/raw" \
-  --config-setting "build-dir=$root/build/wheel-python-$version" \
-  --config-setting "cmake.define.TAKT_RUNTIMES=$work/runtimes" \
-  --config-setting "cmake.define.TAKT_REPRODUCIBLE=ON" \
-  --config-setting "install.strip=true" "$root" >"$work/wheel.log" 2>&1 || {
-  tail -40 "$work/wheel.log" >&2
-  fail "the wheel was not built (build/packaging/wheel.log)"
+# interpreter VERSION|PATH: one of this machine, whose version wheels are made for.
+interpreter() {
+  local found version
+  found=$("$uv" python find --no-python-downloads "$1" 2>/dev/null) ||
+    fail "CPython $1 is not on this machine: install it (uv python install $1) or leave it out"
+  version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  case $version in
+    3.10 | 3.11 | 3.12 | 3.13) printf '%s\n' "$found" ;;
+    *) fail "$1 is Python $version: wheels are for CPython 3.10 to 3.13" ;;
+  esac
 }
-"$work/venv/bin/python" finish_wheel.py "$work"/raw/*.whl "$work/wheels" "${prefixes[@]/%//lib}"
+
+# wheel PYTHON: the wheel for this interpreter. All share one build folder, so that only the
+# extension itself is compiled again.
+wheel() {
+  local python=$1 version
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  environment "python-$version" "$python" requirements/python.lock
+  say "building the wheel for CPython $version"
+  rm -rf "$work/raw" "$root/build/wheel-python/CMakeCache.txt"
+  CMAKE_ARGS="${CMAKE_ARGS:-}" "$uv" build --quiet --wheel --no-build-isolation \
+    --python "$work/python-$version/bin/python" --out-dir "$work/raw" \
+    --config-setting "build-dir=$root/build/wheel-python" \
+    --config-setting "cmake.define.TAKT_RUNTIMES=$work/runtimes" \
+    --config-setting "cmake.define.TAKT_REPRODUCIBLE=ON" \
+    --config-setting "install.strip=true" "$root" >"$work/wheel-$version.log" 2>&1 || {
+    tail -40 "$work/wheel-$version.log" >&2
+    fail "the wheel was not built (build/packaging/wheel-$version.log)"
+  }
+  "$work/venv/bin/python" finish_wheel.py "$work"/raw/*.whl "$work/wheels" "${options[@]}" \
+    --build "$root/build/wheel-python"
+}
+
+read -ra wanted <<<"${TAKT_WHEEL_PYTHONS:-$root/.venv/bin/python}"
+pythons=()
+for python in "${wanted[@]}"; do
+  found=$(interpreter "$python")
+  pythons+=("$found")
+done
+
+./packaging.sh
+read -ra distributions <<<"${TAKT_WHEEL_DISTRIBUTIONS:-jazzy kilted}"
+options=()
+for distribution in "${distributions[@]}"; do runtime "$distribution"; done
+for known in "$work"/runtimes/*/; do  # of an earlier, larger wheel
+  [[ " ${distributions[*]} " == *" $(basename "$known") "* ]] || rm -rf "$known"
+done
+for python in "${pythons[@]}"; do wheel "$python"; done
