@@ -64,9 +64,8 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     const auto repeated = std::ranges::unique(firings_[number]);
     firings_[number].erase(repeated.begin(), repeated.end());
     if (group.kind == LinkKind::partial_sync) {
-      const bool bound_early = std::ranges::any_of(
-          firings_[number], [&](InstanceId id) { return store.find(id)->was_chosen; });
-      group.is_queued || bound_early ? replay(number) : find_used(number);
+      const bool bound = binds_on_arrival(number);
+      group.is_queued || bound ? replay(number, bound) : find_used(number);
       for (std::size_t i = 0; i < used_[number].size(); ++i) {
         if (used_[number][i] != InstanceId::none) {
           users_[number].emplace_back(used_[number][i], i / group.inputs.size());
@@ -105,9 +104,24 @@ void Causality::find_used(std::size_t number) {
   }
 }
 
-/// Where executors bind messages to instances when they come, sets are completed then, however
-/// late the callbacks run: the messages in the order in which they came say who used what.
-void Causality::replay(std::size_t number) {
+/// Whether the executor completed the sets when messages came, and passed over those that completed
+/// none. Where callbacks do that themselves, an executor that keeps messages keeps all of them.
+bool Causality::binds_on_arrival(std::size_t number) const {
+  const Store& store = history_.store();
+  const auto was_chosen = [&](InstanceId id) { return store.find(id)->was_chosen; };
+  const auto was_passed_over = [&](InstanceId id) {
+    const Message* const message = store.find(store.find(id)->source);
+    return !was_chosen(id) && message != nullptr && !message->intra_process;
+  };
+  return std::ranges::any_of(firings_[number], was_chosen) &&
+         std::ranges::any_of(groups_[number].inputs, [&](auto input) {
+           return std::ranges::any_of(history_.runs_of(input), was_passed_over);
+         });
+}
+
+/// What came, in its order, says which firing used what: in that of the messages if they are
+/// `bound` when they come, however late the callbacks run, else in that of the runs.
+void Causality::replay(std::size_t number, bool bound) {
   const Store& store = history_.store();
   const Group& group = groups_[number];
   const std::size_t inputs = group.inputs.size();
@@ -119,10 +133,11 @@ void Causality::replay(std::size_t number) {
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < inputs; ++i) {
     for (const InstanceId run : history_.runs_of(group.inputs[i])) {
-      arrivals.push_back({store.find(run)->activation, run, i});
+      const Run& row = *store.find(run);
+      arrivals.push_back({bound ? row.activation : row.start, run, i});
     }
     // One that completed a set used it up, although its callback has not run, or never will.
-    for (const Instant time : store.unhandled(group.inputs[i])) {
+    for (const Instant time : bound ? store.unhandled(group.inputs[i]) : std::vector<Instant>()) {
       arrivals.push_back({time, InstanceId::none, i});
     }
   }

@@ -81,8 +81,17 @@ std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database
   return match ? std::optional(match->callback) : std::nullopt;
 }
 
-bool Measurer::completes_join(CallbackState& state, const std::string& topic,
+bool Measurer::completes_join(CallbackState& state, const CallbackInstance& instance,
+                              const std::string& topic,
                               std::optional<model::CallbackIndex> sender) {
+  // Where the executor completes sets when messages come, it passes over those that complete none,
+  // and chooses the others, however late. Where callbacks do so, it chooses all or none.
+  const bool is_kind_that_is_kept = instance.taken && !instance.intra_process;
+  state.passes_over = state.passes_over || (is_kind_that_is_kept && !instance.was_chosen);
+  state.binds = state.binds || (instance.was_chosen && state.passes_over);
+  if (state.binds) {
+    return instance.was_chosen;
+  }
   if (sender) {
     if (const auto input = state.input_of_sender.find(*sender);
         input != state.input_of_sender.end()) {
@@ -112,7 +121,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
     const bool alone = model_[model_[match->callback].executor].threads == 1;
     measure_edge(database, measured_.edges[edge->second], instance, *publication, alone);
   }
-  if (state.join && !completes_join(state, match->topic, sender)) {
+  if (state.join && !completes_join(state, instance, match->topic, sender)) {
     return;
   }
 

@@ -239,6 +239,24 @@ TEST_F(TwoInputs, WhatAnExecutorKeptAndLostHasUsedUpTheNewest) {
   EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(5, 3)));
 }
 
+TEST_F(TwoInputs, CallbacksThatCompleteSetsThemselvesDoSoWhenTheyRun) {
+  declare_join("newest");
+  for (const std::int64_t at : {1, 3}) {
+    keep(a, on_a, at);
+  }
+  keep(b, on_b, 2);
+  // The executor keeps everything, and runs what came at 3 before what came at 2.
+  for (const std::int64_t at : {1, 3}) {
+    scenario.now = 1000 * (at + 3);
+    scenario.add(program, EventType::message_chosen, {0x100u * static_cast<unsigned>(at)});
+    scenario.run(program, on_a.callback, 0);
+  }
+  choose(on_b, 2, 7);
+  const json document = follow(scenario, declared_only());
+  EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(7, 3)));
+  EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(7, 2)));
+}
+
 TEST_F(TwoInputs, AJoinThatQueuesUsesEachMessage) {
   declare_join("and");
   receive(a, on_a, 1);

@@ -268,6 +268,48 @@ TEST(Measurement, OnlyTheArrivalThatCompletesAJoinIsAnInstance) {  // fact 25
   EXPECT_EQ(document["chains"][1]["count"], 0);
 }
 
+TEST(Measurement, SetsThatTheExecutorCompletedAreInstancesHoweverLateTheyRun) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  Program timers = scenario.worker(program, 2);
+  const auto node_a = scenario.node(program, "a");
+  const auto node_b = scenario.node(program, "b");
+  const auto node_j = scenario.node(program, "j");
+  const auto a = scenario.publisher(program, node_a, "/ta");
+  const auto b = scenario.publisher(program, node_b, "/tb");
+  const auto timer_a = scenario.timer(program, node_a, std::chrono::milliseconds(10));
+  const auto timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
+  const auto on_a = scenario.subscription(program, node_j, "/ta");
+  const auto on_b = scenario.subscription(program, node_j, "/tb");
+  const auto pass_over = [&](std::int64_t at_ms) {
+    scenario.now = at_ms * 1000;
+    scenario.run(timers, timer_a, 0, std::pair(a, at_ms));
+    scenario.handle(program, on_a, at_ms, 0);
+  };
+  const auto keep = [&](std::int64_t at_ms) {
+    scenario.now = at_ms * 1000;
+    scenario.run(timers, timer_b, 0, std::pair(b, at_ms));
+    scenario.take(program, on_b, at_ms);
+    scenario.add(program, test::EventType::message_kept, {static_cast<std::uint64_t>(at_ms)});
+  };
+  const auto choose = [&](std::int64_t kept_at, std::int64_t at_ms) {
+    scenario.now = at_ms * 1000;
+    scenario.add(program, test::EventType::message_chosen, {static_cast<std::uint64_t>(kept_at)});
+    scenario.run(program, on_b.callback, 100);
+  };
+  for (std::int64_t begin = 10; begin < 40; begin += 10) {
+    pass_over(begin);
+    keep(begin + 1);
+    pass_over(begin + 2);
+    keep(begin + 3);
+    choose(begin + 1, begin + 4);
+    choose(begin + 3, begin + 5);
+  }
+  const json document = measure(scenario, parse(joined));
+  EXPECT_EQ(document["callbacks"][2]["count"], 6);
+  EXPECT_EQ(document["chains"][1]["count"], 6);
+}
+
 const char* const sampled = R"({"format": "takt/model", "version": 1,
   "executors": [{"id": "e"}],
   "callbacks": [

@@ -69,7 +69,8 @@ class Causality {
 
  private:
   void find_used(std::size_t group);
-  void replay(std::size_t group);
+  [[nodiscard]] bool binds_on_arrival(std::size_t group) const;
+  void replay(std::size_t group, bool bound);
   void add_stored(const Message& message, const Run& sender, std::size_t group,
                   std::vector<Input>& inputs) const;
 

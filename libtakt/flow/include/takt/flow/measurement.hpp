@@ -124,6 +124,10 @@ class Measurer final : public execution::Observer {
     /// The input of a join that a message of a predecessor or topic counts for.
     std::map<model::CallbackIndex, std::size_t> input_of_sender;
     std::map<std::string, std::size_t> input_of_topic;
+    /// Whether its executor was seen to run messages that it did not keep, and whether it completes
+    /// sets when messages come.
+    bool passes_over = false;
+    bool binds = false;
     std::map<model::CallbackIndex, std::size_t> edge_from;  // predecessor → edge
     std::vector<std::size_t> first_in;                      // chains
     std::vector<std::size_t> last_in;
@@ -147,8 +151,8 @@ class Measurer final : public execution::Observer {
   void measure_edge(const execution::Database& database, Measurement::Edge& edge,
                     const execution::CallbackInstance& instance,
                     const execution::Publication& publication, bool alone);
-  static bool completes_join(CallbackState& state, const std::string& topic,
-                             std::optional<model::CallbackIndex> sender);
+  static bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
+                             const std::string& topic, std::optional<model::CallbackIndex> sender);
   void follow(InstanceWindow& window, Measurement& measurement, execution::InstanceId end) const;
   void follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
               std::size_t chain) const;
