@@ -1,5 +1,7 @@
 #include "takt/events/threads.hpp"
 
+#include <algorithm>
+
 namespace takt::events {
 
 HostIndex Threads::host(std::string_view name, std::string_view clock) {
@@ -12,14 +14,25 @@ HostIndex Threads::host(std::string_view name, std::string_view clock) {
   return HostIndex(hosts_.size() - 1);
 }
 
+/// What a recorder tells of a process later (objects that are older than the recording) comes
+/// without its namespace: that is the first process of this number.
 ProcessIndex Threads::process(HostIndex host, ProcessId id) {
-  const auto [entry, is_new] = process_of_.try_emplace(
-      Key{static_cast<std::uint32_t>(host.value()), id.number, id.name_space},
-      ProcessIndex(processes_.size()));
-  if (is_new) {
+  const auto owner = static_cast<std::uint32_t>(host.value());
+  const Key exact{owner, id.number, id.name_space};
+  if (const auto known = process_of_.find(exact); known != process_of_.end()) {
+    return known->second;
+  }
+  const auto [first, is_new] =
+      process_of_.try_emplace(Key{owner, id.number, 0}, ProcessIndex(processes_.size()));
+  const bool is_anothers = !is_new && std::ranges::any_of(process_of_, [&](const auto& entry) {
+    return entry.second == first->second && entry.first.name_space != 0;
+  });
+  const ProcessIndex found = is_anothers ? ProcessIndex(processes_.size()) : first->second;
+  if (found.value() == processes_.size()) {
     processes_.push_back({host, id.number, {}});
   }
-  return entry->second;
+  process_of_.try_emplace(exact, found);
+  return found;
 }
 
 ThreadIndex Threads::thread(HostIndex host, ProcessId process_id, std::int64_t thread_id,
