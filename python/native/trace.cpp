@@ -2,7 +2,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -38,26 +40,60 @@ std::string info(const std::vector<std::string>& paths,
   return execution::to_json(*source, interpreter.database(), pass, summarizer.summary());
 }
 
-synthesis::Options parse_options(const std::string& text) {
+struct ModelOptions {
+  synthesis::Options model;
+  synthesis::Observing observing;
+};
+
+/// The members of an object of whole numbers.
+synthesis::Aging parse_aging(const nlohmann::json& json) {
+  synthesis::Aging aging;
+  const std::map<std::string, std::int64_t*> fields{{"period", &aging.period},
+                                                    {"weight", &aging.weight},
+                                                    {"threshold", &aging.threshold},
+                                                    {"margin", &aging.margin}};
+  if (!json.is_object()) throw InputError("options.aging: must be an object");
+  for (const auto& [key, value] : json.items()) {
+    const auto field = fields.find(key);
+    if (field == fields.end() || !value.is_number_integer()) {
+      throw InputError(
+          fmt::format("options.aging.{}: must be a whole number of period, weight, "
+                      "threshold, margin",
+                      key));
+    }
+    *field->second = value.get<std::int64_t>();
+  }
+  if (const auto wrong = synthesis::check(aging); !wrong) {
+    throw InputError("options.aging: " + wrong.error().message);
+  }
+  return aging;
+}
+
+ModelOptions parse_options(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
     throw InputError("options: not a JSON object");
   }
-  synthesis::Options options;
+  ModelOptions options;
+  const auto string = [](const std::string& key, const nlohmann::json& value) {
+    if (!value.is_string()) throw InputError(fmt::format("options.{}: must be a string", key));
+    return value.get<std::string>();
+  };
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) {
-      throw InputError(fmt::format("options.{}: must be a string", key));
-    }
-    const auto string = value.get<std::string>();
     if (key == "name") {
-      options.name = string;
+      options.model.name = string(key, value);
     } else if (key == "chains_from") {
-      options.chains_from = unwrap(model::parse(string, "chains_from")).model;
+      options.model.chains_from = unwrap(model::parse(string(key, value), key)).model;
     } else if (key == "supplies_from") {
-      options.supplies_from = unwrap(model::parse(string, "supplies_from")).model;
+      options.model.supplies_from = unwrap(model::parse(string(key, value), key)).model;
+    } else if (key == "phases") {
+      if (!value.is_boolean()) throw InputError("options.phases: must be true or false");
+      options.observing.phases = value.get<bool>();
+    } else if (key == "aging") {
+      options.observing.aging = parse_aging(value);
     } else {
-      throw InputError(
-          fmt::format("options.{}: not known; one of name, chains_from, supplies_from", key));
+      throw InputError(fmt::format(
+          "options.{}: not known; one of name, chains_from, supplies_from, phases, aging", key));
     }
   }
   return options;
@@ -65,14 +101,15 @@ synthesis::Options parse_options(const std::string& text) {
 
 std::string synthesize(const std::vector<std::string>& paths, const std::string& options_text,
                        const std::optional<PythonProgress>& progress) {
-  const synthesis::Options options = parse_options(options_text);
+  const ModelOptions options = parse_options(options_text);
   const auto source = open_traces(paths);
-  synthesis::Synthesizer synthesizer;
+  synthesis::Synthesizer synthesizer(options.observing);
   execution::Interpreter interpreter(source->threads());
   interpreter.add(synthesizer);
   ProgressGate gate(progress);
   const auto pass = execution::run(*source, interpreter, std::ref(gate));
-  return model::to_json(unwrap(synthesizer.model(*source, interpreter.database(), pass, options)));
+  return model::to_json(
+      unwrap(synthesizer.model(*source, interpreter.database(), pass, options.model)));
 }
 
 std::string measure(const std::vector<std::string>& paths, const std::string& model_text,

@@ -7,9 +7,12 @@ merged: execution times are the largest, distances of activations the shortest, 
 
 from __future__ import annotations
 
+import functools
 import math
+import random
+import statistics
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from takt.errors import UserError
 from takt.formatting import count
@@ -18,6 +21,8 @@ Json = dict[str, Any]
 
 LEAST_RUNS = 5
 """An extreme-value distribution is fitted to the maxima of at least so many runs."""
+FITS = 1000
+"""So many samples tell how uncertain the fit is."""
 EULER = 0.5772156649015329
 
 
@@ -250,34 +255,67 @@ def convergence(models: Sequence[Json]) -> Json:
     `maxima`: the largest so far, run by run. `runs_since_growth`: runs after the last that raised
     it. `next_exceeds`: the probability that another run has a larger one, if runs are exchangeable:
     1 / (n + 1). `gumbel_next_exceeds`: the same by an extreme-value distribution fitted to the
-    maxima of the runs (method of moments), null for fewer than 5 runs. For information: none of it
-    enters a bound.
+    maxima of the runs, with a 95 % interval (`gumbel_interval`); null for fewer than 5 runs. For
+    information: none of it enters a bound.
     """
     report: Json = {}
     for id_, same in _by_id(models, "callbacks").items():
         longest = [callback["execution_time"]["curve"][0] for callback in same]
         maxima = [max(longest[: i + 1]) for i in range(len(longest))]
+        fitted = gumbel_exceedance(longest)
         report[id_] = {
             "runs": len(longest),
             "maxima": maxima,
             "runs_since_growth": len(maxima) - 1 - maxima.index(maxima[-1]),
             "next_exceeds": 1 / (len(longest) + 1),
-            "gumbel_next_exceeds": _gumbel_exceeds(longest),
+            "gumbel_next_exceeds": fitted and fitted.probability,
+            "gumbel_interval": fitted and list(fitted.interval),
         }
     return report
 
 
-def _gumbel_exceeds(maxima: Sequence[int]) -> float | None:
+class Exceedance(NamedTuple):
+    """How probable it is that the next run has a larger maximum than all before."""
+
+    probability: float
+    interval: tuple[float, float]
+
+
+def gumbel_exceedance(maxima: Sequence[int]) -> Exceedance | None:
+    """By a Gumbel distribution that is fitted to the maxima of the runs, by its moments. None for
+    fewer than 5 runs.
+
+    The fit is uncertain itself, and with few runs it is too sure: the parameters that it finds of
+    samples of the standard distribution tell how far it may be off (as location and scale of a
+    sample do not matter, this is so for every distribution of the family). The probability is the
+    mean over these, the interval holds 95 % of them.
+    """
     n = len(maxima)
     if n < LEAST_RUNS:
         return None
-    mean = sum(maxima) / n
-    deviation = math.sqrt(sum((x - mean) ** 2 for x in maxima) / (n - 1))
-    if deviation == 0:
-        return 0.0
-    beta = deviation * math.sqrt(6) / math.pi
-    mu = mean - EULER * beta
-    return 1 - math.exp(-math.exp(-(max(maxima) - mu) / beta))
+    location, scale = _gumbel(maxima)
+    if scale == 0:
+        return Exceedance(1 / (n + 1), (0.0, 1.0))  # always the same: nothing can be fitted
+    z = (max(maxima) - location) / scale
+    exceeds = sorted(-math.expm1(-math.exp(-(mu + beta * z))) for mu, beta in _fits(n))
+    low, high = (exceeds[round(q * (len(exceeds) - 1))] for q in (0.025, 0.975))
+    return Exceedance(statistics.fmean(exceeds), (low, high))
+
+
+def _gumbel(values: Sequence[float]) -> tuple[float, float]:
+    scale = statistics.stdev(values) * math.sqrt(6) / math.pi
+    return statistics.fmean(values) - EULER * scale, scale
+
+
+@functools.cache
+def _fits(n: int) -> list[tuple[float, float]]:
+    """Location and scale that the fit finds of samples of n values with location 0 and scale 1."""
+    draws = random.Random(n)
+    # 1 - u is never 0.
+    samples = (
+        [-math.log(-math.log1p(-draws.random()) or 5e-324) for _ in range(n)] for _ in range(FITS)
+    )
+    return [_gumbel(sample) for sample in samples]
 
 
 def summary(merged: Json) -> str:

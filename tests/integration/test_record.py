@@ -284,6 +284,30 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
     assert misfits <= lost
 
 
+@needs_privileges
+def test_p17_no_switch_among_strangers_is_recorded(tmp_path: Path) -> None:
+    """performance-engineering fact 17. What the recorder starts is recorded: the program, and a
+    helper of its own.
+    """
+    trace = tmp_path / "trace"
+    tick = (
+        "import glob, os, time\n"
+        "for _ in range(100): time.sleep(0.002)\n"
+        "children = glob.glob(f'/proc/{os.getppid()}/task/*/children')\n"
+        "print(*os.listdir('/proc/self/task'), *(open(path).read() for path in children))"
+    )
+    done = record(
+        *("--backend", "ring", "--kernel", "-o", str(trace), "--"), sys.executable, "-c", tick
+    )
+    assert done.returncode == 0, done.stderr
+    own = {int(thread) for thread in done.stdout.splitlines()[0].split()}
+    events = babeltrace.events(trace, lossy=True)
+    switches = [event.fields for event in events if event.name == "sched_switch"]
+    assert len(switches) > 100
+    strangers = [each for each in switches if not own & {each["prev_tid"], each["next_tid"]}]
+    assert not strangers
+
+
 @pytest.fixture
 def kernels_own_tracer(tmp_path: Path) -> Iterator[Path]:
     """An instance of the kernel's function tracer that records the scheduler's events."""

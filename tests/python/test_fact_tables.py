@@ -5,25 +5,33 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| (?P<facts>[^|]*) \| `(?P<file>[^`]+)` \| (?P<tests>[^|]*) \|$")
 #: ros-llama, edf-executor, component-cps: what docs/analysis-evidence.md says is about the
 #: analysis.
-CONCERNED = {
+ANALYSIS = {
     *(f"F-{n}" for n in (4, 5, 6, 7, 8, 10, 11, 16, 17, 19, 20, 21, 22, 23, 24)),
     *(f"F-{n}" for n in (34, 35, 36, 38, 39, 40)),
     *(f"B-{n}" for n in range(7, 27) if n not in (19, 25)),
     *(f"A-{n}" for n in (30, 31, 32, 33, 34, 38, 41)),
     "P-20",
 }
-
+#: ros-llama, performance-engineering: what docs/model-synthesis.md says is about extraction.
+EXTRACTION = {
+    *(f"F-{n}" for n in (9, 11, 12, 13, 14, 15, 16, 17, 18, 30, 31, 32, 33, 37)),
+    *(f"P-{n}" for n in range(1, 18)),
+}
+TABLES = {"analysis-evidence.md": ANALYSIS, "model-synthesis.md": EXTRACTION}
+PAGES = pytest.mark.parametrize("page", TABLES)
 
 MESSAGE_FLOW = re.compile(r"^\| (?P<facts>[\d, ]+) \| `(?P<file>[^`]+)` \|$", re.M)
 NAMED = re.compile(r"\b(?:Fact|test_facts?_)((?:\d+(?:And|_and_)?)+)(?=[A-Z_])")
 
 
-def rows() -> list[tuple[set[str], Path, list[str]]]:
-    text = (ROOT / "docs/analysis-evidence.md").read_text(encoding="utf-8")
+def rows(page: str) -> list[tuple[set[str], Path, list[str]]]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     section = text.split("## Facts and tests")[1].split("\n## ")[0]
     found = [ROW.match(line) for line in section.splitlines()]
     return [
@@ -56,21 +64,24 @@ def facts_of(text: str) -> set[str]:
     return facts
 
 
-def test_every_test_named_exists() -> None:
-    assert rows()
-    for _, file, tests in rows():
+@PAGES
+def test_every_test_named_exists(page: str) -> None:
+    assert rows(page)
+    for _, file, tests in rows(page):
         source = file.read_text(encoding="utf-8")
         for test in tests:
             declared = rf"TEST(_F|_P)?\(\w+, {test}_|def test_{test}_"
             assert re.search(declared, source), f"{file.name} has no test {test}"
 
 
-def test_a_row_has_a_test_for_each_of_its_facts() -> None:
-    for facts, file, tests in rows():
+@PAGES
+def test_a_row_has_a_test_for_each_of_its_facts(page: str) -> None:
+    for facts, file, tests in rows(page):
         numbers = {int(fact.split("-")[1]) for fact in facts}
         assert {int(test[1:]) for test in tests} == numbers, file.name
 
 
-def test_no_fact_about_the_analysis_is_without_test() -> None:
-    tested: set[str] = set().union(*(facts for facts, _, _ in rows()))
-    assert tested == CONCERNED
+@PAGES
+def test_no_fact_is_without_test(page: str) -> None:
+    tested: set[str] = set().union(*(facts for facts, _, _ in rows(page)))
+    assert tested == TABLES[page]

@@ -48,8 +48,9 @@ def model(tmp_path: Path, callbacks: list[dict[str, Any]], **parts: Any) -> str:
     return str(path)
 
 
-def test_a_join_is_a_reader_for_each_input_and_a_vertex_that_all_activate(tmp_path: Path) -> None:
-    """performance-engineering fact 8."""
+def test_p08_a_join_is_a_reader_for_each_input_and_a_vertex_that_all_activate(
+    tmp_path: Path,
+) -> None:
     given = model(
         tmp_path,
         [
@@ -173,12 +174,13 @@ def syn(tmp_path: Path) -> str:
     return model(tmp_path, callbacks, edges=edges, joins=joins, chains=[chain])
 
 
-def test_a_service_is_drawn_for_each_of_its_callers(tmp_path: Path) -> None:
-    """performance-engineering facts 6 and 12: two callers of a service are two vertices, each with
-    one request and one response.
-    """
+def test_p12_the_synthetic_case_has_16_vertices_and_14_edges(tmp_path: Path) -> None:
+    assert vertices_and_edges(dot(syn(tmp_path))) == (16, 14)
+
+
+def test_p06_a_service_is_drawn_for_each_of_its_callers(tmp_path: Path) -> None:
+    """Two callers of a service are two vertices, each with one request and one response."""
     text = dot(syn(tmp_path))
-    assert vertices_and_edges(text) == (16, 14)
     copies = set(re.findall(r"^    (node8_\d) \[", text, re.M))
     assert copies == {"node8_0", "node8_1"}
     for copy in copies:

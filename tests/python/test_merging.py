@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -48,16 +49,15 @@ def model(times: list[int], callback: str = "/n:timer-10ms", **changes: Any) -> 
     }
 
 
-def test_means_are_weighted_by_instances() -> None:
-    """performance-engineering fact 13."""
+def test_p13_means_are_weighted_by_instances() -> None:
     merged = merging.merge([model([10, 20]), model([40])], "m")
     times = merged["provenance"]["observed"]["/n:timer-10ms"]
     assert (times["min"], times["max"], times["count"]) == (10, 40, 3)
     assert times["mean"] == pytest.approx(70 / 3)
 
 
-def test_the_largest_time_never_decreases_with_further_runs() -> None:
-    """performance-engineering fact 15: it rises by 10 % until run 23, then stays."""
+def test_p15_the_largest_time_never_decreases_with_further_runs() -> None:
+    """It rises by 10 % until run 23, then stays."""
     longest = [27_000 + round(2_700 * min(run, 22) / 22) for run in range(50)]
     runs = [model([1_000, time]) for time in longest]
     found = [
@@ -69,7 +69,49 @@ def test_the_largest_time_never_decreases_with_further_runs() -> None:
     assert report["maxima"][-1] == 29_700
     assert report["runs_since_growth"] == 50 - 23
     assert report["next_exceeds"] == pytest.approx(1 / 51)
-    assert 0 < report["gumbel_next_exceeds"] < 1
+    low, high = report["gumbel_interval"]
+    assert 0 < low < report["gumbel_next_exceeds"] < high < 1
+
+
+def gumbel(numbers: random.Random) -> float:
+    return -math.log(-math.log(1 - numbers.random()))
+
+
+def test_the_fit_finds_the_distribution() -> None:
+    """Of 10 000 quantiles of a Gumbel distribution at 200 with scale 30, by its closed form."""
+    levels = [(i + 0.5) / 10_000 for i in range(10_000)]
+    location, scale = merging._gumbel([200 - 30 * math.log(-math.log(q)) for q in levels])
+    assert location == pytest.approx(200, rel=1e-3)
+    assert scale == pytest.approx(30, rel=1e-2)  # the quantiles have no tails
+
+
+@pytest.mark.parametrize("runs", [5, 10, 30])
+def test_exceedance_is_as_probable_as_it_is_said_to_be(runs: int) -> None:
+    """Over many systems: what is said is as frequent on average as a larger maximum, 1 / (n + 1),
+    and nineteen in twenty intervals hold the true probability.
+    """
+    numbers = random.Random(runs)
+    said, held, systems = 0.0, 0, 600
+    for _ in range(systems):
+        maxima = [round(1e6 + 1e5 * gumbel(numbers)) for _ in range(runs)]
+        found = merging.gumbel_exceedance(maxima)
+        assert found is not None
+        truth = -math.expm1(-math.exp(-(max(maxima) - 1e6) / 1e5))
+        said += found.probability / systems
+        low, high = found.interval
+        assert low <= found.probability <= high
+        held += low <= truth <= high
+    # Of 600 systems the mean is off by a twentieth or so, the share by a hundredth.
+    assert said == pytest.approx(1 / (runs + 1), rel=0.15)
+    assert held / systems == pytest.approx(0.95, abs=0.03)
+
+
+def test_what_cannot_be_fitted_is_not() -> None:
+    assert merging.gumbel_exceedance([1, 2, 3, 4]) is None
+    constant = merging.gumbel_exceedance([7] * 9)
+    assert constant is not None
+    assert constant.probability == pytest.approx(0.1)
+    assert constant.interval == (0.0, 1.0)
 
 
 def test_curves_cover_every_window_of_every_run() -> None:

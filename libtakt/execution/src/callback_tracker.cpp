@@ -175,6 +175,17 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   }
 }
 
+void CallbackTracker::change_clock(ThreadIndex thread) {
+  State& now = state(thread);
+  now.cpu_now.reset();
+  now.cpu_at_end.reset();
+  for (Open& open : now.stack) {
+    open.cpu_at_start.reset();
+    open.cpu_known_later = false;
+    open.instance.by_scheduler = false;
+  }
+}
+
 void CallbackTracker::executor_event(ThreadIndex thread, Instant time, bool is_waiting) {
   State& now = state(thread);
   ExecutorActivity& activity = grow_to(activity_, thread);

@@ -126,14 +126,9 @@ Json execution_time_json(const Summary::CallbackActivity& activity) {
   if (times.count() == 0) {
     return {};
   }
-  return {{"source", activity.with_cpu_time == times.count() ? "thread_cpu_time"
-                     : activity.with_cpu_time == 0           ? "wall_time"
-                                                             : "mixed"},
-          {"min", times.min().count()},
-          {"mean", std::llround(times.mean())},
-          {"p50", times.quantile(0.50).count()},
-          {"p99", times.quantile(0.99).count()},
-          {"max", times.max().count()}};
+  return {{"source", activity.totals.source()},  {"min", times.min().count()},
+          {"mean", std::llround(times.mean())},  {"p50", times.quantile(0.50).count()},
+          {"p99", times.quantile(0.99).count()}, {"max", times.max().count()}};
 }
 
 /// Callbacks and the executors that ran them.

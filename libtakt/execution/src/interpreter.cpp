@@ -72,6 +72,8 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
   }
   CallbackInstance& instance = callbacks_.start(at.thread, at.time, start.callback, callback);
   instance.intra_process = start.is_intra_process;
+  tell_run_time(at);
+  instance.by_scheduler = run_clocks_.serves(at.thread);
   const Callback& owner = database_.objects_[callback];
   if (owner.kind != CallbackKind::event_source) {
     threads_.serves(at.thread);
@@ -107,6 +109,7 @@ void Interpreter::activate(CallbackInstance& instance, const Callback& callback)
 void Interpreter::serve(const CallbackInstance& instance, const MessageIndex::Key& request) {
   Publication served;
   served.thread = instance.thread;
+  served.sent = instance.start;
   served.instance = instance.id;
   served.callback = instance.callback;
   served_.add(served, request);
@@ -138,22 +141,31 @@ void Interpreter::ended_if(const CallbackInstance* instance) {
 }
 
 void Interpreter::ended(const CallbackInstance& instance) {
-  ++database_.totals_.instances;
-  database_.totals_.with_cpu_time += instance.cpu_time ? 1u : 0u;
+  database_.totals_.add(instance);
   tell(&Observer::on_instance, instance);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) {
   publications_.abandon(at.thread);
   in_process(at.thread) = {};
+  tell_run_time(at);
   if (const auto* const instance = callbacks_.end(at.thread, at.time, end.callback)) {
     ended(*instance);
+  }
+}
+
+void Interpreter::tell_run_time(const Occurrence& at) {
+  if (const auto time = run_clocks_.now(at.thread, at.time)) {
+    callbacks_.cpu_time(at.thread, *time);
   }
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu) {
   if (callbacks_.current(at.thread) == nullptr)
     threads_.cpu_time(at.thread, Duration(cpu.cpu_time));
+  if (run_clocks_.has_own(at.thread)) {
+    callbacks_.change_clock(at.thread);
+  }
   callbacks_.cpu_time(at.thread, Duration(cpu.cpu_time));
 }
 
@@ -271,6 +283,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::DdsReceive& receiv
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::SchedSwitch& change) {
+  run_clocks_.on_switch(database_.threads_, at, change);
   tell(&Observer::on_switch, at, change);
 }
 

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <utility>
 
+#include "takt/base/grow.hpp"
+
 namespace takt::execution {
 namespace {
 
@@ -25,10 +27,18 @@ std::size_t MessageIndex::bucket(const Key& key) const {
 }
 
 MessageIndex::Entry& MessageIndex::append(Publication publication) {
-  if (kept_ == ring_.size() && ring_.size() < capacity_) {
-    grow();
+  if (kept_ == ring_.size()) {
+    const Entry& oldest = entry(newest_ + 1);
+    if (ring_.size() < capacity_ && publication.sent - oldest.publication.sent < retention) {
+      grow();
+    } else {
+      retire(oldest);
+    }
   }
   ++newest_;
+  if (publication.publisher) {
+    grow_to(newest_of_, *publication.publisher) = newest_;
+  }
   kept_ = std::min<std::uint64_t>(kept_ + 1, ring_.size());
   publication.id = static_cast<PublicationId>(newest_);
   Entry& added = entry(newest_);
@@ -60,9 +70,27 @@ void MessageIndex::grow() {
   }
 }
 
+void MessageIndex::retire(const Entry& entry) {
+  const auto is_newest = [this](const Publication& publication) {
+    return publication.publisher &&
+           newest_of_[publication.publisher->value()] == static_cast<std::uint64_t>(publication.id);
+  };
+  if (is_newest(entry.publication)) {
+    std::erase_if(retired_, [&](const Entry& old) { return !is_newest(old.publication); });
+    retired_.push_back(entry);
+  }
+}
+
 const Publication* MessageIndex::find(PublicationId id) const {
   const auto number = static_cast<std::uint64_t>(id);
-  return is_kept(number) ? &entry(number).publication : nullptr;
+  if (is_kept(number)) {
+    return &entry(number).publication;
+  }
+  if (id == PublicationId::none) {
+    return nullptr;
+  }
+  const auto old = std::ranges::find(retired_, id, [](const Entry& e) { return e.publication.id; });
+  return old == retired_.end() ? nullptr : &old->publication;
 }
 
 void MessageIndex::set_instance(PublicationId id, InstanceId instance) {
@@ -77,6 +105,13 @@ MessageIndex::Matches MessageIndex::find(const Key& key) const {
   for (std::uint64_t id = buckets_[bucket(key)]; is_kept(id); id = entry(id).previous) {
     if (entry(id).key == key && matches.count++ == 0) {
       matches.newest = entry(id).publication.id;
+    }
+  }
+  if (matches.count == 0) {
+    for (const Entry& old : retired_) {
+      if (old.key == key && matches.count++ == 0) {
+        matches.newest = old.publication.id;
+      }
     }
   }
   return matches;

@@ -17,13 +17,6 @@ std::string date(Duration since_epoch) {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-const char* execution_time_source(Totals totals) {
-  if (totals.with_cpu_time == 0) {
-    return "wall_time";
-  }
-  return totals.with_cpu_time == totals.instances ? "thread_cpu_time" : "mixed";
-}
-
 }  // namespace
 
 nlohmann::ordered_json inputs(const events::EventStream& source) {
@@ -47,7 +40,7 @@ nlohmann::ordered_json provenance(const events::EventStream& source, const Datab
   json["duration"] = (pass.last - pass.first).count();
   json["start_up"] = steady_since ? (*steady_since - pass.first).count() : 0;
   json["cores"] = source.processors();
-  json["execution_time"] = execution_time_source(database.totals());
+  json["execution_time"] = database.totals().source();
   return json;
 }
 

@@ -8,7 +8,7 @@ void Summarizer::on_instance(const Database& database, const CallbackInstance& i
   summary_.executors.on_instance(database, instance);
   auto& activity = grow_to(summary_.callbacks, instance.callback);
   activity.execution_time.record(instance.execution_time());
-  activity.with_cpu_time += instance.cpu_time ? 1u : 0u;
+  activity.totals.add(instance);
 }
 
 void Summarizer::on_publication(const Database& /*database*/, const Publication& publication) {

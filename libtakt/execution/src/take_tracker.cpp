@@ -57,6 +57,12 @@ std::pair<TakeTracker::Match, PublicationId> TakeTracker::match(const MessageInd
   return {Match::one, matches.newest};
 }
 
+PublicationId TakeTracker::await(Instant time, const MessageIndex::Key& key) {
+  Publication awaited;
+  awaited.sent = time;
+  return unmatched_.add(awaited, key);
+}
+
 const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                                       std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                                       bool await_publication) {
@@ -74,7 +80,7 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
   const auto [found, source] = match(key, 1);
   received.source = source;
   if (await_publication && found == Match::none) {
-    received.unmatched = unmatched_.add(Publication(), key);
+    received.unmatched = await(time, key);
   }
   return receive(thread, received);
 }
@@ -85,7 +91,7 @@ const Received* TakeTracker::receive_call(ThreadIndex thread, Received received,
   received.source = source;
   received.key = key;
   if (found == Match::none) {
-    received.unmatched = unmatched_.add(Publication(), key);
+    received.unmatched = await(received.time, key);
   }
   return receive(thread, received);
 }

@@ -30,14 +30,15 @@ constexpr std::size_t chains_per_record = 64;
 /// So many instances of a sampled callback may end while one of the timer that samples it runs.
 constexpr std::size_t overlapping_samples = 16;
 
-/// At most so many running instances wait with a source that came to light late.
-constexpr std::size_t max_late_sources = std::size_t{1} << 16;
+/// Where the ends of chains are followed as they come, an instance of a chain takes less time.
+constexpr Duration longest_instance = std::chrono::minutes(1);
 
 }  // namespace
 
-Measurer::Measurer(const model::Model& model, ChainListener on_chain)
+Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep)
     : model_(model),
       on_chain_(std::move(on_chain)),
+      has_statistics_(keep == Keep::statistics),
       matcher_(model),
       callbacks_(model.callbacks.size()) {
   measured_.callbacks.resize(model.callbacks.size());
@@ -65,11 +66,6 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain)
     callbacks_[model.chains[i].callbacks.front().value()].first_in.push_back(i);
     callbacks_[model.chains[i].callbacks.back().value()].last_in.push_back(i);
   }
-}
-
-PublicationId Measurer::source_of(const CallbackInstance& instance) {
-  const auto late = late_sources_.extract(instance.id);
-  return late ? late.mapped() : instance.source;
 }
 
 std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database,
@@ -106,12 +102,11 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   newest_ = std::max(newest_, instance.id);
   const execution::Objects& objects = database.objects();
   const auto match = matcher_.match(objects, instance.callback);
-  const PublicationId source = source_of(instance);
   if (!match) {
     return;
   }
   CallbackState& state = callbacks_[match->callback.value()];
-  const Publication* const publication = database.publication(source);
+  const Publication* const publication = database.publication(instance.source);
   const auto sender = sender_of(database, publication);
   Duration delay{};
   if (const auto edge = sender ? state.edge_from.find(*sender) : state.edge_from.end();
@@ -154,9 +149,11 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
 
   Measurement::Callback& measured = measured_.callbacks[match->callback.value()];
   ++measured.count;
-  measured.execution_time.record(instance.execution_time());
-  measured.response_time.record(instance.end - record.activation);
-  measured.activations.add(record.activation);
+  if (has_statistics_) {
+    measured.execution_time.record(instance.execution_time());
+    measured.response_time.record(instance.end - record.activation);
+    measured.activations.add(record.activation);
+  }
   for (const std::size_t chain : state.first_in) {
     ++measured_.chains[chain].begun;
   }
@@ -212,6 +209,9 @@ void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
                             const CallbackInstance& instance, const Publication& publication,
                             bool alone) {
   ++edge.count;
+  if (!has_statistics_) {
+    return;
+  }
   if (const auto visible = execution::visible_delay(instance, publication.sent, alone)) {
     edge.delay.record(*visible);
   }
@@ -235,11 +235,6 @@ void Measurer::on_late_source(const Database& database, InstanceId instance, Pub
   const Publication* const publication = database.publication(source);
   if (record != nullptr && publication != nullptr) {
     record->cause = publication->instance;
-  } else {
-    late_sources_[instance] = source;
-    if (late_sources_.size() > max_late_sources) {
-      late_sources_.erase(late_sources_.begin());  // the instance that began first
-    }
   }
 }
 
@@ -289,7 +284,9 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, const In
   if (steady_since_ && current->end < *steady_since_) {
     return;
   }
-  measurement.chains[chain].latency.record(end.end - current->activation);
+  if (has_statistics_) {
+    measurement.chains[chain].latency.record(end.end - current->activation);
+  }
   if (on_chain_) {
     on_chain_({chain, current->activation, end.end, std::move(instances)});
   }
@@ -303,6 +300,13 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, const In
 }
 
 void Measurer::follow_until(Instant time) {
+  while (!sampled_.empty()) {
+    const InstanceRecord* const reader = window_.find(sampled_.begin()->first);
+    if (reader != nullptr && reader->end + longest_instance >= time) {
+      break;
+    }
+    sampled_.erase(sampled_.begin());
+  }
   while (!ends_.empty()) {
     const InstanceRecord* const end = window_.find(ends_.front());
     if (end != nullptr && end->end >= time) {

@@ -33,15 +33,8 @@ std::uint32_t ThreadStates::actor(std::string_view name) {
 
 ThreadStates::Thread* ThreadStates::find(const execution::Database& database,
                                          events::HostIndex host, std::int64_t number) {
-  const auto& threads = database.threads().threads();
-  for (; seen_ < threads.size(); ++seen_) {
-    const events::Process& process = database.threads()[threads[seen_].process];
-    if (process.id != 0) {  // the kernel's own
-      known_[{process.host, threads[seen_].id}] = execution::ThreadIndex(seen_);
-    }
-  }
-  const auto found = known_.find({host, number});
-  return found == known_.end() ? nullptr : &grow_to(threads_, found->second);
+  const auto found = kernel_threads_.find(database.threads(), host, number);
+  return found ? &grow_to(threads_, *found) : nullptr;
 }
 
 void ThreadStates::on_switch(const execution::Database& database, const execution::Occurrence& at,

@@ -108,11 +108,12 @@ void Monitor::measure(const model::Model& model) {
   for (std::size_t c = 0; c < model.chains.size(); ++c) {
     if (model.chains[c].goal) chains_[c].set_goal(*model.chains[c].goal);
   }
-  measurer_ = std::make_unique<flow::Measurer>(*measured, [this](const flow::ChainInstance& seen) {
+  const auto completed = [this](const flow::ChainInstance& seen) {
     const model::CallbackIndex first = measured_->chains[seen.chain].callbacks.front();
     const Instant activation = seen.activation + measurer_->correction(first);
     chains_[seen.chain].add(seen.completion, seen.completion - activation);
-  });
+  };
+  measurer_ = std::make_unique<flow::Measurer>(*measured, completed, flow::Measurer::Keep::counts);
   measured_ = std::move(measured);
   relay_.set(measurer_.get(), interpreter_.database());
 }

@@ -74,12 +74,13 @@ model::Supply supply_of(const std::optional<execution::ExecutorThread>& announce
 }  // namespace
 
 Builder::Builder(const Observations& observations, const execution::Database& database,
-                 Duration observed, const model::Model* declared)
+                 Instant begin, Instant end, const model::Model* declared)
     : observations_(observations),
       database_(database),
       objects_(database.objects()),
       threads_(database.threads()),
-      observed_(observed),
+      begin_(begin),
+      end_(end),
       declared_(declared) {}
 
 model::Model Builder::build() {
@@ -97,10 +98,15 @@ bool Builder::is_activated_from_outside(Observed index) const {
   const CallbackObservation& observation = *observations_.callback(index);
   std::uint64_t outside = observation.activated_from_outside;
   for (const auto& [from, count] : observation.activated_by) {
-    // A sender that did not run after start-up is not part of the model.
-    outside += observations_.callback(from) == nullptr ? count : 0;
+    outside += is_explained(index, from) ? 0 : count;
   }
   return outside * outside_ratio >= observation.count;
+}
+
+/// A sender that did not run after start-up is not part of the model, and what it sent in an
+/// earlier phase is no edge.
+bool Builder::is_explained(Observed index, Observed sender) const {
+  return observations_.callback(sender) != nullptr && observations_.has_edge(sender, index);
 }
 
 /// Whether a model can express the join: each member has one sender, and no two have the same.
@@ -287,15 +293,19 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
   // What the edges explain comes in addition to a callback's own activations. Messages of senders
   // that are not part of the model have no edges, so with them every activation counts.
   const bool edges_explain = std::ranges::all_of(observation.activated_by, [&](const auto& sender) {
-    return observations_.callback(sender.first) != nullptr;
+    return is_explained(index, sender.first);
   });
   const auto& activations = edges_explain && !callback.timer ? observation.activations_from_outside
                                                              : observation.activations;
-  return min_distance(activations);
+  return min_distance(index, activations);
 }
 
-model::Activation Builder::min_distance(const execution::DistanceCurve& activations) const {
-  auto values = activations.bounded_by(observed_);
+model::Activation Builder::min_distance(Observed index,
+                                        const execution::DistanceCurve& activations) const {
+  const auto node = objects_.node_of(objects_[index]);
+  const auto phases = node ? observations_.phases().find(*node) : observations_.phases().end();
+  const Instant since = phases == observations_.phases().end() ? begin_ : phases->second.since;
+  auto values = activations.bounded_by(end_ - since);
   // Times beyond the range of models would only repeat the longest one.
   while (values.size() > 2 && values.back() > curves::longest_time) {
     values.pop_back();
@@ -329,7 +339,7 @@ void Builder::add_callback(Observed index, const std::string& id) {
     const std::int64_t depth = objects_[*observed.subscription].queue_depth;
     callback.queue_depth = depth > 0 ? std::optional(depth) : std::nullopt;
   }
-  callback.execution_time = observations_.callback(index)->execution_time.values();
+  callback.execution_time = observations_.callback(index)->cost();
   callback.activation = activation(index);
   if (join != join_of_.end()) {
     callback.id = callback.node + ":";
@@ -338,9 +348,8 @@ void Builder::add_callback(Observed index, const std::string& id) {
     for (const Observed member : joins_[join->second].members) {
       callback.id +=
           (callback.id.ends_with(':') ? "" : "+") + objects_[*objects_.topic_of(objects_[member])];
-      callback.execution_time =
-          execution::merge_costs(std::move(callback.execution_time),
-                                 observations_.callback(member)->execution_time.values());
+      callback.execution_time = execution::merge_costs(std::move(callback.execution_time),
+                                                       observations_.callback(member)->cost());
     }
   }
   callback.execution_time = in_range(std::move(callback.execution_time));
@@ -577,7 +586,7 @@ void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) 
     for (const auto& [callback, known] : callback_of_) {
       if (known != receiver) continue;
       model_.callbacks[receiver.value()].activation =
-          min_distance(observations_.callback(callback)->activations);
+          min_distance(callback, observations_.callback(callback)->activations);
     }
   }
   keep_what_edges_support();

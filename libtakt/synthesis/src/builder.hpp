@@ -31,11 +31,12 @@ struct UnnamedWork {
   Duration longest{};
 };
 
-/// Makes a model of what was observed. Looks for the joins of `declared`, unless that is null.
+/// Makes a model of what was observed from `begin` to `end`. Looks for the joins of `declared`,
+/// unless that is null.
 class Builder {
  public:
-  Builder(const Observations& observations, const execution::Database& database, Duration observed,
-          const model::Model* declared);
+  Builder(const Observations& observations, const execution::Database& database, Instant begin,
+          Instant end, const model::Model* declared);
 
   /// Callbacks, executors, edges and joins; no chains and no provenance.
   [[nodiscard]] model::Model build();
@@ -79,7 +80,11 @@ class Builder {
   void keep_what_edges_support();
   [[nodiscard]] bool is_activated_from_outside(Observed index) const;
   [[nodiscard]] std::optional<model::Activation> activation(Observed index) const;
-  [[nodiscard]] model::Activation min_distance(const execution::DistanceCurve& activations) const;
+  /// Activations of the callback as far as the curve holds them.
+  [[nodiscard]] model::Activation min_distance(Observed index,
+                                               const execution::DistanceCurve& activations) const;
+  /// Whether an edge leads from a sender of the callback's messages to it.
+  [[nodiscard]] bool is_explained(Observed index, Observed sender) const;
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> triggers(Observed from,
                                                                           TopicIndex topic) const;
   /// The callers whose requests a service answers to this client; none: all of its callers.
@@ -96,7 +101,8 @@ class Builder {
   const execution::Database& database_;
   const execution::Objects& objects_;
   const events::Threads& threads_;
-  Duration observed_;
+  Instant begin_;
+  Instant end_;
   const model::Model* declared_;
   model::Model model_;
   std::vector<ObservedJoin> joins_;

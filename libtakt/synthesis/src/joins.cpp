@@ -69,7 +69,7 @@ std::vector<Duration> cost_of_sets(const Observations& observations, const Membe
   for (const ObservedCallbackIndex member : members) {
     const CallbackObservation& observation = *observations.callback(member);
     const std::uint64_t more = (observation.count - 1) / least + 1;
-    const auto& curve = observation.execution_time.values();
+    const auto& curve = observation.cost();
     for (std::size_t n = 0; n < sum.size(); ++n) {
       const std::uint64_t runs = (n + 1) * more + (more > 1 ? 1u : 0u);
       const auto whole = static_cast<std::int64_t>(runs / curve.size());

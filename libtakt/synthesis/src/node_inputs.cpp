@@ -39,6 +39,9 @@ void NodeInputs::use(Output& output, Held& held, model::JoinKind kind) const {
 }
 
 void NodeInputs::count_silence(Output& output, Held& held, std::size_t input) {
+  if (output.too_many) {
+    return;
+  }
   const auto found = held.situations.find({held.fresh, static_cast<std::uint8_t>(input)});
   if (found != held.situations.end()) {
     ++found->second;
@@ -46,6 +49,8 @@ void NodeInputs::count_silence(Output& output, Held& held, std::size_t input) {
     held.situations[{held.fresh, static_cast<std::uint8_t>(input)}] = 1;
   } else {
     output.too_many = true;
+    output.newest.situations.clear();
+    output.all.situations.clear();
   }
 }
 
@@ -94,6 +99,23 @@ void NodeInputs::restart() {
     std::ranges::fill(output.since, Duration{0});
   }
   std::ranges::fill(unused_.since, Duration{0});
+}
+
+void NodeInputs::begin_phase() {
+  restart();
+  activities_.clear();
+  const auto forget = [](Output& output) {
+    for (Held* const held : {&output.newest, &output.all}) {
+      held->always = ~Mask{0};
+      held->situations.clear();
+    }
+    output.publications_before = output.publications;
+    output.too_many = false;
+  };
+  for (auto& [topic, output] : outputs_) {
+    forget(output);
+  }
+  forget(unused_);
 }
 
 const NodeInputs::Held* NodeInputs::held(model::JoinKind kind, TopicIndex topic) const {
@@ -161,7 +183,9 @@ std::uint64_t NodeInputs::waits_for(model::JoinKind kind,
 
 std::uint64_t NodeInputs::publications(TopicIndex topic) const {
   const auto output = outputs_.find(topic);
-  return output == outputs_.end() ? 0 : output->second.publications;
+  return output == outputs_.end()
+             ? 0
+             : output->second.publications - output->second.publications_before;
 }
 
 std::size_t NodeInputs::situations() const {

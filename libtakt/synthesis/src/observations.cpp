@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "takt/base/grow.hpp"
 
@@ -15,7 +16,11 @@ using execution::InstanceId;
 using execution::Publication;
 
 /// Topics that any node may have: messages on them are no output of the application.
-constexpr std::array<std::string_view, 3> topics_of_ros{"/rosout", "/parameter_events", "/clock"};
+constexpr std::string_view parameter_events = "/parameter_events";
+constexpr std::array<std::string_view, 3> topics_of_ros{"/rosout", parameter_events, "/clock"};
+
+/// The service by which nodes with a life cycle are told to change their state.
+constexpr std::string_view change_state = "/change_state";
 
 /// A sender tells of a request or response right after it has sent it. One that has not done so in
 /// this time, or within so many others, is not recorded.
@@ -41,6 +46,17 @@ Instant activation_of(const execution::Callback& callback, const CallbackInstanc
 }  // namespace
 
 void Observations::add(const execution::Database& database, const Publication& publication) {
+  const execution::Objects& objects = database.objects();
+  if (observing_.phases && publication.publisher) {
+    if (const auto node = objects[*publication.publisher].node) {
+      if (has_changed(database, publication.thread)) {
+        begin_phase(objects, *node, publication.sent, "thread");
+      }
+      if (objects[publication.topic] == parameter_events) {
+        begin_phase(objects, *node, publication.sent, "parameters");
+      }
+    }
+  }
   if (publication.instance == InstanceId::none || publication.repeats_intra_process) {
     return;
   }
@@ -121,12 +137,20 @@ void Observations::add_message(const execution::Database& database,
 void Observations::add(const execution::Database& database, const CallbackInstance& instance) {
   const execution::Objects& objects = database.objects();
   const execution::Callback& owner = objects[instance.callback];
+  const auto node = objects.node_of(owner);
+  if (observing_.phases && node && has_changed(database, instance.thread)) {
+    begin_phase(objects, *node, instance.start, "thread");
+  }
   executors_.on_instance(database, instance);
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.count;
   callback.shortest = std::min(callback.shortest, instance.execution_time());
   callback.total += instance.execution_time();
   callback.execution_time.add(instance.execution_time());
+  if (observing_.aging) {
+    if (!callback.aged) callback.aged.emplace(*observing_.aging);
+    callback.aged->add(instance.execution_time());
+  }
   if (instance.overhead) {
     grow_to(overheads_, instance.thread).add(*instance.overhead);
   }
@@ -156,7 +180,6 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   }
   beginning.silent_runs += beginning.publication ? 0u : 1u;
 
-  const auto node = objects.node_of(owner);
   if (node) {
     overlaps_.add(*node, instance);
   }
@@ -165,6 +188,45 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     inputs_[*node].add(instance.callback, outputs, instance.execution_time());
     declared_sets_.add(objects, instance.callback, instance.execution_time());
   }
+  if (observing_.phases && owner.kind == CallbackKind::service && node &&
+      objects[*objects.topic_of(owner)].ends_with(change_state)) {
+    begin_phase(objects, *node, instance.end, "lifecycle");
+  }
+}
+
+bool Observations::has_changed(const execution::Database& database, execution::ThreadIndex thread) {
+  const std::uint64_t changes = value_at(database.thread_histories(), thread).changes();
+  const std::uint64_t before = std::exchange(grow_to(thread_changes_, thread), changes);
+  return changes != before && before != 0;
+}
+
+void Observations::begin_phase(const execution::Objects& objects, execution::NodeIndex node,
+                               Instant time, std::string_view shown_by) {
+  const auto is_concerned = [&](ObservedCallbackIndex callback) {
+    return objects.node_of(objects[callback]) == node;
+  };
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    if (callbacks_[i].count != 0 && is_concerned(ObservedCallbackIndex(i))) {
+      ran_before_.insert(ObservedCallbackIndex(i));
+      callbacks_[i] = {};
+    }
+  }
+  std::erase_if(edges_, [&](const auto& edge) { return is_concerned(std::get<0>(edge.first)); });
+  std::erase_if(outputs_, [&](const auto& output) { return is_concerned(output.first.first); });
+  std::erase_if(awaiting_, [&](const auto& instance) { return is_concerned(instance.callback); });
+  if (const auto inputs = inputs_.find(node); inputs != inputs_.end()) {
+    inputs->second.begin_phase();
+  }
+  Phases& phases = phases_[node];
+  ++phases.changes;
+  phases.since = time;
+  phases.shown_by = shown_by;
+}
+
+bool Observations::has_edge(ObservedCallbackIndex from, ObservedCallbackIndex to) const {
+  const auto first = edges_.lower_bound({from, to, TopicIndex(0)});
+  return first != edges_.end() && std::get<0>(first->first) == from &&
+         std::get<1>(first->first) == to;
 }
 
 std::set<TopicIndex> Observations::published(const execution::Objects& objects,
@@ -202,10 +264,11 @@ void Observations::restart(const execution::Database& database, Instant time) {
   activity_before_ = database.executor_activity();
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].count != 0) {
-      in_start_up_.insert(ObservedCallbackIndex(i));
+      ran_before_.insert(ObservedCallbackIndex(i));
     }
   }
   callbacks_.clear();
+  phases_.clear();
   edges_.clear();
   outputs_.clear();
   for (auto& [node, inputs] : inputs_) {

@@ -90,6 +90,29 @@ nlohmann::ordered_json actions_json(const model::Model& model) {
   return json;
 }
 
+/// Nodes whose present phase began after start-up.
+nlohmann::ordered_json phases_json(const Observations& observations,
+                                   const execution::Objects& objects, Instant begin) {
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [node, phases] : observations.phases()) {
+    json.push_back({{"node", objects[node].full_name()},
+                    {"changes", phases.changes},
+                    {"since", (phases.since - begin).count()},
+                    {"shown_by", phases.shown_by}});
+  }
+  return json;
+}
+
+nlohmann::ordered_json aging_json(const Aging& aging) {
+  const auto share = [](std::int64_t millionths) {
+    return static_cast<double>(millionths) / static_cast<double>(Aging::one);
+  };
+  return {{"period", aging.period},
+          {"weight", share(aging.weight)},
+          {"threshold", share(aging.threshold)},
+          {"margin", share(aging.margin)}};
+}
+
 nlohmann::ordered_json unnamed_json(const Builder& builder, const model::Model& model) {
   auto json = nlohmann::ordered_json::array();
   for (const UnnamedWork& work : builder.unnamed_work()) {
@@ -185,7 +208,7 @@ std::vector<std::string> unclassifiable_lines(const model::Model& model) {
 std::vector<std::string> Synthesizer::left_out(const execution::Objects& objects) const {
   std::vector<std::string> ids;
   const auto all = execution::callback_ids(objects);
-  for (const ObservedCallbackIndex callback : observations_.in_start_up()) {
+  for (const ObservedCallbackIndex callback : observations_.ran_before()) {
     if (observations_.callback(callback) == nullptr) {
       ids.push_back(all[callback.value()]);
     }
@@ -218,7 +241,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   const auto steady_since = observations_.steady_since();
   Observations settled = observations_;
   settled.settle(database.objects());
-  Builder builder(settled, database, pass.last - steady_since.value_or(pass.first),
+  Builder builder(settled, database, steady_since.value_or(pass.first), pass.last,
                   options.chains_from ? &*options.chains_from : nullptr);
   model::Model model = builder.build();
   if (model.callbacks.empty()) {
@@ -246,6 +269,16 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
         "{} nodes are called {} (processes {}): what is alike of them is told apart by #2 … in the "
         "order in which it was made, and goals cannot tell them apart",
         alike.nodes.size(), node, fmt::join(alike.processes, ", ")));
+  }
+  const Observing& observing = settled.observing();
+  if (observing.phases) {
+    provenance["phases"] = phases_json(settled, database.objects(), pass.first);
+  }
+  if (observing.aging) {
+    provenance["aging"] = aging_json(*observing.aging);
+    provenance["warnings"].push_back(
+        "execution times age: callbacks have taken longer than the model says, so its bounds hold "
+        "only if they do not again");
   }
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);

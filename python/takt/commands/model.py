@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
 import typer
@@ -11,12 +12,19 @@ from takt import console, files, inputs, merging, pipeline
 from takt.errors import UserError
 from takt.formatting import count
 
+SHARE = 1_000_000
+AGING = {"period": 1, "weight": SHARE, "threshold": SHARE, "margin": SHARE}
+"""The settings of --aging, each with what the library counts in one."""
+LARGEST_SETTING = 1_000_000
+
 EXAMPLES = """
 takt model trace/ -o model.json                         the model of one recording
 takt model laptop.tar.xz robot/ -o model.json           of several hosts
 takt model trace/ --goals goals.yaml -o model.json      chains and goals by topics and nodes
 takt model trace/ --chains-from other.json -o m.json    chains and goals of another model
 takt model run1/ run2/ run3/ --merge -o model.json      one model of several runs
+takt model trace/ --phases -o model.json                nodes as they are since they changed last
+takt model trace/ --aging period=600,weight=0.2         execution times of long ago lose weight
 takt model trace/ | takt analyze -                      straight to the bounds
 """
 
@@ -60,6 +68,22 @@ def model(
             "distances, and how they converged.",
         ),
     ] = False,
+    phases: Annotated[
+        bool,
+        typer.Option(
+            "--phases",
+            help="Leave out what a node did before its parameters, its lifecycle state or the "
+            "class of one of its threads changed last.",
+        ),
+    ] = False,
+    aging: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTINGS",
+            help="Execution times of long ago lose their weight: period (instances), weight, "
+            "threshold and margin, as NAME=VALUE,… What is not given is 600, 0.2, 0.9, 0.",
+        ),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the takt/model document, wherever it is written.")
     ] = False,
@@ -70,10 +94,14 @@ def model(
     """
     if goals is not None and chains_from is not None:
         raise UserError("--goals and --chains-from both say which chains there are; give one")
-    options: dict[str, str | None] = {"name": name or inputs.title(traces)}
+    given: dict[str, Any] = {"name": name or inputs.title(traces)}
     for option, path in (("chains_from", chains_from), ("supplies_from", supplies_from)):
-        options[option] = files.read_document(path) if path is not None else None
-    given = {option: value for option, value in options.items() if value is not None}
+        if path is not None:
+            given[option] = files.read_document(path)
+    if phases:
+        given["phases"] = True
+    if aging is not None:
+        given["aging"] = _aging(aging)
     if merge:
         document = _merged(traces, given)
         console.say(f"takt: {merging.summary(document)}")
@@ -93,7 +121,26 @@ def model(
         print(f"{output}: {summary(json_format.loads(text))}")
 
 
-def _merged(runs: list[str], options: dict[str, str]) -> dict[str, Any]:
+def _aging(text: str) -> dict[str, int]:
+    """The settings of --aging as the library takes them: shares in millionths."""
+    settings: dict[str, int] = {}
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        scale = AGING.get(key.strip())
+        try:
+            number = Decimal(value.strip())
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if scale is None or not number.is_finite() or abs(number) > LARGEST_SETTING:
+            raise UserError(
+                f'--aging: "{part}" is not understood; give for example period=600,weight=0.2, '
+                f"of {', '.join(AGING)}"
+            )
+        settings[key.strip()] = round(number * scale)
+    return settings
+
+
+def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
     """One model of all runs, each a trace or a model that was made of one."""
     models = []
     for run in runs:

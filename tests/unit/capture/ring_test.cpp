@@ -128,6 +128,22 @@ TEST(Ring, CountsWhatItDropsExactly) {
   EXPECT_EQ(number_in(*event), -1);
 }
 
+/// ros-llama fact 18: whoever writes to a full ring goes on at once, and the reader is woken. The
+/// document has 1024 slots of 256 bytes for each process; here there are more bytes than that.
+TEST(Ring, F18_AFullRingStopsNobodyAndWakesTheReader) {
+  static_assert(slot_size * slot_count >= 1024 * 256);
+  Process process;
+  join_barrier();
+  const auto reader = process.read();
+  for (std::uint64_t i = 0; i < slot_count; ++i) {
+    write(process.ring(), {1, 3}, wait_for_work, std::int64_t{0});
+  }
+  process.ring().asleep = 1;
+  write(process.ring(), {1, 3}, wait_for_work, std::int64_t{0});
+  EXPECT_EQ(process.ring().asleep, 0u);
+  EXPECT_EQ(reader->dropped(3), 1u);
+}
+
 TEST(Ring, DropsAnEventThatIsTooLarge) {
   Process process;
   const auto reader = process.read();

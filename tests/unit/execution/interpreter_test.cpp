@@ -504,6 +504,34 @@ TEST_F(InterpreterTest, OnlyAMessageThatMatchesNothingWaitsForItsPublication) {
 }
 
 /// The middleware makes an endpoint at an address that one of ROS had, for itself.
+/// Publications are kept for a minute, and the last one of each publisher for ever: who subscribes
+/// late may still get that one.
+TEST_F(InterpreterTest, OldMessagesAreForgottenButTheLastOfEachPublisher) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto map = scenario.publisher(program, node, "/map");
+  const auto busy = scenario.publisher(program, node, "/busy");
+  scenario.publish(program, map, 11);
+  scenario.now += 1'000'000;
+  scenario.publish(program, map, 22);
+  for (std::int64_t i = 0; i < 10'000; ++i) {  // for 100 s
+    scenario.now += 10'000;
+    scenario.publish(program, busy, 100 * i);
+  }
+  const auto on_map = scenario.subscription(program, node, "/map");
+  const auto on_busy = scenario.subscription(program, node, "/busy");
+  scenario.take(program, on_map, 11);
+  scenario.take(program, on_map, 22);
+  scenario.take(program, on_busy, 0);        // 100 s ago
+  scenario.take(program, on_busy, 410'000);  // 59 s ago
+  run();
+  const auto id = [](std::uint64_t number) { return static_cast<PublicationId>(number); };
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId::none, id(2), PublicationId::none, id(4'103)));
+  EXPECT_EQ(database.publication(id(1)), nullptr);
+  ASSERT_NE(database.publication(id(2)), nullptr);
+  EXPECT_EQ(database.publication(id(2))->source_timestamp, 22);
+}
+
 TEST_F(InterpreterTest, AnEndpointWhoseAddressIsUsedAgainIsNoLongerTheOldObject) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
@@ -744,6 +772,92 @@ TEST_F(InterpreterTest, PartsOfActionsAreServicesThatNoEventNames) {
   EXPECT_EQ(seen.instances[1].end - seen.instances[1].start, std::chrono::milliseconds(30));
   EXPECT_EQ(seen.instances[1].source, seen.publications[0].id);
   EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+}
+
+/// What scheduler and callback of performance-engineering fact 2 do, in µs: thread 7 begins to run
+/// at 90, its callback lasts from 100 to 200.
+class Switches : public InterpreterTest {
+ protected:
+  enum class To { thread, others };
+  Program program = scenario.program(7);
+  Program kernel = scenario.program(0);
+  std::uint64_t node = scenario.node(program, "n");
+  std::uint64_t timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+
+  void change(std::int64_t time, To to) {
+    scenario.now = time;
+    scenario.add(kernel, tracepoints::SchedSwitch{.prev_comm = "prev",
+                                                  .prev_tid = to == To::thread ? 1 : 7,
+                                                  .prev_prio = 20,
+                                                  .prev_state = 0,
+                                                  .next_comm = "next",
+                                                  .next_tid = to == To::thread ? 7 : 1,
+                                                  .next_prio = 20});
+  }
+  void start(std::int64_t time) {
+    scenario.now = time;
+    scenario.start(program, timer);
+  }
+  void end(std::int64_t time) {
+    scenario.now = time;
+    scenario.end(program, timer);
+  }
+  Duration time_of(std::size_t instance) {
+    EXPECT_TRUE(seen.instances.at(instance).by_scheduler);
+    return seen.instances.at(instance).execution_time();
+  }
+};
+
+TEST_F(Switches, P02_ExecutionTimeIsNetOfPreemption) {
+  change(90, To::thread);
+  start(100);
+  change(120, To::others);
+  change(150, To::thread);
+  change(170, To::others);
+  change(180, To::thread);
+  end(200);
+  change(210, To::others);
+  run();
+  EXPECT_EQ(time_of(0), std::chrono::microseconds(60));
+  EXPECT_EQ(interpreter.database().totals().source(), "sched_switch");
+}
+
+TEST_F(Switches, P02_TheRestCountsWithoutALaterSwitch) {
+  change(90, To::thread);
+  start(100);
+  change(120, To::others);
+  change(150, To::thread);
+  change(170, To::others);
+  change(180, To::thread);
+  end(200);
+  run();
+  EXPECT_EQ(time_of(0), std::chrono::microseconds(60));
+}
+
+TEST_F(Switches, P03_WithoutASwitchItLastsFromStartToEnd) {
+  change(90, To::thread);
+  start(100);
+  end(200);
+  start(300);
+  end(450);
+  run();
+  EXPECT_EQ(time_of(0), std::chrono::microseconds(100));
+  EXPECT_EQ(time_of(1), std::chrono::microseconds(150));
+}
+
+TEST_F(Switches, AThreadThatTellsItsOwnTimeIsBelieved) {
+  change(90, To::thread);
+  start(100);
+  scenario.add(program, EventType::thread_cpu_time, {5000});
+  change(120, To::others);
+  change(150, To::thread);
+  scenario.now = 200;
+  scenario.add(program, EventType::thread_cpu_time, {6000});
+  end(200);
+  run();
+  ASSERT_EQ(seen.instances.size(), 1u);
+  EXPECT_EQ(seen.instances[0].cpu_time, Duration(1000));
+  EXPECT_FALSE(seen.instances[0].by_scheduler);
 }
 
 TEST_F(InterpreterTest, ProcessorTimeAndOverheadComeFromTheThreadsClock) {

@@ -296,6 +296,11 @@ class Scenario final : public events::EventStream {
     batch = batch_;
     return was_read_ = true;
   }
+  /// Moves the events added so far into a batch: the scenario goes on without them.
+  void drain(events::Batch& batch) {
+    batch.clear();
+    std::swap(batch, batch_);
+  }
   Position position() const override { return {}; }
   std::map<std::string, std::uint64_t> counts() const override { return counts_; }
 

@@ -55,7 +55,7 @@ TEST(ThreadHistory, FollowsTheTableOfTransitions) {
 }
 
 // ros-llama, fact 14.
-TEST(ThreadHistory, Fact14) {
+TEST(ThreadHistory, F14_TransitionsAreThoseOfTheTable) {
   EXPECT_EQ(after({spin, rate_sleep}), unclassifiable);
   EXPECT_EQ(after({spin, rate_sleep, publish, rate_stop, rate_sleep}), unclassifiable);
   EXPECT_EQ(after({spin, rate_sleep, spin}), ThreadClass::executor);

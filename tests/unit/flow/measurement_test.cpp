@@ -92,6 +92,34 @@ TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fac
   EXPECT_EQ(chain["incomplete"], 0);
 }
 
+/// performance-engineering fact 11, in µs: start 0, messages at 10, 25 and 40.
+TEST_F(TrivialChain, P11_LatencyIsFromTheFirstStartToTheLastMessage) {
+  for (std::int64_t i = 1; i <= 2; ++i) {
+    scenario.now = 5000 * i;
+    scenario.run(source, timer, 10, std::pair(a, i));
+    scenario.handle(middle, on_a, i, 15, std::pair(b, i));
+    scenario.handle(sink, on_b, i, 15);
+  }
+  const json chain = measure(scenario, parse(trivial))["chains"][0];
+  EXPECT_EQ(chain["samples"], (json{40'000, 40'000}));
+}
+
+/// performance-engineering fact 10: two messages wait before the reader runs, and each instance of
+/// the chain has its own.
+TEST_F(TrivialChain, P10_MessagesThatWaitKeepTheirBeginnings) {
+  scenario.now = 5000;
+  scenario.run(source, timer, 10, std::pair(a, 1));
+  scenario.now = 10'000;
+  scenario.run(source, timer, 10, std::pair(a, 2));
+  scenario.now = 11'000;
+  scenario.handle(middle, on_a, 1, 10, std::pair(b, 1));
+  scenario.handle(middle, on_a, 2, 10, std::pair(b, 2));
+  scenario.handle(sink, on_b, 1, 10);
+  scenario.handle(sink, on_b, 2, 10);
+  const json chain = measure(scenario, parse(trivial))["chains"][0];
+  EXPECT_EQ(chain["samples"], (json{6'030'000, 1'040'000}));
+}
+
 TEST_F(TrivialChain, ResponseTimesStartAtThePublicationPlusTheEdgesDelay) {
   flow(10'000, 1);
   const json document = measure(scenario, parse(trivial));

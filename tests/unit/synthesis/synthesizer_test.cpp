@@ -20,8 +20,9 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-Result<Model> synthesise(Scenario& scenario, const Options& options = {}) {
-  Synthesizer synthesizer;
+Result<Model> synthesise(Scenario& scenario, const Options& options = {},
+                         const Observing& observing = {}) {
+  Synthesizer synthesizer(observing);
   execution::Interpreter interpreter(scenario.threads());
   interpreter.add(synthesizer);
   const auto pass = execution::run(scenario, interpreter, {});
@@ -29,8 +30,8 @@ Result<Model> synthesise(Scenario& scenario, const Options& options = {}) {
 }
 
 /// The model of a scenario that has one; it must also survive its own document.
-Model model_of(Scenario& scenario, const Options& options = {}) {
-  const auto model = synthesise(scenario, options);
+Model model_of(Scenario& scenario, const Options& options = {}, const Observing& observing = {}) {
+  const auto model = synthesise(scenario, options, observing);
   EXPECT_TRUE(model) << (model ? "" : model.error().message);
   if (!model) {
     return {};
@@ -192,7 +193,7 @@ TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
                           std::chrono::microseconds(10'010)));
 }
 
-TEST_F(Pipeline, ADriverIsAnEventSourceWithMeasuredTimes) {
+TEST_F(Pipeline, F12_ADriverIsAnEventSourceWithMeasuredTimes) {
   // ros-llama, fact 12: data every 200 ms, of which the driver makes messages in 10 or 150 ms.
   std::int64_t stamp = 0;
   for (const std::int64_t time : {10, 350, 550, 610, 950}) {
@@ -459,9 +460,9 @@ class Calls : public testing::Test {
   }
 };
 
-/// performance-engineering facts 6 and 7: each caller gets its own response, and chains lead
-/// through the service from each caller to its own client: 2 and not 4.
-TEST_F(Calls, AreEdgesThatKeepCallersApart) {
+/// performance-engineering fact 6: each caller gets its own response, and chains lead through the
+/// service from each caller to its own client: 2 and not 4.
+TEST_F(Calls, P06_AreEdgesThatKeepCallersApart) {
   auto sink = scenario.program(5, "h", "sink");
   const auto on_a = scenario.subscription(sink, scenario.node(sink, "sink"), "/a");
   for (std::int64_t i = 1; i <= 6; ++i) {

@@ -52,6 +52,8 @@ class CallbackTracker {
   [[nodiscard]] const CallbackInstance* current(ThreadIndex thread) const;
 
   void cpu_time(ThreadIndex thread, Duration time);
+  /// From now on the thread's processor times are those of another clock.
+  void change_clock(ThreadIndex thread);
   void wait_begin(ThreadIndex thread, Instant time);
   void wait_end(ThreadIndex thread, Instant time);
 

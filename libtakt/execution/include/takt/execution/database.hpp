@@ -13,12 +13,6 @@
 
 namespace takt::execution {
 
-/// Instances that ended, and how many of them with processor time.
-struct Totals {
-  std::uint64_t instances = 0;
-  std::uint64_t with_cpu_time = 0;
-};
-
 /// What is known of an execution as far as its events have been consumed: the objects, the newest
 /// messages, and what did not fit together. An interpreter fills it; everybody else reads it. Its
 /// memory is bounded by the number of objects and does not grow with time.

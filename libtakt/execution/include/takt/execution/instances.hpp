@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "takt/execution/objects.hpp"
 
@@ -51,8 +52,10 @@ struct CallbackInstance {
   Instant end;
   /// When its executor began to choose it, if the executor tells of that; else its start.
   Instant chosen;
-  /// Processor time of the thread between start and end, if recorded (takt:thread_cpu_time).
+  /// Processor time of the thread between start and end, if recorded (takt:thread_cpu_time, else
+  /// by sched_switch).
   std::optional<Duration> cpu_time;
+  bool by_scheduler = false;
   /// The time that the thread spent since its previous instance ended, without waiting.
   std::optional<Duration> overhead;
   bool intra_process = false;
@@ -73,6 +76,26 @@ struct CallbackInstance {
 
   /// Processor time if known, else the time from start to end.
   [[nodiscard]] Duration execution_time() const { return cpu_time.value_or(end - start); }
+};
+
+/// Instances that ended, how many of them with processor time, and how many of those have it from
+/// the scheduler's events.
+struct Totals {
+  std::uint64_t instances = 0;
+  std::uint64_t with_cpu_time = 0;
+  std::uint64_t by_scheduler = 0;
+
+  void add(const CallbackInstance& instance) {
+    ++instances;
+    with_cpu_time += instance.cpu_time ? 1u : 0u;
+    by_scheduler += instance.cpu_time && instance.by_scheduler ? 1u : 0u;
+  }
+  /// What execution times are, as documents name it.
+  [[nodiscard]] std::string_view source() const {
+    if (with_cpu_time == 0) return "wall_time";
+    if (by_scheduler == instances) return "sched_switch";
+    return with_cpu_time == instances && by_scheduler == 0 ? "thread_cpu_time" : "mixed";
+  }
 };
 
 /// What an executor's events tell of a thread beside its callbacks.

@@ -13,6 +13,7 @@
 #include "takt/execution/observer.hpp"
 #include "takt/execution/occurrence.hpp"
 #include "takt/execution/publication_tracker.hpp"
+#include "takt/execution/run_clocks.hpp"
 #include "takt/execution/take_tracker.hpp"
 #include "takt/execution/thread_tracker.hpp"
 
@@ -111,6 +112,9 @@ class Interpreter {
   const CallbackInstance* enclose(Publication& publication);
   void announce(PublicationId id);
 
+  /// Gives the instance that begins or ends on a thread now the time by the scheduler's events.
+  void tell_run_time(const Occurrence& at);
+
   /// Calls a function of every observer.
   template <typename... Parameters, typename... Arguments>
   void tell(void (Observer::*function)(const Database&, Parameters...),
@@ -132,6 +136,7 @@ class Interpreter {
   ObjectTracker object_tracker_;
   CallbackTracker callbacks_;
   ThreadTracker threads_;
+  RunClocks run_clocks_;
   PublicationTracker publications_;
   TakeTracker takes_;
   std::vector<InProcess> in_process_;  // by thread

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -7,15 +8,20 @@
 
 namespace takt::execution {
 
-/// The most recent publications, to find the one that a message came from. Holds a fixed number, so
-/// that a trace of any length takes bounded memory. A message that is taken after that many others
-/// were published finds no publication.
+/// The publications of the last minute, to find the one that a message came from. How many it holds
+/// follows from how many there are in that time, up to a fixed number, and so not from how long a
+/// trace or a robot runs. Beside them it holds the newest of each publisher, however old: a
+/// subscription that comes later may still get that one (transient local durability). Other
+/// messages that are taken later find no publication.
 ///
 /// Messages are found by (topic, source timestamp), requests by (service, sequence number, client):
 /// message-flow 3.4.
 class MessageIndex {
  public:
-  /// At most `capacity` publications (a power of two) are kept.
+  /// Publications are kept for at least this long, as far as the capacity allows.
+  static constexpr Duration retention = std::chrono::minutes(1);
+
+  /// At most `capacity` publications (a power of two) are kept, and one of each publisher.
   explicit MessageIndex(std::size_t capacity = std::size_t{1} << 20);
 
   struct Key {
@@ -25,7 +31,7 @@ class MessageIndex {
     bool operator==(const Key&) const = default;
   };
 
-  /// Adds a publication and gives it its id.
+  /// Adds a publication, in the order in which they were sent, and gives it its id.
   PublicationId add(Publication publication, const Key& key);
   /// Adds one that is not found by key.
   PublicationId add(Publication publication);
@@ -67,6 +73,8 @@ class MessageIndex {
   }
   Entry& append(Publication publication);
   void grow();
+  /// The entry gives its place to another. It stays if it is the newest of its publisher.
+  void retire(const Entry& entry);
 
   std::size_t capacity_;
   std::uint64_t newest_ = 0;
@@ -75,6 +83,9 @@ class MessageIndex {
   /// Newest id of each bucket; the chain of a bucket goes from newer to older ids and ends at the
   /// first that is no longer kept.
   std::vector<std::uint64_t> buckets_;
+  /// By publisher, the id of its newest publication; those of the ring no longer.
+  std::vector<std::uint64_t> newest_of_;
+  std::vector<Entry> retired_;
 };
 
 }  // namespace takt::execution

@@ -13,7 +13,7 @@ namespace takt::execution {
 struct Summary {
   struct CallbackActivity {
     statistics::Distribution execution_time;
-    std::uint64_t with_cpu_time = 0;
+    Totals totals;
   };
   /// Indexed by callback, publisher and subscription. Objects beyond the end of a list did nothing.
   std::vector<CallbackActivity> callbacks;

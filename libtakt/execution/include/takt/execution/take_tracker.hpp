@@ -109,6 +109,8 @@ class TakeTracker {
   const Received* receive(ThreadIndex thread, const Received& received);
   /// Receives what is found by `key`, or will be when it comes to light.
   const Received* receive_call(ThreadIndex thread, Received received, const MessageIndex::Key& key);
+  /// A message was taken at `time` whose publication may come to light.
+  PublicationId await(Instant time, const MessageIndex::Key& key);
   enum class Match { one, none, several };
   /// Finds the publication that a message came from, first exactly, then with a timestamp that
   /// differs by `tolerance`, and counts what does not match. Several matches name no publication.

@@ -84,8 +84,13 @@ using ChainListener = std::function<void(const ChainInstance&)>;
 /// the model and the number of objects.
 class Measurer final : public execution::Observer {
  public:
+  /// What is kept of the times that are measured. Distributions keep thousands of times each; who
+  /// watches a robot has a listener and no use for them.
+  enum class Keep { statistics, counts };
+
   /// The model outlives the measurer.
-  explicit Measurer(const model::Model& model, ChainListener on_chain = {});
+  explicit Measurer(const model::Model& model, ChainListener on_chain = {},
+                    Keep keep = Keep::statistics);
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
@@ -98,7 +103,8 @@ class Measurer final : public execution::Observer {
   void on_steady_state(const execution::Database& database, Instant time) override;
 
   /// Tells the listener of the chains that ended before this time, which it else is told of much
-  /// later. Instances that began them and still run then are not found.
+  /// later. Instances that began them and still run then are not found, nor what timers read more
+  /// than a minute before.
   void follow_until(Instant time);
   /// After the last event: tells the listener of the chains whose ends were seen last.
   void finish();
@@ -144,8 +150,6 @@ class Measurer final : public execution::Observer {
   /// The instance before `current` on a chain that comes from callback `from`.
   [[nodiscard]] execution::InstanceId before(const InstanceRecord& current,
                                              model::CallbackIndex from) const;
-  /// The publication whose message an instance handled.
-  [[nodiscard]] execution::PublicationId source_of(const execution::CallbackInstance& instance);
   [[nodiscard]] std::optional<model::CallbackIndex> sender_of(
       const execution::Database& database, const execution::Publication* publication);
   void measure_edge(const execution::Database& database, Measurement::Edge& edge,
@@ -159,6 +163,7 @@ class Measurer final : public execution::Observer {
 
   const model::Model& model_;
   ChainListener on_chain_;
+  bool has_statistics_;
   Matcher matcher_;
   /// With the timers' times before correction.
   Measurement measured_;
@@ -170,8 +175,6 @@ class Measurer final : public execution::Observer {
   /// Ends of chains that are not followed back yet.
   std::deque<execution::InstanceId> ends_;
   execution::InstanceId newest_ = execution::InstanceId::none;
-  /// Sources that came to light while their instances were running.
-  std::map<execution::InstanceId, execution::PublicationId> late_sources_;
   std::optional<Instant> steady_since_;
 };
 

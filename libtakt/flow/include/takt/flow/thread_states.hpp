@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/execution/kernel_threads.hpp"
 #include "takt/execution/observer.hpp"
 #include "takt/flow/clocks.hpp"
 
@@ -61,8 +62,7 @@ class ThreadStates final : public execution::Observer {
   std::uint32_t actor(std::string_view name);
 
   std::vector<Thread> threads_;
-  std::map<Number, execution::ThreadIndex> known_;
-  std::size_t seen_ = 0;
+  execution::KernelThreads kernel_threads_;
   /// Who runs on each processor.
   std::map<Number, std::uint32_t> running_;
   std::unordered_map<std::string, std::uint32_t> actors_;

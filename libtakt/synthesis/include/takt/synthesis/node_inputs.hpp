@@ -35,6 +35,8 @@ class NodeInputs {
   void add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs, Duration cost);
   /// Start-up is over: forgets its costs. What inputs hold stays, as it may be from then.
   void restart();
+  /// The node began another phase: forgets what its runs showed before, too.
+  void begin_phase();
 
   struct Activity {
     std::uint64_t runs = 0;
@@ -91,6 +93,8 @@ class NodeInputs {
     Held newest;
     Held all;
     std::uint64_t publications = 0;
+    /// How many of these were in earlier phases.
+    std::uint64_t publications_before = 0;
     /// Cost of each subscription's runs since the last publication.
     std::vector<Duration> since;
     bool too_many = false;

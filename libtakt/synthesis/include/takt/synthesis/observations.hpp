@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -12,11 +13,28 @@
 #include "takt/execution/database.hpp"
 #include "takt/execution/executors.hpp"
 #include "takt/execution/instances.hpp"
+#include "takt/synthesis/aging.hpp"
 #include "takt/synthesis/declared_sets.hpp"
 #include "takt/synthesis/node_inputs.hpp"
 #include "takt/synthesis/overlaps.hpp"
 
 namespace takt::synthesis {
+
+/// What is forgotten of a program's past.
+struct Observing {
+  /// What a node did before its last change of phase (ros-llama S-4.4.7).
+  bool phases = false;
+  /// Execution times of long ago lose their weight. None: the largest of all counts.
+  std::optional<Aging> aging{};
+};
+
+/// A node's changes of phase since start-up.
+struct Phases {
+  std::uint64_t changes = 0;
+  /// The last one, and what showed it.
+  Instant since;
+  std::string_view shown_by;
+};
 
 /// The observed behaviour of one callback.
 struct CallbackObservation {
@@ -24,12 +42,19 @@ struct CallbackObservation {
   Duration shortest = Duration::max();
   Duration total{};
   execution::CostCurve execution_time;
+  /// The same with aging, if there is any.
+  std::optional<AgingCurve> aged;
   execution::DistanceCurve activations;
   /// Counts instances by the callback that sent their message.
   std::map<ObservedCallbackIndex, std::uint64_t> activated_by;
   /// Instances whose message no callback sent, or whose sender is not known.
   std::uint64_t activated_from_outside = 0;
   execution::DistanceCurve activations_from_outside;
+
+  /// The cost of n consecutive instances that counts.
+  [[nodiscard]] const std::vector<Duration>& cost() const {
+    return aged ? aged->values() : execution_time.values();
+  }
 };
 
 /// Messages from one callback to another.
@@ -73,6 +98,8 @@ class Observations {
   using EdgeKey = std::tuple<ObservedCallbackIndex, ObservedCallbackIndex, TopicIndex>;
   using OutputKey = std::pair<ObservedCallbackIndex, TopicIndex>;
 
+  explicit Observations(const Observing& observing) : observing_(observing) {}
+
   void add(const execution::Database& database, const execution::CallbackInstance& instance);
   void add(const execution::Database& database, const execution::Publication& publication);
   /// The sender of what an instance took came to light after the instance had ended.
@@ -89,9 +116,13 @@ class Observations {
                ? &callbacks_[index.value()]
                : nullptr;
   }
-  /// Callbacks that ran during start-up; they may have run later, too.
-  [[nodiscard]] const std::set<ObservedCallbackIndex>& in_start_up() const { return in_start_up_; }
+  /// Callbacks that ran during start-up or in an earlier phase; they may have run later, too.
+  [[nodiscard]] const std::set<ObservedCallbackIndex>& ran_before() const { return ran_before_; }
+  [[nodiscard]] const std::map<execution::NodeIndex, Phases>& phases() const { return phases_; }
+  [[nodiscard]] const Observing& observing() const { return observing_; }
   [[nodiscard]] const std::map<EdgeKey, EdgeObservation>& edges() const { return edges_; }
+  /// Whether messages from one to the other are known that belong to the present phase.
+  [[nodiscard]] bool has_edge(ObservedCallbackIndex from, ObservedCallbackIndex to) const;
   [[nodiscard]] const std::map<OutputKey, OutputObservation>& outputs() const { return outputs_; }
   /// The subscriptions of each node, without those that ROS itself makes.
   [[nodiscard]] const std::map<execution::NodeIndex, NodeInputs>& inputs() const { return inputs_; }
@@ -125,12 +156,23 @@ class Observations {
   void add_from_outside(const execution::Objects& objects,
                         const execution::CallbackInstance& instance,
                         const execution::Publication* publication);
+  /// Whether the class of a thread changed since its last sign of life; what it is first is no
+  /// change.
+  [[nodiscard]] bool has_changed(const execution::Database& database,
+                                 execution::ThreadIndex thread);
+  /// A node began another phase: forgets what its callbacks did and sent before.
+  void begin_phase(const execution::Objects& objects, execution::NodeIndex node, Instant time,
+                   std::string_view shown_by);
   /// The topics on which an instance that ended published, log messages aside.
   [[nodiscard]] std::set<TopicIndex> published(const execution::Objects& objects,
                                                const execution::CallbackInstance& instance) const;
 
+  Observing observing_;
+  std::map<execution::NodeIndex, Phases> phases_;
+  /// By thread, how often its class had changed at its last sign of life.
+  std::vector<std::uint64_t> thread_changes_;
   std::vector<CallbackObservation> callbacks_;
-  std::set<ObservedCallbackIndex> in_start_up_;
+  std::set<ObservedCallbackIndex> ran_before_;
   std::map<EdgeKey, EdgeObservation> edges_;
   std::map<OutputKey, OutputObservation> outputs_;
   std::map<execution::NodeIndex, NodeInputs> inputs_;

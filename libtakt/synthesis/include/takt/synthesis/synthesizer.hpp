@@ -37,6 +37,8 @@ struct Options {
 /// - Trigger sets: as far as the whole trace agrees with them; joins: those declared, likewise.
 class Synthesizer final : public execution::Observer {
  public:
+  explicit Synthesizer(const Observing& observing = {}) : observations_(observing) {}
+
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
   void on_publication(const execution::Database& database,
@@ -52,7 +54,7 @@ class Synthesizer final : public execution::Observer {
                                            const Options& options) const;
 
  private:
-  /// Ids of the callbacks that ran during start-up only.
+  /// Ids of the callbacks that ran during start-up or in earlier phases only.
   [[nodiscard]] std::vector<std::string> left_out(const execution::Objects& objects) const;
 
   Observations observations_;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "takt/events/threads.hpp"
+
+namespace takt::execution {
+
+/// Finds threads by their numbers in the kernel, as the scheduler's events name them.
+class KernelThreads {
+ public:
+  /// The newest thread of this number that has told of anything itself; none: a stranger.
+  [[nodiscard]] std::optional<events::ThreadIndex> find(const events::Threads& threads,
+                                                        events::HostIndex host,
+                                                        std::int64_t number) {
+    for (; seen_ < threads.threads().size(); ++seen_) {
+      const events::Thread& thread = threads.threads()[seen_];
+      const events::Process& process = threads[thread.process];
+      if (process.id != 0) {  // the kernel's own
+        known_[{process.host, thread.id}] = events::ThreadIndex(seen_);
+      }
+    }
+    const auto found = known_.find({host, number});
+    return found == known_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::map<std::pair<events::HostIndex, std::int64_t>, events::ThreadIndex> known_;
+  std::size_t seen_ = 0;
+};
+
+}  // namespace takt::execution
