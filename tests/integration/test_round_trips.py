@@ -39,7 +39,10 @@ def check(model: Path, folder: Path, seconds: float | None = None) -> None:
     ran, found = round_trips.record(model, folder, seconds)
     differences = round_trips.differences(json.loads(model.read_text()), found, ran)
     assert not differences, "\n".join(differences)
-    assert found["provenance"]["warnings"] == []
+    # Executors without a process have one each, and a node on two of them is two nodes of one name.
+    twins = found["provenance"]["alike_nodes"]
+    warnings = found["provenance"]["warnings"]
+    assert all(any(f"nodes are called {node} " in w for node in twins) for w in warnings), warnings
     assert all(callback["count"] > 0 for callback in ran["callbacks"])
 
 
