@@ -49,9 +49,9 @@ GOALS = {
 
 MANAGED, DEFAULT, ROUND_ROBIN, BY_HAND = "managed", "default", "SCHED_RR", "threads by hand"
 CHAINS = {
-    "lidar to collision estimate": ("/RearLidarDriver", "/ObjectCollisionEstimator", 80),
-    "plan to vehicle": ("/BehaviorPlanner", "/VehicleDBWSystem", 80),
-    "map to localization": ("/PointCloudMap", "/NDTLocalizer", 80),
+    "lidar to collision estimate": ("/RearLidarDriver", "/ObjectCollisionEstimator", 110),
+    "plan to vehicle": ("/BehaviorPlanner", "/VehicleDBWSystem", 110),
+    "map to localization": ("/PointCloudMap", "/NDTLocalizer", 110),
 }
 
 # Figure 6.7: violations and completions in about 800 s.

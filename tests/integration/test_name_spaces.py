@@ -33,7 +33,7 @@ def test_processes_of_the_same_number_are_kept_apart(tmp_path: Path, backend: st
             (f"{node}:{node}/frames:source", f"{node}:{node}/frames"),
         }
     assert {(edge["from"], edge["to"]) for edge in found["edges"]} == expected
-    process = {c["id"].split(":")[0]: set() for c in found["callbacks"]}
+    process: dict[str, set[str]] = {c["id"].split(":")[0]: set() for c in found["callbacks"]}
     executors = {executor["id"]: executor["process"] for executor in found["executors"]}
     for callback in found["callbacks"]:
         process[callback["node"]].add(executors[callback["executor"]])

@@ -101,13 +101,18 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   const Instant called = called_after_.value_or(start);
   if (period_ == Duration{0} || start <= called_before_) {
     // The first instance, or one that ran beside another: what it answers is not known better.
-    if (!called_after_) called_after_ = instance.chosen;
+    if (!called_after_) called_after_ = start;
     return (period_ == Duration{0} ? start : last_point_until(start)) - correction();
   }
-  called_after_ = instance.chosen;
   called_before_ = start;
   if (start - called < period_) exclude(start, period_ - (start - called));
   Instant due = last_point_until(called) + period_;
+  if (due > start) {
+    move(due - start);
+    due = start;
+  }
+  // Not before the point, although it was chosen a moment before the point as known so far.
+  called_after_ = std::max(instance.chosen, due);
   const bool waited = instance.wait_begin && *instance.wait_begin <= due;
   if (waited && *instance.wait_end > due + period_) {
     // Nothing was due for a whole period: the timer was reset.

@@ -77,6 +77,16 @@ TEST(TimerGrid, ACallbackThatBeginsLongAfterItsTimerWasCalledDoesNoLastingHarm) 
               ElementsAre(1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700));
 }
 
+TEST(TimerGrid, APointIsAnsweredOnceThoughTheExecutorChoseBeforeIt) {
+  TimerGrid grid(Duration(100));
+  std::vector<execution::CallbackInstance> instances;
+  for (const std::int64_t start : {1003, 1102, 1202, 1302, 1402}) {
+    instances.push_back(started_at(start));
+    instances.back().chosen = instances.back().start - Duration(2);
+  }
+  EXPECT_THAT(due_times(grid, instances), ElementsAre(1002, 1102, 1202, 1302, 1402));
+}
+
 /// A timer of rcl on points that are multiples of 1000, less `phase`. Its executor waits whenever
 /// it can.
 class Timer {
