@@ -67,7 +67,7 @@ def measure(
         document, wanted = Path(folder) / "model.json", Path(folder) / "goals.yaml"
         document.write_text(json.dumps(model), encoding="utf-8")
         wanted.write_text(goals, encoding="utf-8")
-        run = [*TAKT, "run", str(document), "--duration", str(warm_up + seconds)]
+        run = [*TAKT, "run", str(document)]
         for surge in surges:
             run += ["--surge", surge]
         manage = [*TAKT, "manage", "--goals", str(wanted)]
@@ -81,13 +81,11 @@ def measure(
             text=True,
         ) as manager:
             try:
-                outcome = _follow(manager, environment, way, warm_up, goals.count("name:"))
+                outcome = _follow(manager, environment, way, warm_up, seconds, goals.count("name:"))
             finally:
                 manager.send_signal(signal.SIGINT)
                 assert manager.stderr is not None
                 said = manager.stderr.read().strip().splitlines()
-        if manager.returncode:
-            raise UserError(f"{way.name}: takt manage ended with {manager.returncode}: {said[-1]}")
         if outcome is None:
             raise UserError(f"{way.name}: the programs ended too early: {said[-1]}")
         return outcome
@@ -98,12 +96,12 @@ def _follow(
     environment: dict[str, str],
     way: Way,
     warm_up: float,
+    seconds: float,
     chains: int,
 ) -> Outcome | None:
-    """From when all chains are there and have warmed up until the programs end."""
+    """From when all chains are there and have warmed up, for so long. None: the programs ended."""
     before: dict[str, tuple[int, int]] = {}
     found: dict[str, Chain] = {}
-    outcome = None
     begin = None
     planning = 0.0
     deadline = time.monotonic() + PATIENCE
@@ -122,9 +120,9 @@ def _follow(
                 raise UserError(f"{way.name}: only {', '.join(measured)} were seen")
             continue
         if len(measured) < chains:
-            # The programs have ended.
             continue
-        if time.monotonic() - begin < warm_up:
+        passed = time.monotonic() - begin
+        if passed < warm_up:
             before = {name: _counts(one) for name, one in measured.items()}
             continue
         planning = max(planning, status["planning_seconds"] * 1e3)
@@ -138,8 +136,9 @@ def _follow(
             if one["bound"] is not None:
                 chain.bound = max(chain.bound or 0.0, one["bound"] / 1e6)
         cpu = 100 * status["cpu_seconds"] / status["seconds"]
-        outcome = Outcome(found, cpu, planning)
-    return outcome
+        if passed >= warm_up + seconds:
+            return Outcome(found, cpu, planning)
+    return None
 
 
 def _counts(chain: Json) -> tuple[int, int]:
