@@ -21,7 +21,7 @@ SCHEMAS = PYTHON / "schemas"
 MODEL = SCHEMAS / "model.schema.json"
 TYPES = PYTHON / "document_types.py"
 
-DOCUMENTS = ("model", "bounds", "measurement", "simulation", "shaping")
+DOCUMENTS = ("model", "bounds", "measurement", "simulation", "shaping", "handoff")
 """Those that Python reads as types."""
 
 RENAMED = {"from": "source", "to": "target"}

@@ -19,27 +19,39 @@ class Document(BaseModel):
 
 __all__ = [
     "Activation",
+    "Axis",
     "Bounds",
     "Callback",
     "CallbackBound",
     "Chain",
     "ChainBound",
+    "Confidence",
     "Edge",
+    "ErrorBound",
     "ExecutionTime",
     "Executor",
     "ExplainedSegment",
     "Explanation",
     "GatePhase",
+    "Handoff",
+    "HandoverTiming",
+    "InputBox",
     "Instance",
     "Join",
     "LatencyStatistics",
+    "LinearEstimator",
     "MeasuredCallback",
     "MeasuredChain",
     "MeasuredEdge",
     "Measurement",
     "Model",
+    "NonlinearEstimator",
     "ObservedThread",
     "OvershootOutcome",
+    "Plant",
+    "PlantJacobians",
+    "Region",
+    "Regions",
     "Segment",
     "ServerSlot",
     "ShapedChain",
@@ -53,11 +65,13 @@ __all__ = [
     "SimulatedChain",
     "Simulation",
     "Slot",
+    "Start",
     "Statistics",
     "Supply",
     "Table",
     "TableSlot",
     "Term",
+    "ValueFile",
     "Way",
 ]
 
@@ -730,3 +744,255 @@ class Shaping(Document):
     """The chains that are shaped."""
     servers: tuple[ShapingServer, ...] = ()
     """One table for the chains that share a core."""
+
+
+class InputBox(Document):
+    """A set of inputs: each between its two limits, which belong to the set."""
+
+    lower: tuple[float, ...] = ()
+    """The least value of each input."""
+    upper: tuple[float, ...] = ()
+    """The largest value of each input."""
+
+
+class PlantJacobians(Document):
+    """Derivatives, found when the document was made."""
+
+    dynamics: tuple[tuple[str, ...], ...] = ()
+    """Of each of the dynamics by each state, n by n."""
+    outputs: tuple[tuple[str, ...], ...] = ()
+    """Of each of the outputs by each state, p by n."""
+
+
+class Plant(Document):
+    """What is estimated. Expressions are written as SymPy prints them, in the states, inputs and
+    parameters by name (docs/estimation.md has the grammar).
+    """
+
+    name: str = ""
+    """What people call it."""
+    states: tuple[str, ...] = ()
+    """The names of the n states."""
+    inputs: tuple[str, ...] = ()
+    """The names of the m inputs, which are known as they are applied."""
+    measurements: tuple[str, ...] = ()
+    """The names of the p measurements."""
+    parameters: dict[str, float] = {}
+    """Constants by name."""
+    time: Literal["continuous", "discrete"] = "continuous"
+    """continuous: the dynamics are the time derivative of the state; discrete: the state one
+    period later.
+    """
+    integration_steps: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Steps of the classical Runge-Kutta method in each period, with the input held; of
+    continuous dynamics.
+    """
+    dynamics: tuple[str, ...] = ()
+    """One expression for each state."""
+    outputs: tuple[str, ...] = ()
+    """One expression for each measurement."""
+    jacobians: PlantJacobians = PlantJacobians()
+    physical_inputs: InputBox = InputBox()
+    """All inputs that can ever occur. Outside it nothing is guaranteed."""
+    process_noise: tuple[tuple[float, ...], ...] = ()
+    """Q: covariance that one period adds to the state, n by n."""
+    measurement_noise: tuple[tuple[float, ...], ...] = ()
+    """R: covariance of a measurement, p by p."""
+
+
+class LinearEstimator(Document):
+    """The cheap estimator, a Kalman filter: with the deviations dx = x - state and du = u -
+    input, dx becomes state_matrix dx + input_matrix du one period later, and a measurement is
+    that of the operating point plus output_matrix dx + feedthrough_matrix du.
+    """
+
+    state: tuple[float, ...] = ()
+    """The operating point."""
+    input: tuple[float, ...] = ()
+    """The input that keeps the operating point."""
+    state_matrix: tuple[tuple[float, ...], ...] = ()
+    """A over one period, n by n."""
+    input_matrix: tuple[tuple[float, ...], ...] = ()
+    """B over one period, n by m."""
+    output_matrix: tuple[tuple[float, ...], ...] = ()
+    """C, p by n."""
+    feedthrough_matrix: tuple[tuple[float, ...], ...] | None = None
+    """D, p by m; null: zero."""
+    gain: tuple[tuple[float, ...], ...] | None = None
+    """A constant gain, n by p, with which the regions were computed; all zero: measurements
+    correct nothing, as in the published theory. null: the gain of the Kalman filter, from the
+    covariances.
+    """
+
+
+class NonlinearEstimator(Document):
+    """The estimator outside the linear region."""
+
+    kind: Literal["ekf", "ukf", "particle"] = "ekf"
+    alpha: float = 1.0
+    """Spread of the sigma points."""
+    beta: float = 2.0
+    """What is known of the distribution; 2 for a Gaussian one."""
+    kappa: float = 0.0
+    """Second parameter of the spread."""
+    particles: Annotated[int, Field(ge=1, le=1000000)] = 1000
+    """How many particles."""
+    seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
+    """Of its random numbers: equal seeds and inputs give equal estimates."""
+    resampling: Literal["systematic", "stratified", "residual"] = "systematic"
+    """How particles are drawn anew."""
+
+
+class Start(Document):
+    """Where estimation begins. The linear mode is used from the start only if its confidence set
+    lies in the region `back`.
+    """
+
+    state: tuple[float, ...] = ()
+    """The first estimate."""
+    covariance: tuple[tuple[float, ...], ...] = ()
+    """Its covariance, n by n."""
+
+
+class ErrorBound(Document):
+    """What must never be exceeded: the norm of weights times (estimate - state), by state, is at
+    most epsilon.
+    """
+
+    epsilon: float
+    """The bound."""
+    norm: Literal["euclidean", "maximum"] = "euclidean"
+    """Which norm."""
+    weights: tuple[float, ...] | None = None
+    """One for each state, 0 where its error does not matter; null: all 1."""
+
+
+class HandoverTiming(Document):
+    """How long a hand-over takes and when one back is tried."""
+
+    period: Annotated[int, Field(ge=1, le=1000000000000000)]
+    """T_s: how often the estimator runs."""
+    load_periods: Annotated[int, Field(ge=1, le=1000000)] = 1
+    """k: whole periods from the last sample with an input in the decision bound to the first use
+    of the nonlinear estimate.
+    """
+    actuation_delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """R: from an estimate to what is done with it."""
+    window: Annotated[int, Field(ge=1, le=1000000000000000)]
+    """Delta, for which the regions were computed: at least load_periods * period +
+    actuation_delay, and at least the period.
+    """
+    return_window: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    """The time for which the region `back` was computed, at least the window; null: the window."""
+    return_after: Annotated[int, Field(ge=1, le=1000000)] = 1
+    """So many samples in succession must allow the way back before it begins: hysteresis."""
+    return_when: Literal["safe", "requested"] = "safe"
+    """safe: back to the linear mode as soon as it is safe; requested: only after a request for
+    the cheap mode, and then only if safe.
+    """
+
+
+class Confidence(Document):
+    """What of an uncertain estimate must lie in the region `back`. For Kalman filters the box of
+    deviations times the square root of the covariance's diagonal; for unscented ones, sigma
+    points at the largest of the deviations as well; for particles the box of their
+    percentiles.
+    """
+
+    deviations: tuple[float, ...] | None = None
+    """Standard deviations, one for each state; null: 3 each."""
+    tail: float = 0.0027
+    """alpha: particles' percentiles alpha/2 and 1 - alpha/2 of each state."""
+
+
+class Axis(Document):
+    """Equally spaced nodes from first to last, both included."""
+
+    first: float
+    """The first node."""
+    last: float
+    """The last node, above the first."""
+    count: Annotated[int, Field(ge=2, le=65536)]
+    """How many nodes."""
+
+
+class ValueFile(Document):
+    """Numbers in a file of their own beside the document, little endian."""
+
+    name: str
+    """The file's name, in the folder of the document."""
+    sha256: str
+    """Of its content."""
+    type: Literal["float64", "float32"] = "float64"
+    """Of each number."""
+
+
+class Region(Document):
+    """A set of points: where a value function is at most 0. Between nodes the function is
+    interpolated linearly along each axis; a point outside the grid is outside the region.
+    """
+
+    space: Literal["state", "augmented"]
+    """state: points are [x], which stand for the duplicated point [x, x]; augmented: [true
+    state, estimate], 2n axes.
+    """
+    axes: tuple[Axis, ...] = ()
+    """The grid, in the order of the states; in an augmented region the states, then their
+    estimates.
+    """
+    values: tuple[float, ...] | None = None
+    """At the nodes, the last axis fastest; null: in the file."""
+    file: ValueFile | None = None
+    """Where the values are, if not here."""
+    error: float = 0.0
+    """A bound on how far the interpolated function may be below the true one, of discretisation,
+    interpolation and rounding: a point is in the region if the interpolated value plus this
+    is at most 0.
+    """
+
+
+class Regions(Document):
+    """Sets in absolute coordinates."""
+
+    safe: Region | None = None
+    """S: from where no physical input breaks the error bound within the window; augmented. Its
+    value function is that of the backward problem.
+    """
+    linear: Region | None = None
+    """R of the decision bound, the linear region; augmented."""
+    back: Region
+    """R' for the return window: a confidence set in it, with an input in the decision bound,
+    allows the way back to the linear mode.
+    """
+
+
+class Handoff(Document):
+    """A plant, its two estimators and when to hand over between them so that the error of the
+    estimate stays bounded. Numbers are finite; times are integers in nanoseconds; matrices
+    are lists of rows. Sets and coordinates are absolute, not deviations from the operating
+    point.
+    """
+
+    format: Literal["takt/handoff"]
+    version: Literal[1]
+    name: str = ""
+    """What people call it."""
+    provenance: dict[str, Any] = {}
+    plant: Plant = Plant()
+    linear: LinearEstimator = LinearEstimator()
+    nonlinear: NonlinearEstimator = NonlinearEstimator()
+    start: Start = Start()
+    error_bound: ErrorBound
+    decision: InputBox = InputBox()
+    """K: while the input is in it the linear mode is safe. Part of the physical inputs, and it
+    contains the input of the operating point.
+    """
+    timing: HandoverTiming
+    confidence: Confidence = Confidence()
+    regions: Regions
+    assumptions: tuple[str, ...] = ()
+    """What must hold for the guarantee, one sentence each."""
+    design: dict[str, Any] = {}
+    """How the regions were found: methods, figures, what people want to see. Nothing at run time
+    depends on it.
+    """
