@@ -1,4 +1,4 @@
-"""Predicts by simulation which callbacks a plan would starve, and raises their priorities.
+"""Predicts by simulation which callbacks a plan would starve, and finds a plan that starves none.
 
 A callback starves if it loses messages in its full queue (or expiries) that it does not lose under
 the default executor of ROS 2, or if it is a timer that samples data, as that of a control loop, and
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ LOST = 0.01
 """What share of its activations a callback may lose more than under the default executor."""
 LATER = 0.1
 """By what share of its period a sampling timer may end later than under the default executor."""
+COSTLY = 0.1
+"""By what share of itself the longest latency of a chain may grow before another way is sought."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,15 @@ class Relief:
 
     plan: Json
     raised: tuple[str, ...]
-    """Callbacks that it puts above all others."""
+    """Callbacks with a higher priority, just high enough."""
+    apart: tuple[str, ...]
+    """Nodes on executors of their own."""
     chains: dict[str, tuple[int, int]]
     """Longest latency of each chain in nanoseconds: as planned first, and under this plan."""
+
+    @property
+    def is_costly(self) -> bool:
+        return any(after > (1 + COSTLY) * before for before, after in self.chains.values())
 
 
 def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]:
@@ -83,31 +91,97 @@ def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]
     )
 
 
-def relieve(model: str, source: str, plan: Json, options: Json) -> Relief | None:
-    """The plan with the priorities of what starves raised above all others; none: no executor goes
-    by priorities, or something starves even so. Raises takt_native.InputError.
+def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
+    """The plan with what starves raised. If that makes a chain much longer, also the plan with the
+    nodes of what has to come before everything on executors of their own, where chains do not wait
+    for it. None: no executor goes by priorities, or something starves even so. Raises
+    takt_native.InputError.
     """
     if all(executor["rule"] != "priority" for executor in plan["executors"]):
-        return None
-    others = {name: value for name, value in options.items() if name != "executor"}
-    default = _fates(_simulate(_with_default_executors(model, plan), source, {}))
-    before = _simulate(model, source, options)
-    raised: list[str] = []
-    candidate, results = model, before
-    while starved := _starved(json.loads(model), default, _fates(results)):
-        new = [one.callback for one in starved if one.callback not in raised]
-        if not new:
-            return None
-        raised += new
-        candidate = _with_priorities(model, plan, raised)
-        results = _simulate(candidate, source, others)
-    latencies = (_latencies(before), _latencies(results))
-    chains = {
-        chain: (latencies[0][chain], latencies[1][chain])
-        for chain in latencies[0]
-        if chain in latencies[1]
-    }
-    return Relief(pipeline.plan(candidate, source, others), tuple(raised), chains)
+        return []
+    search = _Search(model, source, plan, options)
+    floors = search.raised()
+    if floors is None:
+        return []
+    floors = search.lowered(floors)
+    reliefs = [search.relief(floors, ())]
+    if reliefs[0].is_costly:
+        nodes = search.nodes_of({name for name in floors if floors[name] == search.top[name]})
+        kept = {n: floor for n, floor in floors.items() if search.node[n] not in nodes}
+        if nodes and not search.starved(kept, nodes):
+            reliefs.append(search.relief(kept, nodes))
+    return reliefs
+
+
+Floors = dict[str, int]
+"""Priorities above which callbacks are put."""
+
+
+class _Search:
+    """Which callbacks have to be raised, and how far."""
+
+    def __init__(self, model: str, source: str, plan: Json, options: Json) -> None:
+        self._model, self._source, self._plan = model, source, plan
+        self._options = {name: value for name, value in options.items() if name != "executor"}
+        self._default = _fates(_simulate(_with_default_executors(model, plan), source, {}))
+        self._before = _simulate(model, source, options)
+        document: Json = json.loads(model)
+        self.node: dict[str, str | None] = {c["id"]: c.get("node") for c in document["callbacks"]}
+        self._levels = _levels(plan)
+        self.top = {name: levels[-1] for name, levels in self._levels.items()}
+
+    def starved(self, floors: Floors, nodes: Sequence[str] = ()) -> list[str]:
+        results = _simulate(self._candidate(floors, nodes), self._source, self._options)
+        return [
+            one.callback
+            for one in _starved(json.loads(self._model), self._default, _fates(results))
+        ]
+
+    def raised(self) -> Floors | None:
+        """What starves above all others, again until nothing starves."""
+        floors: Floors = {}
+        starved = [
+            one.callback
+            for one in _starved(json.loads(self._model), self._default, _fates(self._before))
+        ]
+        while starved:
+            new = [name for name in starved if name not in floors and name in self.top]
+            if not new:
+                return None
+            floors |= {name: self.top[name] for name in new}
+            starved = self.starved(floors)
+        return floors
+
+    def lowered(self, floors: Floors) -> Floors:
+        """Each only as far up as it must be, so that chains above it wait for it no more often."""
+        for name in floors:
+            levels = self._levels[name]
+            low, high = 0, len(levels) - 1  # the last one is known to be enough
+            while low < high:
+                middle = (low + high) // 2
+                if self.starved(floors | {name: levels[middle]}):
+                    low = middle + 1
+                else:
+                    high = middle
+            floors = floors | {name: levels[high]}
+        return floors
+
+    def nodes_of(self, callbacks: Collection[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(node for n in callbacks if (node := self.node[n]) is not None))
+
+    def relief(self, floors: Floors, nodes: Sequence[str]) -> Relief:
+        candidate = self._candidate(floors, nodes)
+        before = _latencies(self._before)
+        after = _latencies(_simulate(candidate, self._source, self._options))
+        return Relief(
+            pipeline.plan(candidate, self._source, self._options),
+            tuple(floors),
+            tuple(nodes),
+            {chain: (before[chain], after[chain]) for chain in before if chain in after},
+        )
+
+    def _candidate(self, floors: Floors, nodes: Sequence[str]) -> str:
+        return _apart(_with_priorities(self._model, self._plan, floors), nodes)
 
 
 def _with_default_executors(model: str, plan: Json) -> str:
@@ -121,9 +195,27 @@ def _with_default_executors(model: str, plan: Json) -> str:
     return json.dumps(document)
 
 
-def _with_priorities(model: str, plan: Json, raised: Sequence[str]) -> str:
-    """The model with the plan's kinds and priorities written out, these callbacks above all others
-    of their executor.
+def _priorities(executor: Json) -> dict[str, int]:
+    """What the plan gives none comes last."""
+    callbacks: list[Json] = executor["callbacks"]
+    least = min((c["priority"] for c in callbacks if "priority" in c), default=0)
+    return {c["id"]: c.get("priority", least - 1) for c in callbacks}
+
+
+def _levels(plan: Json) -> dict[str, list[int]]:
+    """The priorities of a callback's executor from its own up, where priorities decide."""
+    levels: dict[str, list[int]] = {}
+    for executor in plan["executors"]:
+        if executor["rule"] == "priority":
+            priorities = _priorities(executor)
+            known = sorted(set(priorities.values()))
+            levels |= {name: known[known.index(own) :] for name, own in priorities.items()}
+    return levels
+
+
+def _with_priorities(model: str, plan: Json, floors: Floors) -> str:
+    """The model with the plan's kinds and priorities written out, these callbacks between what has
+    their floor's priority and what has a higher one.
     """
     document: Json = json.loads(model)
     planned = {executor["id"]: executor for executor in plan["executors"]}
@@ -131,11 +223,12 @@ def _with_priorities(model: str, plan: Json, raised: Sequence[str]) -> str:
     for executor in plan["executors"]:
         if executor["rule"] != "priority":
             continue
-        own = [c["priority"] for c in executor["callbacks"] if "priority" in c]
-        least, most = min(own, default=0), max(own, default=0)
-        for callback in executor["callbacks"]:
-            name = callback["id"]
-            priorities[name] = most + 1 if name in raised else callback.get("priority", least - 1)
+        own = _priorities(executor)
+        inserted = {floors[name] for name in own if name in floors}
+        for name, priority in own.items():
+            base = floors.get(name, priority)
+            room = sum(floor < base for floor in inserted)
+            priorities[name] = base + room + (name in floors)
     for executor in document["executors"]:
         if executor["id"] in planned:
             same = planned[executor["id"]]
@@ -144,6 +237,21 @@ def _with_priorities(model: str, plan: Json, raised: Sequence[str]) -> str:
     for callback in document["callbacks"]:
         if callback["id"] in priorities:
             callback["priority"] = priorities[callback["id"]]
+    return json.dumps(document)
+
+
+def _apart(model: str, nodes: Sequence[str]) -> str:
+    """The model with each of these nodes on an executor like the one that it leaves."""
+    document: Json = json.loads(model)
+    executors = {executor["id"]: executor for executor in document["executors"]}
+    for callback in document["callbacks"]:
+        if callback.get("node") not in nodes:
+            continue
+        left = callback["executor"]
+        callback["executor"] = f"{left}{callback['node']}"
+        executors.setdefault(callback["executor"], executors[left] | {"id": callback["executor"]})
+    used = {callback["executor"] for callback in document["callbacks"]}
+    document["executors"] = [e for name, e in executors.items() if name in used]
     return json.dumps(document)
 
 

@@ -16,6 +16,7 @@ EXAMPLES = """
 takt plan model.json --executor edf -o plan.json     deadlines and chains for EDF executors
 takt plan model.json --executor fixed_priority       to standard output
 takt plan model.json --avoid-starvation              raises what would lose messages
+takt plan model.json --own-executors                 a thread of its own for what makes chains late
 """
 
 
@@ -41,7 +42,15 @@ def plan(
         bool,
         typer.Option(
             "--avoid-starvation",
-            help="Raise callbacks that would lose messages or be late above all others.",
+            help="Raise callbacks that would lose messages or be late, as far as they need it.",
+        ),
+    ] = False,
+    own_executors: Annotated[
+        bool,
+        typer.Option(
+            "--own-executors",
+            help="The same, and where that makes a chain longer by a tenth or more, give nodes of "
+            "such callbacks executors of their own.",
         ),
     ] = False,
     goals: inputs.Goals = None,
@@ -55,7 +64,8 @@ def plan(
     by node and topic, service or period, so that node code stays as it is.
 
     Simulations of the plan tell which callbacks it would starve: those that lose messages or end
-    late where they do not under the default executor. --avoid-starvation raises their priorities.
+    late where they do not under the default executor. --avoid-starvation raises their priorities,
+    --own-executors spends a thread more where chains would have to wait for what is raised.
     """
     text, source = inputs.model(models, goals)
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
@@ -64,12 +74,15 @@ def plan(
     document = pipeline.plan(text, source, wanted)
     for warning in document.pop("warnings", []):
         console.say(f"takt: warning: {warning}")
-    relief = _relief(text, source, document, wanted)
-    if relief is not None:
-        _say(relief, avoid_starvation)
-        if avoid_starvation:
-            document = relief.plan
-            document.pop("warnings", None)
+    reliefs = _reliefs(text, source, document, wanted)
+    wished = {"--avoid-starvation": reliefs[:1], "--own-executors": reliefs[1:]}
+    taken = reliefs[-1:] if own_executors else reliefs[:1] if avoid_starvation else []
+    for option, offered in wished.items():
+        for relief in offered:
+            _say(relief, None if relief in taken else option)
+    for relief in taken:
+        document = relief.plan
+        document.pop("warnings", None)
     written = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
     files.write_text(output, written)
     if output == files.STANDARD_STREAM:
@@ -82,32 +95,38 @@ def plan(
         print(f"{output}: {count(len(executors), 'executor')}, {count(callbacks, 'callback')}")
 
 
-def _relief(
+def _reliefs(
     text: str, source: str, document: dict[str, Any], wanted: dict[str, Any]
-) -> Relief | None:
-    """Says what the plan would starve. A plan that does not, if one is known."""
+) -> list[Relief]:
+    """Says what the plan would starve. Plans that do not, if any are known."""
     try:
         starved = starvation.predict(text, source, document, wanted)
         for one in starved:
             console.say(f"takt: warning: {one}")
-        relief = starvation.relieve(text, source, document, wanted) if starved else None
+        reliefs = starvation.relieve(text, source, document, wanted) if starved else []
     except takt_native.InputError as error:
         console.say(f"takt: warning: what the plan would starve is not known: {error}")
-        return None
-    if starved and relief is None:
+        return []
+    if starved and not reliefs:
         console.say(
             "takt: raising priorities does not help this plan; "
             "try --executor fixed_priority --avoid-starvation, or deeper queues"
         )
-    return relief
+    return reliefs
 
 
-def _say(relief: Relief, taken: bool) -> None:
-    raised = ", ".join(relief.raised)
+def _say(relief: Relief, option: str | None) -> None:
+    """What the plan is, or would be with the option."""
+    parts = []
+    if relief.raised:
+        verb = f"{option} raises" if option and not relief.apart else "raised"
+        parts.append(f"{verb} {', '.join(relief.raised)}")
+    if relief.apart:
+        verb = f"{option} gives" if option else "given"
+        parts.insert(0, f"{verb} executors of their own to {', '.join(relief.apart)}")
     latencies = ", ".join(
         f"{chain} {duration(before)} → {duration(after)}"
         for chain, (before, after) in relief.chains.items()
     )
-    begin = "raised above all others" if taken else "--avoid-starvation raises above all others"
     end = f"; longest latencies: {latencies}" if latencies else ""
-    console.say(f"takt: {begin}, and nothing starves: {raised}{end}")
+    console.say(f"takt: {' and '.join(parts)}, and nothing starves{end}")
