@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/link/channel.hpp"
+#include "takt/link/transport.hpp"
+
+/// Deterministic communication between machines: who sends what when, over one link
+/// (performance-engineering 5.4). Flow control decides, a Transport carries, and neither looks at a
+/// clock or takes memory after set-up.
+namespace takt::link {
+
+using TaskIndex = Index<struct TaskTag>;
+using PeerIndex = Index<struct PeerTag>;
+
+/// A message was pushed into the channel or arrived there.
+struct OnData {
+  ChannelIndex channel{};
+};
+/// Time: at `first` after the flow's start and every `period` after that. Periods that nobody had
+/// time for are skipped.
+struct OnTimer {
+  Duration period{};
+  Duration first{};
+};
+/// An instance of the task ended, with whatever outcome.
+struct OnEnd {
+  TaskIndex task{};
+};
+/// An instance of the task ended well.
+struct OnSuccess {
+  TaskIndex task{};
+};
+/// An instance of the task did not end within this time of its activation. It is withdrawn and no
+/// longer ends: each instance either ends or times out.
+struct OnTimeout {
+  TaskIndex task{};
+  Duration after{};
+};
+using Input = std::variant<OnData, OnTimer, OnEnd, OnSuccess, OnTimeout>;
+
+/// Which of its inputs activate a task.
+enum class Combination : std::uint8_t {
+  any,
+  /// Each of them once.
+  all,
+};
+
+/// An instance of a task, as later activations tell of it.
+struct Subject {
+  TaskIndex task{};
+  /// Its place among those of equal priority.
+  std::uint64_t order = 0;
+  /// The message's number in the stream; 0: not sent yet.
+  std::uint64_t message = 0;
+  /// How often it was restarted.
+  std::uint32_t restarts = 0;
+};
+
+/// Why an operation runs, and on what.
+struct Activation {
+  /// The input that completed the activation, by its place in the description.
+  std::size_t input = 0;
+  /// For OnEnd, OnSuccess and OnTimeout: the instance that it is about, and what became of it.
+  Subject subject{};
+  std::optional<Outcome> outcome{};
+  /// The message, of the first input that came with one.
+  std::optional<Item> item{};
+  std::span<const std::byte> message{};
+  /// When the message was pushed or had arrived.
+  Instant written{};
+  Instant now{};
+};
+
+/// Sends the message to a peer, chunk by chunk. A stream belongs to one task.
+struct Send {
+  std::uint32_t stream = 0;
+  PeerIndex peer{};
+};
+/// Whatever takes no time on the link: checks, what follows an acknowledgement. False: the task has
+/// not ended well.
+struct Call {
+  std::function<bool(const Activation&)> run;
+};
+using Operation = std::variant<Send, Call>;
+
+struct TaskDescription {
+  std::string name{};
+  /// Larger is more urgent. First come, first served among equals.
+  std::int64_t priority = 0;
+  std::vector<Input> inputs{};
+  Combination combination = Combination::any;
+  /// The operation takes the newest message of this channel, each once; without a new one there is
+  /// no activation. None: the message of an input.
+  std::optional<ChannelIndex> samples{};
+  Operation operation{};
+  /// How many activations may wait; one more drops the oldest of them.
+  std::size_t depth = 8;
+};
+
+struct ChannelDescription {
+  std::size_t slots = 0;
+  std::size_t bytes = 0;
+};
+
+/// Messages of a peer's stream arrive in a channel: its free slots are the posted buffers.
+struct ReceiveDescription {
+  PeerIndex peer{};
+  std::uint32_t stream = 0;
+  ChannelIndex channel{};
+};
+
+struct Description {
+  std::vector<ChannelDescription> channels{};
+  std::vector<TaskDescription> tasks{};
+  std::vector<ReceiveDescription> receives{};
+  /// Where a message may be interrupted by a more urgent one.
+  std::uint32_t chunk_bytes = 0;
+
+  /// The index of what is added.
+  ChannelIndex add(ChannelDescription channel);
+  TaskIndex add(TaskDescription task);
+};
+
+/// Error: the description means nothing; names the task and the field.
+[[nodiscard]] Result<void> check(const Description& description, std::size_t peers);
+
+}  // namespace takt::link

@@ -1,0 +1,404 @@
+#include "takt/link/flow_control.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace takt::link {
+
+namespace {
+
+/// More than there are timers.
+constexpr std::uint64_t timeouts_after_timers = std::uint64_t{1} << 32;
+
+std::size_t waiting_places(const Description& description) {
+  std::size_t places = 0;
+  for (const TaskDescription& task : description.tasks) places += task.depth + 1;
+  return places;
+}
+
+std::size_t timer_count(const Description& description) {
+  std::size_t timers = 0;
+  for (const TaskDescription& task : description.tasks) {
+    timers += static_cast<std::size_t>(std::ranges::count_if(
+        task.inputs, [](const Input& input) { return std::holds_alternative<OnTimer>(input); }));
+  }
+  return timers;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FlowControl>> FlowControl::create(Description description,
+                                                         std::span<Transport* const> peers,
+                                                         Instant start) {
+  if (auto checked = check(description, peers.size()); !checked) {
+    return tl::unexpected(std::move(checked).error());
+  }
+  return std::unique_ptr<FlowControl>(new FlowControl(std::move(description), peers, start));
+}
+
+FlowControl::FlowControl(Description description, std::span<Transport* const> peers, Instant start)
+    : channel_watchers_(description.channels.size()),
+      tasks_(description.tasks.size()),
+      instances_(waiting_places(description)),
+      peers_(peers.begin(), peers.end()),
+      chunk_bytes_(description.chunk_bytes),
+      sends_(instances_.size()),
+      calls_(instances_.size()),
+      due_(timer_count(description) + instances_.size()),
+      now_(start) {
+  channels_.reserve(description.channels.size());
+  for (const auto& [slots, bytes] : description.channels) channels_.emplace_back(slots, bytes);
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
+    inboxes_.emplace_back(PeerIndex(peer), description.receives, channels_,
+                          [this](Item item, Instant now) {
+                            advance(now);
+                            published(item);
+                            release(item);
+                          });
+  }
+  std::size_t first_instance = 0;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    Task& task = tasks_[t];
+    task.description = std::move(description.tasks[t]);
+    task.first_instance = first_instance;
+    first_instance += task.description.depth + 1;
+    task.arrivals.assign(task.description.inputs.size(), Ring<Arrival>(task.description.depth));
+  }
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (std::size_t input = 0; input < tasks_[t].description.inputs.size(); ++input) {
+      subscribe(TaskIndex(t), input, start);
+    }
+  }
+}
+
+void FlowControl::subscribe(TaskIndex task, std::size_t input, Instant start) {
+  const Input& described = at(task).description.inputs[input];
+  Watcher watcher{.task = task, .input = input};
+  if (const auto* data = std::get_if<OnData>(&described)) {
+    channel_watchers_[data->channel.value()].push_back(watcher);
+  } else if (const auto* timer = std::get_if<OnTimer>(&described)) {
+    due_.insert(LocalIndex(timers_.size()), {start + timer->first, timers_.size()});
+    timers_.push_back({task, input, timer->period});
+  } else if (const auto* ended = std::get_if<OnEnd>(&described)) {
+    at(ended->task).watchers.push_back(watcher);
+  } else if (const auto* success = std::get_if<OnSuccess>(&described)) {
+    watcher.of_success = true;
+    at(success->task).watchers.push_back(watcher);
+  } else if (const auto* timeout = std::get_if<OnTimeout>(&described)) {
+    at(timeout->task).timed_by = watcher;
+    at(timeout->task).timeout = timeout->after;
+  }
+}
+
+std::optional<Item> FlowControl::loan(ChannelIndex channel) {
+  const auto slot = channels_[channel.value()].acquire();
+  if (!slot) return std::nullopt;
+  return Item{channel, *slot};
+}
+
+void FlowControl::push(Item item, std::size_t bytes, Instant now) {
+  advance(now);
+  at(item).publish(item.slot, bytes, now);
+  published(item);
+  release(item);
+}
+
+bool FlowControl::push(ChannelIndex channel, std::span<const std::byte> message, Instant now) {
+  if (message.size() > channels_[channel.value()].slot_bytes()) return false;
+  const auto item = loan(channel);
+  if (!item) return false;
+  if (!message.empty()) std::memcpy(memory(*item).data(), message.data(), message.size());
+  push(*item, message.size(), now);
+  return true;
+}
+
+void FlowControl::published(Item item) {
+  for (const Watcher& watcher : channel_watchers_[item.channel.value()]) {
+    come(watcher.task, {.input = watcher.input, .subject = {}, .outcome = {}, .item = item});
+  }
+}
+
+/// An input of the task has come: activates it if that is what it waited for.
+void FlowControl::come(TaskIndex index, Arrival arrival) {
+  Task& task = at(index);
+  if (task.description.combination == Combination::any) return activate(index, arrival);
+  Ring<Arrival>& waiting = task.arrivals[arrival.input];
+  const bool timer = std::holds_alternative<OnTimer>(task.description.inputs[arrival.input]);
+  if (timer && !waiting.empty()) return;
+  if (waiting.size() == task.description.depth) {
+    Arrival oldest;
+    waiting.pop_front(oldest);
+    if (oldest.item) release(*oldest.item);
+    ++task.counts.dropped;
+  }
+  if (arrival.item) keep(*arrival.item);
+  waiting.push_back(arrival);
+  if (std::ranges::any_of(task.arrivals, &Ring<Arrival>::empty)) return;
+  // The arrivals' references end when the activation has taken its own.
+  Arrival completed = arrival;
+  completed.item.reset();
+  for (Ring<Arrival>& input : task.arrivals) {
+    Arrival part;
+    input.pop_front(part);
+    if (!part.item) continue;
+    if (completed.item) {
+      release(*part.item);
+    } else {
+      completed.item = part.item;
+    }
+  }
+  activate(index, completed);
+  if (completed.item) release(*completed.item);
+}
+
+void FlowControl::activate(TaskIndex index, Arrival arrival) {
+  Task& task = at(index);
+  if (task.description.samples) {
+    Channel& channel = channels_[task.description.samples->value()];
+    const auto newest = channel.newest();
+    if (!newest || channel.number(*newest) == task.sampled) {
+      ++task.counts.idle;
+      return;
+    }
+    task.sampled = channel.number(*newest);
+    arrival.item = Item{*task.description.samples, *newest};
+  } else if (!arrival.item && std::holds_alternative<Send>(task.description.operation)) {
+    ++task.counts.idle;
+    return;
+  }
+  ++task.counts.activations;
+  if (const auto instance = room(task)) {
+    enqueue(*instance, {.task = index, .order = ++activations_}, arrival);
+  } else {
+    ++task.counts.dropped;
+  }
+}
+
+/// A place for one more instance: a free one, or that of the oldest which has not begun. There is
+/// one place more than may wait, for the instance on the link.
+std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
+  std::optional<LocalIndex> unused;
+  std::optional<LocalIndex> oldest;
+  std::size_t waiting = 0;
+  for (std::size_t i = 0; i <= task.description.depth; ++i) {
+    const LocalIndex place(task.first_instance + i);
+    const Instance& instance = at(place);
+    if (instance.state == State::free) unused = place;
+    if (instance.state != State::waiting) continue;
+    ++waiting;
+    if (instance.sent > 0) continue;
+    if (!oldest || instance.subject.order < at(*oldest).subject.order) oldest = place;
+  }
+  if (unused && waiting < task.description.depth) return unused;
+  if (oldest) drop(*oldest);
+  return oldest;
+}
+
+void FlowControl::enqueue(LocalIndex instance, const Subject& subject, const Arrival& cause) {
+  const Task& task = at(subject.task);
+  at(instance) = {
+      .state = State::waiting, .withdrawn = false, .subject = subject, .cause = cause, .sent = 0};
+  if (cause.item) keep(*cause.item);
+  queue(task).insert(instance, Key{-task.description.priority, subject.order});
+  if (task.timed_by) {
+    due_.insert(timeout_of(instance), {now_ + task.timeout, timeouts_after_timers + subject.order});
+  }
+}
+
+scheduling::HoldableHeap<FlowControl::Key>& FlowControl::queue(const Task& task) {
+  return std::holds_alternative<Send>(task.description.operation) ? sends_ : calls_;
+}
+
+/// Takes a waiting instance out: a newer one comes in its place.
+void FlowControl::drop(LocalIndex instance) {
+  Task& task = task_of(instance);
+  queue(task).remove(instance);
+  ++task.counts.dropped;
+  free(instance);
+}
+
+void FlowControl::free(LocalIndex instance) {
+  due_.remove(timeout_of(instance));
+  at(instance).state = State::free;
+  if (at(instance).cause.item) release(*at(instance).cause.item);
+}
+
+void FlowControl::end(LocalIndex instance, Outcome outcome) {
+  const Instance ended = at(instance);
+  Task& task = at(ended.subject.task);
+  if (!ended.withdrawn) {
+    switch (outcome) {
+      case Outcome::delivered:
+        ++task.counts.delivered;
+        break;
+      case Outcome::rejected:
+        ++task.counts.rejected;
+        break;
+      case Outcome::lost:
+        ++task.counts.lost;
+        break;
+      case Outcome::refused:
+        ++task.counts.refused;
+        break;
+    }
+    if (ended.cause.item) keep(*ended.cause.item);
+  }
+  free(instance);
+  if (ended.withdrawn) return;
+  tell(task, {.input = 0, .subject = ended.subject, .outcome = outcome, .item = ended.cause.item},
+       outcome == Outcome::delivered);
+  if (ended.cause.item) release(*ended.cause.item);
+}
+
+/// Tells those who wait for the end of a task's instances.
+void FlowControl::tell(const Task& task, const Arrival& about, bool well) {
+  for (const Watcher& watcher : task.watchers) {
+    if (watcher.of_success && !well) continue;
+    Arrival arrival = about;
+    arrival.input = watcher.input;
+    come(watcher.task, arrival);
+  }
+}
+
+void FlowControl::restart(const Activation& ended) {
+  assert(ended.outcome);
+  Task& task = at(ended.subject.task);
+  Subject subject = ended.subject;
+  ++subject.restarts;
+  const auto instance = room(task);
+  if (!instance) {
+    ++task.counts.dropped;
+    return;
+  }
+  enqueue(*instance, subject, {.input = 0, .subject = {}, .outcome = {}, .item = ended.item});
+}
+
+/// What was due before comes before what comes now.
+void FlowControl::advance(Instant now) {
+  assert(now >= now_);
+  now_ = now;
+  expire();
+}
+
+/// Timers and timeouts up to now.
+void FlowControl::expire() {
+  while (!due_.empty() && due_.key(due_.top()).first <= now_) {
+    const LocalIndex entry = due_.top();
+    if (entry.value() >= timers_.size()) {
+      time_out(LocalIndex(entry.value() - timers_.size()));
+      continue;
+    }
+    const Timer timer = timers_[entry.value()];
+    const Instant due = due_.key(entry).first;
+    const std::int64_t missed = (now_ - due) / timer.period;
+    at(timer.task).counts.missed_periods += static_cast<std::uint64_t>(missed);
+    due_.insert(entry, {due + (missed + 1) * timer.period, entry.value()});
+    come(timer.task, {.input = timer.input, .subject = {}, .outcome = {}, .item = {}});
+  }
+}
+
+void FlowControl::time_out(LocalIndex index) {
+  Instance& instance = at(index);
+  Task& task = at(instance.subject.task);
+  ++task.counts.timed_out;
+  const Watcher watcher = *task.timed_by;
+  const Arrival about{.input = watcher.input,
+                      .subject = instance.subject,
+                      .outcome = Outcome::lost,
+                      .item = instance.cause.item};
+  if (about.item) keep(*about.item);
+  if (instance.state == State::waiting) {
+    queue(task).remove(index);
+    free(index);
+  } else {
+    // The link still reads its message.
+    due_.remove(timeout_of(index));
+    instance.withdrawn = true;
+  }
+  come(watcher.task, about);
+  if (about.item) release(*about.item);
+}
+
+bool FlowControl::run_calls() {
+  if (calls_.empty()) return false;
+  const LocalIndex index = calls_.top();
+  calls_.remove(index);
+  Instance& instance = at(index);
+  instance.state = State::running;
+  Activation activation{.input = instance.cause.input,
+                        .subject = instance.cause.subject,
+                        .outcome = instance.cause.outcome,
+                        .item = instance.cause.item,
+                        .message = {},
+                        .written = {},
+                        .now = now_};
+  if (activation.item) {
+    activation.message = message(*activation.item);
+    activation.written = at(*activation.item).written(activation.item->slot);
+  }
+  const bool well = std::get<Call>(task_of(index).description.operation).run(activation);
+  end(index, well ? Outcome::delivered : Outcome::refused);
+  return true;
+}
+
+/// Whether the chunk on the link has ended.
+bool FlowControl::hear_of_link() {
+  if (!on_link_) return false;
+  const LocalIndex index = *on_link_;
+  Instance& instance = at(index);
+  const Task& task = at(instance.subject.task);
+  const auto& send = std::get<Send>(task.description.operation);
+  const auto outcome = peers_[send.peer.value()]->poll(now_);
+  if (!outcome) return false;
+  on_link_.reset();
+  const std::size_t bytes = message(*instance.cause.item).size();
+  if (*outcome == Outcome::delivered && !instance.withdrawn && instance.sent < bytes) {
+    instance.state = State::waiting;
+    sends_.insert(index, Key{-task.description.priority, instance.subject.order});
+  } else {
+    end(index, *outcome);
+  }
+  return true;
+}
+
+/// Lets the most urgent message have the link for a chunk.
+bool FlowControl::use_link() {
+  if (on_link_ || sends_.empty()) return false;
+  const LocalIndex index = sends_.top();
+  sends_.remove(index);
+  on_link_ = index;
+  Instance& instance = at(index);
+  instance.state = State::running;
+  Task& task = task_of(index);
+  // The number follows the order on the wire.
+  if (instance.subject.message == 0) instance.subject.message = ++task.messages;
+  const auto& send = std::get<Send>(task.description.operation);
+  const std::span<const std::byte> whole = message(*instance.cause.item);
+  const std::span<const std::byte> part = whole.subspan(
+      instance.sent, std::min<std::size_t>(chunk_bytes_, whole.size() - instance.sent));
+  const Chunk chunk{.stream = send.stream,
+                    .message = instance.subject.message,
+                    .message_bytes = static_cast<std::uint32_t>(whole.size()),
+                    .offset = instance.sent,
+                    .bytes = static_cast<std::uint32_t>(part.size())};
+  instance.sent += chunk.bytes;
+  peers_[send.peer.value()]->send(chunk, part, now_);
+  return true;
+}
+
+std::optional<Instant> FlowControl::step(Instant now) {
+  assert(now >= now_);
+  now_ = now;
+  for (bool more = true; more;) {
+    // First, so that what has ended in time does not time out because nobody looked.
+    more = hear_of_link();
+    expire();
+    while (run_calls()) more = true;
+    more = use_link() || more;
+  }
+  if (due_.empty()) return std::nullopt;
+  return due_.key(due_.top()).first;
+}
+
+}  // namespace takt::link

@@ -1,0 +1,160 @@
+#include "takt/link/flow_control.hpp"
+
+#include <gmock/gmock.h>
+
+#include "simulated_host.hpp"
+
+namespace takt::link {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(FlowControl, AnActivationTooMuchDropsTheOldestThatWaits) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex channel = description.add(ChannelDescription{.slots = 8, .bytes = 100});
+  const TaskIndex task = description.add({.name = "latest two",
+                                          .inputs = {OnData{channel}},
+                                          .samples = {},
+                                          .operation = Send{.stream = 1, .peer = {}},
+                                          .depth = 2});
+  SimulatedHost host(description);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(host.push(channel, 100, i));
+  host.run(1000);
+  const TaskCounts& counts = host.flow->counts(task);
+  EXPECT_EQ(counts.activations, 5u);
+  EXPECT_EQ(counts.delivered, 3u);  // the one on the link and the newest two
+  EXPECT_EQ(counts.dropped, 2u);
+  EXPECT_EQ(host.flow->free_slots(channel), 7u);  // all but the newest, which can be sampled
+}
+
+TEST(FlowControl, AMessageWithoutAFreeSlotIsNotTaken) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex channel = add_sender(description, 0, 1, 100, 2);
+  SimulatedHost host(description);
+  EXPECT_TRUE(host.push(channel, 100, 0));
+  EXPECT_TRUE(host.push(channel, 100, 0));
+  EXPECT_FALSE(host.push(channel, 100, 0));
+  host.run(1000);
+  EXPECT_TRUE(host.push(channel, 100, 1000));
+  EXPECT_FALSE(host.push(channel, 101, 1000)) << "longer than a slot";
+}
+
+TEST(FlowControl, ATimerThatNobodyServedSkipsPeriods) {
+  Description description{.chunk_bytes = 100};
+  int runs = 0;
+  const TaskIndex task = description.add({.name = "periodic",
+                                          .inputs = {OnTimer{.period = Duration{10}, .first = {}}},
+                                          .samples = {},
+                                          .operation = Call{[&](const Activation&) {
+                                            ++runs;
+                                            return true;
+                                          }}});
+  SimulatedHost host(description);
+  EXPECT_EQ(host.flow->step(at(0)), at(10));
+  EXPECT_EQ(host.flow->step(at(35)), at(40));
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(host.flow->counts(task).missed_periods, 2u);
+}
+
+TEST(FlowControl, AnEmptyMessageIsAMessage) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex channel = add_sender(description, 0, 1);
+  SimulatedHost host(description, Duration{1});
+  ASSERT_TRUE(host.push(channel, 0, 0));
+  host.run(10);
+  ASSERT_EQ(host.link.carried.size(), 1u);
+  EXPECT_EQ(host.link.carried[0].chunk, (Chunk{.stream = 1, .message = 1}));
+}
+
+TEST(FlowControl, WhatWasDeliveredIsNotDeliveredAgain) {
+  Description receiving{.chunk_bytes = 100};
+  const ChannelIndex arrived = receiving.add(ChannelDescription{.slots = 4, .bytes = 100});
+  receiving.receives.push_back({.peer = {}, .stream = 1, .channel = arrived});
+  SimulatedHost receiver(receiving);
+  Sink& sink = receiver.flow->sink({});
+  const Chunk first{.stream = 1, .message = 1, .message_bytes = 4, .offset = 0, .bytes = 4};
+  ASSERT_EQ(sink.place(first).kind, Sink::Placement::Kind::accepted);
+  sink.arrived(first, at(1));
+  EXPECT_EQ(sink.place(first).kind, Sink::Placement::Kind::duplicate);
+  Chunk third = first;
+  third.message = 3;
+  ASSERT_EQ(sink.place(third).kind, Sink::Placement::Kind::accepted);
+  sink.arrived(third, at(2));
+  Chunk late = first;
+  late.message = 2;
+  EXPECT_EQ(sink.place(late).kind, Sink::Placement::Kind::rejected) << "out of order";
+  const Inbox::Counts& counts = receiver.flow->received({});
+  EXPECT_EQ(counts.messages, 2u);
+  EXPECT_EQ(counts.missing, 1u);
+  EXPECT_EQ(counts.rejected, 1u);
+  sink.restarted();
+  EXPECT_EQ(sink.place(first).kind, Sink::Placement::Kind::accepted) << "another process's first";
+}
+
+TEST(FlowControl, PiecesThatDoNotFitTogetherAreRejected) {
+  Description receiving{.chunk_bytes = 100};
+  const ChannelIndex arrived = receiving.add(ChannelDescription{.slots = 4, .bytes = 100});
+  receiving.receives.push_back({.peer = {}, .stream = 1, .channel = arrived});
+  SimulatedHost receiver(receiving);
+  Sink& sink = receiver.flow->sink({});
+  using Kind = Sink::Placement::Kind;
+  const Chunk first{.stream = 1, .message = 1, .message_bytes = 100, .offset = 0, .bytes = 50};
+  const auto placed = [&](auto change) {
+    Chunk chunk = first;
+    change(chunk);
+    return sink.place(chunk).kind;
+  };
+  EXPECT_EQ(placed([](Chunk& c) { c.stream = 2; }), Kind::rejected);
+  EXPECT_EQ(placed([](Chunk& c) { c.message = 0; }), Kind::rejected);
+  EXPECT_EQ(placed([](Chunk& c) { c.message_bytes = 101; }), Kind::rejected)
+      << "longer than a slot";
+  EXPECT_EQ(placed([](Chunk& c) { c.bytes = 101; }), Kind::rejected);
+  EXPECT_EQ(placed([](Chunk& c) { c.bytes = 0; }), Kind::rejected) << "never ends";
+  EXPECT_EQ(placed([](Chunk& c) { c.offset = 50; }), Kind::rejected) << "without a beginning";
+  EXPECT_EQ(placed([](Chunk& c) { c.offset = ~0U; }), Kind::rejected);
+  ASSERT_EQ(placed([](Chunk&) {}), Kind::accepted);
+  sink.arrived(first, at(1));
+  EXPECT_EQ(placed([](Chunk& c) { c.offset = 51, c.bytes = 49; }), Kind::rejected) << "a gap";
+  EXPECT_EQ(placed([](Chunk& c) { c.offset = 50, c.message = 2; }), Kind::rejected);
+  EXPECT_EQ(placed([](Chunk& c) { c.offset = 50; }), Kind::accepted);
+  EXPECT_EQ(receiver.flow->free_slots(arrived), 3u);
+  EXPECT_EQ(placed([](Chunk& c) { c.message = 2; }), Kind::accepted) << "the first was given up";
+  EXPECT_EQ(receiver.flow->received({}).abandoned, 1u);
+  EXPECT_EQ(receiver.flow->free_slots(arrived), 3u);
+}
+
+TEST(FlowControl, MistakesAreNamed) {
+  const auto message = [](auto change) {
+    Description description{.chunk_bytes = 100};
+    add_sender(description, 0, 1);
+    add_sender(description, 0, 2);
+    change(description);
+    const auto checked = check(description, 1);
+    return checked ? std::string("fine") : checked.error().message;
+  };
+  EXPECT_EQ(message([](Description&) {}), "fine");
+  EXPECT_THAT(message([](Description& d) { d.chunk_bytes = 0; }), HasSubstr("chunk_bytes"));
+  EXPECT_THAT(message([](Description& d) { d.channels[1].slots = 0; }), HasSubstr("channel 1"));
+  EXPECT_THAT(message([](Description& d) { d.channels[1].bytes = 0; }), HasSubstr("channel 1"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[1].operation = Send{.stream = 1, .peer = {}}; }),
+              HasSubstr("'sender 2' sends a stream that another task sends already"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].inputs = {OnTimer{.period = Duration{1}}}; }),
+              HasSubstr("without a message"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].inputs = {OnTimer{}}; }),
+              HasSubstr("period"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].inputs = {}; }), HasSubstr("no input"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].inputs = {OnEnd{TaskIndex(7)}}; }),
+              HasSubstr("task that does not exist"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].depth = 0; }), HasSubstr("depth"));
+  EXPECT_THAT(message([](Description& d) { d.tasks[0].operation = Call{}; }),
+              HasSubstr("calls nothing"));
+  EXPECT_THAT(message([](Description& d) {
+                d.tasks[0].inputs = {OnTimeout{.task = TaskIndex(1), .after = Duration{1}}};
+                d.tasks[1].inputs = d.tasks[0].inputs;
+              }),
+              HasSubstr("times out already"));
+}
+
+}  // namespace
+}  // namespace takt::link

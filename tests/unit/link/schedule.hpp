@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulated_link.hpp"
+
+/// Random schedules of a link: what is sent and when, what becomes of it, and the model of what
+/// flow control must do about it.
+namespace takt::link::schedules {
+
+/// How a task comes to send.
+enum class Kind : std::uint8_t {
+  /// Whatever is pushed.
+  data,
+  /// Whatever is pushed into either of two channels.
+  either,
+  /// The newest message, at most one in a period.
+  periodic,
+  /// A pushed message and a timer, both.
+  gated,
+  /// Checks, timeout and restarts.
+  robust,
+};
+
+struct Sender {
+  Kind kind = Kind::data;
+  std::int64_t priority = 0;
+  std::int64_t period = 1;
+  std::int64_t first = 0;
+  std::int64_t timeout = 1;
+  std::uint32_t restarts = 0;
+};
+
+struct Push {
+  std::int64_t time = 0;
+  std::size_t sender = 0;
+  /// Into the second channel of a sender with two.
+  bool second = false;
+  std::uint32_t bytes = 0;
+};
+
+struct Schedule {
+  std::vector<Sender> senders;
+  std::vector<Push> pushes;
+  std::uint32_t chunk_bytes = 1;
+  std::int64_t per_chunk = 1;
+  std::int64_t per_byte = 1;
+  /// Of the n-th chunk; those after the last are delivered.
+  std::vector<Outcome> outcomes;
+};
+
+/// Messages of robust senders with this remainder of size by 5 are refused by their check.
+constexpr std::uint32_t refused_remainder = 4;
+
+/// One chunk on the link.
+struct Slot {
+  std::int64_t begin = 0;
+  std::uint32_t stream = 0;
+  std::uint64_t message = 0;
+  /// Which push it is of, from 1.
+  std::uint32_t push = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+
+  bool operator==(const Slot&) const = default;
+};
+
+/// Until when schedules are observed.
+constexpr std::int64_t horizon = 400;
+
+/// The schedule that a sequence of choices means; 0 is the simplest of each, as beyond their end.
+[[nodiscard]] Schedule read(const std::vector<std::uint32_t>& choices);
+[[nodiscard]] std::string describe(const Schedule& schedule);
+
+/// What flow control really does; `warnings` counts the messages that robust senders gave up.
+struct Observed {
+  std::vector<Slot> slots;
+  std::uint64_t warnings = 0;
+  bool operator==(const Observed&) const = default;
+};
+[[nodiscard]] Observed run(const Schedule& schedule);
+
+/// What it must do, in the plainest words: lists that are searched.
+[[nodiscard]] Observed expected(const Schedule& schedule);
+
+/// Properties that hold by themselves, whatever is expected; empty: all hold.
+[[nodiscard]] std::string violated(const Schedule& schedule, const Observed& observed);
+
+}  // namespace takt::link::schedules
