@@ -76,8 +76,10 @@ def store_view(
     model_text: str,
     source: str,
     folder: str,
+    all_chains: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> str: ...
+) -> tuple[str, str]: ...
+def read_column(folder: str, table: str, column: str) -> bytes: ...
 
 class StoredView:
     """Answers the viewer's questions from the folder that store_view() wrote, each as JSON."""

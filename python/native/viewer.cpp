@@ -13,12 +13,15 @@
 #include "progress.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
+#include "takt/flow/document.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/model/json.hpp"
 #include "takt/viewer/document.hpp"
 #include "takt/viewer/recording.hpp"
 #include "takt/viewer/scheduling.hpp"
+#include "takt/viewer/storage.hpp"
 #include "takt/viewer/stored_document.hpp"
+#include "takt/viewer/work.hpp"
 #include "traces.hpp"
 
 namespace nb = nanobind;
@@ -27,13 +30,23 @@ namespace takt::native {
 
 namespace {
 
-viewer::Document make(const std::vector<std::string>& paths, const std::string& model_text,
-                      const std::string& model_source,
-                      const std::optional<PythonProgress>& progress,
-                      const viewer::Storage& storage) {
+/// Reading is this share of the work of making a document, as far as progress is concerned.
+constexpr std::uint64_t reading_percent = 70;
+
+using Keep = viewer::Recording::Keep;
+
+/// A document, and what was measured of the model meanwhile.
+struct Made {
+  viewer::Document document;
+  std::string measurement;
+};
+
+Made make(const std::vector<std::string>& paths, const std::string& model_text,
+          const std::string& model_source, const std::optional<PythonProgress>& progress,
+          const viewer::Storage& storage, viewer::Recording::Keep keep) {
   const auto parsed = unwrap(model::parse(model_text, model_source));
   const auto source = open_traces(paths);
-  viewer::Recording recording(parsed.model, storage);
+  viewer::Recording recording(parsed.model, storage, keep);
   viewer::Scheduling scheduling(source->threads(), storage);
   flow::Measurer measurer(parsed.model,
                           [&](const flow::ChainInstance& instance) { recording.add(instance); });
@@ -45,40 +58,52 @@ viewer::Document make(const std::vector<std::string>& paths, const std::string& 
   events::Batch batch;
   while (execution::advance(*source, interpreter, batch, pass)) {
     scheduling.add(batch);
-    unwrap(storage.check_space());
     const auto position = source->position();
-    gate(position.done, position.total);
+    gate(position.done * reading_percent, position.total * 100);
   }
   measurer.finish();
+  recording.finish();
   scheduling.finish(pass.last);
-  return unwrap(viewer::make_document(
+  viewer::Work work([&](std::uint64_t done, std::uint64_t expected) {
+    gate(reading_percent * expected + (100 - reading_percent) * done, 100 * expected);
+  });
+  auto document = unwrap(viewer::make_document(
       {parsed.model, *source, interpreter.database(), pass, recording, scheduling, measurer},
-      storage));
+      storage, work));
+  if (storage.on_disk()) {
+    unwrap(viewer::complete_tables(storage, work));
+  }
+  return {std::move(document), flow::to_json(parsed.model, *source, interpreter.database(), pass,
+                                             measurer.measurement())};
 }
 
 nb::tuple view(const std::vector<std::string>& paths, const std::string& model_text,
                const std::string& model_source, const std::optional<PythonProgress>& progress) {
-  std::optional<viewer::Document> document;
+  viewer::Document document;
   {
     const nb::gil_scoped_release released;
-    document = make(paths, model_text, model_source, progress, {});
+    document = make(paths, model_text, model_source, progress, {}, Keep::chains_that_fit).document;
   }
   nb::dict tables;
-  for (const auto& [name, block] : document->tables) {
+  for (const auto& [name, block] : document.tables) {
     tables[name.c_str()] = nb::bytes(block.data(), block.size());
   }
-  return nb::make_tuple(nb::str(document->index.data(), document->index.size()), tables);
+  return nb::make_tuple(nb::str(document.index.data(), document.index.size()), tables);
 }
 
-std::string store(const std::vector<std::string>& paths, const std::string& model_text,
-                  const std::string& model_source, const std::string& folder,
-                  const std::optional<PythonProgress>& progress) {
-  const nb::gil_scoped_release released;
-  viewer::FileMemory files(folder);
-  const viewer::Storage storage(files, folder);
-  viewer::Document document = make(paths, model_text, model_source, progress, storage);
-  unwrap(viewer::complete_tables(storage));
-  return std::move(document.index);
+nb::tuple store(const std::vector<std::string>& paths, const std::string& model_text,
+                const std::string& model_source, const std::string& folder, bool all_chains,
+                const std::optional<PythonProgress>& progress) {
+  Made made;
+  try {
+    const nb::gil_scoped_release released;
+    made = make(paths, model_text, model_source, progress, viewer::Storage(folder),
+                all_chains ? Keep::all_chains : Keep::chains_that_fit);
+  } catch (const viewer::StorageError& failure) {
+    throw InputError(failure.what());
+  }
+  return nb::make_tuple(nb::str(made.document.index.data(), made.document.index.size()),
+                        nb::str(made.measurement.data(), made.measurement.size()));
 }
 
 }  // namespace
@@ -90,9 +115,19 @@ void bind_viewer(nb::module_& module) {
              "(JSON, without verdicts) and its tables by name. `source` names the model in\n"
              "messages. Raises InputError.");
   module.def("store_view", &store, "paths"_a, "model_text"_a, "source"_a, "folder"_a,
-             "progress"_a = nb::none(),
-             "The same for traces of any size: returns the index and writes the tables into\n"
-             "files of the folder, which StoredView reads. Raises InputError.");
+             "all_chains"_a = false, "progress"_a = nb::none(),
+             "The same for traces of any size: returns the index and a takt/measurement document\n"
+             "of the same pass, and writes the tables into files of the folder, which StoredView\n"
+             "reads. Raises InputError.");
+
+  module.def(
+      "read_column",
+      [](const std::string& folder, const std::string& table, const std::string& column) {
+        const std::vector<std::int64_t> values = unwrap(viewer::read_column(folder, table, column));
+        return nb::bytes(values.data(), values.size() * sizeof values[0]);
+      },
+      "folder"_a, "table"_a, "column"_a,
+      "A column that store_view() wrote, as signed 64-bit numbers. Raises InputError.");
 
   using Document = viewer::StoredDocument;
   const auto released = nb::call_guard<nb::gil_scoped_release>();

@@ -144,13 +144,20 @@ def with_goals(model: ModelText, goals: str | None) -> ModelText:
     return ModelText(text, model.source)
 
 
+def model_of(given: Given, goals: str | None = None) -> ModelText:
+    """The model that is given, else that of the traces, with the chains of `goals` if a file is
+    named. UserError if there is neither.
+    """
+    if given.model is None and not given.traces:
+        raise UserError("no model: add the takt/model document, or a trace")
+    return with_goals(given.model or _synthesized(given.traces), goals)
+
+
 def evaluate(given: Given, analysis: str, goals: str | None = None) -> Evaluation:
     """What is not among the inputs is made from them: the model and the measurement from the
     traces, the bounds from the model.
     """
-    if given.model is None and not given.traces:
-        raise UserError("no model: add the takt/model document, or a trace")
-    text = with_goals(given.model or _synthesized(given.traces), goals)
+    text = model_of(given, goals)
     bounds, measurement = given.bounds, given.measurement
     if bounds is None:
         bounds = pipeline.analyze(text.text, text.source, analysis)

@@ -125,12 +125,19 @@ def view(traces: Sequence[str], model_text: str, source: str) -> tuple[Json, dic
     return _document(index), tables
 
 
-def store_view(traces: Sequence[str], model_text: str, source: str, folder: str) -> Json:
-    """The same for traces of any size: returns the index; the tables become files of the folder,
-    which takt_native.StoredView reads. Raises takt_native.InputError.
+def store_view(
+    traces: Sequence[str], model_text: str, source: str, folder: str, *, all_chains: bool = False
+) -> tuple[Json, Measurement]:
+    """The same for traces of any size: returns the index, and what was measured meanwhile; the
+    tables become files of the folder, which takt_native.StoredView reads. Instances of chains that
+    would take more room than the recording are left out, unless `all_chains`. Raises
+    takt_native.InputError.
     """
     with console.progress("Indexing the trace") as progress:
-        return _document(takt_native.store_view(list(traces), model_text, source, folder, progress))
+        index, measured = takt_native.store_view(
+            list(traces), model_text, source, folder, all_chains, progress
+        )
+    return _document(index), documents.parse(Measurement, measured, "measurement")
 
 
 def simulate(model_text: str, source: str, options: Json) -> Simulation:

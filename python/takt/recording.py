@@ -24,6 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import takt_native
 from takt import inputs, pipeline
 from takt.errors import UserError
 from takt.trace import arrow
@@ -71,7 +72,7 @@ def read(traces: list[str], goals: str | None = None) -> Read:
     model = inputs.model(traces, goals)
     info = pipeline.info(traces)
     with tempfile.TemporaryDirectory(prefix="takt-") as name:
-        index = pipeline.store_view(traces, model.text, model.source, name)
+        index, _ = pipeline.store_view(traces, model.text, model.source, name, all_chains=True)
         columns = _Columns(Path(name))
         threads = sum(track["kind"] == "thread" for track in index["tracks"])
         made = {
@@ -94,7 +95,7 @@ class _Columns:
         pyarrow = arrow()
         columns = {}
         for name in names:
-            data = (self._folder / f"{table}.{name}").read_bytes()
+            data = takt_native.read_column(str(self._folder), table, name)
             columns[name] = pyarrow.Array.from_buffers(
                 pyarrow.int64(), len(data) // 8, [None, pyarrow.py_buffer(data)]
             )

@@ -41,17 +41,18 @@ def is_complete(folder: Path) -> bool:
 
 def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) -> None:
     """Indexes the traces. Raises takt_native.InputError."""
-    evaluation = inputs.evaluate(given, analysis, goals)
-    for warning in evaluation.warnings:
-        console.say(f"takt: warning: {warning}")
-    model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
-    assert measurement is not None
-    judged = verdict.judge(model, bounds, measurement)
-    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    text = inputs.model_of(given, goals)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with files.replacement_folder(folder) as written:
-        text = evaluation.text
-        index = pipeline.store_view(given.traces, text.text, text.source, str(written))
+        index, measured = pipeline.store_view(given.traces, text.text, text.source, str(written))
+        measurement = given.measurement or measured
+        known = inputs.Given(given.traces, text, given.bounds, measurement)
+        evaluation = inputs.evaluate(known, analysis)
+        for warning in evaluation.warnings:
+            console.say(f"takt: warning: {warning}")
+        model, bounds = evaluation.model, evaluation.bounds
+        judged = verdict.judge(model, bounds, measurement)
+        verdicts = remedies.with_remedies(evaluation, judged, analysis)
         explained = view.explanations(evaluation)
         view.complete(index, model, bounds, measurement, verdicts, evaluation.title, explained)
         (written / INDEX).write_text(json.dumps(index), encoding="utf-8")

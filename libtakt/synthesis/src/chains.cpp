@@ -32,13 +32,15 @@ class PathSearch {
     }
   }
 
-  void run() {
+  /// Whether all paths were within the limits.
+  bool run() {
     for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
       if (model_.callbacks[i].activation) {
         path_ = {CallbackIndex(i)};
         extend();
       }
     }
+    return !is_cut_;
   }
 
  private:
@@ -57,7 +59,7 @@ class PathSearch {
   void extend() {
     bool is_end = true;
     for (const Edge* edge : outgoing_[path_.back().value()]) {
-      if (model_.chains.size() == max_chains) {
+      if (is_cut_) {
         return;
       }
       if (goes_on(*edge)) {
@@ -68,6 +70,11 @@ class PathSearch {
       }
     }
     if (is_end && path_.size() > 1) {
+      callbacks_ += path_.size();
+      is_cut_ = model_.chains.size() == max_chains || callbacks_ > max_chain_callbacks;
+      if (is_cut_) {
+        return;
+      }
       model_.chains.push_back({{}, path_, std::nullopt, std::nullopt, {}});
     }
   }
@@ -75,6 +82,8 @@ class PathSearch {
   Model& model_;
   std::vector<std::vector<const Edge*>> outgoing_;
   std::vector<CallbackIndex> path_;
+  std::size_t callbacks_ = 0;
+  bool is_cut_ = false;
 };
 
 /// Callbacks of two models are the same if these properties are.
@@ -193,9 +202,10 @@ void transfer_executors(const Model& from, const Translation& translation, Model
 
 }  // namespace
 
-void add_maximal_chains(Model& model) {
-  PathSearch(model).run();
+bool add_maximal_chains(Model& model) {
+  const bool has_all = PathSearch(model).run();
   name_chains(model);
+  return has_all;
 }
 
 std::vector<std::string> transfer(const Model& from, Model& model) {

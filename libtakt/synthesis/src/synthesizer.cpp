@@ -283,10 +283,9 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   if (options.chains_from) {
     provenance["chains_not_found"] = transfer(*options.chains_from, model);
   } else {
-    add_maximal_chains(model);
-    if (model.chains.size() == max_chains) {
-      provenance["warnings"].push_back(
-          fmt::format("the callback graph has more than the {} chains listed", max_chains));
+    if (!add_maximal_chains(model)) {
+      provenance["warnings"].push_back(fmt::format(
+          "the callback graph has more than the {} chains listed", model.chains.size()));
     }
   }
   if (options.supplies_from) {

@@ -38,7 +38,7 @@ std::string cause(const Recording& recording, const std::vector<Part>& parts,
     const auto key = std::pair(part.kind, part.step);
     sums[key] += part.duration;
     if (part.run && part.kind == PartKind::executor) {
-      ahead[key][recording.runs()[*part.run].instance.callback.value()] += part.duration;
+      ahead[key][recording.runs()[*part.run].callback.value()] += part.duration;
     } else if (part.kind == PartKind::preempted && part.actor >= 0) {
       ahead[key][static_cast<std::size_t>(part.actor)] += part.duration;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <utility>
@@ -46,9 +45,8 @@ class Walker {
       return joined ? "its set of inputs was not complete, so it published nothing"
                     : "it published nothing";
     }
-    const bool lost = std::ranges::any_of(messages, [&](std::int64_t message) {
-      return timeline_.messages()[static_cast<std::size_t>(message)].target < 0;
-    });
+    const bool lost = std::ranges::any_of(
+        messages, [&](std::uint32_t message) { return timeline_.messages()[message].target < 0; });
     return lost ? "its message was lost or replaced by a newer one"
                 : "nothing that it published led on";
   }
@@ -61,13 +59,13 @@ class Walker {
     if (path.size() == chain_.callbacks.size()) {
       return;
     }
-    for (const std::int64_t number : timeline_.messages_from(path.back())) {
-      const Message& message = timeline_.messages()[static_cast<std::size_t>(number)];
+    for (const std::uint32_t number : timeline_.messages_from(path.back())) {
+      const Message& message = timeline_.messages()[number];
       if (message.target < 0) {
         continue;
       }
       const auto target = static_cast<std::size_t>(message.target);
-      const auto callback = recording_.runs()[target].instance.callback;
+      const auto callback = recording_.runs()[target].callback;
       if (recording_.matches()[callback.value()] != chain_.callbacks[path.size()]) {
         continue;
       }
@@ -99,28 +97,31 @@ std::int64_t ending_of(ChainView& view, std::int64_t step, const std::string& re
 class Maker {
  public:
   Maker(const model::Model& model, const Recording& recording, const Timeline& timeline,
-        const flow::Measurer& measurer, const Storage& storage)
+        const flow::Measurer& measurer, const Storage& storage, Work& work)
       : model_(model),
         recording_(recording),
         timeline_(timeline),
         measurer_(measurer),
-        storage_(storage),
+        work_(work),
         chains_(storage),
-        rows_(storage.memory()),
-        paths_(storage.memory()),
-        begun_(recording.runs().size(), 0, storage.memory()),
-        first_runs_(storage.memory()) {
+        rows_(storage),
+        paths_(storage),
+        begun_(storage),
+        complete_(storage, model.chains.size(), recording.chains().size(),
+                  [&](std::size_t i) { return recording.chains()[i].chain; }),
+        begins_(storage) {
+    begun_.resize(recording.runs().size());
     std::vector<bool> is_first(model.callbacks.size());
-    for (const model::Chain& chain : model.chains) {
-      is_first[chain.callbacks.front().value()] = true;
-    }
-    storage.prepare(first_runs_, recording.runs().size());
-    for (const std::uint32_t run : timeline.by_start()) {
-      const auto match = recording.matches()[recording.runs()[run].instance.callback.value()];
-      if (match && is_first[match->value()]) {
-        first_runs_.push_back(run);
+    for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
+      if (recording.keeps(chain)) {
+        is_first[model.chains[chain].callbacks.front().value()] = true;
       }
     }
+    const auto& by_start = timeline.by_start();
+    begins_ = Groups(storage, model.callbacks.size(), by_start.size(), [&](std::size_t i) {
+      const auto match = recording.matches()[recording.runs()[by_start[i]].callback.value()];
+      return match && is_first[match->value()] ? match->value() : Groups::none;
+    });
   }
 
   void add(std::size_t number, Instant begin, Instant end, Instant steady_since);
@@ -131,33 +132,32 @@ class Maker {
   void add_incomplete(std::size_t number, ChainView& view, Instant end, Instant steady_since);
   void write(std::size_t number, ChainView& view, const Row& row, Instant begin);
 
-  [[nodiscard]] std::span<const std::size_t> path(const Row& row) const {
-    return std::span(paths_).subspan(row.path, row.length);
+  [[nodiscard]] std::span<const std::uint32_t> path(const Row& row) const {
+    return paths_.part(row.path, row.length);
   }
 
   const model::Model& model_;
   const Recording& recording_;
   const Timeline& timeline_;
   const flow::Measurer& measurer_;
-  const Storage& storage_;
+  Work& work_;
   Chains chains_;
-  std::pmr::vector<Row> rows_;             // of the present chain
-  std::pmr::vector<std::size_t> paths_;    // of these rows
-  std::pmr::vector<std::uint32_t> begun_;  // by run: the last chain it began an instance of, plus 1
-  std::pmr::vector<std::uint32_t> first_runs_;  // of the first callback of any chain
+  Array<Row> rows_;             // of the present chain
+  Array<std::uint32_t> paths_;  // of these rows
+  Array<std::uint32_t> begun_;  // by run: the last chain it began an instance of, plus 1
+  Groups complete_;             // by chain: positions in Recording::chains()
+  Groups begins_;               // by callback that begins a chain: positions in by_start()
   Duration longest_{};
 };
 
 void Maker::add_complete(std::size_t number) {
   const Duration correction = measurer_.correction(model_.chains[number].callbacks.front());
-  for (const Complete& instance : recording_.chains()) {
-    if (instance.chain != number) {
-      continue;
-    }
+  for (const std::uint32_t position : complete_[number]) {
+    const Complete& instance = recording_.chains()[position];
     const Row row{instance.activation + correction, -1, paths_.size(), instance.length};
-    for (const execution::InstanceId id : recording_.path(instance)) {
-      if (const auto run = recording_.find(id)) {
-        paths_.push_back(*run);
+    for (const std::uint32_t id : recording_.path(instance)) {
+      if (const auto run = recording_.find(execution::InstanceId(id))) {
+        paths_.push_back(static_cast<std::uint32_t>(*run));
       }
     }
     // An instance whose runs were left out has no parts to show.
@@ -166,7 +166,7 @@ void Maker::add_complete(std::size_t number) {
       continue;
     }
     begun_[path(row).front()] = static_cast<std::uint32_t>(number) + 1;
-    const Instant end = recording_.runs()[path(row).back()].instance.end;
+    const Instant end = recording_.runs()[path(row).back()].end;
     longest_ = std::max(longest_, end - row.activation);
     rows_.push_back(row);
   }
@@ -175,10 +175,10 @@ void Maker::add_complete(std::size_t number) {
 void Maker::add_incomplete(std::size_t number, ChainView& view, Instant end, Instant steady_since) {
   const model::Chain& chain = model_.chains[number];
   const Walker walker(model_, chain, recording_, timeline_);
-  for (const std::uint32_t run : first_runs_) {
-    const execution::CallbackInstance& instance = recording_.runs()[run].instance;
-    if (recording_.matches()[instance.callback.value()] != chain.callbacks.front() ||
-        instance.start < steady_since || begun_[run] == number + 1) {
+  for (const std::uint32_t position : begins_[chain.callbacks.front().value()]) {
+    const std::uint32_t run = timeline_.by_start()[position];
+    const Run& instance = recording_.runs()[run];
+    if (instance.start < steady_since || begun_[run] == number + 1) {
       continue;
     }
     const std::vector<std::size_t> longest = walker.longest(run);
@@ -188,13 +188,15 @@ void Maker::add_incomplete(std::size_t number, ChainView& view, Instant end, Ins
     ++view.incomplete;
     rows_.push_back(
         {instance.start, ending, paths_.size(), static_cast<std::uint32_t>(longest.size())});
-    paths_.insert(paths_.end(), longest.begin(), longest.end());
+    for (const std::size_t step : longest) {
+      paths_.push_back(static_cast<std::uint32_t>(step));
+    }
   }
 }
 
 void Maker::write(std::size_t number, ChainView& view, const Row& row, Instant begin) {
   const auto callback_of = [&](std::size_t run) {
-    return static_cast<std::int64_t>(recording_.runs()[run].instance.callback.value());
+    return static_cast<std::int64_t>(recording_.runs()[run].callback.value());
   };
   const std::vector<Part> parts = split(recording_, timeline_, row.activation, path(row));
   Duration latency{};
@@ -218,15 +220,18 @@ void Maker::write(std::size_t number, ChainView& view, const Row& row, Instant b
 
 void Maker::add(std::size_t number, Instant begin, Instant end, Instant steady_since) {
   ChainView& view = chains_.views.emplace_back();
+  if (!recording_.keeps(number)) {
+    return;
+  }
   rows_.clear();
   paths_.clear();
   longest_ = {};
-  storage_.prepare(rows_, storage_.runs());
-  storage_.prepare(paths_, 8 * storage_.runs());
   add_complete(number);
   add_incomplete(number, view, end, steady_since);
   std::ranges::sort(rows_, {}, [](const Row& row) { return std::pair(row.activation, row.path); });
+  work_.expect(rows_.size());
   for (const Row& row : rows_) {
+    work_.step();
     write(number, view, row, begin);
   }
 }
@@ -247,8 +252,8 @@ Chains::Chains(const Storage& storage)
 
 Chains make_chains(const model::Model& model, const Recording& recording, const Timeline& timeline,
                    const flow::Measurer& measurer, Instant begin, Instant end, Instant steady_since,
-                   const Storage& storage) {
-  Maker maker(model, recording, timeline, measurer, storage);
+                   const Storage& storage, Work& work) {
+  Maker maker(model, recording, timeline, measurer, storage, work);
   for (std::size_t number = 0; number < model.chains.size(); ++number) {
     maker.add(number, begin, end, steady_since);
   }

@@ -8,6 +8,7 @@
 #include "takt/flow/measurement.hpp"
 #include "takt/model/model.hpp"
 #include "takt/viewer/table.hpp"
+#include "takt/viewer/work.hpp"
 #include "timeline.hpp"
 
 namespace takt::viewer {
@@ -38,10 +39,11 @@ struct Chains {
   std::vector<ChainView> views;  // by the model's chains
 };
 
-/// The instances of the model's chains: those that were measured, and those that ended early.
+/// The instances of the model's chains that the recording keeps: those that were measured, and
+/// those that ended early.
 [[nodiscard]] Chains make_chains(const model::Model& model, const Recording& recording,
                                  const Timeline& timeline, const flow::Measurer& measurer,
                                  Instant begin, Instant end, Instant steady_since,
-                                 const Storage& storage);
+                                 const Storage& storage, Work& work);
 
 }  // namespace takt::viewer

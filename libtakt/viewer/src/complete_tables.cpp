@@ -1,42 +1,39 @@
 #include <algorithm>
-#include <functional>
-#include <memory_resource>
-#include <string>
+#include <ranges>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "column_file.hpp"
 #include "levels.hpp"
+#include "takt/viewer/array.hpp"
 #include "takt/viewer/stored_document.hpp"
 #include "takt/viewer/table.hpp"
 
 namespace takt::viewer {
 namespace {
 
-/// Writes the rows of a table that name something in `column`, by what they name.
-Result<void> write_order(const Storage& storage, std::string_view table, std::string_view column,
-                         std::string_view name) {
+/// Writes the rows of a table that name a span in `column`, by that span.
+Result<void> write_order(const Storage& storage, Work& work, std::string_view table,
+                         std::string_view column, std::string_view name, std::size_t spans) {
   const auto keys = ColumnFile::open(storage.folder(), table, column);
   if (!keys) {
     return tl::unexpected(keys.error());
   }
-  std::pmr::vector<std::uint32_t> rows(storage.memory());
-  storage.prepare(rows, keys->size());
-  for (std::size_t row = 0; row < keys->size(); ++row) {
-    if ((*keys)[row] >= 0) {
-      rows.push_back(static_cast<std::uint32_t>(row));
-    }
-  }
-  std::ranges::sort(rows, {}, [&](std::uint32_t row) { return std::pair((*keys)[row], row); });
+  const Groups rows(storage, spans, keys->size(), [&](std::size_t row) {
+    const std::int64_t span = (*keys)[row];
+    return span < 0 ? Groups::none : static_cast<std::size_t>(span);
+  });
   Table order(storage, table, {{name}});
-  for (const std::uint32_t row : rows) {
+  for (const std::uint32_t row : rows.all()) {
+    work.step();
     order.add({row});
   }
   return order.close();
 }
 
 /// Where the parts of each instance begin, and how long they are together.
-Result<void> write_latencies(const Storage& storage) {
+Result<void> write_latencies(const Storage& storage, Work& work) {
   ColumnFile parts;
   ColumnFile durations;
   for (const auto& [table, column, file] :
@@ -47,21 +44,59 @@ Result<void> write_latencies(const Storage& storage) {
     }
     *file = std::move(*opened);
   }
+  work.expect(parts.size());
   Table sums(storage, "instances", {{"first"}, {"latency"}});
   std::size_t next = 0;
-  for (const std::int64_t count : parts.values()) {
+  for (std::size_t row = 0; row < parts.size(); ++row) {
+    work.step();
     const std::size_t first = next;
     std::int64_t latency = 0;
-    for (next += static_cast<std::size_t>(count);
-         const std::int64_t duration : durations.values().subspan(first, next - first)) {
-      latency += duration;
+    for (next += static_cast<std::size_t>(parts[row]);
+         const std::size_t part : std::views::iota(first, next)) {
+      latency += durations[part];
     }
     sums.add({static_cast<std::int64_t>(first), latency});
   }
   return sums.close();
 }
 
-Result<void> write_levels(const Storage& storage) {
+/// How long the slowest message was under way.
+Result<void> write_longest(const Storage& storage, Work& work) {
+  ColumnFile sent;
+  ColumnFile taken;
+  const auto opened =
+      open_columns(storage.folder(), "messages", {{"sent", &sent}, {"taken", &taken}});
+  if (!opened) {
+    return opened;
+  }
+  work.expect(sent.size());
+  std::int64_t longest = 0;
+  for (std::size_t row = 0; row < sent.size(); ++row) {
+    work.step();
+    longest = std::max(longest, taken[row] - sent[row]);
+  }
+  Table table(storage, "longest", {{"transport"}});
+  table.add({longest});
+  return table.close();
+}
+
+/// A coarser level of the timeline on its way to disk.
+struct Level {
+  Level(const Storage& storage, int number)
+      : table(storage, fmt::format("level{}", number),
+              {{"track"}, {"id"}, {"start"}, {"duration"}, {"subject"}, {"count"}, {"busy"}}),
+        merger(resolution(number)) {}
+
+  void write(const Merged& span) {
+    table.add({span.track, span.id, span.start, span.end - span.start, span.subject, span.count,
+               span.busy});
+  }
+
+  Table table;
+  Merger merger;
+};
+
+Result<void> write_levels(const Storage& storage, Work& work) {
   ColumnFile track;
   ColumnFile start;
   ColumnFile duration;
@@ -72,21 +107,25 @@ Result<void> write_levels(const Storage& storage) {
   if (!opened) {
     return opened;
   }
-  for (int level = first_stored_level; level <= last_stored_level; ++level) {
-    Table table(storage, fmt::format("level{}", level),
-                {{"track"}, {"id"}, {"start"}, {"duration"}, {"subject"}, {"count"}, {"busy"}});
-    const auto write = [&](const Merged& span) {
-      table.add({span.track, span.id, span.start, span.end - span.start, span.subject, span.count,
-                 span.busy});
-    };
-    Merger merger(resolution(level));
-    for (std::size_t row = 0; row < track.size(); ++row) {
-      merger.add({track[row], static_cast<std::int64_t>(row), subject[row], start[row],
-                  start[row] + duration[row], 1, duration[row]},
-                 write);
+  work.expect(track.size());
+  std::vector<Level> levels;
+  levels.reserve(last_stored_level - first_stored_level + 1);
+  for (int number = first_stored_level; number <= last_stored_level; ++number) {
+    levels.emplace_back(storage, number);
+  }
+  for (std::size_t row = 0; row < track.size(); ++row) {
+    work.step();
+    const std::int64_t begin = start[row];
+    const std::int64_t length = duration[row];
+    const Merged span{
+        track[row], static_cast<std::int64_t>(row), subject[row], begin, begin + length, 1, length};
+    for (Level& level : levels) {
+      level.merger.add(span, [&](const Merged& merged) { level.write(merged); });
     }
-    merger.finish(write);
-    if (const auto closed = table.close(); !closed) {
+  }
+  for (Level& level : levels) {
+    level.merger.finish([&](const Merged& merged) { level.write(merged); });
+    if (const auto closed = level.table.close(); !closed) {
       return closed;
     }
   }
@@ -95,21 +134,25 @@ Result<void> write_levels(const Storage& storage) {
 
 }  // namespace
 
-Result<void> complete_tables(const Storage& storage) {
+Result<void> complete_tables(const Storage& storage, Work& work) {
+  const auto spans = ColumnFile::open(storage.folder(), "spans", "track");
+  if (!spans) {
+    return tl::unexpected(spans.error());
+  }
   const std::tuple<const char*, const char*, const char*> orders[] = {
       {"messages", "source", "by_source"},
       {"messages", "target", "by_target"},
       {"links", "to", "by_to"},
   };
   for (const auto& [table, column, name] : orders) {
-    if (const auto written = write_order(storage, table, column, name); !written) {
+    const auto written = write_order(storage, work, table, column, name, spans->size());
+    if (!written) {
       return written;
     }
   }
-  if (const auto written = write_latencies(storage); !written) {
-    return written;
-  }
-  return write_levels(storage);
+  return write_latencies(storage, work)
+      .and_then([&] { return write_longest(storage, work); })
+      .and_then([&] { return write_levels(storage, work); });
 }
 
 }  // namespace takt::viewer

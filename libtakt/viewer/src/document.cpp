@@ -113,10 +113,8 @@ Json topics(const Objects& objects) {
 
 Json callbacks(const Objects& objects, const Recording& recording, const Timeline& timeline,
                const model::Model& model, const flow::Measurement& measured) {
-  std::vector<Distribution> execution_times(objects.callbacks.size());
-  for (const Run& run : recording.runs()) {
-    execution_times[run.instance.callback.value()].record(run.instance.execution_time());
-  }
+  std::vector<Distribution> execution_times = recording.execution_times();
+  execution_times.resize(objects.callbacks.size());
   std::vector<std::int64_t> executor_of(objects.callbacks.size(), -1);
   for (std::size_t i = 0; i < timeline.executors().size(); ++i) {
     for (const ObservedCallbackIndex callback : timeline.executors()[i].callbacks) {
@@ -155,9 +153,9 @@ Json edges(const Objects& objects, const Recording& recording, const Timeline& t
            const Links& links) {
   using Key = std::tuple<std::int64_t, std::int64_t, std::size_t>;
   std::map<Key, std::uint64_t> counts;
-  const auto callback_of = [&](std::int64_t run) {
+  const auto callback_of = [&](std::int32_t run) {
     return static_cast<std::int64_t>(
-        recording.runs()[static_cast<std::size_t>(run)].instance.callback.value());
+        recording.runs()[static_cast<std::size_t>(run)].callback.value());
   };
   for (const Message& message : timeline.messages()) {
     if (message.source >= 0 && message.target >= 0) {
@@ -218,7 +216,9 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
         {"goal", chain.goal ? Json(chain.goal->count()) : Json(nullptr)},
         {"bound", nullptr},
         {"count", latency.count()},
-        {"incomplete", view.incomplete},
+        {"incomplete", recording.keeps(i)
+                           ? view.incomplete
+                           : measured.chains[i].begun - measured.chains[i].completed},
         {"min", nullptr},
         {"mean", nullptr},
         {"p50", nullptr},
@@ -263,6 +263,16 @@ Json warnings(const Recorded& recorded, const Storage& storage) {
     list.push_back(warning(fmt::format("{} callback runs are not shown: a page holds {}{}",
                                        left_out, storage.runs(), advice)));
   }
+  std::size_t without = 0;
+  for (std::size_t chain = 0; chain < recorded.model.chains.size(); ++chain) {
+    without += recorded.recording.keeps(chain) ? 0u : 1u;
+  }
+  if (without > 0) {
+    list.push_back(warning(fmt::format(
+        "{} of {} chains are shown without their instances, which would take more room than all "
+        "callback runs: name the chains that matter in a goals file (--goals)",
+        without, recorded.model.chains.size())));
+  }
   if (const std::uint64_t left_out = recorded.scheduling.left_out()) {
     list.push_back(
         warning(fmt::format("{} changes of threads on processors are not shown", left_out)));
@@ -287,15 +297,16 @@ Result<void> finish(Document& document, const Storage& storage,
 
 }  // namespace
 
-Result<Document> make_document(const Recorded& recorded, const Storage& storage) {
+Result<Document> make_document(const Recorded& recorded, const Storage& storage, Work& work) {
   const auto& [model, source, database, pass, recording, scheduling, measurer] = recorded;
   const Objects& objects = database.objects();
   const events::Threads& threads = database.threads();
   const flow::Measurement measured = measurer.measurement();
-  Timeline timeline(database, recording, scheduling, pass.first, storage);
+  work.expect(recording.runs().size() + recording.sent().size() + scheduling.occupations().size());
+  Timeline timeline(database, recording, scheduling, pass.first, storage, work);
   Links links = make_links(objects, model, recording, timeline, storage);
   Chains chains = make_chains(model, recording, timeline, measurer, pass.first, pass.last,
-                              database.steady_since().value_or(pass.first), storage);
+                              database.steady_since().value_or(pass.first), storage, work);
   const std::vector<std::string> names = execution::callback_ids(objects);
   const std::vector<std::string> actors = scheduling.actors();
 

@@ -1,9 +1,9 @@
 #include "links.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <vector>
 
 namespace takt::viewer {
@@ -12,7 +12,13 @@ namespace {
 using execution::ObservedCallbackIndex;
 
 /// A row of the table: two spans, and how the data got from one to the other.
-using Row = std::tuple<std::int64_t, std::int64_t, LinkKind>;
+struct Row {
+  std::int64_t from;
+  std::int64_t to;
+  LinkKind kind;
+
+  auto operator<=>(const Row&) const = default;
+};
 
 /// Callbacks of one node whose data come together.
 struct Group {
@@ -63,25 +69,24 @@ std::vector<Group> groups(const execution::Objects& objects, const model::Model&
 Links make_links(const execution::Objects& objects, const model::Model& model,
                  const Recording& recording, const Timeline& timeline, const Storage& storage) {
   const auto& runs = recording.runs();
-  std::pmr::vector<Row> rows(storage.memory());
-  storage.prepare(rows, 2 * storage.runs());
+  Array<Row> rows(storage);
   Links links(storage);
   for (const Group& group : groups(objects, model, recording)) {
     // runs() is in the order of ends: what a run may have used stands before it.
     std::map<ObservedCallbackIndex, std::size_t> newest;
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      const ObservedCallbackIndex callback = runs[run].instance.callback;
+      const ObservedCallbackIndex callback = runs[run].callback;
       const bool is_input = std::ranges::find(group.inputs, callback) != group.inputs.end();
       const bool is_timer = objects[callback].timer && objects[callback].process == group.process;
       const bool can_use = group.kind == LinkKind::stored ? is_timer : is_input;
       const bool publishes =
-          can_use && std::ranges::any_of(timeline.messages_from(run), [&](std::int64_t message) {
-            const auto topic = timeline.messages()[static_cast<std::size_t>(message)].topic;
+          can_use && std::ranges::any_of(timeline.messages_from(run), [&](std::uint32_t message) {
+            const auto topic = timeline.messages()[message].topic;
             return group.outputs.empty() || group.outputs.contains(topic);
           });
       if (publishes) {
         for (const auto& [input, from] : newest) {
-          if (input != callback && runs[from].instance.end <= runs[run].instance.end) {
+          if (input != callback && runs[from].end <= runs[run].end) {
             rows.push_back({timeline.span_of(from), timeline.span_of(run), group.kind});
             ++links.counts[{input, callback}];
           }
@@ -96,8 +101,7 @@ Links make_links(const execution::Objects& objects, const model::Model& model,
     }
   }
   std::ranges::sort(rows);
-  const auto repeated = std::ranges::unique(rows);
-  rows.erase(repeated.begin(), repeated.end());
+  rows.resize(rows.size() - std::ranges::unique(rows).size());
   for (const auto& [from, to, kind] : rows) {
     links.table.add({from, to, static_cast<std::int64_t>(kind)});
   }

@@ -34,10 +34,10 @@ class Splitter {
 
   /// Waits in the executor for the start of a run, behind what its thread runs meanwhile.
   void wait(std::size_t step, std::size_t run) {
-    const Instant start = recording_.runs()[run].instance.start;
+    const Instant start = recording_.runs()[run].start;
     const Part idle{step, PartKind::executor, {}, {}, -1};
     for (const std::size_t other : timeline_.runs_between(run, now_, start)) {
-      const execution::CallbackInstance& ahead = recording_.runs()[other].instance;
+      const Run& ahead = recording_.runs()[other];
       until(std::min(ahead.start, start), idle);
       until(std::min(ahead.end, start), {step, PartKind::executor, {}, other, -1});
     }
@@ -47,7 +47,7 @@ class Splitter {
   /// A run goes on until a time, if its thread is let.
   void run(std::size_t step, std::size_t run, Instant end) {
     const auto& segments =
-        timeline_.scheduling().segments(recording_.runs()[run].instance.thread, now_, end);
+        timeline_.scheduling().segments(recording_.runs()[run].thread, now_, end);
     for (const Scheduling::Segment& segment : segments) {
       until(segment.start, {step, PartKind::running, {}, run, -1});
       until(segment.end, {step, kind_of(segment.state), {}, run, -1, segment.actor});
@@ -59,19 +59,23 @@ class Splitter {
   /// until the timer is due.
   void deliver(std::size_t step, std::size_t run) {
     const Run& to = recording_.runs()[run];
-    const execution::CallbackInstance& instance = to.instance;
     const std::int64_t message = timeline_.message_to(run);
     const Instant sent = now_;
-    if (const auto due = recording_.due(to)) {
-      until(std::min(*due, instance.start), {step, PartKind::timer, {}, {}, -1});
-    } else if (to.message) {
-      until(std::min(to.message->written, instance.start),
-            {step, PartKind::sending, {}, {}, message});
-      until(std::min(to.message->received, instance.start),
-            {step, PartKind::transport, {}, {}, message});
-    } else if (instance.first_after_wait && *instance.wait_begin < sent &&
-               sent <= *instance.wait_end) {
-      until(*instance.wait_end, {step, PartKind::transport, {}, {}, message});
+    switch (to.before) {
+      case Run::Before::due:
+        until(std::min(*recording_.due(to), to.start), {step, PartKind::timer, {}, {}, -1});
+        break;
+      case Run::Before::sent:
+        until(std::min(to.first, to.start), {step, PartKind::sending, {}, {}, message});
+        until(std::min(to.second, to.start), {step, PartKind::transport, {}, {}, message});
+        break;
+      case Run::Before::waited:
+        if (to.first < sent && sent <= to.second) {
+          until(to.second, {step, PartKind::transport, {}, {}, message});
+        }
+        break;
+      case Run::Before::nothing:
+        break;
     }
     wait(step, run);
   }
@@ -88,10 +92,10 @@ class Splitter {
 }  // namespace
 
 std::vector<Part> split(const Recording& recording, const Timeline& timeline, Instant activation,
-                        std::span<const std::size_t> path) {
+                        std::span<const std::uint32_t> path) {
   Splitter splitter(recording, timeline, activation);
   for (std::size_t step = 0; step < path.size(); ++step) {
-    const execution::CallbackInstance& run = recording.runs()[path[step]].instance;
+    const Run& run = recording.runs()[path[step]];
     if (step == 0) {
       splitter.wait(step, path[step]);
     } else {
@@ -99,7 +103,7 @@ std::vector<Part> split(const Recording& recording, const Timeline& timeline, In
     }
     Instant until = run.end;
     if (step + 1 < path.size()) {
-      const auto& next = recording.runs()[path[step + 1]].instance;
+      const Run& next = recording.runs()[path[step + 1]];
       if (const Sent* const sent = recording.find(next.source)) {
         until = std::min(until, sent->time);
       }

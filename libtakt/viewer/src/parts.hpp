@@ -45,6 +45,6 @@ struct Part {
 /// - A run lasts until it publishes the message that leads on. The scheduler's events tell when it
 ///   was preempted, blocked or without budget; in a trace without them all of it counts as running.
 [[nodiscard]] std::vector<Part> split(const Recording& recording, const Timeline& timeline,
-                                      Instant activation, std::span<const std::size_t> path);
+                                      Instant activation, std::span<const std::uint32_t> path);
 
 }  // namespace takt::viewer

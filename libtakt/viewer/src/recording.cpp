@@ -1,5 +1,8 @@
 #include "takt/viewer/recording.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "takt/base/grow.hpp"
 
 namespace takt::viewer {
@@ -7,6 +10,24 @@ namespace {
 
 /// Instances whose source came to light while they run; a trace that never ends them is damaged.
 constexpr std::size_t most_late_sources = std::size_t{1} << 16;
+
+/// Takes that a run may follow. A run that ends later counts all the same, its take is only kept in
+/// vain.
+constexpr std::size_t most_open_takes = std::size_t{1} << 12;
+
+/// Steps of chains that are kept for each run: instances of so many chains have a run in common. A
+/// short recording may have more.
+constexpr std::size_t steps_per_run = 4;
+constexpr std::size_t least_steps = std::size_t{2} << 20;
+
+/// Chains with goals come first, then the others as the model has them.
+std::vector<std::size_t> by_rank(const model::Model& model) {
+  std::vector<std::size_t> order(model.chains.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_partition(
+      order, [&](std::size_t chain) { return model.chains[chain].goal.has_value(); });
+  return order;
+}
 
 }  // namespace
 
@@ -16,59 +37,76 @@ using execution::InstanceId;
 using execution::Publication;
 using execution::PublicationId;
 
-Recording::Recording(const model::Model& model, const Storage& storage)
+Recording::Recording(const model::Model& model, const Storage& storage, Keep keep)
     : matcher_(model),
       most_(storage.runs()),
-      runs_(storage.memory()),
-      position_(storage.memory()),
-      sent_(storage.memory()),
-      takes_(storage.memory()),
-      chains_(storage.memory()),
-      paths_(storage.memory()) {
-  storage.prepare(runs_, most_);
-  storage.prepare(position_, 2 * most_);
-  storage.prepare(sent_, 2 * most_);
-  storage.prepare(takes_, most_);
-  storage.prepare(chains_, most_);
-  storage.prepare(paths_, 8 * most_);
-}
+      keep_(keep),
+      runs_(storage),
+      positions_(storage),
+      sent_(storage),
+      takes_(storage),
+      chains_(storage),
+      paths_(storage),
+      kept_(by_rank(model)),
+      keeps_(model.chains.size(), true),
+      steps_(model.chains.size()) {}
 
 void Recording::on_instance(const Database& database, const CallbackInstance& instance) {
   executors_.on_instance(database, instance);
-  const auto match = matcher_.match(database.objects(), instance.callback);
+  const execution::Objects& objects = database.objects();
+  const auto match = matcher_.match(objects, instance.callback);
   grow_to(matches_, instance.callback) = match ? std::optional(match->callback) : std::nullopt;
+  grow_to(execution_times_, instance.callback).record(instance.execution_time());
   const auto id = static_cast<std::size_t>(instance.id);
   if (runs_.size() == most_ || id > 2 * most_) {
     ++left_out_;
     return;
   }
-  Run run{instance, std::nullopt, std::nullopt};
+  Run run{.start = instance.start,
+          .end = instance.end,
+          .taken = instance.taken.value_or(instance.start),
+          .source = instance.source,
+          .first = {},
+          .second = {},
+          .callback = instance.callback,
+          .thread = instance.thread};
   if (const auto late = late_sources_.extract(instance.id)) {
-    run.instance.source = late.mapped();
+    run.source = late.mapped();
   }
-  const execution::Objects& objects = database.objects();
-  const Publication* const source = database.publication(run.instance.source);
-  if (const auto& timer = objects[instance.callback].timer) {
-    run.due =
-        grids_.try_emplace(instance.callback, objects[*timer].period).first->second.add(instance);
+  open_.erase({run.source, run.callback});
+  const auto tell = [&](Run::Before before, Instant first, Instant second) {
+    run.before = before;
+    run.first = first;
+    run.second = second;
+  };
+  if (instance.first_after_wait) {
+    tell(Run::Before::waited, *instance.wait_begin, *instance.wait_end);
   }
+  const Publication* const source = database.publication(run.source);
   const auto& subscription = objects[instance.callback].subscription;
   if (source != nullptr && source->publisher && subscription) {
-    run.message = message_times_.find({objects[*source->publisher].gid, source->source_timestamp},
-                                      objects[*subscription].process);
+    if (const auto times =
+            message_times_.find({objects[*source->publisher].gid, source->source_timestamp},
+                                objects[*subscription].process)) {
+      tell(Run::Before::sent, times->written, times->received);
+    }
+  }
+  if (const auto& timer = objects[instance.callback].timer) {
+    auto& grid = grids_.try_emplace(instance.callback, objects[*timer].period).first->second;
+    tell(Run::Before::due, grid.add(instance), {});
   }
   runs_.push_back(run);
-  if (position_.size() <= id) {
-    position_.resize(id + 1);
+  if (positions_.size() <= id) {
+    positions_.resize(id + 1);
   }
-  position_[id] = static_cast<std::uint32_t>(runs_.size());
+  positions_[id] = static_cast<std::uint32_t>(runs_.size());
 }
 
 std::optional<Instant> Recording::due(const Run& run) const {
-  if (!run.due) {
+  if (run.before != Run::Before::due) {
     return std::nullopt;
   }
-  return *run.due + grids_.at(run.instance.callback).correction();
+  return run.first + grids_.at(run.callback).correction();
 }
 
 void Recording::on_publication(const Database& /*database*/, const Publication& publication) {
@@ -79,14 +117,30 @@ void Recording::on_publication(const Database& /*database*/, const Publication& 
   if (sent_.size() <= id) {
     sent_.resize(id + 1);
   }
-  const bool to_all = !publication.intra_process && !publication.repeats_intra_process;
-  sent_[id] = Sent{publication.topic, publication.instance, publication.sent, to_all};
+  sent_[id] = {.time = publication.sent,
+               .instance = publication.instance,
+               .topic = publication.topic,
+               .is_known = true,
+               .to_all = !publication.intra_process && !publication.repeats_intra_process};
 }
 
-void Recording::on_take(const Database& /*database*/, const execution::Take& take) {
-  if (takes_.size() < most_ && take.source != PublicationId::none) {
-    takes_.push_back(take);
+void Recording::on_take(const Database& database, const execution::Take& take) {
+  if (take.source == PublicationId::none || takes_.size() == most_) {
+    return;
   }
+  open_[{take.source, database.objects()[take.subscription].callback}] = take.time;
+  if (open_.size() > most_open_takes) {
+    const auto& [what, time] = *open_.begin();
+    takes_.push_back({what.first, time, what.second});
+    open_.erase(open_.begin());
+  }
+}
+
+void Recording::finish() {
+  for (const auto& [what, time] : open_) {
+    takes_.push_back({what.first, time, what.second});
+  }
+  open_.clear();
 }
 
 void Recording::on_dds_write(const Database& /*database*/, const execution::DdsMessage& message,
@@ -102,7 +156,7 @@ void Recording::on_dds_receive(const Database& /*database*/, const execution::Dd
 void Recording::on_late_source(const Database& /*database*/, InstanceId instance,
                                PublicationId source) {
   if (const auto position = find(instance)) {
-    runs_[*position].instance.source = source;
+    runs_[*position].source = source;
     return;
   }
   late_sources_[instance] = source;
@@ -112,30 +166,65 @@ void Recording::on_late_source(const Database& /*database*/, InstanceId instance
 }
 
 void Recording::add(const flow::ChainInstance& instance) {
-  if (chains_.size() < most_) {
-    chains_.push_back({static_cast<std::uint32_t>(instance.chain),
-                       static_cast<std::uint32_t>(instance.path.size()), instance.activation,
-                       paths_.size()});
-    paths_.insert(paths_.end(), instance.path.begin(), instance.path.end());
+  if (!keeps_[instance.chain] || chains_.size() == most_) {
+    return;
   }
+  chains_.push_back({.activation = instance.activation,
+                     .path = paths_.size(),
+                     .chain = static_cast<std::uint32_t>(instance.chain),
+                     .length = static_cast<std::uint32_t>(instance.path.size())});
+  for (const InstanceId id : instance.path) {
+    paths_.push_back(static_cast<std::uint32_t>(id));
+  }
+  steps_[instance.chain] += instance.path.size();
+  const std::size_t limit = std::max(least_steps, steps_per_run * runs_.size());
+  if (keep_ == Keep::chains_that_fit && paths_.size() > limit) {
+    drop_chains(limit - limit / 4);
+  }
+}
+
+/// Keeps fewer chains, so that so many steps are left at most.
+void Recording::drop_chains(std::size_t most_steps) {
+  std::size_t steps = paths_.size();
+  while (kept_.size() > 1 && steps > most_steps) {
+    steps -= steps_[kept_.back()];
+    keeps_[kept_.back()] = false;
+    kept_.pop_back();
+  }
+  std::size_t left = 0;
+  std::size_t end = 0;
+  for (const Complete& instance : chains_) {
+    if (!keeps_[instance.chain]) {
+      continue;
+    }
+    Complete moved = instance;
+    moved.path = end;
+    for (const std::uint32_t run : path(instance)) {
+      paths_[end++] = run;
+    }
+    chains_[left++] = moved;
+  }
+  chains_.resize(left);
+  paths_.resize(end);
 }
 
 void Recording::on_steady_state(const Database& /*database*/, Instant /*time*/) {
   chains_.clear();
   paths_.clear();
+  std::ranges::fill(steps_, 0);
 }
 
 std::optional<std::size_t> Recording::find(InstanceId id) const {
   const auto number = static_cast<std::size_t>(id);
-  if (number >= position_.size() || position_[number] == 0) {
+  if (number >= positions_.size() || positions_[number] == 0) {
     return std::nullopt;
   }
-  return position_[number] - 1;
+  return positions_[number] - 1;
 }
 
 const Sent* Recording::find(PublicationId id) const {
   const auto number = static_cast<std::size_t>(id);
-  return number < sent_.size() && sent_[number] ? &*sent_[number] : nullptr;
+  return number < sent_.size() && sent_[number].is_known ? &sent_[number] : nullptr;
 }
 
 }  // namespace takt::viewer

@@ -19,13 +19,7 @@ constexpr std::int32_t deadline_priority = -1;
 }  // namespace
 
 Scheduling::Scheduling(const events::Threads& threads, const Storage& storage)
-    : threads_(threads),
-      most_(storage.runs()),
-      occupations_(storage.memory()),
-      absences_(storage.memory()) {
-  storage.prepare(occupations_, most_);
-  storage.prepare(absences_, most_);
-}
+    : threads_(threads), most_(storage.runs()), occupations_(storage), absences_(storage) {}
 
 std::uint32_t Scheduling::host_of(const events::Event& event) const {
   return static_cast<std::uint32_t>(threads_[threads_[event.thread].process].host.value());

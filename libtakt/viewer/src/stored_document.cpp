@@ -158,10 +158,14 @@ StoredDocument& StoredDocument::operator=(StoredDocument&&) noexcept = default;
 Result<StoredDocument> StoredDocument::open(const std::filesystem::path& folder) {
   auto tables = std::make_unique<Tables>();
   ColumnFile processors;
+  ColumnFile longest;
   const auto opened = open_tables(folder, *tables)
                           .and_then([&] { return open_levels(folder, *tables); })
                           .and_then([&] {
                             return open_columns(folder, "tracks", {{"processor", &processors}});
+                          })
+                          .and_then([&] {
+                            return open_columns(folder, "longest", {{"transport", &longest}});
                           });
   if (!opened) {
     return tl::unexpected(opened.error());
@@ -172,11 +176,7 @@ Result<StoredDocument> StoredDocument::open(const std::filesystem::path& folder)
         tables->spans.track.lower_bound(static_cast<std::int64_t>(track)));
   }
   tables->track_offsets.push_back(tables->spans.track.size());
-  const auto& messages = tables->messages;
-  for (std::size_t row = 0; row < messages.sent.size(); ++row) {
-    tables->longest_transport =
-        std::max(tables->longest_transport, messages.taken[row] - messages.sent[row]);
-  }
+  tables->longest_transport = longest.size() == 0 ? 0 : longest[0];
   return StoredDocument(std::move(tables));
 }
 

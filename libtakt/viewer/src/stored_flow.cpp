@@ -13,12 +13,18 @@ using Tables = StoredDocument::Tables;
 constexpr std::size_t largest_flow = 5000;
 
 /// Rows of a table whose `keys` are `key`; `order` has its rows by key.
-std::span<const std::int64_t> rows_of(const ColumnFile& keys, const ColumnFile& order,
-                                      std::int64_t key) {
-  const auto found = std::ranges::equal_range(order.values(), key, {}, [&](std::int64_t row) {
-    return keys[static_cast<std::size_t>(row)];
-  });
-  return {found.begin(), found.end()};
+std::vector<std::int64_t> rows_of(const ColumnFile& keys, const ColumnFile& order,
+                                  std::int64_t key) {
+  const auto key_at = [&](std::size_t place) {
+    return keys[static_cast<std::size_t>(order[place])];
+  };
+  std::vector<std::int64_t> rows;
+  for (std::size_t place = ColumnFile::first_row(
+           0, order.size(), [&](std::size_t middle) { return key_at(middle) >= key; });
+       place < order.size() && key_at(place) == key; ++place) {
+    rows.push_back(order[place]);
+  }
+  return rows;
 }
 
 /// Everything that one run influenced (forwards), or that influenced it.
@@ -64,8 +70,7 @@ class Search {
  private:
   [[nodiscard]] std::vector<std::int64_t> links_of(std::int64_t span, bool forwards) const {
     if (!forwards) {
-      const auto rows = rows_of(tables_.links.to, tables_.links.by_to, span);
-      return {rows.begin(), rows.end()};
+      return rows_of(tables_.links.to, tables_.links.by_to, span);
     }
     // The table is sorted by `from`.
     std::vector<std::int64_t> rows;

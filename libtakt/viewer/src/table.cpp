@@ -4,6 +4,9 @@
 
 #include <cassert>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "column_file.hpp"
 
 namespace takt::viewer {
 namespace {
@@ -18,35 +21,39 @@ void append(std::string& bytes, std::int64_t value) {
   bytes += static_cast<char>(rest);
 }
 
-/// Bytes of a column on disk that are written at once.
-constexpr std::size_t buffered = std::size_t{1} << 16;
-
 }  // namespace
+
+struct Table::Part {
+  Column column;
+  /// On disk.
+  std::optional<ColumnWriter> file;
+  /// In memory.
+  std::string bytes;
+  std::int64_t previous = 0;
+};
 
 Table::Table(std::initializer_list<Column> columns) : Table(Storage(), {}, columns) {}
 
-Table::Table(const Storage& storage, std::string_view name, std::initializer_list<Column> columns)
-    : on_disk_(storage.on_disk()), folder_(storage.folder().string()) {
+Table::Table(const Storage& storage, std::string_view name, std::initializer_list<Column> columns) {
+  parts_.reserve(columns.size());
   for (const Column& column : columns) {
-    parts_.push_back({column, {}, 0, {}});
-    if (on_disk_) {
-      parts_.back().file.open(storage.folder() / fmt::format("{}.{}", name, column.name),
-                              std::ios::binary | std::ios::trunc);
+    Part& part = parts_.emplace_back(Part{column, {}, {}, 0});
+    if (storage.on_disk()) {
+      part.file.emplace(storage.folder(), name, column.name);
     }
   }
 }
+
+Table::~Table() = default;
+Table::Table(Table&& other) noexcept = default;
 
 void Table::add(std::initializer_list<std::int64_t> row) {
   assert(row.size() == parts_.size());
   ++rows_;
   auto part = parts_.begin();
   for (const std::int64_t value : row) {
-    if (on_disk_) {
-      part->bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-      if (part->bytes.size() >= buffered) {
-        part->file << part->bytes;
-        part->bytes.clear();
-      }
+    if (part->file) {
+      part->file->add(value);
     } else {
       append(part->bytes, part->column.coding == Coding::delta ? value - part->previous : value);
       part->previous = value;
@@ -57,14 +64,11 @@ void Table::add(std::initializer_list<std::int64_t> row) {
 
 Result<void> Table::close() {
   for (Part& part : parts_) {
-    if (!on_disk_) {
+    if (!part.file) {
       continue;
     }
-    part.file << part.bytes;
-    part.bytes.clear();
-    part.file.close();
-    if (part.file.fail()) {
-      return error("{}: cannot be written: is the disk full?", folder_);
+    if (const auto written = part.file->close(); !written) {
+      return written;
     }
   }
   return {};

@@ -10,55 +10,38 @@
 namespace takt::viewer {
 namespace {
 
-using execution::CallbackInstance;
-using execution::InstanceId;
 using execution::PublicationId;
 
 /// Positions in the viewer's list of fates.
 enum class Fate : std::int64_t { taken, lost, unprocessed, beyond };
 
-/// That a subscription got a message: with the run that handled it, or without one.
-struct Receipt {
-  PublicationId source = PublicationId::none;
-  execution::ObservedCallbackIndex callback;
-  bool was_handled = false;
-  Instant time;
-
-  [[nodiscard]] auto key() const {
-    return std::tuple(source, callback.value(), !was_handled, time);
-  }
-};
-
 std::int64_t number(std::size_t position) { return static_cast<std::int64_t>(position); }
 
 }  // namespace
 
-/// A row of the table of messages, with positions in Recording::runs().
 struct Timeline::Row {
-  Instant sent;
-  std::int64_t source = -1;
+  const Sent& sent;
+  std::int32_t source = -1;
   std::optional<Instant> taken;
-  std::int64_t target = -1;
-  execution::TopicIndex topic;
+  std::int32_t target = -1;
   Fate fate{};
-  std::size_t number = 0;
 };
 
 Timeline::Timeline(const execution::Database& database, const Recording& recording,
-                   const Scheduling& scheduling, Instant begin, const Storage& storage)
+                   const Scheduling& scheduling, Instant begin, const Storage& storage, Work& work)
     : recording_(recording),
       scheduling_(scheduling),
       storage_(storage),
+      work_(work),
       begin_(begin),
       executors_(recording.executors().executors(database.objects(), database.threads())),
-      by_start_(storage.memory()),
-      order_(storage.memory()),
-      track_of_(storage.memory()),
-      span_of_(storage.memory()),
-      message_to_(storage.memory()),
-      messages_(storage.memory()),
-      sent_offset_(storage.memory()),
-      sent_(storage.memory()),
+      by_start_(storage),
+      order_(storage),
+      track_of_(storage),
+      span_of_(storage),
+      message_to_(storage),
+      messages_(storage),
+      messages_from_(storage),
       spans_(storage, "spans",
              {{"track", Coding::delta}, {"start", Coding::delta}, {"duration"}, {"subject"}}),
       segments_(storage, "segments",
@@ -73,7 +56,24 @@ Timeline::Timeline(const execution::Database& database, const Recording& recordi
   place_runs();
   add_spans();
   add_messages(database);
-  index_messages();
+  messages_from_ = Groups(storage_, recording_.runs().size(), messages_.size(), [&](std::size_t i) {
+    const std::int32_t source = messages_[i].source;
+    return source < 0 ? Groups::none : static_cast<std::size_t>(source);
+  });
+}
+
+/// Instances were numbered as they began, so this is their order if events were in order.
+void Timeline::sort_by_start() {
+  const auto& runs = recording_.runs();
+  for (const std::uint32_t position : recording_.positions()) {
+    if (position != 0) {
+      by_start_.push_back(position - 1);
+    }
+  }
+  const auto key = [&](std::uint32_t run) { return std::pair(runs[run].start, run); };
+  if (!std::ranges::is_sorted(by_start_, {}, key)) {
+    std::ranges::sort(by_start_, {}, key);
+  }
 }
 
 void Timeline::place_runs() {
@@ -84,11 +84,7 @@ void Timeline::place_runs() {
       executor_of.emplace(thread, i);
     }
   }
-  by_start_.resize(runs.size());
-  std::iota(by_start_.begin(), by_start_.end(), std::uint32_t{0});
-  std::ranges::sort(by_start_, {},
-                    [&](std::uint32_t run) { return std::pair(runs[run].instance.start, run); });
-
+  sort_by_start();
   // How deep a run is nested: below those of its thread that are not over when it starts.
   std::map<execution::ThreadIndex, std::vector<Instant>> busy_until;
   using Key = std::tuple<std::size_t, execution::ThreadIndex, int>;
@@ -96,7 +92,7 @@ void Timeline::place_runs() {
   std::map<Key, std::uint32_t> met;
   track_of_.resize(runs.size());
   for (const std::uint32_t run : by_start_) {
-    const CallbackInstance& instance = runs[run].instance;
+    const Run& instance = runs[run];
     std::vector<Instant>& levels = busy_until[instance.thread];
     const auto free =
         std::ranges::find_if(levels, [&](Instant until) { return until <= instance.start; });
@@ -127,13 +123,14 @@ void Timeline::place_runs() {
   for (const std::uint32_t run : by_start_) {
     const std::uint64_t span = next[track_of_[run]]++;
     order_[span] = run;
-    span_of_[run] = number(span);
+    span_of_[run] = static_cast<std::uint32_t>(span);
   }
 }
 
 void Timeline::add_spans() {
   for (const std::uint32_t run : order_) {
-    const CallbackInstance& instance = recording_.runs()[run].instance;
+    const Run& instance = recording_.runs()[run];
+    work_.step();
     const auto span = number(spans_.rows());
     spans_.add({track_of_[run], (instance.start - begin_).count(),
                 (instance.end - instance.start).count(), number(instance.callback.value())});
@@ -145,6 +142,7 @@ void Timeline::add_spans() {
     }
   }
   for (const Scheduling::Occupation& occupation : scheduling_.occupations()) {
+    work_.step();
     // What was recorded before the first event of ROS 2 is not shown.
     const Instant start = std::max(occupation.start, begin_);
     if (start < occupation.end) {
@@ -154,119 +152,104 @@ void Timeline::add_spans() {
   }
 }
 
-void Timeline::add_messages(const execution::Database& database) {
-  const auto& runs = recording_.runs();
-  const auto position = [&](InstanceId instance) {
-    const auto run = recording_.find(instance);
-    return run ? number(*run) : std::int64_t{-1};
-  };
-  std::pmr::vector<Row> rows(storage_.memory());
-  storage_.prepare(rows, 4 * storage_.runs());
-  for (const std::uint32_t run : order_) {
-    const CallbackInstance& instance = runs[run].instance;
-    if (const Sent* const sent = recording_.find(instance.source)) {
-      rows.push_back({sent->time, position(sent->instance), instance.taken.value_or(instance.start),
-                      number(run), sent->topic, Fate::taken, rows.size()});
+Array<std::uint32_t> Timeline::by_time() const {
+  const auto& sent = recording_.sent();
+  Array<std::uint32_t> order(storage_);
+  for (std::size_t id = 0; id < sent.size(); ++id) {
+    if (sent[id].is_known) {
+      order.push_back(static_cast<std::uint32_t>(id));
     }
   }
-  add_unhandled(database, rows);
-  std::ranges::sort(rows, {}, [](const Row& row) { return std::pair(row.sent, row.number); });
-
-  message_to_.assign(runs.size(), -1);
-  storage_.prepare(messages_, rows.size());
-  const auto span = [&](std::int64_t run) {
-    return run < 0 ? run : span_of_[static_cast<std::size_t>(run)];
-  };
-  for (const Row& row : rows) {
-    if (row.target >= 0) {
-      message_to_[static_cast<std::size_t>(row.target)] = number(messages_.size());
-    }
-    messages_.push_back({row.source, row.target, row.topic, row.sent});
-    message_table_.add({number(row.topic.value()), span(row.source), (row.sent - begin_).count(),
-                        row.taken ? (*row.taken - begin_).count() : -1, span(row.target),
-                        static_cast<std::int64_t>(row.fate)});
+  const auto key = [&](std::uint32_t id) { return std::pair(sent[id].time, id); };
+  if (!std::ranges::is_sorted(order, {}, key)) {
+    std::ranges::sort(order, {}, key);
   }
+  return order;
 }
 
-/// Rows for what subscriptions did not get, or got without a callback that followed.
-void Timeline::add_unhandled(const execution::Database& database, std::pmr::vector<Row>& rows) {
+/// A row for each run that handled a message, and for each subscription that did not get it, or got
+/// it without a callback that followed.
+void Timeline::add_messages(const execution::Database& database) {
   const execution::Objects& objects = database.objects();
-  std::map<execution::TopicIndex, Instant> last_sent_and_taken;
-  std::pmr::vector<Receipt> receipts(storage_.memory());
-  storage_.prepare(receipts, 2 * storage_.runs());
-  for (const Row& row : rows) {
-    Instant& last = last_sent_and_taken[row.topic];
-    last = std::max(last, row.sent);
-    const auto& run = recording_.runs()[static_cast<std::size_t>(row.target)].instance;
-    receipts.push_back({run.source, run.callback, true, row.sent});
+  const auto& runs = recording_.runs();
+  const auto& sent = recording_.sent();
+  const auto& takes = recording_.takes();
+  const auto known = [&](PublicationId id) {
+    return recording_.find(id) == nullptr ? Groups::none : static_cast<std::size_t>(id);
+  };
+  const Groups handled(storage_, sent.size(), runs.size(),
+                       [&](std::size_t run) { return known(runs[run].source); });
+  const Groups taken(storage_, sent.size(), takes.size(),
+                     [&](std::size_t take) { return known(takes[take].source); });
+  std::vector<Instant> last_sent_and_taken(objects.topics.size(), Instant::min());
+  for (const std::uint32_t run : handled.all()) {
+    const Sent& message = *recording_.find(runs[run].source);
+    Instant& last = last_sent_and_taken[message.topic.value()];
+    last = std::max(last, message.time);
   }
-  for (const execution::Take& take : recording_.takes()) {
-    receipts.push_back({take.source, objects[take.subscription].callback, false, take.time});
-  }
-  std::ranges::sort(receipts, {}, &Receipt::key);
-  std::map<execution::TopicIndex, std::vector<const execution::Subscription*>> readers;
+  std::vector<std::vector<const execution::Subscription*>> readers(objects.topics.size());
   for (const execution::Subscription& subscription : objects.subscriptions) {
     const auto& callback = objects[subscription.callback];
     if (callback.subscription && &objects[*callback.subscription] == &subscription) {
-      readers[subscription.topic].push_back(&subscription);
+      readers[subscription.topic.value()].push_back(&subscription);
     }
   }
-  const auto& all = recording_.sent();
-  for (std::size_t id = 0; id < all.size(); ++id) {
-    if (!all[id] || !all[id]->to_all) {
+
+  message_to_.resize(runs.size(), -1);
+  for (const std::uint32_t id : by_time()) {
+    work_.step();
+    const Sent& message = sent[id];
+    const auto run = recording_.find(message.instance);
+    const auto source = run ? static_cast<std::int32_t>(*run) : -1;
+    for (const std::uint32_t target : handled[id]) {
+      add_message(
+          {message, source, runs[target].taken, static_cast<std::int32_t>(target), Fate::taken});
+    }
+    if (!message.to_all) {
       continue;
     }
-    const Sent& sent = *all[id];
-    for (const execution::Subscription* const reader : readers[sent.topic]) {
-      const Receipt wanted{PublicationId(id), reader->callback, true, Instant::min()};
-      const auto receipt = std::ranges::lower_bound(receipts, wanted.key(), {}, &Receipt::key);
-      const bool got = receipt != receipts.end() && receipt->source == wanted.source &&
-                       receipt->callback == wanted.callback;
-      if (reader->since > sent.time || (got && receipt->was_handled)) {
+    for (const execution::Subscription* const reader : readers[message.topic.value()]) {
+      const bool has_run = std::ranges::any_of(handled[id], [&](std::uint32_t target) {
+        return runs[target].callback == reader->callback;
+      });
+      if (reader->since > message.time || has_run) {
+        continue;
+      }
+      const auto take = std::ranges::find_if(taken[id], [&](std::uint32_t position) {
+        return takes[position].callback == reader->callback;
+      });
+      if (take != taken[id].end()) {
+        add_message({message, source, takes[*take].time, -1, Fate::unprocessed});
         continue;
       }
       // What nobody had taken when the recording ended may have been on its way.
-      const bool beyond = sent.time > last_sent_and_taken[sent.topic];
-      const auto run = recording_.find(sent.instance);
-      rows.push_back({sent.time, run ? number(*run) : -1,
-                      got ? std::optional(receipt->time) : std::nullopt, -1, sent.topic,
-                      got      ? Fate::unprocessed
-                      : beyond ? Fate::beyond
-                               : Fate::lost,
-                      rows.size()});
+      const bool beyond = message.time > last_sent_and_taken[message.topic.value()];
+      add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
     }
   }
 }
 
-void Timeline::index_messages() {
-  sent_offset_.assign(recording_.runs().size() + 1, 0);
-  for (const Message& message : messages_) {
-    if (message.source >= 0) {
-      ++sent_offset_[static_cast<std::size_t>(message.source) + 1];
-    }
+void Timeline::add_message(const Row& row) {
+  const auto span = [&](std::int32_t run) {
+    return run < 0 ? std::int64_t{-1} : span_of(static_cast<std::size_t>(run));
+  };
+  if (row.target >= 0) {
+    message_to_[static_cast<std::size_t>(row.target)] = static_cast<std::int32_t>(messages_.size());
   }
-  std::partial_sum(sent_offset_.begin(), sent_offset_.end(), sent_offset_.begin());
-  sent_.resize(sent_offset_.back());
-  std::pmr::vector<std::uint64_t> next(sent_offset_.begin(), sent_offset_.end() - 1,
-                                       storage_.memory());
-  for (std::size_t i = 0; i < messages_.size(); ++i) {
-    if (messages_[i].source >= 0) {
-      sent_[next[static_cast<std::size_t>(messages_[i].source)]++] = number(i);
-    }
-  }
-}
-
-std::span<const std::int64_t> Timeline::messages_from(std::size_t run) const {
-  return std::span(sent_).subspan(sent_offset_[run], sent_offset_[run + 1] - sent_offset_[run]);
+  messages_.push_back({row.source, row.target, row.sent.topic});
+  message_table_.add({number(row.sent.topic.value()), span(row.source),
+                      (row.sent.time - begin_).count(),
+                      row.taken ? (*row.taken - begin_).count() : -1, span(row.target),
+                      static_cast<std::int64_t>(row.fate)});
 }
 
 std::vector<std::size_t> Timeline::runs_between(std::size_t run, Instant from, Instant to) const {
   const auto& runs = recording_.runs();
   std::vector<std::size_t> found;
   // Backwards from the run itself: what was there before it is near.
-  for (auto span = span_of_[run] - 1; span >= 0; --span) {
-    const std::size_t other = order_[static_cast<std::size_t>(span)];
-    const CallbackInstance& instance = runs[other].instance;
+  for (std::size_t span = span_of_[run]; span > 0; --span) {
+    const std::size_t other = order_[span - 1];
+    const Run& instance = runs[other];
     if (track_of_[other] != track_of_[run] || instance.end <= from) {
       break;
     }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,10 +9,12 @@
 
 #include "takt/execution/database.hpp"
 #include "takt/execution/executors.hpp"
+#include "takt/viewer/array.hpp"
 #include "takt/viewer/recording.hpp"
 #include "takt/viewer/scheduling.hpp"
 #include "takt/viewer/storage.hpp"
 #include "takt/viewer/table.hpp"
+#include "takt/viewer/work.hpp"
 
 namespace takt::viewer {
 
@@ -25,12 +26,12 @@ struct Track {
   int depth = 0;
 };
 
-/// A message from a run to a run: row of the table of messages.
+/// A message from a run to a run, as positions in Recording::runs(); -1 is none. A row of the table
+/// of messages.
 struct Message {
-  std::int64_t source = -1;
-  std::int64_t target = -1;
+  std::int32_t source = -1;
+  std::int32_t target = -1;
   execution::TopicIndex topic;
-  std::optional<Instant> sent;
 };
 
 /// The recording as rows of the viewer's tables of spans, segments and messages, and what finds
@@ -39,19 +40,21 @@ class Timeline {
  public:
   /// What it is given outlives it.
   Timeline(const execution::Database& database, const Recording& recording,
-           const Scheduling& scheduling, Instant begin, const Storage& storage);
+           const Scheduling& scheduling, Instant begin, const Storage& storage, Work& work);
 
   [[nodiscard]] const std::vector<execution::Executor>& executors() const { return executors_; }
   [[nodiscard]] const std::vector<Track>& tracks() const { return tracks_; }
-  [[nodiscard]] const std::pmr::vector<Message>& messages() const { return messages_; }
+  [[nodiscard]] const Array<Message>& messages() const { return messages_; }
   /// Runs in the order of their starts: positions in Recording::runs().
-  [[nodiscard]] const std::pmr::vector<std::uint32_t>& by_start() const { return by_start_; }
+  [[nodiscard]] const Array<std::uint32_t>& by_start() const { return by_start_; }
   /// Span of a run by its position in Recording::runs().
   [[nodiscard]] std::int64_t span_of(std::size_t run) const { return span_of_[run]; }
   /// The message that a run handled, -1 if none is known.
   [[nodiscard]] std::int64_t message_to(std::size_t run) const { return message_to_[run]; }
   /// Messages that a run sent.
-  [[nodiscard]] std::span<const std::int64_t> messages_from(std::size_t run) const;
+  [[nodiscard]] std::span<const std::uint32_t> messages_from(std::size_t run) const {
+    return messages_from_[run];
+  }
   /// Runs on the same row that end after `from` and start before `to`, in order.
   [[nodiscard]] std::vector<std::size_t> runs_between(std::size_t run, Instant from,
                                                       Instant to) const;
@@ -62,28 +65,31 @@ class Timeline {
   [[nodiscard]] const Scheduling& scheduling() const { return scheduling_; }
 
  private:
+  /// A row of the table of messages, with positions in Recording::runs().
   struct Row;
 
   void place_runs();
+  void sort_by_start();
   void add_spans();
   void add_messages(const execution::Database& database);
-  void add_unhandled(const execution::Database& database, std::pmr::vector<Row>& rows);
-  void index_messages();
+  void add_message(const Row& row);
+  /// The known messages in the order in which they were sent.
+  [[nodiscard]] Array<std::uint32_t> by_time() const;
 
   const Recording& recording_;
   const Scheduling& scheduling_;
   const Storage& storage_;
+  Work& work_;
   Instant begin_;
   std::vector<execution::Executor> executors_;
   std::vector<Track> tracks_;
-  std::pmr::vector<std::uint32_t> by_start_;
-  std::pmr::vector<std::uint32_t> order_;  // of the spans: positions in Recording::runs()
-  std::pmr::vector<std::uint32_t> track_of_;
-  std::pmr::vector<std::int64_t> span_of_;
-  std::pmr::vector<std::int64_t> message_to_;
-  std::pmr::vector<Message> messages_;
-  std::pmr::vector<std::uint64_t> sent_offset_;
-  std::pmr::vector<std::int64_t> sent_;
+  Array<std::uint32_t> by_start_;
+  Array<std::uint32_t> order_;  // of the spans: positions in Recording::runs()
+  Array<std::uint32_t> track_of_;
+  Array<std::uint32_t> span_of_;
+  Array<std::int32_t> message_to_;
+  Array<Message> messages_;
+  Groups messages_from_;
   Table spans_;
   Table segments_;
   Table message_table_;

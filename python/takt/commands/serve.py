@@ -49,9 +49,9 @@ def serve(
     """Look at a trace of any size in the browser: the page of takt report, with the data left where
     they are.
 
-    The trace is indexed once, which takes as much disk as about half the trace and is kept for the
-    next time. The page is served on 127.0.0.1, to whoever has the address with its token, until
-    Ctrl-C.
+    The trace is indexed once, which takes as much disk as about a fifth of the trace and is kept
+    for the next time. The page is served on 127.0.0.1, to whoever has the address with its token,
+    until Ctrl-C.
     """
     given = inputs.sort(traces_and_documents)
     if not given.traces:

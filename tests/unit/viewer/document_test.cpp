@@ -1,9 +1,12 @@
 #include "takt/viewer/document.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -107,11 +110,13 @@ class Viewed : public test::RelayChain {
       scheduling.add(batch);
     }
     measurer.finish();
+    recording.finish();
     scheduling.finish(pass.last);
     latency = measurer.measurement().chains.at(0).latency;
+    Work work;
     const auto document = make_document(
         {parsed->model, scenario, interpreter.database(), pass, recording, scheduling, measurer},
-        storage);
+        storage, work);
     EXPECT_TRUE(document) << (document ? "" : document.error().message);
     return *document;
   }
@@ -221,10 +226,10 @@ TEST_F(Viewed, OnDiskAnswersWhatThePageHolds) {
   const Document page = view();
   scenario.rewind();
   const Folder folder;
-  FileMemory files(folder.path);
-  const Storage storage(files, folder.path);
+  const Storage storage(folder.path);
   const Document stored = view(storage);
-  ASSERT_TRUE(complete_tables(storage));
+  Work work;
+  ASSERT_TRUE(complete_tables(storage, work));
   EXPECT_EQ(stored.index, page.index);
   EXPECT_TRUE(stored.tables.empty());
   const auto document = StoredDocument::open(folder.path);
@@ -286,6 +291,121 @@ TEST_F(Viewed, OnDiskAnswersWhatThePageHolds) {
   EXPECT_EQ(flow.at("spans").size(), 3u);
   EXPECT_EQ(flow.at("messages").size(), 2u);
   EXPECT_EQ(json::parse(document->flow(-5)).at("spans").size(), 0u);
+}
+
+TEST(StoredTable, HasTheValuesThatWereAdded) {
+  const Folder folder;
+  const Storage storage(folder.path);
+  constexpr std::int64_t farthest = std::int64_t{1} << 51;
+  const std::vector<std::int64_t> far{-farthest, farthest, -1, 0, 1};
+  std::vector<std::int64_t> values(far);
+  // Blocks of one value, of small and of large differences, with and without -1 among them.
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    values.push_back(i < 600    ? 7
+                     : i < 1200 ? (std::int64_t{1} << 40) + i * i
+                     : i < 1800 ? (i % 3 == 0 ? -1 : 5'000'000 + i)
+                     : i < 2400 ? -1
+                                : i % 5 - 1);
+  }
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{256}, values.size()}) {
+    Table table(storage, "table", {{"column"}});
+    for (std::size_t row = 0; row < rows; ++row) {
+      table.add({values[row]});
+    }
+    ASSERT_TRUE(table.close());
+    const auto read = read_column(folder.path, "table", "column");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read,
+              std::vector(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rows)));
+  }
+  // 3005 values of eight bytes take a fraction of that.
+  EXPECT_LT(std::filesystem::file_size(folder.path / "table.column"), 8000u);
+}
+
+TEST(StoredTable, ThatIsDamagedIsNotRead) {
+  const Folder folder;
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{8}, std::size_t{17}, std::size_t{32}}) {
+    std::ofstream(folder.path / "table.column") << std::string(length, 'x');
+    EXPECT_FALSE(read_column(folder.path, "table", "column"));
+  }
+  EXPECT_FALSE(read_column(folder.path, "table", "missing"));
+}
+
+/// Files of this process may not become larger while it lives, as if the disk were full.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &former_);
+    const rlimit limit{bytes, former_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    former_action_ = std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~SmallDisk() {
+    setrlimit(RLIMIT_FSIZE, &former_);
+    std::signal(SIGXFSZ, former_action_);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+ private:
+  rlimit former_{};
+  void (*former_action_)(int) = nullptr;
+};
+
+TEST_F(Viewed, OnAFullDiskIsAnError) {
+  for (std::int64_t i = 1; i < 2000; ++i) {
+    flow(5000 * i, i);
+  }
+  const Folder folder;
+  const Storage storage(folder.path);
+  {
+    const SmallDisk disk(std::size_t{100} << 10);
+    EXPECT_THROW(view(storage), StorageError);
+    Table table(storage, "table", {{"column"}});
+    for (std::int64_t i = 0; i < 100'000; ++i) {
+      table.add({i * i * i});
+    }
+    const auto closed = table.close();
+    ASSERT_FALSE(closed);
+    EXPECT_THAT(closed.error().message, testing::EndsWith("cannot be written: File too large"));
+  }
+  scenario.rewind();
+  EXPECT_FALSE(view(storage).index.empty());
+}
+
+TEST_F(Viewed, LeavesOutInstancesOfChainsThatTakeMoreRoomThanAllElse) {
+  const auto parsed = model::parse(trivial, "test");
+  ASSERT_TRUE(parsed);
+  model::Model model = parsed->model;
+  model::Chain important = model.chains.front();
+  important.goal = Duration{1};
+  model.chains.assign(20, model.chains.front());
+  model.chains.push_back(important);
+  Recording all(model, {}, Recording::Keep::all_chains);
+  Recording some(model, {}, Recording::Keep::chains_that_fit);
+  const std::vector<execution::InstanceId> path(1000, execution::InstanceId(1));
+  for (std::size_t i = 0; i < 200; ++i) {
+    for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
+      all.add({chain, {}, {}, path});
+      some.add({chain, {}, {}, path});
+    }
+  }
+  EXPECT_EQ(all.chains().size(), 200 * 21u);
+  // Two million steps are within the limit of a short recording.
+  EXPECT_LE(some.chains().size(), 2100u);
+  EXPECT_GE(some.chains().size(), 1000u);
+  EXPECT_TRUE(some.keeps(20)) << "it has a goal";
+  EXPECT_TRUE(some.keeps(0));
+  EXPECT_FALSE(some.keeps(19));
+  std::map<std::uint32_t, int> counts;
+  for (const Complete& instance : some.chains()) {
+    ++counts[instance.chain];
+    EXPECT_THAT(some.path(instance), testing::SizeIs(1000));
+  }
+  for (std::uint32_t chain = 0; chain < 21; ++chain) {
+    EXPECT_EQ(counts[chain], some.keeps(chain) ? 200 : 0);
+  }
 }
 
 TEST_F(Viewed, HasAnInstanceForEachMeasuredLatencyWhosePartsAddUpToIt) {

@@ -12,6 +12,7 @@
 #include "takt/viewer/recording.hpp"
 #include "takt/viewer/scheduling.hpp"
 #include "takt/viewer/storage.hpp"
+#include "takt/viewer/work.hpp"
 
 namespace takt::viewer {
 
@@ -35,7 +36,9 @@ struct Recorded {
   const flow::Measurer& measurer;
 };
 
-/// Error: a file of the storage's folder could not be written.
-[[nodiscard]] Result<Document> make_document(const Recorded& recorded, const Storage& storage = {});
+/// Error: a file of the storage's folder could not be written. Throws StorageError if the disk is
+/// full.
+[[nodiscard]] Result<Document> make_document(const Recorded& recorded, const Storage& storage,
+                                             Work& work);
 
 }  // namespace takt::viewer

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory_resource>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/executors.hpp"
@@ -15,46 +15,80 @@
 #include "takt/flow/message_times.hpp"
 #include "takt/flow/timer_grid.hpp"
 #include "takt/model/model.hpp"
+#include "takt/statistics/distribution.hpp"
+#include "takt/viewer/array.hpp"
 #include "takt/viewer/storage.hpp"
 
 namespace takt::viewer {
 
-/// A run of a callback, with what is known of the message that it handled.
+/// A run of a callback, in as few bytes as tell what is shown.
 struct Run {
-  execution::CallbackInstance instance;
-  /// If Fast DDS's moments of the message were recorded.
-  std::optional<flow::MessageTimes::Times> message;
-  /// A timer's: when it was due, up to the correction of its grid (Recording::due()).
-  std::optional<Instant> due;
+  /// What is known of the time before the run.
+  enum class Before : std::uint8_t {
+    nothing,
+    due,     ///< A timer's: `first` is when it was due, up to the correction of its grid.
+    sent,    ///< Fast DDS wrote its message at `first` and received it at `second`.
+    waited,  ///< Its executor had waited from `first` to `second`, and ran nothing since.
+  };
+
+  Instant start;
+  Instant end;
+  /// When its message was taken; else its start.
+  Instant taken;
+  /// The message that it handled, if that is known.
+  execution::PublicationId source = execution::PublicationId::none;
+  Instant first;
+  Instant second;
+  execution::ObservedCallbackIndex callback;
+  execution::ThreadIndex thread;
+  Before before = Before::nothing;
 };
 
 /// A message that was sent.
 struct Sent {
-  execution::TopicIndex topic;
-  execution::InstanceId instance = execution::InstanceId::none;
   Instant time;
+  execution::InstanceId instance = execution::InstanceId::none;
+  execution::TopicIndex topic;
+  bool is_known = false;
   /// Whether every subscription of the topic gets it: not if it stays within its process, or went
   /// through the buffers of its process just before.
   bool to_all = false;
 };
 
+/// A message that a subscription took, of the callback's topic.
+struct Take {
+  execution::PublicationId source = execution::PublicationId::none;
+  Instant time;
+  execution::ObservedCallbackIndex callback;
+};
+
 /// An instance of a chain that was measured.
 struct Complete {
-  std::uint32_t chain = 0;
-  std::uint32_t length = 0;
   Instant activation;
   /// Its runs: of Recording::path().
   std::uint64_t path = 0;
+  std::uint32_t chain = 0;
+  std::uint32_t length = 0;
 };
 
-/// Keeps what happened, in the storage's memory and up to its limit; what goes beyond is counted.
+/// Keeps what happened, where the storage says and up to its limit; what goes beyond is counted.
 class Recording final : public execution::Observer {
  public:
-  /// The model and the storage's memory outlive the recording.
-  explicit Recording(const model::Model& model, const Storage& storage = {});
+  enum class Keep {
+    all_chains,
+    /// Instances of chains take no more room than what else is kept, however many chains there are.
+    /// The last of the model that have no goal are left out first.
+    chains_that_fit,
+  };
+
+  /// The model outlives the recording.
+  explicit Recording(const model::Model& model, const Storage& storage = {},
+                     Keep keep = Keep::chains_that_fit);
 
   /// An instance of a chain of the model was measured (flow::ChainListener).
   void add(const flow::ChainInstance& instance);
+  /// After the last event.
+  void finish();
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
@@ -70,42 +104,60 @@ class Recording final : public execution::Observer {
 
   void on_steady_state(const execution::Database& database, Instant time) override;
 
+  /// Whether the instances of a chain of the model are kept.
+  [[nodiscard]] bool keeps(std::size_t chain) const { return keeps_[chain]; }
   /// Measured instances of chains, without those of the start-up.
-  [[nodiscard]] const std::pmr::vector<Complete>& chains() const { return chains_; }
-  [[nodiscard]] std::span<const execution::InstanceId> path(const Complete& instance) const {
-    return std::span(paths_).subspan(instance.path, instance.length);
+  [[nodiscard]] const Array<Complete>& chains() const { return chains_; }
+  /// Numbers of instances.
+  [[nodiscard]] std::span<const std::uint32_t> path(const Complete& instance) const {
+    return paths_.part(instance.path, instance.length);
   }
   /// In the order of their ends.
-  [[nodiscard]] const std::pmr::vector<Run>& runs() const { return runs_; }
-  /// Position in runs(); nothing if that run was left out or is not over.
+  [[nodiscard]] const Array<Run>& runs() const { return runs_; }
+  /// Positions in runs() by the numbers of instances, plus one; 0 for those that were left out or
+  /// are not over.
+  [[nodiscard]] const Array<std::uint32_t>& positions() const { return positions_; }
   [[nodiscard]] std::optional<std::size_t> find(execution::InstanceId id) const;
   /// When a timer's run was due. Nothing: no timer runs it.
   [[nodiscard]] std::optional<Instant> due(const Run& run) const;
-  /// By PublicationId; those that are not known have no time.
-  [[nodiscard]] const std::pmr::vector<std::optional<Sent>>& sent() const { return sent_; }
+  /// By PublicationId.
+  [[nodiscard]] const Array<Sent>& sent() const { return sent_; }
   [[nodiscard]] const Sent* find(execution::PublicationId id) const;
-  /// Messages that subscriptions took, with or without a callback that followed.
-  [[nodiscard]] const std::pmr::vector<execution::Take>& takes() const { return takes_; }
+  /// Messages that subscriptions took; not all of those that a run of their callback handled.
+  [[nodiscard]] const Array<Take>& takes() const { return takes_; }
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
-  /// The callback of the model that each callback of the trace is, by ObservedCallbackIndex.
+  /// By ObservedCallbackIndex: the callback of the model that it is, and how long it ran.
   [[nodiscard]] const std::vector<std::optional<model::CallbackIndex>>& matches() const {
     return matches_;
+  }
+  [[nodiscard]] const std::vector<statistics::Distribution>& execution_times() const {
+    return execution_times_;
   }
   /// Runs that were left out.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
+  void drop_chains(std::size_t most_steps);
+
   flow::Matcher matcher_;
   execution::ExecutorFinder executors_;
   flow::MessageTimes message_times_;
   std::size_t most_;
-  std::pmr::vector<Run> runs_;
-  std::pmr::vector<std::uint32_t> position_;  // by InstanceId: position in runs_ plus one
-  std::pmr::vector<std::optional<Sent>> sent_;
-  std::pmr::vector<execution::Take> takes_;
-  std::pmr::vector<Complete> chains_;
-  std::pmr::vector<execution::InstanceId> paths_;
+  Keep keep_;
+  Array<Run> runs_;
+  Array<std::uint32_t> positions_;
+  Array<Sent> sent_;
+  Array<Take> takes_;
+  /// Takes that a run may follow.
+  std::map<std::pair<execution::PublicationId, execution::ObservedCallbackIndex>, Instant> open_;
+  Array<Complete> chains_;
+  Array<std::uint32_t> paths_;
+  /// The chains that are kept, the first to be dropped last.
+  std::vector<std::size_t> kept_;
+  std::vector<bool> keeps_;         // by chain
+  std::vector<std::size_t> steps_;  // by chain: of what is kept of it
   std::vector<std::optional<model::CallbackIndex>> matches_;
+  std::vector<statistics::Distribution> execution_times_;
   std::map<execution::ObservedCallbackIndex, flow::TimerGrid> grids_;
   /// Sources that came to light while their instances were running; the newest of them.
   std::map<execution::InstanceId, execution::PublicationId> late_sources_;

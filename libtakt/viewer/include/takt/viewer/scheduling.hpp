@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "takt/events/event.hpp"
 #include "takt/events/fields.hpp"
 #include "takt/events/threads.hpp"
+#include "takt/viewer/array.hpp"
 #include "takt/viewer/storage.hpp"
 
 namespace takt::viewer {
@@ -65,7 +65,7 @@ class Scheduling {
   [[nodiscard]] std::vector<std::string> actors() const;
   [[nodiscard]] const std::vector<Processor>& processors() const { return processors_; }
   /// By processor, then start.
-  [[nodiscard]] const std::pmr::vector<Occupation>& occupations() const { return occupations_; }
+  [[nodiscard]] const Array<Occupation>& occupations() const { return occupations_; }
 
  private:
   using ThreadKey = std::pair<std::uint32_t, std::int32_t>;  // host, number
@@ -113,8 +113,8 @@ class Scheduling {
   std::map<std::pair<std::uint32_t, std::uint16_t>, std::uint32_t> processor_of_;
   std::vector<Processor> processors_;
   std::vector<Cpu> cpus_;
-  std::pmr::vector<Occupation> occupations_;
-  std::pmr::vector<Absence> absences_;  // by actor, then start, once finished
+  Array<Occupation> occupations_;
+  Array<Absence> absences_;  // by actor, then start, once finished
 };
 
 }  // namespace takt::viewer

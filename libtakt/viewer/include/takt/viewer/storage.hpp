@@ -1,32 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <memory_resource>
-
-#include "takt/base/error.hpp"
+#include <stdexcept>
 
 namespace takt::viewer {
 
-/// Memory in files without a name, for what may be larger than the machine's memory: the kernel
-/// writes parts of it to disk when memory is needed for something else. The files vanish with their
-/// containers, and with the process. A container takes as much disk as it has been written to, so
-/// that one may reserve far more than it will need.
-///
-/// Throws std::bad_alloc if the folder takes no file. A disk that is full ends the process
-/// (SIGBUS): watch free_space().
-class FileMemory final : public std::pmr::memory_resource {
+/// The disk is full, or fails. Says where, and why.
+class StorageError : public std::runtime_error {
  public:
-  explicit FileMemory(std::filesystem::path folder) : folder_(std::move(folder)) {}
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override;
-  void do_deallocate(void* place, std::size_t bytes, std::size_t alignment) override;
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
-
-  std::filesystem::path folder_;
+  using std::runtime_error::runtime_error;
 };
 
 /// Where a document is made: in memory, for a page, or on disk, for `takt serve`.
@@ -36,38 +20,50 @@ class Storage {
   static constexpr std::size_t page_runs = std::size_t{2} << 20;
   /// On disk: numbers of rows are 31 bits wide in the viewer.
   static constexpr std::size_t most_runs = std::size_t{1} << 28;
-  /// Bytes that a disk keeps free.
-  static constexpr std::uintmax_t reserve = std::uintmax_t{512} << 20;
 
   /// In memory.
-  Storage() : memory_(std::pmr::get_default_resource()) {}
-  /// On disk: `files` holds what is needed meanwhile; the document's tables become files of
-  /// `folder`. `files` outlives the storage.
-  Storage(FileMemory& files, std::filesystem::path folder)
-      : memory_(&files), folder_(std::move(folder)), runs_(most_runs) {}
+  Storage() = default;
+  /// On disk: the document's tables become files of `folder`, which also holds what is needed
+  /// meanwhile, in files without a name.
+  explicit Storage(std::filesystem::path folder) : folder_(std::move(folder)), runs_(most_runs) {}
 
-  [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
   /// Where the tables are; empty if they are kept in memory.
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] bool on_disk() const { return !folder_.empty(); }
   /// How many runs, messages and the like are kept.
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
-  /// Room for so many more elements, which costs nothing on disk. Growing would copy them.
-  template <typename Vector>
-  void prepare(Vector& vector, std::size_t elements) const {
-    if (on_disk()) {
-      vector.reserve(elements);
-    }
-  }
-
-  /// Error: the disk is nearly full.
-  [[nodiscard]] Result<void> check_space() const;
-
  private:
-  std::pmr::memory_resource* memory_;
   std::filesystem::path folder_;
   std::size_t runs_ = page_runs;
+};
+
+/// Bytes whose place can grow without being copied: in memory, or in a file without a name, which
+/// the kernel moves to disk when memory is needed for something else. The file vanishes with the
+/// place, and with the process.
+class Room {
+ public:
+  explicit Room(const Storage& storage) : folder_(storage.folder()) {}
+  ~Room();
+  Room(Room&& other) noexcept;
+  Room& operator=(Room&& other) noexcept;
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  /// Makes room for at least so many bytes; new ones are 0. On disk the space is taken now: a file
+  /// that has less of it than was mapped ends the process by a signal (SIGBUS) once it is written
+  /// to. Throws StorageError if the disk is full, std::bad_alloc without memory.
+  void grow(std::size_t bytes);
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  void take_space(std::size_t bytes);
+
+  std::filesystem::path folder_;
+  int file_ = -1;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 }  // namespace takt::viewer

@@ -4,17 +4,25 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/base/error.hpp"
 #include "takt/viewer/storage.hpp"
+#include "takt/viewer/work.hpp"
 
 namespace takt::viewer {
 
 /// Adds what is searched by to the tables that make_document() wrote into the storage's folder:
 /// rows by what they name, latencies, and coarser levels of the timeline (docs/viewer-data.md,
-/// "Levels of detail"). O(n log n) in the rows. Error: a file could not be read or written.
-[[nodiscard]] Result<void> complete_tables(const Storage& storage);
+/// "Levels of detail"). O(rows). Error: a file could not be read or written. Throws StorageError if
+/// the disk is full.
+[[nodiscard]] Result<void> complete_tables(const Storage& storage, Work& work);
+
+/// The values of a column on disk. Error: it is not there, or damaged.
+[[nodiscard]] Result<std::vector<std::int64_t>> read_column(const std::filesystem::path& folder,
+                                                            std::string_view table,
+                                                            std::string_view column);
 
 /// A document on disk that answers the viewer's questions (`DataSource` in
 /// web/src/data/source.ts), each as JSON unless it says otherwise. It keeps nothing in memory but

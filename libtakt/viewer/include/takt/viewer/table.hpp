@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -17,8 +16,8 @@ namespace takt::viewer {
 enum class Coding { plain, delta };
 
 /// A table of whole numbers on its way to the viewer. In memory it is encoded while it grows
-/// (docs/viewer-data.md, "Bytes"). On disk each column is a file FOLDER/TABLE.COLUMN of signed
-/// 64-bit numbers in the machine's byte order, which can be searched where they are.
+/// (docs/viewer-data.md, "Bytes"). On disk each column is a file FOLDER/TABLE.COLUMN, which can be
+/// searched where it is.
 class Table {
  public:
   struct Column {
@@ -30,6 +29,9 @@ class Table {
   Table(std::initializer_list<Column> columns);
   /// Where the storage says.
   Table(const Storage& storage, std::string_view name, std::initializer_list<Column> columns);
+  ~Table();
+  Table(Table&& other) noexcept;
+  Table& operator=(Table&& other) = delete;
 
   /// Adds a row: a value for each column, each within ±2^51.
   void add(std::initializer_list<std::int64_t> row);
@@ -41,17 +43,10 @@ class Table {
   [[nodiscard]] Result<void> close();
 
  private:
-  struct Part {
-    Column column;
-    /// In memory: all of the column. On disk: what has not been written yet.
-    std::string bytes;
-    std::int64_t previous = 0;
-    std::ofstream file{};
-  };
+  struct Part;
+
   std::vector<Part> parts_;
   std::uint64_t rows_ = 0;
-  bool on_disk_ = false;
-  std::string folder_{};
 };
 
 }  // namespace takt::viewer
