@@ -13,9 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, cycle
 from pathlib import Path
@@ -42,12 +41,14 @@ from .chains import (
 )
 
 Json = dict[str, Any]
+Stalls = list[tuple[int, int]]
+"""When something was due, and how much later it ran, in ns."""
 
 ROUNDS = 3
 PERIODS = 400
 """How many periods a run has. The graph, whose periods are long, has a fifth of them."""
 PRIORITY = "50"
-GATE_PRIORITY = 60
+"""Of the chains; gates are above them, as those of takt apply."""
 BANDS = 1
 SLACK = 0.015
 """The slot starts later than the longest latency seen, by this share of it."""
@@ -72,6 +73,10 @@ class Case:
     def path(self) -> list[str]:
         found: list[str] = self.model["chains"][0]["callbacks"]
         return found
+
+    @property
+    def processors(self) -> list[int]:
+        return sorted({one["cpu"] for one in self.model["executors"]})
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,15 @@ class Execution:
     gate: Run
     late: int
     """From the beginning of the period until the chain began."""
+    stalled: int
+    """How long the machine ran nothing at all on the chain's processors meanwhile."""
+    stalled_at_ends: int
+    """The longest of these times in which the chain was to begin or the output to leave."""
+
+    @property
+    def disturbed(self) -> bool:
+        """The machine took more than the slack, or the instants that count."""
+        return self.stalled > SLACK * self.latency or self.stalled_at_ends > OUTLIER
 
     @property
     def ready(self) -> int:
@@ -151,9 +165,10 @@ def compare(case: Case) -> Rows:
     # A gate that lets everything out at once: timers run on the grid of tables here too.
     last = case.path[-1]
     fifo = gates.insert(case.model, last, [(0, case.period)], case.period, PUBLISH)
-    # Until the gate has the output, the way to it included.
+    # Until the gate has the output, the way to it included. What the machine delayed tells nothing
+    # of the chain.
     before = [executions(fifo, case)]
-    profile = [one.waited for one in before[0]]
+    profile = [one.waited for one in _undisturbed(before[0]) or before[0]]
     request = plans.Request(
         bands=BANDS, slack=round(SLACK * max(profile)), publish_time=PUBLISH, grid=MS // 10
     )
@@ -168,12 +183,13 @@ def compare(case: Case) -> Rows:
                 progress(number + 1, ROUNDS)
     (slot,) = plan.chains[0].gate.slots
     found = _rows(case.name, before, after)
+    found += _undisturbed_rows(case.name, before, after)
     assert plan.chains[0].after.mean is not None
-    mean = statistics.mean(one.latency for run in after for one in run)
-    away = (mean - plan.chains[0].after.mean) / MS
-    found.append(
-        Row(f"kernel, {case.name}, one slot, mean less the planned one", "± 0.3 ms", away, "ms")
-    )
+    latencies = [one.latency for run in after for one in run]
+    for name, pick in (("mean", statistics.mean), ("median", statistics.median)):
+        away = (pick(latencies) - plan.chains[0].after.mean) / MS
+        what = f"kernel, {case.name}, one slot, {name} less the planned latency"
+        found.append(Row(what, "± 0.3 ms", away, "ms"))
     found += [
         Row(f"kernel, {case.name}, outlier {number}", None, text)
         for number, text in enumerate(outliers(after, slot.start), 1)
@@ -185,24 +201,16 @@ def _rows(name: str, before: list[list[Execution]], after: list[list[Execution]]
     free = [[one.ready for one in run] for run in before]
     shaped = [[one.latency for one in run] for run in after]
 
-    def longest(runs: list[list[int]]) -> list[float]:
-        return [max(run) / MS for run in runs]
-
     def jitter(runs: list[list[int]]) -> float:
-        return statistics.median((max(run) - min(run)) / 2 / MS for run in runs)
-
-    def p999(pooled: list[int]) -> float:
-        middle = statistics.median(pooled)
-        distances = sorted(abs(latency - middle) for latency in pooled)
-        return distances[math.ceil(0.999 * len(distances)) - 1] / MS
+        return float(statistics.median((max(run) - min(run)) / 2 / MS for run in runs))
 
     pooled = [latency for run in shaped for latency in run]
     middle = statistics.median(pooled)
     close = sum(abs(latency - middle) <= OUTLIER for latency in pooled)
     outputs = [one.late + one.latency for run in after for one in run]
     inputs = [one.late + one.ready for run in before for one in run]
-    usual = [statistics.median(longest(runs)) for runs in (free, shaped)]
-    worst = [max(longest(runs)) for runs in (free, shaped)]
+    usual = [statistics.median(_longest(runs)) for runs in (free, shaped)]
+    worst = [max(_longest(runs)) for runs in (free, shaped)]
     what = f"kernel, {name}, "
     return [
         Row(f"{what}FIFO, longest, median of {len(free)} runs", None, usual[0], "ms"),
@@ -210,12 +218,53 @@ def _rows(name: str, before: list[list[Execution]], after: list[list[Execution]]
         Row(f"{what}one slot, longest, median of {len(shaped)} runs", None, usual[1], "ms"),
         Row(f"{what}longest: one slot / FIFO", "≤ 1.03", usual[1] / usual[0]),
         Row(f"{what}longest of all runs: one slot / FIFO", None, worst[1] / worst[0]),
-        Row(f"{what}one slot, jitter, p99.9 of {len(pooled)}", "≤ 0.3 ms", p999(pooled), "ms"),
+        Row(f"{what}one slot, jitter, p99.9 of {len(pooled)}", "≤ 0.3 ms", _p999(pooled), "ms"),
         Row(f"{what}one slot, within 0.3 ms of the median", None, f"{close} of {len(pooled)}"),
-        Row(f"{what}one slot, output on the grid, p99.9", "≤ 0.3 ms", p999(outputs), "ms"),
-        Row(f"{what}FIFO, output on the grid, p99.9", None, p999(inputs), "ms"),
+        Row(f"{what}one slot, output on the grid, p99.9", "≤ 0.3 ms", _p999(outputs), "ms"),
+        Row(f"{what}FIFO, output on the grid, p99.9", None, _p999(inputs), "ms"),
         Row(f"{what}one slot, jitter, median of runs", None, jitter(shaped), "ms"),
     ]
+
+
+def _undisturbed_rows(
+    name: str, before: list[list[Execution]], after: list[list[Execution]]
+) -> Rows:
+    """The same without the periods in which the machine ran nothing at all for a while, and what
+    such periods are.
+    """
+    runs = [run for some in (before, after) for run in some]
+    stalled = [one.stalled for run in runs for one in run if one.disturbed]
+    free = [[one.ready for one in _undisturbed(run)] for run in before]
+    shaped = [[one.latency for one in _undisturbed(run)] for run in after]
+    pooled = [latency for run in shaped for latency in run]
+    what = f"kernel, {name}, without stalls of the machine, "
+    found = [
+        Row(f"{what}left out", None, f"{len(stalled)} of {sum(map(len, runs))} periods"),
+        Row(f"{what}most of one period", None, max(stalled, default=0) / MS, "ms"),
+    ]
+    if not all(free) or not all(shaped):
+        return found
+    usual = [statistics.median(_longest(some)) for some in (free, shaped)]
+    return [
+        *found,
+        Row(f"{what}longest: one slot / FIFO", "≤ 1.03", usual[1] / usual[0]),
+        Row(f"{what}one slot, jitter, p99.9 of {len(pooled)}", "≤ 0.3 ms", _p999(pooled), "ms"),
+    ]
+
+
+def _undisturbed(run: list[Execution]) -> list[Execution]:
+    return [one for one in run if not one.disturbed]
+
+
+def _longest(runs: list[list[int]]) -> list[float]:
+    return [max(run) / MS for run in runs]
+
+
+def _p999(pooled: list[int]) -> float:
+    """How far from the median."""
+    middle = statistics.median(pooled)
+    distances = sorted(abs(latency - middle) for latency in pooled)
+    return float(distances[math.ceil(0.999 * len(distances)) - 1] / MS)
 
 
 def outliers(runs: list[list[Execution]], slot: int) -> list[str]:
@@ -237,7 +286,7 @@ def outliers(runs: list[list[Execution]], slot: int) -> list[str]:
             cause = max(parts, key=lambda part: parts[part] * (1 if away > 0 else -1))
             found.append(
                 f"{away / MS:+.2f} ms in period {position} of run {number}: {cause}, "
-                f"{abs(parts[cause]) / MS:.2f} ms"
+                f"{abs(parts[cause]) / MS:.2f} ms; the machine stalled for {one.stalled / MS:.2f} ms"
             )
     return found
 
@@ -251,50 +300,91 @@ def _why(run: Run) -> str:
 def executions(model: Json, case: Case) -> list[Execution]:
     """As a trace of a run of the model with a gate has them."""
     last = case.path[-1]
-    seconds = case.period * case.periods / 1e9
-    begins, ends, leaves = _recorded(model, [case.path[0], last, last + gates.SUFFIX], seconds)
+    callbacks = [case.path[0], last, last + gates.SUFFIX]
+    (begins, ends, leaves), stalls = _recorded(_pinned(model, last), callbacks, case)
+    gate = next(one for one in model["executors"] if one["id"] == last + gates.SUFFIX)
+    slot = gate["table"]["slots"][0]["start"]
     grid = statistics.median_low(begin.start % case.period for begin in begins)
     found = []
-    for gate in leaves:
+    for left in leaves:
         # All of an execution is within its period.
-        worked = ends[bisect([end.start for end in ends], gate.start) - 1]
+        worked = ends[bisect([end.start for end in ends], left.start) - 1]
         begin = begins[bisect([one.start for one in begins], worked.start) - 1]
         late = (begin.start - grid + case.period // 2) % case.period - case.period // 2
-        found.append(Execution(begin, worked, gate, late))
+        due = begin.start - max(late, 0)
+        stalled = sum(_stalls_in(stalls, due, left.end))
+        leaving = max(worked.end, due + slot)
+        at_ends = max(
+            *_stalls_in(stalls, due, begin.start), *_stalls_in(stalls, leaving, left.end), 0, 0
+        )
+        found.append(Execution(begin, worked, left, late, stalled, at_ends))
     # The first ones warm the caches.
     return found[3:]
 
 
-def _recorded(model: Json, callbacks: Sequence[str], seconds: float) -> list[list[Run]]:
-    """The runs of these callbacks, in order. UserError without privileges."""
+def _pinned(model: Json, last: str) -> Json:
+    """The model with the gate on the processor of the chain's last callback."""
+    result = copy.deepcopy(model)
+    threads = {one["id"]: one for one in result["executors"]}
+    threads[last + gates.SUFFIX]["cpu"] = threads[last]["cpu"]
+    return result
+
+
+def _stalls_in(stalls: Stalls, begin: int, end: int) -> list[int]:
+    """How long those are that overlap with a time."""
+    return [late for due, late in stalls if due < end and due + late > begin]
+
+
+@contextlib.contextmanager
+def _witnessed(processors: Sequence[int]) -> Iterator[Stalls]:
+    """When the machine did not run what was due on these processors; known on leaving."""
+    program = [sys.executable, str(Path(__file__).with_name("witness.py"))]
+    watching = [
+        subprocess.Popen(
+            [*program, str(one)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for one in processors
+    ]
+    seen: Stalls = []
+    try:
+        yield seen
+    finally:
+        for process in watching:
+            said, _ = process.communicate("\n")
+            seen += [(due, late) for due, late in json.loads(said or "[]")]
+        seen.sort()
+
+
+def _recorded(model: Json, callbacks: Sequence[str], case: Case) -> tuple[list[list[Run]], Stalls]:
+    """The runs of these callbacks, in order, and when the machine stood still. UserError without
+    privileges.
+    """
+    seconds = case.period * case.periods / 1e9
     environment = os.environ | {"ROS_DOMAIN_ID": DOMAIN}
     nodes = {one["id"]: one["node"] for one in model["callbacks"]}
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         document, trace = Path(folder) / "model.json", Path(folder) / "trace"
         document.write_text(json.dumps(model), encoding="utf-8")
         takt_ = [sys.executable, "-m", "takt"]
-        run = [*takt_, "run", str(document), "--duration", str(seconds)]
+        run = [*takt_, "run", str(document), "--duration", str(seconds), "--priority", PRIORITY]
         record = [*takt_, "record", "--backend", "ring", "-o", str(trace)]
         if SCHEDULER_EVENTS.is_dir():
             record.append("--kernel")
-        with subprocess.Popen(
-            [*record, "--", "chrt", "-f", PRIORITY, *run],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            while process.poll() is None:
-                _raise_gate()
-                time.sleep(0.5)
-            assert process.stderr is not None
-            said = process.stderr.read().strip().splitlines()
-        if process.returncode:
-            raise UserError(f"the kernel's part needs root: {said[-1]}")
+        with _witnessed(case.processors) as stalls:
+            done = subprocess.run(
+                [*record, "--", *run], env=environment, capture_output=True, text=True, check=False
+            )
+        if done.returncode:
+            raise UserError(f"a chain cannot run: {done.stderr.strip().splitlines()[-1]}")
         recording = takt.load(str(trace))
         runs = recording.runs.join(recording.callbacks, on="callback").sort("start")
-        waits = _waits(trace, runs["start"].min())
-        return [
+        # Tables have times since the epoch, events and stalls those of the monotonic clock.
+        events = takt.trace.Trace(str(trace)).events("ros2:callback_start")
+        shift = runs["start"].min() - min(
+            when for one in events for when in one["time"].to_pylist()
+        )
+        waits = _waits(trace, shift)
+        found = [
             [
                 Run(start, length, *waits(thread, start))
                 for node, start, length, thread in runs.select(
@@ -304,31 +394,16 @@ def _recorded(model: Json, callbacks: Sequence[str], seconds: float) -> list[lis
             ]
             for callback in callbacks
         ]
+        return found, [(due + shift, late) for due, late in stalls]
 
 
-def _raise_gate() -> None:
-    """Gates run above the chains, as those of takt apply do."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (process / "cmdline").read_bytes().split(b"\0")
-            if not command[0].endswith(b"takt-workload") or not command[2].endswith(b"gate"):
-                continue
-            for task in (process / "task").iterdir():
-                priority = os.sched_param(GATE_PRIORITY)
-                os.sched_setscheduler(int(task.name), os.SCHED_FIFO, priority)
-
-
-def _waits(trace: Path, first_run: int) -> Callable[[str, int], tuple[int, str]]:
+def _waits(trace: Path, shift: int) -> Callable[[str, int], tuple[int, str]]:
     """How long a thread was ready before it ran at that time, and what ran meanwhile."""
     events = takt.trace.Trace(str(trace))
     switches: dict[int, list[tuple[int, str]]] = {}
     wakes: dict[int, list[int]] = {}
     if not SCHEDULER_EVENTS.is_dir():
         return lambda thread, start: (0, "")
-    # Tables have times since the epoch, events those of the monotonic clock.
-    shift = first_run - min(
-        when for batch in events.events("ros2:callback_start") for when in batch["time"].to_pylist()
-    )
     for batch in events.events("sched_switch"):
         for one in batch.select(["time", "next_tid", "prev_comm", "prev_prio"]).to_pylist():
             what = f"{one['prev_comm']} (kernel priority {one['prev_prio']})"

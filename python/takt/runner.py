@@ -14,7 +14,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -138,9 +138,11 @@ def run(
     surges: Sequence[Surge] = (),
     *,
     log: bool = False,
+    priorities: Mapping[str, int] | None = None,
 ) -> Result:
     """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
-    at any time. UserError if a process fails, or has no callback of that name for a surge.
+    at any time. `priorities`: of the executors of processes, under SCHED_FIFO. UserError if a
+    process fails, or has no callback of that name for a surge.
     """
     # One surge may begin when another ends, which comes first.
     changes = [(surge.end, surge.callback, 1.0) for surge in surges]
@@ -148,7 +150,10 @@ def run(
     changes.sort(key=lambda change: change[0])
     _check_callbacks(planned, surges)
     options = [*(["--log"] if log else []), *_options(executor)]
-    with _Processes(model, planned, options) as processes, _wake_on_signals() as signals:
+    with (
+        _Processes(model, planned, options, priorities or {}) as processes,
+        _wake_on_signals() as signals,
+    ):
         processes.listen(signals)
         if processes.expect("connected", "to find each other") is None:
             return Result(0.0, {}, [])
@@ -179,18 +184,22 @@ def run(
 class _Processes:
     """All processes of a run. On leaving they have ended: told to, then asked, then killed."""
 
-    def __init__(self, model: str, planned: Plan, options: list[str]) -> None:
+    def __init__(
+        self, model: str, planned: Plan, options: list[str], priorities: Mapping[str, int]
+    ) -> None:
         self.interrupted = False
         self._selector = selectors.DefaultSelector()
         self._processes: list[_Process] = []
-        self._start = [str(runtime.workload()), "run"], [model, *options]
+        self._start = [str(runtime.workload()), "run"]
+        self._model, self._options, self._priorities = model, options, priorities
         self._names = [process["name"] for process in planned.processes]
 
     def __enter__(self) -> _Processes:
-        before, after = self._start
         for name in self._names:
+            priority = self._priorities.get(name)
+            given = [] if priority is None else ["--priority", str(priority)]
             popen = subprocess.Popen(
-                [*before, name, *after],
+                [*self._start, name, self._model, *given, *self._options],
                 env=runtime.environment(loopback.environment()),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "takt/executor/rcl_result.hpp"
+#include "takt/linux/memory.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::gate {
@@ -96,6 +97,8 @@ Result<std::optional<Offer>> Republisher::await_offer(const std::string& topic,
 
 Result<void> Republisher::run(const std::atomic<bool>& stop) {
   if (!rcl_wait_set_is_valid(&wait_set_)) return {};
+  // Where that is not allowed, page faults remain.
+  if (settings_.priority > 0) (void)linux_os::keep_memory();
   while (!stop) {
     const Instant now = linux_os::monotonic_now();
     const Duration left = waiting_.empty() ? patience : waiting_.front().release - now;

@@ -234,6 +234,53 @@ def test_without_privilege_it_runs_and_says_that_bounds_are_conditional() -> Non
     assert "bounds are conditional" in done.stderr
 
 
+def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
+    tmp_path: Path,
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("real-time priorities need privileges")
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    for executor in model["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    command = [*TAKT, "run", str(path), "--duration", "2", "--json", "--priority", "50"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        found: set[tuple[int, ...]] = set()
+        while process.poll() is None:
+            # Of each process: of its main thread, then of all others.
+            found |= {
+                (priority(child), *sorted({priority(task) for task in tasks(child)} - {0}))
+                for child in children(process.pid)
+            }
+            time.sleep(0.02)
+        assert process.stdout is not None
+        ran = json.loads(process.stdout.read())
+    # While a process starts, its main thread is what delivers messages.
+    assert (0, 50, 60) in found
+    assert all(one["granted"] for one in ran["executors"])
+
+
+def children(process: int) -> list[int]:
+    listed = Path(f"/proc/{process}/task/{process}/children")
+    return [int(one) for one in listed.read_text().split()] if listed.exists() else []
+
+
+def tasks(process: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
+    except FileNotFoundError:
+        return []
+
+
+def priority(thread: int) -> int:
+    """0: it has none, or has ended."""
+    try:
+        return os.sched_getparam(thread).sched_priority
+    except ProcessLookupError:
+        return 0
+
+
 def test_reservations_beyond_the_gfb_test_are_warned_of(tmp_path: Path) -> None:
     model = json.loads((MODELS / "pipeline.json").read_text())
     processors = len(os.sched_getaffinity(0))

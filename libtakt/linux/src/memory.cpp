@@ -21,21 +21,26 @@ void touch(volatile char* memory, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += page) memory[i] = 0;
 }
 
+Result<void> lock(int what) {
+  if (mlockall(what) == 0) return {};
+  const char* reason = std::strerror(errno);
+  return error(
+      "cannot lock memory ({}): raise the limit (`ulimit -l unlimited`) or give the "
+      "program CAP_IPC_LOCK",
+      reason);
+}
+
 }  // namespace
 
 Result<void> lock_memory() {
-  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
-    const char* reason = std::strerror(errno);
-    return error(
-        "cannot lock memory ({}): raise the limit (`ulimit -l unlimited`) or give the "
-        "program CAP_IPC_LOCK",
-        reason);
-  }
+  if (const Result<void> locked = lock(MCL_CURRENT | MCL_FUTURE); !locked) return locked;
   // Freed memory stays, and large blocks come from the same heap instead of new mappings.
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_MMAP_MAX, 0);
   return {};
 }
+
+Result<void> keep_memory() { return lock(MCL_CURRENT | MCL_ONFAULT); }
 
 [[gnu::noinline]] void prefault_stack(std::size_t bytes) {
   touch(static_cast<volatile char*>(alloca(bytes)), bytes);

@@ -24,10 +24,15 @@ takt run models/autoware_reference_system.json                 until Ctrl-C
 takt run models/pipeline.json --duration 10 --json
 takt record --duration 10 -- takt run models/pipeline.json     recorded
 takt run trace/ --executor edf                                 what a trace shows, run anew
-takt run model.json --plan plan.json                           with the gates of takt shape
+takt run model.json --plan plan.json --priority 50             with the gates of takt shape
 takt run model.json --duration 5 --log nodes.jsonl             with what the nodes received and sent
 takt run model.json --surge track=3@20-40                      a callback is slow for a while
 """
+
+
+MIDDLEWARE_ABOVE = 10
+"""takt-workload adds it to the priority of its executors."""
+GATES_ABOVE = 20
 
 
 def run(
@@ -44,6 +49,16 @@ def run(
         str | None,
         typer.Option(
             "--plan", metavar="FILE", help="Add the gates of a takt/shaping plan, as nodes."
+        ),
+    ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=69,
+            help="SCHED_FIFO priority of executors without a reservation; what delivers messages "
+            f"is {MIDDLEWARE_ABOVE} above, gates {GATES_ABOVE}. Without it: best effort.",
         ),
     ] = None,
     log: Annotated[
@@ -73,7 +88,7 @@ def run(
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
     surges = [runner.Surge.parse(text) for text in surge or ()]
-    with _model_file(models, goals, plan_file) as (path, source):
+    with _model_file(models, goals, plan_file) as (path, source, gates):
         plan = runner.plan(path, executor)
         for warning in plan.warnings:
             console.say(f"takt: warning: {warning}")
@@ -81,7 +96,16 @@ def run(
         for condition in conditions:
             console.say(f"takt: warning: {condition}; bounds are conditional in this run")
         with _display(len(plan.processes), duration) as watch:
-            result = runner.run(path, plan, executor, duration, watch, surges, log=log is not None)
+            result = runner.run(
+                path,
+                plan,
+                executor,
+                duration,
+                watch,
+                surges,
+                log=log is not None,
+                priorities=_priorities(plan, priority, gates),
+            )
     if log is not None:
         lines = [json_format.dumps(entry, ensure_ascii=False) + "\n" for entry in result.log]
         files.write_text(log, "".join(lines))
@@ -89,7 +113,7 @@ def run(
         console.print_json(_document(source, plan, result, conditions))
         return
     output = console.output()
-    output.print(_executors(plan, result))
+    output.print(_executors(plan, result, priority))
     output.print()
     output.print(_callbacks(plan, result))
 
@@ -97,19 +121,32 @@ def run(
 @contextmanager
 def _model_file(
     models: list[str], goals: str | None, plan_file: str | None
-) -> Iterator[tuple[str, str]]:
-    """The model as a file, with the gates of the plan, and how messages call it."""
+) -> Iterator[tuple[str, str, list[str]]]:
+    """The model as a file, with the gates of the plan; how messages call it; the executors of the
+    gates.
+    """
     if plan_file is None:
-        with inputs.model_file(models, goals) as found:
-            yield found
+        with inputs.model_file(models, goals) as (path, source):
+            yield path, source, []
         return
     plan = plans.read(plan_file)
     text, source = inputs.model(models, goals)
     gated = plans.gated_model(json_format.loads(text), plan)
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
-        path = Path(folder) / "model.json"
-        path.write_text(json_format.dumps(gated), encoding="utf-8")
-        yield str(path), source
+        file = Path(folder) / "model.json"
+        file.write_text(json_format.dumps(gated), encoding="utf-8")
+        yield str(file), source, plans.gates_of(json_format.loads(text), plan)
+
+
+def _priorities(plan: runner.Plan, priority: int | None, gates: list[str]) -> dict[str, int]:
+    """Of the executors of each process."""
+    if priority is None:
+        return {}
+    return {
+        process["name"]: priority
+        + (GATES_ABOVE if any(one["id"] in gates for one in process["executors"]) else 0)
+        for process in plan.processes
+    }
 
 
 @contextmanager
@@ -153,7 +190,7 @@ def _document(
     }
 
 
-def _executors(plan: runner.Plan, result: runner.Result) -> Table:
+def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("Executor", "Process", "Supply", "Granted"):
         table.add_column(column)
@@ -165,7 +202,7 @@ def _executors(plan: runner.Plan, result: runner.Result) -> Table:
                 given = "[green]yes[/]"
             else:
                 asked = "a whole processor"
-                given = "best effort"
+                given = "best effort" if priority is None else "[green]SCHED_FIFO[/]"
             granted = result.granted(executor["id"])
             if granted is None:
                 given = "not started"

@@ -158,6 +158,12 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
     return model
 
 
+def gates_of(model: Json, plan: Shaping) -> list[str]:
+    """The executors of the gates in gated_model()."""
+    chains = (gates.chain_of(model, chain.id) for chain in plan.chains)
+    return [chain["callbacks"][-1] + gates.SUFFIX for chain in chains]
+
+
 def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: int) -> Shaping:
     """The plan with what logical execution time would make of the same chains, simulated."""
     found = []

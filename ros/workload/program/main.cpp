@@ -2,7 +2,8 @@
 // these for each process of the model and speaks with it:
 //
 //   takt-workload plan MODEL [--executor KIND]                  the plan, as JSON
-//   takt-workload run PROCESS MODEL [--log] [--executor KIND]   one of the plan's processes
+//   takt-workload run PROCESS MODEL [--priority N] [--log] [--executor KIND]
+//                                                               one of the plan's processes
 //
 // A running process writes one JSON object per line: {"event": "connected"} when it has found all
 // the others; then, each in answer to a line on its standard input, {"event": "started", …} to
@@ -25,8 +26,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "process.hpp"
 #include "takt/model/json.hpp"
@@ -196,28 +200,49 @@ Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
 }
 
 Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std::string& name,
-                 bool log) {
+                 bool log, std::optional<int> priority) {
   const WorkloadProcess* planned = plan.process(name);
   if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
   Commands commands;
   Diary diary(model);
-  auto process = Process::create(model, plan, *planned, log ? &diary : nullptr);
+  auto process = Process::create(model, plan, *planned, log ? &diary : nullptr, priority);
   if (!process) return tl::unexpected(process.error());
   return obey(commands, **process, diary);
 }
 
 constexpr const char* usage =
     "usage: takt-workload plan MODEL [--executor KIND] | "
-    "takt-workload run PROCESS MODEL [--log] [--executor KIND]";
+    "takt-workload run PROCESS MODEL [--priority N] [--log] [--executor KIND]";
+
+/// Takes an option and its value from the end; none: it is not there.
+std::optional<std::string> pop_option(std::vector<std::string>& arguments, std::string_view name) {
+  if (arguments.size() < 2 || arguments[arguments.size() - 2] != name) return std::nullopt;
+  std::string value = std::move(arguments.back());
+  arguments.resize(arguments.size() - 2);
+  return value;
+}
+
+Result<int> parse_priority(std::string_view text) {
+  constexpr int highest = 99;
+  int priority = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), priority);
+  if (fault != std::errc{} || end != text.data() + text.size() || priority < 1 ||
+      priority > highest) {
+    return error("--priority {}: must be 1 to {}", text, highest);
+  }
+  return priority;
+}
 
 Result<void> main(std::vector<std::string> arguments) {
-  std::string kind;
-  if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--executor") {
-    kind = arguments.back();
-    arguments.resize(arguments.size() - 2);
-  }
+  const std::string kind = pop_option(arguments, "--executor").value_or("");
   const bool log = !arguments.empty() && arguments.back() == "--log";
   if (log) arguments.pop_back();
+  std::optional<int> priority;
+  if (const auto text = pop_option(arguments, "--priority")) {
+    const Result<int> parsed = parse_priority(*text);
+    if (!parsed) return tl::unexpected(parsed.error());
+    priority = *parsed;
+  }
   const bool plan_only = arguments.size() == 2 && arguments[0] == "plan";
   if (!plan_only && !(arguments.size() == 3 && arguments[0] == "run")) return error("{}", usage);
   auto model = read_model(arguments.back());
@@ -232,7 +257,7 @@ Result<void> main(std::vector<std::string> arguments) {
   if (!warnings) return with_source(warnings.error());
   const auto plan = plan_workload(*model);
   if (!plan) return with_source(plan.error());
-  if (!plan_only) return run(*model, *plan, arguments[1], log);
+  if (!plan_only) return run(*model, *plan, arguments[1], log, priority);
   fmt::print("{}\n", plan_to_json(*model, *plan, *warnings));
   return {};
 }

@@ -1,5 +1,6 @@
 #include "process.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <variant>
@@ -8,6 +9,7 @@
 #include "gated_thread.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
+#include "takt/linux/memory.hpp"
 #include "takt/model/names.hpp"
 #include "takt/policy/describe.hpp"
 #include "takt/workload/periodic_releases.hpp"
@@ -21,19 +23,46 @@ constexpr int releaser_priority = 90;
 /// Waiting instances for which a policy has memory from the start.
 constexpr std::size_t capacity = 1024;
 
-/// None: as the process was started, so that `chrt` decides on executors without a reservation.
-std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& supply) {
+/// How far what delivers messages is above the executors, which must not keep it waiting
+/// (performance-engineering 3.4).
+constexpr int middleware_above = 10;
+constexpr int highest_priority = 99;
+
+/// Schedules the calling thread and all that it starts at a priority, as far as it may, until the
+/// end of the scope.
+class [[nodiscard]] Raised {
+ public:
+  explicit Raised(std::optional<int> priority) {
+    if (!priority) return;
+    if (auto former = linux_os::get_scheduling(0)) former_ = *former;
+    const int wanted = std::min(*priority, highest_priority);
+    (void)linux_os::set_scheduling(0, linux_os::FifoScheduling{.priority = wanted});
+  }
+  ~Raised() {
+    if (former_) (void)linux_os::set_scheduling(0, *former_);
+  }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  std::optional<linux_os::ThreadScheduling> former_;
+};
+
+/// None: as the process was started.
+std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& supply,
+                                                         std::optional<int> priority) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
     return linux_os::DeadlineScheduling{.runtime = reservation->budget,
                                         .deadline = reservation->deadline,
                                         .period = reservation->period};
   }
+  if (priority) return linux_os::FifoScheduling{.priority = *priority};
   return std::nullopt;
 }
 
-ThreadSetup thread_setup(const model::Executor& executor) {
+ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> priority) {
   ThreadSetup setup{
-      .settings = {.scheduling = scheduling_for(executor.supply)},
+      .settings = {.scheduling = scheduling_for(executor.supply, priority)},
       .announcement = executor::Announcement{.id = executor.id,
                                              .kind = std::string(to_string(executor.kind)),
                                              .timers = std::string(to_string(executor.timers)),
@@ -54,12 +83,15 @@ scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
 
 class Process::Implementation {
  public:
-  Implementation(const model::Model& model, const WorkloadPlan& plan, Diary* diary)
-      : model_(model), entities_(model, plan, diary) {}
+  Implementation(const model::Model& model, const WorkloadPlan& plan, Diary* diary,
+                 std::optional<int> priority)
+      : model_(model), priority_(priority), entities_(model, plan, diary) {}
 
   ~Implementation() { quit(); }
 
   Result<void> create(const WorkloadProcess& process) {
+    const Raised while_threads_start(priority_ ? std::optional(*priority_ + middleware_above)
+                                               : std::nullopt);
     if (Result<void> started = entities_.init(); !started) return started;
     for (const WorkloadExecutor& planned : process.executors) {
       const bool source = has(model_[planned.executor].kind, model::ExecutorTrait::outside_ros);
@@ -95,6 +127,8 @@ class Process::Implementation {
     if (const Result<void> started = entities_.start_timers(); !started) {
       return tl::unexpected(started.error());
     }
+    // Where that is not allowed, page faults remain.
+    if (priority_) (void)linux_os::keep_memory();
     for (const Thread& thread : threads_) thread.gated->go();
     return supplies;
   }
@@ -146,11 +180,11 @@ class Process::Implementation {
                     : make_events_executor(planned, *executables);
     if (!made) return tl::unexpected(made.error());
     executors_.push_back(std::move(*made));
-    threads_.push_back({.executor = executor.id,
-                        .gated = std::make_unique<GatedThread>(
-                            thread_setup(executor), [this, spinning = executors_.back().get()] {
-                              entities_.note(spinning->spin());
-                            })});
+    threads_.push_back(
+        {.executor = executor.id,
+         .gated = std::make_unique<GatedThread>(
+             thread_setup(executor, priority_),
+             [this, spinning = executors_.back().get()] { entities_.note(spinning->spin()); })});
     return {};
   }
 
@@ -179,7 +213,7 @@ class Process::Implementation {
       options.groups = described->groups;
       options.skips_missed_periods = true;
       // The first thread is set up before it spins.
-      options.thread_started = [setup = thread_setup(executor)](std::size_t number) {
+      options.thread_started = [setup = thread_setup(executor, priority_)](std::size_t number) {
         if (number > 0) (void)apply(setup);
       };
     }
@@ -198,7 +232,7 @@ class Process::Implementation {
     for (const WorkloadCallback& callback : planned.callbacks) {
       auto activity = entities_.make_event_source(callback);
       if (!activity) return tl::unexpected(activity.error());
-      add_periodic(thread_setup(model_[planned.executor]), std::move(*activity),
+      add_periodic(thread_setup(model_[planned.executor], priority_), std::move(*activity),
                    model_[planned.executor].id);
     }
     return {};
@@ -214,6 +248,7 @@ class Process::Implementation {
   }
 
   const model::Model& model_;
+  std::optional<int> priority_;
   Entities entities_;
   std::vector<std::unique_ptr<executor::Executor>> executors_;
   std::vector<std::unique_ptr<PeriodicReleases>> releases_;
@@ -227,8 +262,9 @@ Process::~Process() = default;
 
 Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
                                                  const WorkloadPlan& plan,
-                                                 const WorkloadProcess& process, Diary* diary) {
-  auto implementation = std::make_unique<Implementation>(model, plan, diary);
+                                                 const WorkloadProcess& process, Diary* diary,
+                                                 std::optional<int> priority) {
+  auto implementation = std::make_unique<Implementation>(model, plan, diary, priority);
   if (const Result<void> created = implementation->create(process); !created) {
     return tl::unexpected(created.error());
   }

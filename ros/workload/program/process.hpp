@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,11 +30,14 @@ class Process {
   };
 
   /// Makes all entities and threads of `process`; nothing runs yet. All arguments must outlive it.
-  /// What its nodes handle and send is written into `diary`, unless it is null.
+  /// What its nodes handle and send is written into `diary`, unless it is null. `priority`: under
+  /// SCHED_FIFO, of executors without a reservation; what delivers messages and releases is above
+  /// them. None: all are scheduled as the calling thread.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
                                                                const WorkloadPlan& plan,
                                                                const WorkloadProcess& process,
-                                                               Diary* diary);
+                                                               Diary* diary,
+                                                               std::optional<int> priority);
 
   /// Quits.
   ~Process();

@@ -75,6 +75,19 @@ TEST(Memory, APrefaultedStackFaultsNoMore) {
   std::_Exit(faults() == before ? 0 : 4);
 }
 
+/// In a process of its own, which ends with 0 if all is well.
+[[noreturn]] void keep_and_allocate() {
+  auto touched = std::make_unique<char[]>(heap_size);
+  static_cast<volatile char*>(touched.get())[0] = 1;
+  if (!keep_memory()) std::_Exit(2);
+  const long before = locked();
+  if (before <= 0) std::_Exit(3);
+  // What comes later is not held to the limit.
+  const auto later = std::make_unique<char[]>(heap_size);
+  static_cast<volatile char*>(later.get())[heap_size - 1] = 1;
+  std::_Exit(locked() == before ? 0 : 4);
+}
+
 /// The same where nothing may be locked.
 [[noreturn]] void lock_without_permission() {
   const rlimit none{};
@@ -85,15 +98,25 @@ TEST(Memory, APrefaultedStackFaultsNoMore) {
   std::_Exit(!result && result.error().message.find("ulimit -l") != std::string::npos ? 0 : 4);
 }
 
-TEST(Memory, LockedAndPrefaultedMemoryFaultsNoMore) {
+/// Why nothing can be tried here; empty: it can.
+std::string obstacle() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer's memory is too large to lock";
+  return "the sanitizer's memory is too large to lock";
 #endif
   rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
-  if (geteuid() != 0 && limit.rlim_cur != RLIM_INFINITY) {
-    GTEST_SKIP() << "this user may not lock enough memory (ulimit -l)";
-  }
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return "the limit cannot be read";
+  const bool may = geteuid() == 0 || limit.rlim_cur == RLIM_INFINITY;
+  return may ? "" : "this user may not lock enough memory (ulimit -l)";
+}
+
+TEST(Memory, KeptMemoryIsLockedAndLaterMemoryIsNot) {
+  if (const std::string reason = obstacle(); !reason.empty()) GTEST_SKIP() << reason;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(keep_and_allocate(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Memory, LockedAndPrefaultedMemoryFaultsNoMore) {
+  if (const std::string reason = obstacle(); !reason.empty()) GTEST_SKIP() << reason;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(lock_and_allocate(), testing::ExitedWithCode(0), "");
 }

@@ -12,6 +12,11 @@ namespace takt::linux_os {
 /// nothing back to the kernel. Errors name the limit or the privilege that is missing.
 [[nodiscard]] Result<void> lock_memory();
 
+/// Keeps what the process has mapped so far in main memory from when it is touched on, also the
+/// code of its libraries. Later memory is left alone, so that no limit is ever met by it. Errors
+/// name the limit or the privilege that is missing.
+[[nodiscard]] Result<void> keep_memory();
+
 /// Touches `bytes` of the calling thread's stack below the present frame. They must fit into what
 /// is left of it.
 void prefault_stack(std::size_t bytes);

@@ -1,0 +1,41 @@
+"""When the machine did not run a thread that was due: watches one processor from above all others
+until standard input ends, then prints what it saw, a JSON list of [when, how late], in ns.
+
+    witness.py PROCESSOR
+
+It sleeps to absolute times at SCHED_FIFO 99. Where it is late itself, nothing on that processor
+could have been in time: the kernel had its interrupts or its preemption off, or the host of a
+virtual machine had taken the processor away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import select
+import sys
+import time
+
+INTERVAL = 2_000_000
+"""Nanoseconds between two looks: what keeps the processor for less is seen by chance alone."""
+NOTED = 100_000
+"""Nanoseconds; what is late by less is not worth noting."""
+
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(os.sched_get_priority_max(os.SCHED_FIFO)))
+# No page fault: what it delays is the chain.
+ctypes.CDLL(None).mlockall(3)
+gc.disable()
+stalls: list[tuple[int, int]] = []
+due = time.monotonic_ns()
+while not select.select([sys.stdin], [], [], 0)[0]:
+    due += INTERVAL
+    if (left := due - time.monotonic_ns()) > 0:
+        time.sleep(left / 1e9)
+    late = time.monotonic_ns() - due
+    if late > NOTED:
+        stalls.append((due, late))
+        due += late // INTERVAL * INTERVAL
+print(json.dumps(stalls))
