@@ -286,7 +286,8 @@ def outliers(runs: list[list[Execution]], slot: int) -> list[str]:
             cause = max(parts, key=lambda part: parts[part] * (1 if away > 0 else -1))
             found.append(
                 f"{away / MS:+.2f} ms in period {position} of run {number}: {cause}, "
-                f"{abs(parts[cause]) / MS:.2f} ms; the machine stalled for {one.stalled / MS:.2f} ms"
+                f"{abs(parts[cause]) / MS:.2f} ms; the machine stood still for "
+                f"{one.stalled / MS:.2f} ms"
             )
     return found
 

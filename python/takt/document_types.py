@@ -46,6 +46,7 @@ __all__ = [
     "Measurement",
     "Model",
     "NonlinearEstimator",
+    "ObservedPhase",
     "ObservedThread",
     "OvershootOutcome",
     "Plant",
@@ -609,15 +610,35 @@ class LatencyStatistics(Document):
     """Half of what lies between the shortest and the longest."""
 
 
+class ObservedPhase(Document):
+    """How a loop that is not ours ran beside the chain."""
+
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """Its messages."""
+    drift: float
+    """By what share its period is longer than the chain's."""
+    spread: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    """How late messages came at most, from the earliest ones."""
+    offset: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """The shortest time from a message until the chain began."""
+    offset_spread: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """How much longer it was at most."""
+
+
 class GatePhase(Document):
     """What the beginning of a cycle is told by."""
 
     topic: str | None = None
-    """Messages of this topic come once in a cycle; null: cycles begin at multiples of the period
-    on CLOCK_MONOTONIC.
+    """Messages of this topic come once in a cycle."""
+    external: str | None = None
+    """What tells the cycles of a loop outside of ROS 2: udp:PORT, pipe:PATH, shm:NAME or
+    clock:NAME. Neither this nor a topic: cycles begin at multiples of the period on
+    CLOCK_MONOTONIC.
     """
     delay: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    """The shortest time from the beginning of a cycle to the topic's message."""
+    """The shortest time from the beginning of a cycle until it is told."""
+    observed: ObservedPhase | None = None
+    """What a recording shows of the loop."""
 
 
 class ShapedGate(Document):

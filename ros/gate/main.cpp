@@ -94,6 +94,17 @@ json to_json(const std::vector<shaping::Slot>& slots) {
   return result;
 }
 
+/// null: cycles are not told.
+json phase_to_json(const Republisher& republisher) {
+  const auto& phase = republisher.phase();
+  if (!phase) return {};
+  const std::optional<double> drift = phase->drift();
+  return {{"told", republisher.counts().told},
+          {"refused", republisher.counts().refused},
+          {"drift", drift ? json(*drift) : json()},
+          {"relocks", phase->relocks()}};
+}
+
 /// Gives the calling thread the gate's priority. The message says why the kernel refuses.
 std::optional<std::string> schedule(const Settings& settings) {
   executor::ThreadSettings wanted;
@@ -124,6 +135,7 @@ Result<void> main(const std::string& text) {
        {"dropped", counts.dropped},
        {"unphased", counts.unphased},
        {"adaptations", counts.adaptations},
+       {"phase", phase_to_json(**republisher)},
        {"slots", to_json((*republisher)->slots())},
        {"ready", to_json(counts.ready)},
        {"left", to_json(counts.left)},

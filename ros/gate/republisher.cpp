@@ -40,7 +40,8 @@ Republisher::Republisher(const Settings& settings)
       gate_(settings.slots, settings.period, settings.publish_time, settings.shortest,
             settings.overshoot) {
   if (settings.adapt) adaptation_.emplace(*settings.adapt, settings.slots);
-  if (settings.phase_topic) tracker_.emplace(settings.period, settings.phase_delay);
+  if (settings.phase_topic || settings.phase_external)
+    tracker_.emplace(settings.period, settings.phase_delay);
 }
 
 Republisher::~Republisher() {
@@ -57,6 +58,11 @@ Result<std::unique_ptr<Republisher>> Republisher::create(const Settings& setting
 }
 
 Result<void> Republisher::connect(const std::atomic<bool>& stop) {
+  if (settings_.phase_external) {
+    auto external = ExternalPhase::open(*settings_.phase_external, settings_.period);
+    if (!external) return tl::unexpected(external.error());
+    external_ = std::move(*external);
+  }
   auto context = executor::Context::create();
   if (!context) return tl::unexpected(context.error());
   context_ = *context;
@@ -136,8 +142,10 @@ Result<void> Republisher::take_all() {
     const Result<bool> taken = phase_->take(phase_bytes_);
     if (!taken) return tl::unexpected(taken.error());
     if (!*taken) break;
+    ++counts_.told;
     tracker_->observe(now);
   }
+  if (external_) hear(now);
   while (true) {
     if (free_.empty()) free_.push_back(std::make_unique<Bytes>());
     const Result<bool> taken = input_->take(*free_.back());
@@ -146,6 +154,22 @@ Result<void> Republisher::take_all() {
     std::unique_ptr<Bytes> bytes = std::move(free_.back());
     free_.pop_back();
     admit(std::move(bytes), now);
+  }
+}
+
+void Republisher::hear(Instant now) {
+  heard_.clear();
+  external_->poll(heard_);
+  const Duration near_now = shaping::PhaseTracker::window * settings_.period;
+  for (const Instant beginning : heard_) {
+    ++counts_.told;
+    // Others write what they like: it has to be of about now, and after the one before.
+    if (beginning <= last_heard_ || beginning < now - near_now || beginning > now + near_now) {
+      ++counts_.refused;
+      continue;
+    }
+    last_heard_ = beginning;
+    tracker_->observe(beginning);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "endpoints.hpp"
+#include "external_phase.hpp"
 #include "settings.hpp"
 #include "takt/shaping/adaptation.hpp"
 #include "takt/shaping/overshoot.hpp"
@@ -32,6 +33,9 @@ struct Counts {
   statistics::Distribution delay{};
   /// How often slots were chosen anew.
   std::int64_t adaptations = 0;
+  /// What the loop told whose cycles ours are, and how much of it could not be.
+  std::int64_t told = 0;
+  std::int64_t refused = 0;
 };
 
 /// Takes serialised messages and publishes each when its gate lets it out
@@ -50,6 +54,8 @@ class Republisher {
   [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// None: cycles are not told.
+  [[nodiscard]] const std::optional<shaping::PhaseTracker>& phase() const { return tracker_; }
   /// The present ones.
   [[nodiscard]] const std::vector<shaping::Slot>& slots() const { return settings_.slots; }
 
@@ -69,6 +75,8 @@ class Republisher {
                                                          const std::atomic<bool>& stop);
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
+  /// What a loop outside of ROS 2 has told by now.
+  void hear(Instant now);
   void admit(std::unique_ptr<Bytes> bytes, Instant ready);
   /// Learns from an output that was ready so long after the beginning of a cycle.
   void adapt(Duration ready);
@@ -85,6 +93,9 @@ class Republisher {
   std::unique_ptr<RawPublisher> output_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
   std::optional<shaping::PhaseTracker> tracker_;
+  std::unique_ptr<ExternalPhase> external_;
+  std::vector<Instant> heard_;
+  Instant last_heard_ = Instant::min();
   std::deque<Waiting> waiting_;
   /// Messages' memory that is free.
   std::vector<std::unique_ptr<Bytes>> free_;

@@ -39,8 +39,11 @@ Result<Settings> read(const json& object) {
   }
   if (object.contains("phase_topic")) {
     settings.phase_topic = object.at("phase_topic").get<std::string>();
-    settings.phase_delay = time(object, "phase_delay");
   }
+  if (object.contains("phase_external")) {
+    settings.phase_external = object.at("phase_external").get<std::string>();
+  }
+  if (object.contains("phase_delay")) settings.phase_delay = time(object, "phase_delay");
   settings.priority = object.value("priority", 0);
   if (object.contains("processor")) settings.processor = object.at("processor").get<int>();
   if (object.contains("adapt") && !settings.slots.empty()) {

@@ -21,8 +21,10 @@ struct Settings {
   Duration shortest{};
   shaping::Overshoot overshoot = shaping::Overshoot::degrade;
   std::vector<shaping::Slot> slots;
-  /// Its messages tell when cycles begin; none: they begin at multiples of the period.
+  /// What tells when cycles begin: messages of a topic, or a loop outside of ROS 2
+  /// (external_phase.hpp). Neither: they begin at multiples of the period.
   std::optional<std::string> phase_topic{};
+  std::optional<std::string> phase_external{};
   Duration phase_delay{};
   /// The priority under SCHED_FIFO; 0: scheduled as the process.
   int priority = 0;
@@ -32,8 +34,8 @@ struct Settings {
 };
 
 /// From a JSON object: topic, input, period, publish_time, shortest, overshoot, slots, phase_topic,
-/// phase_delay, priority, processor, adapt (bands, grid, slack, tail, freshness); times in
-/// nanoseconds.
+/// phase_external, phase_delay, priority, processor, adapt (bands, grid, slack, tail, freshness);
+/// times in nanoseconds.
 [[nodiscard]] Result<Settings> parse_settings(const std::string& text);
 
 }  // namespace takt::gate

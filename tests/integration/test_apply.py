@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing import shared_memory
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,7 @@ import pytest
 from recording import PROGRAMS, TAKT
 from takt import runtime
 from takt.documents import GatePhase
-from takt.shaping import plans
+from takt.shaping import loops, plans
 
 Json = dict[str, Any]
 
@@ -97,6 +101,120 @@ def test_cycles_that_begin_with_messages_of_a_topic(tmp_path: Path) -> None:
     # The phase is known after 32 messages; from then on outputs leave in slots.
     assert 0 < chain["unphased"] < count
     assert chain["left"]["count"] + chain["unphased"] + chain["late"] == count
+
+
+@pytest.mark.parametrize("kind", ["udp", "pipe", "shm", "clock"])
+def test_cycles_of_a_loop_outside_of_ros_2(tmp_path: Path, kind: str) -> None:
+    """A loop that begins a quarter of a period after ours would, and is a little slower."""
+    quarter, slower = PERIOD // 4, 1 + 200e-6
+    with told_of(kind, tmp_path) as (source, tell):
+        path = plan(tmp_path / "plan.json", phase=loops.parse(source, None))
+        stop = threading.Event()
+
+        def loop() -> None:
+            begin = float(time.monotonic_ns() // PERIOD * PERIOD + quarter)
+            while not stop.is_set():
+                begin += PERIOD * slower
+                time.sleep(max(begin - time.monotonic_ns(), 0) / 1e9)
+                tell(round(begin))
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        try:
+            count = 80
+            applied, heard = apply(path, count)
+        finally:
+            stop.set()
+            thread.join()
+    assert len(heard) == count
+    (chain,) = applied["chains"]
+    phase = chain["phase"]
+    assert phase["told"] >= 32
+    # Pipe and memory tell the beginnings themselves, to the nanosecond. Datagrams are as late as
+    # the machine has them, and the kernel corrects clocks by up to half a thousandth.
+    drift = 0 if kind == "clock" else 200e-6
+    tolerance = {"udp": 2e-2, "clock": 1e-3}.get(kind, 1e-6)
+    assert phase["drift"] == pytest.approx(drift, abs=tolerance)
+    # What was told before the gate had its publisher counts, too.
+    assert chain["unphased"] < count
+    assert chain["left"]["count"] + chain["unphased"] + chain["late"] == count
+
+
+@contextlib.contextmanager
+def told_of(kind: str, folder: Path) -> Iterator[tuple[str, Callable[[int], None]]]:
+    """What a way to tell when cycles begin is called, and how a loop uses it."""
+    if kind == "udp":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+
+            def send(_: int) -> None:
+                with contextlib.suppress(ConnectionRefusedError):
+                    sender.sendto(b"", ("127.0.0.1", port))
+
+            yield f"udp:{port}", send
+    elif kind == "pipe":
+        path = folder / "cycles"
+        os.mkfifo(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+        def write(begin: int) -> None:
+            with contextlib.suppress(BlockingIOError):
+                os.write(descriptor, f"{begin}\n".encode())
+
+        yield f"pipe:{path}", write
+        os.close(descriptor)
+    elif kind == "shm":
+        memory = shared_memory.SharedMemory(create=True, size=8)
+        try:
+
+            def store(begin: int) -> None:
+                assert memory.buf is not None
+                memory.buf[:8] = begin.to_bytes(8, sys.byteorder, signed=True)
+
+            yield f"shm:{memory.name.lstrip('/')}", store
+        finally:
+            memory.close()
+            memory.unlink()
+    else:
+        yield "clock:tai", lambda _: None
+
+
+def test_what_no_loop_can_tell_is_refused(tmp_path: Path) -> None:
+    with told_of("pipe", tmp_path) as (source, _):
+        pipe = source.partition(":")[2]
+        path = plan(tmp_path / "plan.json", phase=loops.parse(source, None))
+        descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        lowest, highest = -(2**63), 2**63 - 1
+        os.write(descriptor, f"{lowest}\n{highest}\n1\n".encode())
+        os.write(descriptor, b"\n-\n12x\n" + b"9" * 1000 + b"\n")
+        applied, heard = apply(path, 5)
+        os.close(descriptor)
+    assert len(heard) == 5
+    (chain,) = applied["chains"]
+    assert chain["unphased"] == 5
+    # What is no number is no beginning at all.
+    assert chain["phase"] == {"told": 3, "refused": 3, "drift": None, "relocks": 0}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("udp:nowhere", "not of the form udp:PORT"),
+        ("pipe:/dev/null", "no named pipe"),
+        ("pipe:/nonexistent", "make it with mkfifo"),
+        ("shm:nonexistent", "No such file"),
+        ("clock:sidereal", "realtime, tai or the path"),
+        ("clock:/dev/null", "is it a PTP hardware clock"),
+    ],
+)
+def test_loops_that_cannot_be_heard_are_named(tmp_path: Path, source: str, message: str) -> None:
+    path = plan(tmp_path / "plan.json", phase=loops.parse(source, None))
+    done = subprocess.run([*TAKT, "apply", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priorities need privileges")

@@ -17,7 +17,7 @@ from robot import run_takt
 from shaped import MS, PERIOD, by_priority, chain_model, jitter, latencies, with_interference
 from takt.documents import ServerSlot, Shaping, ShapingServer
 from takt.errors import UserError
-from takt.shaping import dispatcher, gates, plans, profile, remapping
+from takt.shaping import dispatcher, gate_process, gates, loops, plans, profile, remapping
 
 Json = dict[str, Any]
 
@@ -217,3 +217,52 @@ def test_a_plan_with_overlapping_slots_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(plan))
     with pytest.raises(Exception, match="in order, apart"):
         plans.read(str(path))
+
+
+def test_a_loop_is_known_by_its_earliest_messages() -> None:
+    """It is 50 ppm slower than the chain, one message in three comes late, and the chain begins
+    2 to 3 ms after it."""
+    period = 50 * MS
+    drift = 1 + 50e-6
+    told = [round(i * period * drift) + (i % 3) * MS // 4 for i in range(200)]
+    begins = [round(i * period * drift) + 3 * MS for i in range(1, 199)]
+    seen = loops.observe(told, begins, period, "/tick")
+    assert seen.count == 200
+    assert seen.drift == pytest.approx(50e-6, abs=1e-9)
+    assert seen.spread == pytest.approx(MS // 2, abs=10)
+    assert seen.offset == pytest.approx(2.5 * MS, abs=10)
+    phase = loops.locked(loops.parse("/tick", None), seen, period, None)
+    # Cycles begin with the chain: the next message comes what is left of the period later.
+    assert phase.delay == pytest.approx(47.5 * MS, abs=10)
+    assert loops.locked(loops.parse("tick", MS), seen, period, MS).delay == MS
+    said = loops.text(phase)
+    assert said is not None
+    assert "drift +50.0 ppm" in said
+
+
+def test_a_loop_that_does_not_go_with_the_chain_is_refused() -> None:
+    told = [i * 50 * MS for i in range(100)]
+    with pytest.raises(UserError, match="come every 50 ms, the chain is activated every 100 ms"):
+        loops.observe(told, [], 100 * MS, "/tick")
+    drifting = [round(i * 50 * MS * 1.005) for i in range(100)]
+    seen = loops.observe(told, drifting, 50 * MS, "/tick")
+    with pytest.raises(UserError, match="it is not locked to them"):
+        loops.locked(loops.parse("/tick", None), seen, 50 * MS, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "delay", "message"),
+    [("bus:7", None, "must be a topic, or begin with one of udp:"), (None, MS, "--phase-of")],
+)
+def test_what_is_no_loop_is_one_line(text: str | None, delay: int | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        loops.parse(text, delay)
+
+
+def test_a_loop_outside_of_ros_2_is_in_the_plan_and_in_what_the_gate_is_told() -> None:
+    request = plans.Request(grid=MS, phase=loops.parse("udp:7400", 2 * MS))
+    plan = plan_of(chain_model(FIVE), request, cycles=20)
+    told = gate_process.settings(plan.chains[0], 90, None)
+    assert told["phase_external"] == "udp:7400"
+    assert told["phase_delay"] == 2 * MS
+    assert "phase_topic" not in told

@@ -87,6 +87,8 @@ def apply(
         console.print_json(applied)
     else:
         console.output().print(_table(results))
+        for line in filter(None, map(_phase_line, results)):
+            console.output().print(line)
     if any(one["late"] or one["dropped"] for one in results):
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -140,6 +142,23 @@ def _program(command: list[str], ended: threading.Event) -> Iterator[subprocess.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
             watcher.join(5)
+
+
+def _phase_line(result: Json) -> str | None:
+    """How the gate went along with a loop that is not ours."""
+    phase = result["phase"]
+    if phase is None:
+        return None
+    chain = cell(result["chain"])
+    if phase["drift"] is None:
+        told = count(phase["told"], "beginning")
+        return f"{chain}: the loop's phase was never known ({told} told)"
+    again = f", {count(phase['relocks'], 'time')} at another phase" if phase["relocks"] else ""
+    refused = f", {phase['refused']} of them impossible" if phase["refused"] else ""
+    return (
+        f"{chain}: {count(phase['told'], 'beginning')} told{refused}; the loop drifts by "
+        f"{1e6 * phase['drift']:+.1f} ppm{again}"
+    )
 
 
 def _table(results: list[Json]) -> Table:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json as json_format
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from takt import console, documents, files, inputs, pipeline
-from takt.documents import GatePhase, ShapedChain, Shaping
+from takt.documents import ShapedChain, Shaping
 from takt.errors import UserError
 from takt.formatting import count, duration
-from takt.shaping import gates, picture, plans, profile, times
+from takt.shaping import gates, loops, picture, plans, profile, times
 from takt.tables import cell
 
 EXAMPLES = """
@@ -22,6 +24,7 @@ takt shape trace/ --chain pilot --bands 3 -o plan.json      three latencies, a s
 takt shape model.json --chain pilot --objective cvar        the longest latencies matter most
 takt shape model.json --chain a --chain b -o plan.html      a joint table for one core; a picture
 takt shape trace/ --chain pilot --confidence 0.95           for what the recording may have missed
+takt shape model.json --chain pilot --phase-of udp:7400     in step with a loop outside of ROS 2
 """
 
 
@@ -95,13 +98,14 @@ def shape(
     phase_of: Annotated[
         str | None,
         typer.Option(
-            metavar="TOPIC",
-            help="Cycles begin with messages of this topic; else at multiples of the period.",
+            metavar="TOPIC|EXTERNAL",
+            help="What tells when cycles begin: messages of a topic, or a loop outside of ROS 2 as "
+            "udp:PORT, pipe:PATH, shm:NAME or clock:NAME; else multiples of the period.",
         ),
     ] = None,
     phase_delay: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="How long after the beginning that message comes."),
+        typer.Option(metavar="TIME", help="How long after the beginning that is told."),
     ] = None,
     cycles: Annotated[
         int,
@@ -148,11 +152,13 @@ def shape(
         slack=_time(slack),
         publish_time=times.parse(publish_time),
         overshoot=overshoot.value,
-        phase=GatePhase(topic=_absolute(phase_of), delay=_time(phase_delay) or 0),
+        phase=loops.parse(phase_of, _time(phase_delay)),
     )
     wanted = files.read_object(options) if options is not None else {}
     traces = [] if inputs.is_document(models[0]) else models
     latencies = _latencies(model, text.source, traces, chain, cycles, seed, wanted)
+    if traces and request.phase.topic is not None:
+        request = _locked(request, traces, model, chain, _time(phase_delay))
     source = "trace" if traces else "simulation"
     plan = plans.make(model, latencies, source, request, _absolute(topic))
     plan = plans.with_baselines(plan, model, text.source, min(cycles, 1000), seed)
@@ -162,6 +168,19 @@ def shape(
         console.print_json(documents.to_json(plan))
     else:
         _print(plan)
+
+
+def _locked(
+    request: plans.Request,
+    traces: list[str],
+    model: dict[str, Any],
+    chains: list[str],
+    delay: int | None,
+) -> plans.Request:
+    """With the phase of the loop as the recording shows it beside the first chain."""
+    seen = loops.observed(traces, request.phase, model, chains[0])
+    phase = loops.locked(request.phase, seen, gates.period_of(model, chains[0]), delay)
+    return dataclasses.replace(request, phase=phase)
 
 
 def _time(text: str | None) -> int | None:
@@ -208,6 +227,8 @@ def _print(plan: Shaping) -> None:
     for chain in plan.chains:
         output.print(_latency_table(chain))
         output.print()
+        if (loop := loops.text(chain.gate.phase)) is not None:
+            output.print(f"{escape(loop)}\n")
         output.print(_slot_table(chain))
         output.print()
         output.print(_overshoot_table(chain))

@@ -13,6 +13,7 @@ from typing import Any
 from takt import runtime
 from takt.documents import ShapedChain, Shaping, ShapingMethod
 from takt.errors import UserError
+from takt.shaping import loops
 
 Json = dict[str, Any]
 
@@ -43,8 +44,7 @@ def settings(
         "slots": [{"start": slot.start, "end": slot.end} for slot in gate.slots],
         "priority": priority,
     }
-    if gate.phase.topic is not None:
-        wanted |= {"phase_topic": gate.phase.topic, "phase_delay": gate.phase.delay}
+    wanted |= loops.as_settings(gate.phase)
     if cpu is not None:
         wanted["processor"] = cpu
     if adapt is not None:
@@ -66,6 +66,8 @@ class Gates:
         self._readers: list[threading.Thread] = []
         self._answers: dict[str, list[Json]] = {chain: [] for chain in self._chains}
         self._changed = threading.Condition()
+        self._failure: str | None = None
+        """What was said can be read once."""
 
     def __enter__(self) -> Gates:
         # Where the robot is: the gate is one of its nodes.
@@ -140,13 +142,18 @@ class Gates:
             reader.join()
 
     def _failed(self) -> str | None:
-        """What a gate that has ended badly says."""
+        """What the first gate that has ended badly says."""
+        if self._failure is not None:
+            return self._failure
         for chain, process in zip(self._chains, self._processes, strict=True):
             if process.poll():
                 assert process.stderr is not None
-                lines = [] if process.stderr.closed else process.stderr.read().splitlines()
+                lines = process.stderr.read().splitlines()
                 said = [line[len(COMPLAINT) :] for line in lines if line.startswith(COMPLAINT)]
-                return f'the gate of chain "{chain}": {(said or ["ended unexpectedly"])[-1]}'
+                self._failure = (
+                    f'the gate of chain "{chain}": {(said or ["ended unexpectedly"])[-1]}'
+                )
+                return self._failure
         return None
 
     def _read(self, chain: str, process: subprocess.Popen[str]) -> None:

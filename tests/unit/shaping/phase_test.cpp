@@ -61,5 +61,56 @@ TEST(PhaseTracker, TheBeginningIsOfTheCycleAsked) {
   }
 }
 
+TEST(PhaseTracker, TellsTheDrift) {
+  PhaseTracker tracker(period, delay);
+  EXPECT_FALSE(tracker.drift().has_value());
+  for (int i = 0; i < 100; ++i) tracker.observe(at(i * (period + microseconds(5))));
+  EXPECT_NEAR(tracker.drift().value(), 50e-6, 1e-9);
+}
+
+TEST(PhaseTracker, FollowsALoopThatBeganAnewAtAnotherPhase) {
+  for (const Duration jump : {milliseconds(30), -milliseconds(30)}) {
+    PhaseTracker tracker(period, delay);
+    for (int i = 0; i < 100; ++i) tracker.observe(at(i * period + delay));
+    const int enough = PhaseTracker::window / 2;
+    for (int i = 100; i + 1 < 100 + enough; ++i) {
+      tracker.observe(at(i * period + delay + jump));
+      ASSERT_EQ(tracker.begin(at(i * period + period / 2)), at(i * period)) << "not sure yet";
+    }
+    EXPECT_EQ(tracker.relocks(), 0);
+    tracker.observe(at((99 + enough) * period + delay + jump));
+    EXPECT_EQ(tracker.relocks(), 1);
+    EXPECT_EQ(tracker.begin(at(200 * period + jump + period / 2)), at(200 * period + jump));
+  }
+}
+
+TEST(PhaseTracker, SomeMessagesThatAreFarOffChangeNothing) {
+  PhaseTracker tracker(period, delay);
+  for (int i = 0; i < 100; ++i) {
+    // One in ten is of something else.
+    tracker.observe(at(i * period + delay + (i % 10 == 9 ? milliseconds(40) : Duration{0})));
+    if (i < static_cast<int>(PhaseTracker::window)) continue;
+    ASSERT_EQ(tracker.begin(at(i * period + period / 2)), at(i * period));
+  }
+  EXPECT_EQ(tracker.relocks(), 0);
+}
+
+TEST(PhaseTracker, MakesSomethingOfAnyMessages) {
+  for (int seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    PhaseTracker tracker(period, delay);
+    Instant when = at(Duration{0});
+    for (int i = 0; i < 500; ++i) {
+      const auto step = static_cast<std::int64_t>(random() % 4);
+      when += Duration(step * static_cast<std::int64_t>(random() % 80'000'000));
+      tracker.observe(when);
+      const auto begin = tracker.begin(when);
+      if (!begin) continue;
+      ASSERT_LE(*begin, when);
+      ASSERT_GT(*begin + 2 * period, when);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace takt::shaping

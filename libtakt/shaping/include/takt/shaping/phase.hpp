@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -11,20 +12,29 @@ namespace takt::shaping {
 /// When the cycles of a loop begin that is not ours, by messages that come once in each: at the
 /// earliest a known time after its beginning, at times later. The lower envelope of a window of
 /// messages tells the phase, and its slope how much longer or shorter the loop's period is than
-/// ours.
+/// ours. Messages far from what they should be change nothing, unless only such ones come for half
+/// a window: then the loop has another phase now, and they are what is known of it.
 class PhaseTracker {
  public:
   /// Messages that are looked at; fewer than half of them tell nothing yet.
   static constexpr std::size_t window = 64;
+  /// Messages are far off by more than such a part of the period.
+  static constexpr int far_part = 8;
 
   /// `period` > 0 as it should be; `delay` from the beginning to the message at least.
   PhaseTracker(Duration period, Duration delay) : period_(period), delay_(delay) {}
 
-  /// A message came. Times ascend. O(1).
+  /// A message came. Times ascend. O(window).
   void observe(Instant when);
 
   /// The beginning of the cycle that `now` is in; none: not known yet. O(window).
   [[nodiscard]] std::optional<Instant> begin(Instant now) const;
+
+  /// By what share the loop's period is longer than ours; none: not known yet. O(window).
+  [[nodiscard]] std::optional<double> drift() const;
+
+  /// How often the loop had another phase.
+  [[nodiscard]] std::int64_t relocks() const { return relocks_; }
 
  private:
   struct Message {
@@ -34,10 +44,24 @@ class PhaseTracker {
     Duration lateness{};
   };
 
+  /// Where the envelope is.
+  struct Line {
+    Message at;
+    /// How much later each cycle is than the one before, in ns.
+    double slope = 0;
+
+    [[nodiscard]] Duration lateness(std::int64_t cycle) const;
+  };
+
+  [[nodiscard]] std::optional<Line> envelope() const;
+
   Duration period_;
   Duration delay_;
   std::optional<Instant> first_;
   std::deque<Message> messages_;
+  /// The latest ones, as long as all of them are far off.
+  std::deque<Message> far_;
+  std::int64_t relocks_ = 0;
 };
 
 }  // namespace takt::shaping
