@@ -266,3 +266,58 @@ def test_a_loop_outside_of_ros_2_is_in_the_plan_and_in_what_the_gate_is_told() -
     assert told["phase_external"] == "udp:7400"
     assert told["phase_delay"] == 2 * MS
     assert "phase_topic" not in told
+
+
+def test_p28_what_the_published_table_says_of_slots() -> None:
+    """Ratios of Table 4.4, which experiments/latency-shaping finds in its own numbers, too."""
+    for longer, shorter, ratio in (
+        (95.7, 84.7, 1.13),
+        (76.4, 67.4, 1.13),
+        (76.4, 86.6, 0.88),
+        (71.3, 76.4, 0.93),
+        (71.3, 67.4, 1.06),
+        (86.5, 84.7, 1.02),
+        (12.5, 25.9, 0.48),
+    ):
+        assert round(longer / shorter, 2) == ratio
+    free = plan_of(chain_model(FIVE), plans.Request(grid=MS // 10)).chains[0].profile
+    one, three = (
+        plan_of(chain_model(FIVE), plans.Request(bands=bands, grid=MS // 10)).chains[0].after
+        for bands in (1, 3)
+    )
+    assert free.max
+    assert free.mean
+    assert one.max
+    assert one.mean
+    assert three.max
+    assert three.mean
+    assert free.jitter
+    assert three.jitter
+    # The worst case as with one slot, a mean between, and as one distribution less jitter.
+    assert three.max == one.max < 1.03 * free.max
+    assert free.mean < three.mean < one.mean
+    assert three.jitter < 0.75 * free.jitter
+
+
+@pytest.mark.parametrize("overshoot", ["degrade", "skip"])
+def test_a_simulated_plan_says_what_a_table_does_otherwise(tmp_path: Path, overshoot: str) -> None:
+    model, plan = str(MODELS / "pipeline.json"), tmp_path / "plan.json"
+    wanted = ("--chain", "image to motor", "--cycles", "200", "--overshoot", overshoot)
+    assert run_takt("shape", model, *wanted, "-o", plan).returncode == 0
+    done = run_takt("simulate", model, "--plan", plan, "--seed", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    (chain,) = json.loads(done.stdout)["chains"]
+    (shaped,) = json.loads(plan.read_text())["chains"]
+    assert chain["min"] == chain["max"] == shaped["after"]["max"]
+    assert ("late outputs wait for the next slot here" in done.stderr) == (overshoot == "skip")
+
+
+def test_gates_are_not_run_by_other_executors(tmp_path: Path) -> None:
+    model, plan = str(MODELS / "pipeline.json"), tmp_path / "plan.json"
+    arguments = ("--chain", "image to motor", "--cycles", "50")
+    assert run_takt("shape", model, *arguments, "-o", plan).returncode == 0
+    for command in ("simulate", "run"):
+        done = run_takt(command, model, "--plan", plan, "--executor", "edf")
+        assert done.returncode == 2
+        assert "leave out --executor" in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -88,7 +88,7 @@ def run(
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
     surges = [runner.Surge.parse(text) for text in surge or ()]
-    with _model_file(models, goals, plan_file) as (path, source, gates):
+    with _model_file(models, goals, plan_file, executor) as (path, source, gates):
         plan = runner.plan(path, executor)
         for warning in plan.warnings:
             console.say(f"takt: warning: {warning}")
@@ -120,7 +120,7 @@ def run(
 
 @contextmanager
 def _model_file(
-    models: list[str], goals: str | None, plan_file: str | None
+    models: list[str], goals: str | None, plan_file: str | None, executor: str | None
 ) -> Iterator[tuple[str, str, list[str]]]:
     """The model as a file, with the gates of the plan; how messages call it; the executors of the
     gates.
@@ -129,9 +129,8 @@ def _model_file(
         with inputs.model_file(models, goals) as (path, source):
             yield path, source, []
         return
-    plan = plans.read(plan_file)
     text, source = inputs.model(models, goals)
-    gated = plans.gated_model(json_format.loads(text), plan)
+    gated, plan = plans.enacted(text, plan_file, executor)
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         file = Path(folder) / "model.json"
         file.write_text(json_format.dumps(gated), encoding="utf-8")

@@ -15,6 +15,7 @@ from takt.errors import UserError
 from takt.formatting import NONE, count, grouped
 from takt.formatting import duration as readable
 from takt.names import labels
+from takt.shaping import gates, plans
 from takt.tables import cell
 
 EXAMPLES = """
@@ -22,6 +23,7 @@ takt simulate model.json                             worst-case execution times,
 takt simulate model.json --seed 1 --duration 60      random phases, jitters and execution times
 takt simulate model.json --executor edf              what another executor would do
 takt simulate model.json --cores 4                   executors' threads share four cores
+takt simulate model.json --seed 1 --plan plan.json   with the gates of takt shape
 takt simulate model.json --perfetto trace.json       every instance, for ui.perfetto.dev
 takt simulate model.json --replay trace/             do executors decide as recorded ones did?
 """
@@ -41,7 +43,7 @@ def simulate(
             metavar="N",
             min=0,
             max=2**64 - 1,
-            help="Random releases and execution times; else the worst case.",
+            help="Random releases (but with --plan) and execution times; else the worst case.",
         ),
     ] = None,
     executor: Annotated[
@@ -53,6 +55,10 @@ def simulate(
         typer.Option(
             metavar="N", min=1, help="Cores that all threads share; else each has its own supply."
         ),
+    ] = None,
+    plan_file: Annotated[
+        str | None,
+        typer.Option("--plan", metavar="FILE", help="Add the gates of a takt/shaping plan."),
     ] = None,
     options: Annotated[
         str | None,
@@ -89,18 +95,27 @@ def simulate(
     model = inputs.model(models, goals)
     text, source = model
     if replay is not None:
-        others = (seed, executor, cores, options, perfetto_file)
+        others = (seed, executor, cores, plan_file, options, perfetto_file)
         if any(other is not None for other in others):
             raise UserError(
                 "--replay takes releases, durations and kinds of executors from the trace; "
-                "leave out --seed, --executor, --cores, --options and --perfetto"
+                "leave out --seed, --executor, --cores, --plan, --options and --perfetto"
             )
         _replay(replay, text, source, json, output)
         return
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
+    if plan_file is not None:
+        gated, _ = plans.enacted(text, plan_file, executor)
+        model = inputs.ModelText(json_format.dumps(gated), source)
+        text = model.text
+        # Gates take as long as planned, whatever else is random.
+        times = gates.publish_times(gated) | wanted.get("execution_times", {})
+        wanted["execution_times"] = times
     wanted["duration"] = round(duration * 1e9)
     if seed is not None:
-        wanted |= {"seed": seed, "releases": "random", "execution": "random"}
+        wanted |= {"seed": seed, "execution": "random"}
+        # A plan's cycles begin when its chains do.
+        wanted |= {"releases": "random"} if plan_file is None else {}
     if executor is not None:
         wanted["executor"] = executor
     if cores is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import takt_native
-from takt import documents, files
+from takt import console, documents, files
 from takt.documents import (
     GatePhase,
     OvershootOutcome,
@@ -145,7 +145,7 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
         slots = [(slot.start, slot.end) for slot in chain.gate.slots]
         if trimmed:
             slots = gates.trimmed(slots, chain.gate.publish_time)
-        elif chain.gate.overshoot == "degrade":
+        if chain.gate.overshoot == "degrade":
             # What comes late leaves at once, and does not make the next ones wait.
             slots[-1] = (slots[-1][0], chain.period)
         last = gates.chain_of(model, chain.id)["callbacks"][-1]
@@ -156,6 +156,36 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
             model, last, slots, chain.period, chain.gate.publish_time, topic, number
         )
     return model
+
+
+def enacted(model_text: str, plan_file: str, executor: str | None) -> tuple[Json, Shaping]:
+    """A model with the gates of a plan as table-driven executors, and the plan; what they do not do
+    as planned is said. UserError if `executor` is to replace all executors.
+    """
+    if executor is not None:
+        raise UserError("--plan's gates need their own executors; leave out --executor")
+    plan = read(plan_file)
+    gated = gated_model(json.loads(model_text), plan, trimmed=True)
+    for warning in table_warnings(plan):
+        console.say(f"takt: warning: {warning}")
+    return gated, plan
+
+
+def table_warnings(plan: Shaping) -> list[str]:
+    """What a gate that goes by a table, as those of gated_model(), does otherwise than planned."""
+    found = []
+    for chain in plan.chains:
+        if chain.gate.overshoot == "skip":
+            found.append(
+                f'chain "{chain.id}": late outputs wait for the next slot here; a gate of takt '
+                "apply drops them, as planned"
+            )
+        if chain.gate.phase.topic or chain.gate.phase.external:
+            found.append(
+                f'chain "{chain.id}": cycles begin at multiples of the period here; a gate of takt '
+                "apply follows the loop of the plan"
+            )
+    return found
 
 
 def gates_of(model: Json, plan: Shaping) -> list[str]:
