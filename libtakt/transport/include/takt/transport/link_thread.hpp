@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/link/description.hpp"
+#include "takt/link/flow_control.hpp"
+#include "takt/transport/connection.hpp"
+#include "takt/transport/key.hpp"
+#include "takt/transport/udp.hpp"
+
+namespace takt::transport {
+
+/// A peer of a link, in the order of their PeerIndex.
+struct Peer {
+  UdpOptions address;
+  Settings settings;
+};
+
+/// A link's one thread: what it sends is on the wire in the order of its flow control, because
+/// nobody else sends. Calls of the description run in this thread.
+class LinkThread {
+ public:
+  /// Starts the thread; it ends with the object. Error: see link::check() and UdpSocket::open().
+  static Result<std::unique_ptr<LinkThread>> start(link::Description description, const Key& key,
+                                                   std::span<const Peer> peers);
+  LinkThread(const LinkThread&) = delete;
+  LinkThread& operator=(const LinkThread&) = delete;
+  ~LinkThread();
+
+  /// Copies a message into a channel, from any thread. False: too long, or no free slot.
+  bool push(link::ChannelIndex channel, std::span<const std::byte> message);
+
+  /// Lets something use the flow control while the thread does not, from any other thread.
+  void with(const std::function<void(link::FlowControl&)>& look);
+
+  [[nodiscard]] bool connected(link::PeerIndex peer);
+  [[nodiscard]] ConnectionCounts counts(link::PeerIndex peer);
+
+ private:
+  class State;
+  explicit LinkThread(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// The clock of link threads.
+[[nodiscard]] Instant now();
+
+}  // namespace takt::transport

@@ -1,0 +1,176 @@
+#include "takt/transport/link_thread.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace takt::transport {
+
+namespace {
+
+/// So that a flood of datagrams keeps nothing else from its turn.
+constexpr int most_datagrams_in_turn = 512;
+
+}  // namespace
+
+Instant now() { return Instant{std::chrono::steady_clock::now().time_since_epoch()}; }
+
+class LinkThread::State {
+ public:
+  /// One peer's socket and what runs on it.
+  struct Line {
+    std::unique_ptr<UdpSocket> socket;
+    std::unique_ptr<Connection> connection;
+  };
+
+  State(std::vector<Line> lines, std::unique_ptr<link::FlowControl> flow, int wake)
+      : lines_(std::move(lines)), flow_(std::move(flow)), wake_(wake), watched_(lines_.size() + 1) {
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      lines_[i].connection->deliver_to(flow_->sink(link::PeerIndex(i)));
+    }
+    thread_ = std::thread([this] { run(); });
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  ~State() {
+    stopping_ = true;
+    wake();
+    thread_.join();
+    close(wake_);
+  }
+
+  bool push(link::ChannelIndex channel, std::span<const std::byte> message) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!flow_->push(channel, message, now())) return false;
+    }
+    wake();
+    return true;
+  }
+
+  void wake() const {
+    constexpr std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+  }
+
+  template <typename Look>
+  auto with(Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(*flow_, lines_);
+  }
+
+ private:
+  void run() {
+    while (!stopping_) {
+      const std::optional<Instant> due = turn();
+      wait(due);
+    }
+  }
+
+  /// One round of all that is due; returns when the next is.
+  std::optional<Instant> turn() {
+    const std::lock_guard lock(mutex_);
+    for (Line& line : lines_) {
+      for (int left = most_datagrams_in_turn; left > 0; --left) {
+        const auto datagram = line.socket->receive();
+        if (!datagram) break;
+        line.connection->receive(*datagram, now());
+      }
+    }
+    // The connections first: a lost peer is an outcome that the flow control hears of at once.
+    std::optional<Instant> due;
+    const auto sooner = [&due](Instant instant) { due = due ? std::min(*due, instant) : instant; };
+    for (Line& line : lines_) line.connection->step(now());
+    const auto flow_due = flow_->step(now());
+    if (flow_due) sooner(*flow_due);
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      sooner(lines_[i].connection->step(now()));
+      watched_[i] = {.fd = lines_[i].socket->descriptor(),
+                     .events = static_cast<short>(
+                         lines_[i].connection->waits_for_room() ? POLLIN | POLLOUT : POLLIN),
+                     .revents = 0};
+    }
+    watched_.back() = {.fd = wake_, .events = POLLIN, .revents = 0};
+    return due;
+  }
+
+  void wait(std::optional<Instant> due) {
+    timespec timeout{};
+    if (due) {
+      const auto left = std::max(Duration{0}, *due - now());
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+      timeout = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+    }
+    ppoll(watched_.data(), watched_.size(), due ? &timeout : nullptr, nullptr);
+    std::uint64_t ignored = 0;
+    if (watched_.back().revents != 0) {
+      [[maybe_unused]] const ssize_t bytes = read(wake_, &ignored, sizeof ignored);
+    }
+  }
+
+  std::vector<Line> lines_;
+  std::unique_ptr<link::FlowControl> flow_;
+  std::mutex mutex_;
+  std::atomic<bool> stopping_ = false;
+  int wake_;
+  std::vector<pollfd> watched_;
+  std::thread thread_;
+};
+
+LinkThread::LinkThread(std::unique_ptr<State> state) : state_(std::move(state)) {}
+LinkThread::~LinkThread() = default;
+
+Result<std::unique_ptr<LinkThread>> LinkThread::start(link::Description description, const Key& key,
+                                                      std::span<const Peer> peers) {
+  if (description.chunk_bytes > Connection::most_bytes) {
+    return error("chunk_bytes: at most {}", Connection::most_bytes);
+  }
+  std::vector<State::Line> lines;
+  std::vector<link::Transport*> transports;
+  for (const Peer& peer : peers) {
+    auto socket = UdpSocket::open(peer.address);
+    if (!socket) return tl::unexpected(std::move(socket).error());
+    auto connection = std::make_unique<Connection>(key, peer.settings, **socket, now());
+    transports.push_back(connection.get());
+    lines.push_back({std::move(*socket), std::move(connection)});
+  }
+  auto flow = link::FlowControl::create(std::move(description), transports, now());
+  if (!flow) return tl::unexpected(std::move(flow).error());
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0) return error("eventfd: {}", std::strerror(errno));
+  return std::unique_ptr<LinkThread>(
+      new LinkThread(std::make_unique<State>(std::move(lines), std::move(*flow), wake)));
+}
+
+bool LinkThread::push(link::ChannelIndex channel, std::span<const std::byte> message) {
+  return state_->push(channel, message);
+}
+
+void LinkThread::with(const std::function<void(link::FlowControl&)>& look) {
+  state_->with([&](link::FlowControl& flow, auto&) { look(flow); });
+  state_->wake();
+}
+
+bool LinkThread::connected(link::PeerIndex peer) {
+  return state_->with(
+      [&](auto&, auto& lines) { return lines[peer.value()].connection->connected(); });
+}
+
+ConnectionCounts LinkThread::counts(link::PeerIndex peer) {
+  return state_->with([&](auto&, auto& lines) { return lines[peer.value()].connection->counts(); });
+}
+
+}  // namespace takt::transport

@@ -1,0 +1,170 @@
+#include "takt/transport/udp.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace takt::transport {
+
+namespace {
+
+constexpr std::size_t most_at_once = 32;
+/// The longest datagram of the wire format is shorter.
+constexpr std::size_t most_datagram_bytes = 2048;
+/// What the kernel may keep for us. Less than a chunk waits for room instead of being lost.
+constexpr int send_buffer = 1 << 20;
+constexpr int receive_buffer = 4 << 20;
+
+struct Resolved {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+
+  [[nodiscard]] bool loopback() const {
+    if (address.ss_family == AF_INET) {
+      const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+      return ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
+    return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr) != 0;
+  }
+};
+
+Result<Resolved> resolve(const Address& address, bool beyond_loopback) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int failed =
+      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (failed != 0) {
+    return error("{}: not an address in numbers: {}", address.host, gai_strerror(failed));
+  }
+  Resolved resolved;
+  resolved.length = found->ai_addrlen;
+  std::memcpy(&resolved.address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  if (!beyond_loopback && !resolved.loopback()) {
+    return error("{}: beyond the loopback interface, which must be asked for", address.host);
+  }
+  return resolved;
+}
+
+}  // namespace
+
+struct UdpSocket::Batch {
+  Batch() {
+    for (std::size_t i = 0; i < most_at_once; ++i) {
+      parts[i] = {.iov_base = memory[i].data(), .iov_len = most_datagram_bytes};
+      headers[i].msg_hdr.msg_iov = &parts[i];
+      headers[i].msg_hdr.msg_iovlen = 1;
+    }
+  }
+
+  std::array<std::array<std::byte, most_datagram_bytes>, most_at_once> memory{};
+  std::array<iovec, most_at_once> parts{};
+  std::array<mmsghdr, most_at_once> headers{};
+  std::size_t count = 0;
+  std::size_t next = 0;
+};
+
+UdpSocket::UdpSocket(int descriptor)
+    : descriptor_(descriptor), received_(std::make_unique<Batch>()) {}
+
+UdpSocket::~UdpSocket() { close(descriptor_); }
+
+Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
+  const auto local = resolve(options.local, options.beyond_loopback);
+  if (!local) return tl::unexpected(local.error());
+  const auto remote = resolve(options.remote, options.beyond_loopback);
+  if (!remote) return tl::unexpected(remote.error());
+  const int descriptor =
+      socket(local->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return error("{}: {}", options.local.host, std::strerror(errno));
+  std::unique_ptr<UdpSocket> opened(new UdpSocket(descriptor));
+  // Smaller buffers are slower, and that is all.
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  if (options.priority != 0 && setsockopt(descriptor, SOL_SOCKET, SO_PRIORITY, &options.priority,
+                                          sizeof options.priority) != 0) {
+    return error("priority {} of the socket: {}", options.priority, std::strerror(errno));
+  }
+  if (bind(descriptor, local->get(), local->length) != 0) {
+    return error("{} port {}: {}", options.local.host, options.local.port, std::strerror(errno));
+  }
+  if (connect(descriptor, remote->get(), remote->length) != 0) {
+    return error("{} port {}: {}", options.remote.host, options.remote.port, std::strerror(errno));
+  }
+  return opened;
+}
+
+bool UdpSocket::send(std::span<const std::byte> datagrams, std::size_t datagram_bytes) {
+  const bool several = datagrams.size() > datagram_bytes;
+  if (several && !segments_) {
+    for (std::size_t at = 0; at < datagrams.size(); at += datagram_bytes) {
+      // What does not fit is sent again, as if the network had lost it.
+      send(datagrams.subspan(at, std::min(datagram_bytes, datagrams.size() - at)), datagram_bytes);
+    }
+    return true;
+  }
+  iovec part{.iov_base = const_cast<std::byte*>(datagrams.data()), .iov_len = datagrams.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+  if (several) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* segment = CMSG_FIRSTHDR(&header);
+    segment->cmsg_level = SOL_UDP;
+    segment->cmsg_type = UDP_SEGMENT;
+    segment->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto bytes = static_cast<std::uint16_t>(datagram_bytes);
+    std::memcpy(CMSG_DATA(segment), &bytes, sizeof bytes);
+  }
+  if (sendmsg(descriptor_, &header, MSG_NOSIGNAL) >= 0) return true;
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
+  if (several && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP)) {
+    segments_ = false;
+    return send(datagrams, datagram_bytes);
+  }
+  // Nobody listens there at the moment, or there is no way: lost, as on any network.
+  return true;
+}
+
+std::optional<std::span<std::byte>> UdpSocket::receive() {
+  Batch& batch = *received_;
+  if (batch.next == batch.count) {
+    batch.next = 0;
+    int count = 0;
+    do {
+      // An error of an earlier datagram is told once, and then the next is there.
+      count = recvmmsg(descriptor_, batch.headers.data(), most_at_once, MSG_DONTWAIT, nullptr);
+    } while (count < 0 && (errno == ECONNREFUSED || errno == EINTR));
+    batch.count = static_cast<std::size_t>(std::max(count, 0));
+    if (batch.count == 0) return std::nullopt;
+  }
+  const std::size_t place = batch.next++;
+  return std::span(batch.memory[place]).first(batch.headers[place].msg_len);
+}
+
+std::uint16_t UdpSocket::port() const {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+  return address.ss_family == AF_INET
+             ? ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port)
+             : ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+}
+
+}  // namespace takt::transport

@@ -1,0 +1,273 @@
+/// Connections over a network that loses, doubles, exchanges and changes datagrams, in simulated
+/// time: what arrives is whole, in order and once, and the sender knows what did not.
+#include "takt/transport/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "network.hpp"
+#include "takt/link/robust_send.hpp"
+
+namespace takt::transport {
+namespace {
+
+using link::Activation;
+using link::ChannelDescription;
+using link::ChannelIndex;
+using link::Description;
+using link::OnData;
+using link::OnEnd;
+using link::Outcome;
+using link::Send;
+using link::TaskIndex;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint32_t longest = 20'000;
+constexpr Faults tenth{.loss = 0.1, .duplication = 0.1, .reordering = 0.1, .corruption = 0.1};
+
+/// A message that tells its number, its sender's process and whether it is whole.
+std::vector<std::byte> message(std::uint64_t process, std::uint64_t number, std::size_t bytes) {
+  std::vector<std::byte> text(std::max(bytes, 2 * sizeof number));
+  std::memcpy(text.data(), &process, sizeof process);
+  std::memcpy(text.data() + sizeof process, &number, sizeof number);
+  for (std::size_t i = 2 * sizeof number; i < text.size(); ++i) {
+    text[i] = static_cast<std::byte>((number * 131 + i * 7) >> 2);
+  }
+  return text;
+}
+
+/// A sender and a receiver of one stream.
+class Pair : public testing::Test {
+ protected:
+  void start(std::size_t place) {
+    Description description{.chunk_bytes = 6000};
+    const ChannelIndex channel = description.add(ChannelDescription{.slots = 8, .bytes = longest});
+    if (place == 0) {
+      const TaskIndex send(0);
+      description.add(
+          {.name = "send", .inputs = {OnData{channel}}, .operation = Send{.stream = 7}});
+      description.add({.name = "acknowledge",
+                       .inputs = {OnEnd{send}},
+                       .operation = link::Call{[this](const Activation& activation) {
+                         ++ends[*activation.outcome];
+                         return true;
+                       }}});
+      ++process;
+    } else {
+      description.receives.push_back({.peer = {}, .stream = 7, .channel = channel});
+      description.add({.name = "application",
+                       .inputs = {OnData{channel}},
+                       .operation = link::Call{[this](const Activation& activation) {
+                         arrive(activation.message);
+                         return true;
+                       }}});
+    }
+    end(place).emplace(network, place, keys[place], std::move(description));
+  }
+
+  void arrive(std::span<const std::byte> text) {
+    std::pair<std::uint64_t, std::uint64_t> told;
+    ASSERT_GE(text.size(), 2 * sizeof told.first);
+    std::memcpy(&told.first, text.data(), sizeof told.first);
+    std::memcpy(&told.second, text.data() + sizeof told.first, sizeof told.second);
+    const std::vector<std::byte> whole = message(told.first, told.second, text.size());
+    ASSERT_TRUE(std::ranges::equal(text, whole)) << "torn";
+    ASSERT_GT(told, last) << "doubled or out of order";
+    last = told;
+    ++arrived;
+  }
+
+  std::optional<End>& end(std::size_t place) { return ends_[place]; }
+  End& sender() { return *ends_[0]; }
+  End& receiver() { return *ends_[1]; }
+
+  void run(Duration time) {
+    const Instant until = network.now + time;
+    while (network.now < until) {
+      for (auto& datagram : network.take()) {
+        if (end(datagram.to)) end(datagram.to)->connection.receive(datagram.bytes, network.now);
+      }
+      for (auto& each : ends_) {
+        if (each) each->step();
+      }
+      network.now += microseconds(25);
+    }
+  }
+
+  bool push(std::size_t bytes) {
+    return sender().flow->push(ChannelIndex(0), message(process, ++number, bytes), network.now);
+  }
+
+  [[nodiscard]] std::uint64_t ended() const {
+    return std::accumulate(ends.begin(), ends.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& each) { return sum + each.second; });
+  }
+
+  const Key key = make_key();
+  std::array<Key, 2> keys{key, key};
+  Network network{1};
+  std::map<Outcome, std::uint64_t> ends;
+  std::uint64_t process = 0;
+  std::uint64_t number = 0;
+  std::uint64_t arrived = 0;
+  std::pair<std::uint64_t, std::uint64_t> last;
+
+ private:
+  std::array<std::optional<End>, 2> ends_;
+};
+
+TEST_F(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
+  network.set(tenth);
+  start(0);
+  start(1);
+  run(seconds(1));
+  ASSERT_TRUE(sender().connection.connected());
+  std::uint64_t pushed = 0;
+  for (int i = 0; i < 500; ++i) {
+    if (push(16 + network.random(longest - 16))) ++pushed;
+    run(milliseconds(20));
+  }
+  run(seconds(3));
+  EXPECT_EQ(ended(), pushed);
+  EXPECT_EQ(ends[Outcome::delivered], pushed);
+  EXPECT_EQ(arrived, pushed);
+  const ConnectionCounts& counts = receiver().connection.counts();
+  EXPECT_GT(counts.forged, 100u) << "changed datagrams are found";
+  EXPECT_GT(counts.replayed, 100u) << "doubled datagrams are found";
+  EXPECT_GT(sender().connection.counts().packets_repeated, 100u);
+  EXPECT_EQ(counts.sessions, 1u);
+}
+
+TEST_F(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
+  network.set(tenth);
+  start(0);
+  start(1);
+  run(seconds(1));
+  std::uint64_t pushed = 0;
+  std::uint64_t forgotten = 0;
+  for (int i = 0; i < 400; ++i) {
+    if (push(16 + network.random(longest - 16))) ++pushed;
+    run(microseconds(network.random(40'000)));
+    switch (network.random(25)) {
+      case 0:
+        // What the sender has not heard of dies with it.
+        forgotten += pushed - ended() - forgotten;
+        start(0);
+        run(seconds(network.random(2)));
+        break;
+      case 1:
+        end(1).reset();
+        run(seconds(network.random(3)));
+        start(1);
+        break;
+      case 2:
+        network.cut = true;
+        run(seconds(network.random(3)));
+        network.cut = false;
+        break;
+      default:
+        break;
+    }
+  }
+  run(seconds(5));
+  EXPECT_EQ(ended() + forgotten, pushed) << "every message has an outcome";
+  EXPECT_GE(arrived, ends[Outcome::delivered]) << "what is acknowledged has arrived";
+  EXPECT_LE(arrived, pushed);
+  EXPECT_GT(ends[Outcome::delivered], pushed / 2);
+  EXPECT_GT(ends[Outcome::lost], 0u);
+  EXPECT_LT(network.under_way(), 100u);
+}
+
+TEST_F(Pair, AReceiverWithoutABufferRejects) {
+  start(0);
+  start(1);
+  run(seconds(1));
+  std::vector<link::Item> held;
+  while (const auto item = receiver().flow->loan(ChannelIndex(0))) held.push_back(*item);
+  ASSERT_TRUE(push(longest));
+  run(milliseconds(100));
+  EXPECT_EQ(ends[Outcome::rejected], 1u);
+  receiver().flow->release(held.back());
+  ASSERT_TRUE(push(longest));
+  run(milliseconds(100));
+  EXPECT_EQ(ends[Outcome::delivered], 1u);
+  EXPECT_EQ(arrived, 1u);
+}
+
+TEST_F(Pair, AnotherKeyConnectsToNobody) {
+  keys[1] = make_key();
+  start(0);
+  start(1);
+  run(seconds(1));
+  EXPECT_FALSE(sender().connection.connected());
+  EXPECT_FALSE(receiver().connection.connected());
+  EXPECT_GT(receiver().connection.counts().forged, 0u);
+  ASSERT_TRUE(push(100));
+  run(milliseconds(10));
+  EXPECT_EQ(ends[Outcome::lost], 1u) << "and the sender is told";
+}
+
+TEST_F(Pair, WhatWasRecordedOnTheWireChangesNothing) {
+  network.records.emplace_back();
+  start(0);
+  start(1);
+  run(seconds(1));
+  for (int i = 0; i < 5; ++i) {
+    push(longest);
+    run(milliseconds(20));
+  }
+  ASSERT_EQ(arrived, 5u);
+  auto record = std::exchange(network.records, {}).front();
+  // To both ends, in the same session and in the next.
+  for (int session = 0; session < 2; ++session) {
+    for (const auto& datagram : record) {
+      for (std::size_t to = 0; to < 2; ++to) {
+        std::vector<std::byte> copy = datagram.bytes;
+        end(to)->connection.receive(copy, network.now);
+      }
+    }
+    run(milliseconds(200));
+    EXPECT_EQ(arrived, 5u);
+    EXPECT_EQ(receiver().connection.counts().sessions, 1u + static_cast<unsigned>(session));
+    EXPECT_EQ(receiver().connection.counts().peers_lost, 0u + static_cast<unsigned>(session));
+    if (session == 1) break;
+    network.cut = true;
+    run(seconds(2));
+    network.cut = false;
+    run(seconds(1));
+  }
+  push(longest);
+  run(milliseconds(20));
+  EXPECT_EQ(arrived, 6u);
+}
+
+TEST_F(Pair, APeerThatStartedAgainIsFoundAtOnce) {
+  start(0);
+  start(1);
+  run(seconds(1));
+  push(100);
+  run(milliseconds(20));
+  start(0);
+  run(milliseconds(20));
+  EXPECT_TRUE(sender().connection.connected());
+  push(100);
+  run(milliseconds(20));
+  EXPECT_EQ(arrived, 2u) << "its first message is not taken for the other's";
+}
+
+TEST_F(Pair, AnIdleConnectionStays) {
+  start(0);
+  start(1);
+  run(seconds(10));
+  EXPECT_EQ(sender().connection.counts().sessions, 1u);
+  EXPECT_LT(sender().connection.counts().packets_sent, 120u);
+}
+
+}  // namespace
+}  // namespace takt::transport

@@ -1,0 +1,206 @@
+/// Two link threads on real sockets of the loopback interface.
+#include "takt/transport/link_thread.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+namespace takt::transport {
+namespace {
+
+using link::Activation;
+using link::ChannelDescription;
+using link::ChannelIndex;
+using link::Description;
+using link::OnData;
+using link::Send;
+using testing::HasSubstr;
+
+/// Waits for what threads do; far more than they ever need.
+constexpr auto patience = std::chrono::minutes(2);
+
+/// A free port, found by opening a socket on it.
+std::uint16_t free_port() {
+  const auto socket = UdpSocket::open({.local = {"127.0.0.1", 0}, .remote = {"127.0.0.1", 9}});
+  EXPECT_TRUE(socket);
+  return (*socket)->port();
+}
+
+/// What arrived, told between threads.
+class Arrivals {
+ public:
+  void add(std::span<const std::byte> message) {
+    const std::lock_guard lock(mutex_);
+    messages_.emplace_back(message.begin(), message.end());
+    changed_.notify_all();
+  }
+  [[nodiscard]] std::vector<std::vector<std::byte>> wait(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, patience, [&] { return messages_.size() >= count; }));
+    return messages_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::vector<std::byte>> messages_;
+};
+
+constexpr std::size_t large = 4 << 20;
+
+class LinkThreads : public testing::Test {
+ protected:
+  void SetUp() override {
+    Description sending{.chunk_bytes = 64 << 10};
+    Description receiving = sending;
+    for (std::uint32_t stream = 0; stream < 2; ++stream) {
+      const std::size_t bytes = stream == 0 ? large : 1000;
+      const ChannelDescription channel{.slots = bytes == large ? 4U : 64U, .bytes = bytes};
+      channels[stream] = sending.add(channel);
+      sending.add({.name = "send",
+                   .priority = stream,
+                   .inputs = {OnData{channels[stream]}},
+                   .operation = Send{.stream = stream},
+                   .depth = 64});
+      receiving.add(channel);
+      receiving.receives.push_back({.peer = {}, .stream = stream, .channel = channels[stream]});
+      receiving.add({.name = "application",
+                     .inputs = {OnData{channels[stream]}},
+                     .operation = link::Call{[this](const Activation& activation) {
+                       arrivals.add(activation.message);
+                       return true;
+                     }}});
+    }
+    const std::array<Peer, 1> there{
+        Peer{.address = {.local = {"127.0.0.1", ports[0]}, .remote = {"127.0.0.1", ports[1]}},
+             .settings = {}}};
+    const std::array<Peer, 1> here{
+        Peer{.address = {.local = {"127.0.0.1", ports[1]}, .remote = {"127.0.0.1", ports[0]}},
+             .settings = {}}};
+    auto started = LinkThread::start(sending, key, there);
+    ASSERT_TRUE(started) << started.error().message;
+    sender = std::move(*started);
+    started = LinkThread::start(receiving, key, here);
+    ASSERT_TRUE(started) << started.error().message;
+    receiver = std::move(*started);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!sender->connected({}) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(sender->connected({}));
+  }
+
+  const Key key = make_key();
+  std::array<std::uint16_t, 2> ports{free_port(), free_port()};
+  std::array<ChannelIndex, 2> channels;
+  Arrivals arrivals;
+  std::unique_ptr<LinkThread> sender;
+  std::unique_ptr<LinkThread> receiver;
+};
+
+TEST_F(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
+  std::vector<std::byte> low(large);
+  for (std::size_t i = 0; i < low.size(); ++i)
+    low[i] = static_cast<std::byte>(i * 2654435761U >> 9);
+  const std::vector<std::byte> urgent(1000, std::byte{7});
+  // At once, so that the thread has not begun with the first when the last is there.
+  sender->with([&](link::FlowControl& flow) {
+    EXPECT_TRUE(flow.push(channels[0], low, now()));
+    EXPECT_TRUE(flow.push(channels[0], low, now()));
+    EXPECT_TRUE(flow.push(channels[1], urgent, now()));
+  });
+  EXPECT_THAT(arrivals.wait(3), testing::ElementsAre(urgent, low, low));
+}
+
+TEST_F(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
+  constexpr std::uint32_t each = 200;
+  std::array<std::thread, 3> threads;
+  for (std::uint32_t t = 0; t < threads.size(); ++t) {
+    threads[t] = std::thread([this, t] {
+      for (std::uint32_t n = 0; n < each;) {
+        const std::array<std::uint32_t, 2> text{t, n};
+        // Without a free slot it is not taken, and is tried again.
+        if (sender->push(channels[1], std::as_bytes(std::span(text)))) ++n;
+        std::this_thread::yield();
+        // Nothing is dropped while no more wait than the task's depth.
+        if (n % 20 == 0) static_cast<void>(arrivals.wait(1));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t dropped = 0;
+  std::uint64_t waiting = 1;
+  while (waiting > 0) {
+    sender->with([&](link::FlowControl& flow) {
+      const link::TaskCounts& counts = flow.counts(link::TaskIndex(1));
+      dropped = counts.dropped + counts.rejected;
+      waiting = counts.activations - counts.delivered - dropped;
+    });
+    std::this_thread::yield();
+  }
+  const auto messages = arrivals.wait(threads.size() * each - dropped);
+  EXPECT_EQ(messages.size(), threads.size() * each - dropped);
+  std::array<std::int64_t, 3> newest{-1, -1, -1};
+  for (const auto& message : messages) {
+    std::array<std::uint32_t, 2> text{};
+    ASSERT_EQ(message.size(), sizeof text);
+    std::memcpy(text.data(), message.data(), sizeof text);
+    EXPECT_GT(text[1], newest[text[0]]);
+    newest[text[0]] = text[1];
+  }
+}
+
+TEST_F(LinkThreads, AReceiverThatEndsIsLost) {
+  ASSERT_TRUE(sender->push(channels[1], std::vector<std::byte>(10)));
+  static_cast<void>(arrivals.wait(1));
+  receiver.reset();
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (sender->connected({}) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_FALSE(sender->connected({}));
+  EXPECT_EQ(sender->counts({}).peers_lost, 1u);
+}
+
+TEST(Udp, MistakesAreNamed) {
+  const auto message = [](UdpOptions options) {
+    const auto socket = UdpSocket::open(options);
+    return socket ? std::string("fine") : socket.error().message;
+  };
+  EXPECT_EQ(message({.local = {"127.0.0.1", 0}, .remote = {"127.0.0.1", 9}}), "fine");
+  EXPECT_THAT(message({.local = {"0.0.0.0", 0}, .remote = {"127.0.0.1", 9}}),
+              HasSubstr("beyond the loopback interface"));
+  EXPECT_THAT(message({.local = {"127.0.0.1", 0}, .remote = {"192.0.2.1", 9}}),
+              HasSubstr("192.0.2.1: beyond the loopback interface"));
+  EXPECT_THAT(message({.local = {"localhost", 0}, .remote = {"127.0.0.1", 9}}),
+              HasSubstr("not an address in numbers"));
+}
+
+TEST(Keys, AreReadFromFilesOfTheirOwner) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / ("takt-key-" + std::to_string(getpid())))
+          .string();
+  const Key key = make_key();
+  std::ofstream(path) << to_text(key) << '\n';
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  const auto read = read_key(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, key);
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  EXPECT_THAT(read_key(path).error().message, HasSubstr("chmod 600"));
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  std::ofstream(path) << to_text(key).substr(1);
+  EXPECT_THAT(read_key(path).error().message, HasSubstr("64 hexadecimal digits"));
+  std::filesystem::remove(path);
+  EXPECT_FALSE(read_key(path));
+}
+
+}  // namespace
+}  // namespace takt::transport
