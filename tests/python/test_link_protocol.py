@@ -1,0 +1,45 @@
+"""The acknowledgement protocol of links between machines, in all its executions by SPIN."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MODEL = Path(__file__).parents[2] / "libtakt/transport/protocol/acknowledgement.pml"
+
+if shutil.which("spin") is None or shutil.which("cc") is None:
+    pytest.skip(
+        "SPIN or a C compiler is not installed (setup/packages.txt)", allow_module_level=True
+    )
+
+
+def verify(folder: Path, *definitions: str) -> tuple[int, int]:
+    """How many errors and how many states were found."""
+    options = [f"-D{definition}" for definition in definitions]
+    subprocess.run(["spin", *options, "-a", str(MODEL)], cwd=folder, check=True)
+    compiler = ["cc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"]
+    subprocess.run(compiler, cwd=folder, check=True)
+    done = subprocess.run(
+        ["./pan", "-m100000"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    errors = re.search(r"errors: (\d+)", done.stdout)
+    states = re.search(r"(\d+) states, stored", done.stdout)
+    assert errors is not None, done.stdout
+    assert states is not None
+    assert "max search depth too small" not in done.stdout
+    return int(errors[1]), int(states[1])
+
+
+def test_nothing_is_torn_doubled_or_reported_wrongly_and_nothing_stops(tmp_path: Path) -> None:
+    errors, states = verify(tmp_path, "LOSSES=1")
+    assert errors == 0
+    assert states > 100_000
+
+
+def test_a_sender_that_confuses_chunks_is_found(tmp_path: Path) -> None:
+    errors, _ = verify(tmp_path, "LOSSES=1", "CONFUSED")
+    assert errors > 0
