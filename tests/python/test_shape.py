@@ -17,7 +17,8 @@ from robot import run_takt
 from shaped import MS, PERIOD, by_priority, chain_model, jitter, latencies, with_interference
 from takt.documents import ServerSlot, Shaping, ShapingServer
 from takt.errors import UserError
-from takt.shaping import dispatcher, gate_process, gates, loops, plans, profile, remapping
+from takt.formatting import duration
+from takt.shaping import dispatcher, gate_process, gates, loops, picture, plans, profile, remapping
 
 Json = dict[str, Any]
 
@@ -321,3 +322,15 @@ def test_gates_are_not_run_by_other_executors(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "leave out --executor" in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_the_picture_has_each_band_with_its_slot_and_what_leaves_there() -> None:
+    plan = plan_of(chain_model(FIVE), plans.Request(bands=3, grid=MS))
+    drawn = picture.svg(plan)
+    (chain,) = plan.chains
+    assert [drawn.count(f'class="{kind}"') for kind in ("slot", "after")] == [3, 3]
+    assert [drawn.count(f'class="band{number}"') for number in (0, 1)] == [2, 1]
+    bins = sum(drawn.count(f'class="before{number}"') for number in (0, 1))
+    assert bins == len(chain.histogram)
+    for band in chain.gate.slots:
+        assert f">{duration(band.latency)}</text>" in drawn

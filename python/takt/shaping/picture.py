@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import html
+import math
+from dataclasses import dataclass
 
 from takt.documents import LatencyStatistics, ShapedChain, Shaping
 from takt.formatting import count, duration, printable
 
-WIDTH, HEIGHT = 760, 300
-_LEFT, _RIGHT, _TOP, _BASE = 20, 740, 50, 240
+WIDTH, HEIGHT = 800, 400
+_LEFT, _RIGHT, _TOP, _MIDDLE, _BASE = 60, 770, 44, 180, 330
+_LABEL = 46
+"""As wide as a label is."""
 _STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #1b1f24 }
 .title { font-size: 15px; font-weight: 600 } .quiet { fill: #57606a }
-.before { fill: #b6c2cf } .after { fill: #1f6feb } .slot { fill: #1f6feb; fill-opacity: .12 }
-.axis { stroke: #8c959f } .server { fill: #e7ecf1 }
+.before0 { fill: #8c959f } .before1 { fill: #57606a } .after { fill: #1f6feb }
+.band0 { fill: #f6f8fa } .band1 { fill: #eaeef2 } .slot { fill: #1f6feb; fill-opacity: .3 }
+.axis { stroke: #8c959f }
 """
 
 
@@ -45,64 +50,121 @@ def page(plan: Shaping) -> str:
 
 
 def _row(chain: ShapedChain) -> str:
-    last = max(chain.gate.slots[-1].end, chain.profile.max or 0)
-    right = 1.05 * last
-
-    def x(time: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * min(time / right, 1)
-
+    shown = _Axis.of(chain)
     summary = _text(_summary(chain))
     parts = [
         f'<text x="{_LEFT}" y="24" class="title">{_text(chain.id)}</text>',
         f'<text x="{_RIGHT}" y="24" text-anchor="end" class="quiet">{summary}</text>',
-        *_slots(chain, x),
-        *_bars(chain, x),
-        f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{_BASE}" y2="{_BASE}"/>',
+        *_bands(chain, shown),
+        *_before(chain, shown),
+        *_after(chain, shown),
     ]
-    for tenth in range(6):
-        time = right * tenth / 5
-        parts.append(
-            f'<text x="{x(time):.1f}" y="{_BASE + 18}" text-anchor="middle" class="quiet">'
-            f"{_text(duration(time))}</text>"
-        )
+    for base, name in ((_MIDDLE, "before"), (_BASE, "after")):
+        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{base}" y2="{base}"/>')
+        parts.append(f'<text x="{_LEFT - 8}" y="{base}" text-anchor="end">{name}</text>')
+    parts += [
+        f'<text x="{shown.x(time):.1f}" y="{_BASE + 18}" text-anchor="middle" class="quiet">'
+        f"{_text(duration(time))}</text>"
+        for time in shown.ticks()
+    ]
     parts.append(
-        f'<text x="{_LEFT}" y="{_BASE + 40}" class="quiet">grey: latency as profiled; blue: after '
-        "the gate, with the share of outputs; light blue: slots</text>"
+        f'<text x="{_LEFT}" y="{_BASE + 40}" class="quiet">What is ready within a band leaves in '
+        "the slot at its end; above each slot the latency and the share of outputs.</text>"
     )
     return "".join(parts)
 
 
-def _slots(chain: ShapedChain, x: object) -> list[str]:
-    assert callable(x)
-    return [
-        f'<rect class="slot" x="{x(band.start):.1f}" y="{_TOP}" '
-        f'width="{max(x(band.end) - x(band.start), 2):.1f}" height="{_BASE - _TOP}"/>'
-        for band in chain.gate.slots
-    ]
+@dataclass(frozen=True)
+class _Axis:
+    """From before the shortest latency until after the last slot, in round steps."""
+
+    first: int
+    last: float
+    step: int
+
+    @classmethod
+    def of(cls, chain: ShapedChain) -> _Axis:
+        low = min(chain.profile.min or 0, chain.gate.slots[0].start)
+        high = max(chain.gate.slots[-1].latency, chain.gate.slots[-1].end, chain.profile.max or 0)
+        step = _round_step((high - low) / 4)
+        return cls(low // step * step, high + 0.08 * (high - low // step * step), step)
+
+    def x(self, time: float) -> float:
+        share = (time - self.first) / max(self.last - self.first, 1)
+        return _LEFT + (_RIGHT - _LEFT) * min(max(share, 0), 1)
+
+    def ticks(self) -> range:
+        return range(self.first, int(self.last) + 1, self.step)
 
 
-def _bars(chain: ShapedChain, x: object) -> list[str]:
-    assert callable(x)
-    height = _BASE - _TOP - 20
+def _round_step(about: float) -> int:
+    """1, 2 or 5 times a power of ten, at most that."""
+    power = int(10 ** max(len(str(int(about))) - 1, 0))
+    return next((n * power for n in (5, 2) if n * power <= about), power)
+
+
+def _band_of(chain: ShapedChain, time: float) -> int:
+    """The number of the slot in which an output leaves that is ready then."""
+    slots = chain.gate.slots
+    ready_for = (band.end - chain.gate.publish_time for band in slots)
+    return next((n for n, last in enumerate(ready_for) if time <= last), len(slots) - 1)
+
+
+def _bands(chain: ShapedChain, shown: _Axis) -> list[str]:
+    """The background: each band up to its slot, and the slot."""
+    parts = []
+    left = shown.x(shown.first)
+    for number, band in enumerate(chain.gate.slots):
+        right = shown.x(band.end - chain.gate.publish_time)
+        parts.append(
+            f'<rect class="band{number % 2}" x="{left:.1f}" y="{_TOP}" '
+            f'width="{max(right - left, 0):.1f}" height="{_BASE - _TOP}"/>'
+        )
+        width = max(shown.x(band.end) - shown.x(band.start), 2)
+        parts.append(
+            f'<rect class="slot" x="{shown.x(band.start):.1f}" y="{_TOP}" width="{width:.1f}" '
+            f'height="{_BASE - _TOP}"/>'
+        )
+        left = right
+    return parts
+
+
+def _before(chain: ShapedChain, shown: _Axis) -> list[str]:
     bins = chain.histogram
     low, high = chain.profile.min or 0, chain.profile.max or 0
     width = (high - low) / max(len(bins), 1)
     highest = max(bins, default=1) or 1
     parts = []
     for number, size in enumerate(bins):
-        left, right = x(low + number * width), x(low + (number + 1) * width)
-        tall = 0.6 * height * size / highest
+        left, right = (shown.x(low + (number + more) * width) for more in (0, 1))
+        tall = 0.9 * (_MIDDLE - _TOP) * size / highest
+        shade = _band_of(chain, low + (number + 0.5) * width) % 2
         parts.append(
-            f'<rect class="before" x="{left:.1f}" y="{_BASE - tall:.1f}" '
+            f'<rect class="before{shade}" x="{left:.1f}" y="{_MIDDLE - tall:.1f}" '
             f'width="{max(right - left - 0.5, 0.5):.1f}" height="{tall:.1f}"/>'
         )
+    return parts
+
+
+def _after(chain: ShapedChain, shown: _Axis) -> list[str]:
+    height = (_BASE - _MIDDLE - 40) / (max(band.share for band in chain.gate.slots) or 1)
+    parts = []
+    last = -math.inf
     for band in chain.gate.slots:
-        tall = height * band.share
+        x, tall = shown.x(band.latency), height * band.share
         parts.append(
-            f'<rect class="after" x="{x(band.latency) - 2:.1f}" y="{_BASE - tall:.1f}" width="4" '
-            f'height="{tall:.1f}"/><text x="{x(band.latency):.1f}" y="{_BASE - tall - 5:.1f}" '
-            f'text-anchor="middle">{100 * band.share:.0f} %</text>'
+            f'<rect class="after" x="{x - 2:.1f}" y="{_BASE - tall:.1f}" width="4" '
+            f'height="{tall:.1f}"/>'
         )
+        # Labels of slots that are close would cover each other.
+        if x - last < _LABEL:
+            continue
+        last = x
+        for line, text in enumerate((duration(band.latency), f"{100 * band.share:.0f} %")):
+            parts.append(
+                f'<text x="{x:.1f}" y="{_BASE - tall - 19 + 14 * line:.1f}" '
+                f'text-anchor="middle">{_text(text)}</text>'
+            )
     return parts
 
 
