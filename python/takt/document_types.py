@@ -651,7 +651,9 @@ class ShapedGate(Document):
     input: str | None = None
     """What the chain's last node publishes on instead."""
     node: str | None = None
-    """The chain's last node."""
+    """The node that publishes."""
+    callback: str | None = None
+    """The callback that publishes; null: the chain's last."""
     phase: GatePhase = GatePhase()
     publish_time: Annotated[int, Field(ge=0, le=9223372036854775807)]
     """How long publishing takes."""

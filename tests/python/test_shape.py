@@ -334,3 +334,32 @@ def test_the_picture_has_each_band_with_its_slot_and_what_leaves_there() -> None
     assert bins == len(chain.histogram)
     for band in chain.gate.slots:
         assert f">{duration(band.latency)}</text>" in drawn
+
+
+@pytest.mark.parametrize(("let", "expected", "gates_"), [("chain", 100, 1), ("callback", 500, 5)])
+def test_p29_logical_execution_time_is_a_plan_as_others_are(
+    tmp_path: Path, let: str, expected: int, gates_: int
+) -> None:
+    model, plan = tmp_path / "model.json", tmp_path / "plan.json"
+    model.write_text(json.dumps(chain_model(FIVE)))
+    arguments = ("--chain", "chain", "--cycles", "50", "--let", let)
+    done = run_takt("shape", model, *arguments, "-o", plan)
+    assert done.returncode == 0, done.stderr
+    assert len(plans.read(str(plan)).chains) == gates_
+    done = run_takt("simulate", model, "--plan", plan, "--seed", "1", "--json")
+    (chain,) = json.loads(done.stdout)["chains"]
+    assert chain["min"] == chain["max"] == expected * MS
+
+
+def test_logical_execution_time_needs_chains_that_end_within_their_period() -> None:
+    request = plans.Request(logical="chain")
+    with pytest.raises(UserError, match="has no room for it"):
+        plans.make(chain_model(FIVE), {"chain": [100 * MS]}, "trace", request)
+
+
+def test_one_slot_alone_goes_with_logical_execution_time() -> None:
+    model = str(MODELS / "pipeline.json")
+    wanted = ("--chain", "image to motor", "--let", "chain", "--bands", "2")
+    done = run_takt("shape", model, *wanted)
+    assert done.returncode == 2
+    assert "--let has one slot" in done.stderr

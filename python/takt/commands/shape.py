@@ -23,6 +23,7 @@ takt shape model.json --chain pilot                         one slot: the same l
 takt shape trace/ --chain pilot --bands 3 -o plan.json      three latencies, a shorter mean
 takt shape model.json --chain pilot --objective cvar        the longest latencies matter most
 takt shape model.json --chain a --chain b -o plan.html      a joint table for one core; a picture
+takt shape model.json --chain pilot --let chain             logical execution time, to compare
 takt shape trace/ --chain pilot --confidence 0.95           for what the recording may have missed
 takt shape model.json --chain pilot --phase-of udp:7400     in step with a loop outside of ROS 2
 """
@@ -31,6 +32,11 @@ takt shape model.json --chain pilot --phase-of udp:7400     in step with a loop 
 class Objective(str, Enum):
     MEAN = "mean"
     CVAR = "cvar"
+
+
+class Logical(str, Enum):
+    CHAIN = "chain"
+    CALLBACK = "callback"
 
 
 class Overshoot(str, Enum):
@@ -91,6 +97,14 @@ def shape(
     publish_time: Annotated[
         str, typer.Option(metavar="TIME", help="How long the gate takes to publish.")
     ] = "0.1ms",
+    let: Annotated[
+        Logical | None,
+        typer.Option(
+            metavar="|".join(kind.value for kind in Logical),
+            help="No slots are chosen: outputs of the chain, or of each of its callbacks, leave at "
+            "the end of the period (logical execution time).",
+        ),
+    ] = None,
     topic: Annotated[
         str | None,
         typer.Option(metavar="TOPIC", help="The chain's output, if the model does not tell."),
@@ -153,21 +167,42 @@ def shape(
         publish_time=times.parse(publish_time),
         overshoot=overshoot.value,
         phase=loops.parse(phase_of, _time(phase_delay)),
+        logical=let.value if let else None,
     )
+    if let is not None and (bands > 1 or freshness is not None or confidence is not None):
+        raise UserError("--let has one slot; leave out --bands, --freshness and --confidence")
     wanted = files.read_object(options) if options is not None else {}
     traces = [] if inputs.is_document(models[0]) else models
-    latencies = _latencies(model, text.source, traces, chain, cycles, seed, wanted)
+    if len(set(chain)) < len(chain):
+        raise UserError("--chain: a chain is named twice")
+    measured, ids = model, chain
+    if let is Logical.CALLBACK:
+        measured, ids = _callback_by_callback(model, chain)
+    longest = max(gates.period_of(model, one) for one in chain)
+    latencies = _latencies(measured, text.source, traces, ids, longest, cycles, seed, wanted)
     if traces and request.phase.topic is not None:
         request = _locked(request, traces, model, chain, _time(phase_delay))
     source = "trace" if traces else "simulation"
     plan = plans.make(model, latencies, source, request, _absolute(topic))
-    plan = plans.with_baselines(plan, model, text.source, min(cycles, 1000), seed)
+    if let is None:
+        plan = plans.with_baselines(plan, model, text.source, min(cycles, 1000), seed)
     plan = pipeline.with_origin(plan, text.text, text.source)
     _write(plan, output, picture_file)
     if json or output == files.STANDARD_STREAM:
         console.print_json(documents.to_json(plan))
     else:
         _print(plan)
+
+
+def _callback_by_callback(
+    model: dict[str, Any], chains: list[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The model with a chain of each callback of these chains alone, and what those are called."""
+    steps: dict[str, str] = {}
+    for chain in chains:
+        steps |= plans.alone(gates.chain_of(model, chain))
+    alone = [{"id": step, "callbacks": [callback]} for step, callback in steps.items()]
+    return model | {"chains": [*model["chains"], *alone]}, list(steps)
 
 
 def _locked(
@@ -196,17 +231,16 @@ def _latencies(
     source: str,
     traces: list[str],
     chains: list[str],
+    longest: int,
     cycles: int,
     seed: int,
     options: dict[str, Any],
 ) -> dict[str, list[int]]:
-    if len(set(chains)) < len(chains):
-        raise UserError("--chain: a chain is named twice")
-    periods = {chain: gates.period_of(model, chain) for chain in chains}
+    """`longest`: of their periods, of which as many as `cycles` are simulated."""
     if traces:
         found = profile.measured(traces, json_format.dumps(model), source)
     else:
-        found = profile.simulated(model, source, cycles, max(periods.values()), seed, options)
+        found = profile.simulated(model, source, cycles, longest, seed, options)
     return {chain: profile.of_chain(found, chain) for chain in chains}
 
 

@@ -48,10 +48,9 @@ def period_of(model: Json, chain: str) -> int:
     return int(activation["period"])
 
 
-def output_topics(model: Json, chain: str) -> list[str]:
-    """The topics on which the chain's last callback publishes, as far as the model has them."""
-    last = chain_of(model, chain)["callbacks"][-1]
-    topics = (edge.get("topic") for edge in model.get("edges", []) if edge["from"] == last)
+def output_topics(model: Json, callback: str) -> list[str]:
+    """The topics on which a callback publishes, as far as the model has them."""
+    topics = (edge.get("topic") for edge in model.get("edges", []) if edge["from"] == callback)
     return sorted({topic for topic in topics if topic})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from takt.documents import (
     ShapingServer,
 )
 from takt.errors import UserError
+from takt.formatting import duration
 from takt.shaping import gates, profile
 
 Json = dict[str, Any]
@@ -50,6 +52,8 @@ class Request:
     publish_time: int = 100_000
     overshoot: str = "degrade"
     phase: GatePhase = field(default_factory=GatePhase)
+    logical: str | None = None
+    """Not the best slots, but the logical execution time of the "chain" or of every "callback"."""
 
     def slack_for(self, latencies: Sequence[int]) -> int:
         return self.slack if self.slack is not None else _up(max(latencies) // 100, self.grid)
@@ -88,15 +92,61 @@ def make(
     takt_native.InputError.
     """
     chains = list(latencies)
+    if request.logical == "callback":
+        return _logical(model, latencies, source, request)
     periods = [gates.period_of(model, chain) for chain in chains]
-    alone = [profile.of_chain(latencies, chain) for chain in chains]
-    within, cycle, servers = alone, periods[0], _single_server(chains[0], alone[0], request)
+    lengths = [profile.of_chain(latencies, chain) for chain in chains]
+    within, cycle = lengths, periods[0]
+    servers = _single_server(chains[0], lengths[0], request)
     if len(chains) > 1:
-        within, cycle, servers = _joint_table(chains, periods, alone, request)
+        within, cycle, servers = _joint_table(chains, periods, lengths, request)
     shaped = tuple(
         _shape(model, chain, period, seen, request, topic)
         for chain, period, seen in zip(chains, periods, within, strict=True)
     )
+    return _document(model, lengths, source, request, cycle, shaped, servers)
+
+
+def _logical(
+    model: Json, latencies: dict[str, list[int]], source: str, request: Request
+) -> Shaping:
+    """A gate behind every callback, by its latencies (alone()) as those of a chain."""
+    shaped: list[ShapedChain] = []
+    servers: list[ShapingServer] = []
+    cycle = 1
+    for chain in model["chains"]:
+        steps = {step: one for step, one in alone(chain).items() if step in latencies}
+        if not steps:
+            continue
+        period = gates.period_of(model, chain["id"])
+        cycle = math.lcm(cycle, period)
+        gated = {one.gate.callback for one in shaped}
+        for step, callback in steps.items():
+            # Another chain leads through it, too.
+            if callback in gated:
+                continue
+            seen = profile.of_chain(latencies, step)
+            shaped.append(_shape(model, step, period, seen, request, None, [callback]))
+            slot = ServerSlot(start=0, end=period)
+            servers.append(ShapingServer(chain=step, slots=(slot,)))
+    lengths = [profile.of_chain(latencies, one.id) for one in shaped]
+    return _document(model, lengths, source, request, cycle, tuple(shaped), tuple(servers))
+
+
+def alone(chain: Json) -> dict[str, str]:
+    """What a chain of each of its callbacks alone is called."""
+    return {f"{chain['id']}: {callback}": callback for callback in chain["callbacks"]}
+
+
+def _document(
+    model: Json,
+    alone: list[list[int]],
+    source: str,
+    request: Request,
+    cycle: int,
+    shaped: tuple[ShapedChain, ...],
+    servers: tuple[ShapingServer, ...],
+) -> Shaping:
     return Shaping(
         format="takt/shaping",
         version=1,
@@ -148,10 +198,8 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
         if chain.gate.overshoot == "degrade":
             # What comes late leaves at once, and does not make the next ones wait.
             slots[-1] = (slots[-1][0], chain.period)
-        last = gates.chain_of(model, chain.id)["callbacks"][-1]
-        topic = (
-            chain.gate.topic if chain.gate.topic in gates.output_topics(model, chain.id) else None
-        )
+        last = _publishes(model, chain)
+        topic = chain.gate.topic if chain.gate.topic in gates.output_topics(model, last) else None
         model = gates.insert(
             model, last, slots, chain.period, chain.gate.publish_time, topic, number
         )
@@ -190,8 +238,15 @@ def table_warnings(plan: Shaping) -> list[str]:
 
 def gates_of(model: Json, plan: Shaping) -> list[str]:
     """The executors of the gates in gated_model()."""
-    chains = (gates.chain_of(model, chain.id) for chain in plan.chains)
-    return [chain["callbacks"][-1] + gates.SUFFIX for chain in chains]
+    return [_publishes(model, chain) + gates.SUFFIX for chain in plan.chains]
+
+
+def _publishes(model: Json, chain: ShapedChain) -> str:
+    if chain.gate.callback is None:
+        return str(gates.chain_of(model, chain.id)["callbacks"][-1])
+    if chain.gate.callback not in (one["id"] for one in model["callbacks"]):
+        raise UserError(f'the model has no callback "{chain.gate.callback}" as the plan has')
+    return chain.gate.callback
 
 
 def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: int) -> Shaping:
@@ -222,16 +277,22 @@ def _shape(
     latencies: list[int],
     request: Request,
     topic: str | None,
+    path: list[str] | None = None,
 ) -> ShapedChain:
-    placed = json.loads(
-        takt_native.place_slots(latencies, json.dumps(request.placement(latencies, period)))
+    """`path`: its callbacks, if it is no chain of the model."""
+    placed = (
+        _at_the_end(chain, period, latencies, request)
+        if request.logical
+        else _best(period, latencies, request)
     )
-    callbacks = [gates.callback_of(model, one) for one in gates.chain_of(model, chain)["callbacks"]]
-    topic = topic or _only_topic(model, chain)
+    of_chain = path or gates.chain_of(model, chain)["callbacks"]
+    callbacks = [gates.callback_of(model, one) for one in of_chain]
+    topic = topic or _only_topic(model, chain, of_chain[-1])
     gate = ShapedGate(
         topic=topic,
         input=topic + gates.INPUT if topic else None,
         node=callbacks[-1].get("node") or None,
+        callback=path[-1] if path else None,
         phase=request.phase,
         publish_time=request.publish_time,
         shortest=min(latencies),
@@ -306,8 +367,27 @@ def _joint_table(
     return table["latencies"], table["cycle"], servers
 
 
-def _only_topic(model: Json, chain: str) -> str | None:
-    topics = gates.output_topics(model, chain)
+def _best(period: int, latencies: list[int], request: Request) -> Json:
+    options = json.dumps(request.placement(latencies, period))
+    placed: Json = json.loads(takt_native.place_slots(latencies, options))
+    return placed
+
+
+def _at_the_end(chain: str, period: int, latencies: list[int], request: Request) -> Json:
+    """One slot, at the end of the period: logical execution time."""
+    start = period - request.slot_length
+    if max(latencies) > start:
+        raise UserError(
+            f'chain "{chain}" takes up to {duration(max(latencies))} of its period of '
+            f"{duration(period)}: logical execution time has no room for it"
+        )
+    band = {"start": start, "end": period, "latency": start + request.publish_time, "share": 1}
+    # As many more may take longer, with 95 % confidence.
+    return {"bands": [band], "unseen": 1 - 0.05 ** (1 / len(latencies))}
+
+
+def _only_topic(model: Json, chain: str, callback: str) -> str | None:
+    topics = gates.output_topics(model, callback)
     if len(topics) > 1:
         raise UserError(
             f'chain "{chain}" ends with a callback that publishes on {", ".join(topics)}; say '
