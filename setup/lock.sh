@@ -17,4 +17,5 @@ lock bootstrap
 lock python --constraint bootstrap.lock
 lock ros-jazzy --constraint bootstrap.lock --constraint python.lock
 lock ros-kilted --constraint bootstrap.lock --constraint python.lock
+lock estimation --no-emit-package numpy --constraint ros-jazzy.lock
 lock packaging --constraint bootstrap.lock --constraint python.lock

@@ -215,3 +215,18 @@ def test_a_constant_delay_can_be_planned_for_and_a_jittering_one_cannot() -> Non
     assert max(constant) < 1e-9
     jittering = [0.012, 0.035]
     assert error(jittering, known=False, actual=jittering) > 10 * max(constant)
+
+
+def test_a54_the_table_of_the_cubic_hand_over() -> None:
+    found = {row["what"]: row for row in rows("estimator-handover")}
+    for name, row in found.items():
+        if name.endswith(("by order", "extreme state", "without a hand-over")):
+            assert row["ours"] == pytest.approx(row["published"], rel=1e-3), name
+        if name.endswith("on a grid"):
+            assert 0.95 * row["published"] <= row["ours"] <= 1.001 * row["published"], name
+        if name.startswith("Safe half-width"):
+            assert row["ours"] == pytest.approx(row["published"], abs=1e-9), name
+    assert found["Adversarial sequences with the guard"]["ours"] >= 20_000
+    assert found["… largest error"]["ours"] <= 0.1
+    assert found["… that broke the bound with the guard"]["ours"] == 0
+    assert found["… that broke the bound without it"]["ours"] > 0

@@ -23,7 +23,13 @@ EXTRACTION = {
     *(f"F-{n}" for n in (9, 11, 12, 13, 14, 15, 16, 17, 18, 30, 31, 32, 33, 37)),
     *(f"P-{n}" for n in range(1, 18)),
 }
-TABLES = {"analysis-evidence.md": ANALYSIS, "model-synthesis.md": EXTRACTION}
+#: component-cps: what docs/handoff.md says is about the design of hand-overs.
+HANDOFF = {f"A-{n}" for n in range(52, 57)}
+TABLES = {
+    "analysis-evidence.md": ANALYSIS,
+    "model-synthesis.md": EXTRACTION,
+    "handoff.md": HANDOFF,
+}
 PAGES = pytest.mark.parametrize("page", TABLES)
 
 MESSAGE_FLOW = re.compile(r"^\| (?P<facts>[\d, ]+) \| `(?P<file>[^`]+)` \|$", re.M)

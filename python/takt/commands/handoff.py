@@ -1,0 +1,221 @@
+"""takt handoff: Design a safe hand-over between a linear and a nonlinear estimator."""
+
+from __future__ import annotations
+
+import hashlib
+import json as json_format
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from takt import console, files, inputs, pipeline
+from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
+from takt.formatting import count, duration
+from takt.tables import cell
+
+if TYPE_CHECKING:
+    from takt.handoff.attack import Outcome
+    from takt.handoff.design import Design
+
+EXAMPLES = """
+takt handoff plant.yaml -o handoff.json                      the decision bound and the regions
+takt handoff plant.yaml --check 100000                       tries to break the design
+takt handoff plant.yaml --picture plant.svg                  safe set, regions, worst sequence
+takt handoff plant.yaml --model robot.json --callback /est   the time of a hand-over from bounds
+takt handoff plant.yaml --keep 0.4                           how long may it take, at most?
+"""
+
+SEQUENCES = 20_000
+"""That an adversary tries for a picture."""
+
+
+def handoff(
+    plant: Annotated[str, typer.Argument(metavar="PLANT", help="A YAML file; docs/handoff.md.")],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help='Write the takt/handoff document; "-": print it.'
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL|TRACE", help="Take period and response time of a callback from there."
+        ),
+    ] = None,
+    callback: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The estimator's callback: its id, node or name."),
+    ] = None,
+    analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.001,
+            max=1,
+            help="Say which period, and with a model which reservation, keep at least this share "
+            "of the decision's inputs.",
+        ),
+    ] = None,
+    check: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=10**8,
+            help="Try so many adversarial sequences of inputs. Exit status 1 if one breaks the "
+            "bound.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the sequences.")] = 0,
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a picture of the design, .svg.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the takt/handoff document.")] = False,
+) -> None:
+    """Find within which inputs a linear estimator is safe, and from where it may be used again.
+
+    A linear filter is right near its operating point. Handing over to a nonlinear one takes time,
+    in which the error must not exceed its bound. This finds the largest bound of the inputs with
+    which it never does, whatever inputs come during the hand-over, and the region from which the
+    way back is safe. Needs the extra "estimation".
+    """
+    found, document = _design(plant, model, callback, analysis)
+    if keep is not None:
+        document["design"]["keep"] = _keep(found, keep, model, analysis)
+    worst = _attack(found, check, seed) if check or picture else None
+    if worst is not None and check:
+        document["design"]["check"] = {
+            "sequences": worst.sequences,
+            "violations": worst.violations,
+            "largest_error": worst.largest * found.plant.epsilon,
+            "seed": seed,
+        }
+    if picture is not None and worst is not None:
+        from takt.handoff import picture as drawing
+
+        files.write_text(picture, drawing.svg(found, worst))
+    text = json_format.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if output is not None:
+        files.write_text(output, text)
+    if json and output != files.STANDARD_STREAM:
+        console.print_json(document)
+    elif output != files.STANDARD_STREAM:
+        _print(found, document, worst if check else None)
+        if output is not None:
+            console.say(f"The design: {output}")
+    if worst is not None and check and worst.violations:
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _design(
+    path: str, models: list[str] | None, callback: str | None, analysis: str
+) -> tuple[Design, dict[str, Any]]:
+    if (models is None) != (callback is None):
+        raise UserError("--model and --callback belong together: give both")
+    try:
+        from takt.handoff import design, plant, timing
+        from takt.handoff import document as documents
+    except ModuleNotFoundError as missing:
+        raise UserError(
+            f"takt handoff needs {missing.name}, which is not installed: pip install "
+            "'takt-ros[estimation]'"
+        ) from missing
+    text = files.read_document(path)
+    read = plant.parse(text, files.source_name(path))
+    origins = [(files.source_name(path), text)]
+    window = timing.Window(read.timing)
+    if models is not None and callback is not None:
+        model = inputs.model(models)
+        window = timing.from_model(read.timing, model, callback, analysis)
+        origins.append((model.source, model.text))
+    with console.progress("Designing the hand-over") as progress:
+        found = design.design(read, window, progress)
+    digests = [
+        {"path": name, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+        for name, content in origins
+    ]
+    return found, documents.document(found, digests)
+
+
+def _keep(found: Design, share: float, models: list[str] | None, analysis: str) -> dict[str, Any]:
+    """What keeps a share of the decision's inputs: window, period, reservation."""
+    from takt.commands.budget import CAPACITY
+    from takt.handoff import design, timing
+
+    plant, window = found.plant, found.window
+    with console.progress("Looking for the longest hand-over") as progress:
+        longest = design.longest_window(plant, share, progress)
+    fixed = plant.timing.actuation_delay + window.jitter + window.response
+    answer: dict[str, Any] = {
+        "share": share,
+        "longest_window": longest,
+        "longest_period": max((longest - fixed) // plant.timing.load_periods, 0),
+        "met": window.length <= longest,
+    }
+    if models is not None:
+        text = inputs.model(models)
+        cores = os.cpu_count() or 1
+        answer["reservation"] = timing.reservation(
+            text, window, longest, analysis, cores, CAPACITY / 100
+        )
+    return answer
+
+
+def _attack(found: Design, check: int | None, seed: int) -> Outcome:
+    from takt.handoff.attack import Attack
+
+    with console.progress("Trying adversarial inputs") as progress:
+        return Attack(found).run(check or SEQUENCES, seed, progress=progress)
+
+
+def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> None:
+    plant, output = found.plant, console.output()
+    table = Table(box=None, pad_edge=False)
+    for column in ("Input", "Linear from", "to", "Possible from", "to"):
+        table.add_column(column, justify="left" if column == "Input" else "right")
+    for number, name in enumerate(plant.inputs):
+        limits = (
+            found.decision.lower[number],
+            found.decision.upper[number],
+            plant.physical.lower[number],
+            plant.physical.upper[number],
+        )
+        table.add_row(cell(name), *(f"{limit:.4g}" for limit in limits))
+    output.print(table, "")
+    figures = document["design"]
+    output.print(
+        f"Largest error {figures['largest_error']:.4g} of {plant.epsilon:g} allowed, with a "
+        f"hand-over of {duration(found.window.length)} (method: {found.method})",
+        markup=False,
+    )
+    if (kept := figures.get("keep")) is not None:
+        output.print(_kept(kept), markup=False)
+    if worst is not None:
+        output.print(
+            f"{count(worst.sequences, 'adversarial sequence')}: {worst.violations} broke the "
+            f"bound, the largest error was {worst.largest * plant.epsilon:.4g}",
+            markup=False,
+        )
+
+
+def _kept(kept: dict[str, Any]) -> str:
+    lines = [
+        f"{100 * kept['share']:.3g} % of the inputs: a hand-over may take "
+        f"{duration(kept['longest_window'])}, so the period may be "
+        f"{duration(kept['longest_period'])}"
+    ]
+    reservation = kept.get("reservation")
+    if reservation is not None and not reservation["met"]:
+        lines.append("No reservation of the estimator's executor is enough for that")
+    elif reservation is not None:
+        lines += [
+            f"Executor {one['id']}: {duration(one['budget'])} every {duration(one['period'])}"
+            for one in reservation["executors"]
+            if one["budget"]
+        ]
+    return "\n".join(lines)

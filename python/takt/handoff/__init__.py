@@ -1,0 +1,1 @@
+"""Design of safe hand-overs between a linear and a nonlinear estimator (`takt handoff`)."""

@@ -1,0 +1,136 @@
+"""The largest error that inputs can cause, on a grid of the true state alone.
+
+For a direction p the error after k steps from (x, e) is at most  p M^k e + v(x, k)  with
+
+    v(x, 0) = 0,    v(x, k + 1) = max over u of  v(Phi(x, u), k) + p M^k rho(x, u),
+
+(takt.handoff.linear has Phi, M and rho). The set of errors that are allowed is an intersection of
+half-spaces p e <= bound, one for each direction, so it suffices to look at each by itself.
+
+The last steps are the window, in which any physical input may come; those before are in linear
+mode, with inputs in the decision bound. As the decision bound is part of the physical inputs, "at
+most k steps, the last N of them in the window" covers all moments at which an input may leave it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy
+
+from takt.handoff.expressions import Array
+from takt.handoff.grids import OUTSIDE, Grid, Interpolation, Surface
+from takt.handoff.linear import Motion
+from takt.handoff.plant import Plant
+
+POLYGON = 16
+"""Directions for the Euclidean norm of two states; the polygon lies inside the circle."""
+FORGOTTEN = 1e-4
+"""A start is forgotten when the linear error has shrunk to this share."""
+LONGEST_RUN = 20_000
+BETWEEN_LOOKS = 8
+Progress = Callable[[int, int], None] | None
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Half-spaces p e <= 1 (in units of epsilon), one row each; all of them together lie in the set
+    of allowed errors.
+    """
+
+    rows: Array
+    share: float
+    """How much of the allowed set's extent they keep; 1: exactly that set."""
+
+
+def directions(plant: Plant) -> Directions:
+    weighted = numpy.flatnonzero(plant.weights)
+    scale = numpy.diag(plant.weights)[weighted] / plant.epsilon
+    if plant.norm == "maximum" or len(weighted) == 1:
+        return Directions(numpy.vstack([scale, -scale]), 1.0)
+    if len(weighted) == 2:
+        angles = 2 * math.pi * numpy.arange(POLYGON) / POLYGON
+        circle = numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1)
+        share = math.cos(math.pi / POLYGON)
+        return Directions(circle @ scale / share, share)
+    # A cube in the ball: rough, and good enough where nobody minds which error is largest.
+    share = 1 / math.sqrt(len(weighted))
+    return Directions(numpy.vstack([scale, -scale]) / share, share)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """One step with each of some inputs, from each node."""
+
+    interpolations: list[Interpolation]
+    drives: list[Array]
+    """rho of each input."""
+    error_matrix: Array
+
+
+def moves(grid: Grid, motion: Motion, controls: Array) -> Moves:
+    nodes, found = grid.nodes(), Moves([], [], motion.error_matrix)
+    for control in controls:
+        after, rho = motion(nodes, control)
+        found.interpolations.append(grid.interpolation(after))
+        found.drives.append(numpy.where(numpy.isfinite(rho), rho, 0.0))
+    return found
+
+
+class Values:
+    """v of all directions and how it grew, step by step."""
+
+    def __init__(self, grid: Grid, rows: Array) -> None:
+        self.grid = grid
+        self.costate = rows.copy()
+        """p M^k, one row for each direction."""
+        self.steps = 0
+        self.now = numpy.zeros((grid.size, len(rows)))
+        self.largest = numpy.full(grid.size, -1.0)
+        """sup over the steps so far and all directions of v at e = 0, minus 1: at most 0 where the
+        bound holds.
+        """
+
+    def advance(self, with_inputs: Moves, count: int = 1) -> None:
+        for _ in range(count):
+            surface, after = Surface(self.grid, self.now), None
+            for move, rho in zip(with_inputs.interpolations, with_inputs.drives, strict=True):
+                one = move(surface) + rho @ self.costate.T
+                after = one if after is None else numpy.maximum(after, one)
+            assert after is not None
+            self.now = numpy.minimum(after, OUTSIDE)
+            self.costate = self.costate @ with_inputs.error_matrix
+            self.steps += 1
+            numpy.maximum(self.largest, self.now.max(axis=1) - 1.0, out=self.largest)
+
+    def copy(self) -> Values:
+        other = Values(self.grid, self.costate)
+        other.steps, other.now, other.largest = self.steps, self.now.copy(), self.largest.copy()
+        return other
+
+
+def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> float:
+    """Advances in linear mode until later steps add nothing to the region {largest <= 0}, or the
+    bound is broken at `start`. Returns what later steps may add at most; 0 if they add nothing.
+
+    After k steps, an error in later ones is at most that from where the trajectory then is: what is
+    left of the error e there, at most 1 before, and v(., k), taken at its largest in the region.
+    """
+    first = float(numpy.linalg.norm(values.costate, axis=1).max())
+    at_start = values.grid.interpolation(start[None, :])
+    later = 0.0
+    while values.steps < LONGEST_RUN:
+        values.advance(linear_mode, BETWEEN_LOOKS)
+        left = float(numpy.linalg.norm(values.costate, axis=1).max()) / first
+        inside = values.largest <= 0
+        if float(at_start.linear(values.largest)[0]) > 0 or not inside.any():
+            return 0.0
+        later = float(values.now[inside].max()) - 1.0 + left
+        if progress is not None:
+            done = math.log(max(left, FORGOTTEN)) / math.log(FORGOTTEN)
+            progress(int(99 * min(done, 1.0)), 100)
+        if later <= 0 or left < FORGOTTEN:
+            break
+    return max(later, 0.0)

@@ -1,0 +1,184 @@
+"""The largest decision bound on a grid, and the regions that go with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy
+
+from takt.errors import UserError
+from takt.handoff import game
+from takt.handoff.expressions import Array
+from takt.handoff.game import Moves, Progress, Values
+from takt.handoff.grids import Grid
+from takt.handoff.linear import NANOSECONDS, Linear, Motion, is_affine_in_inputs
+from takt.handoff.plant import Box, Plant
+
+NODES = {1: 801, 2: 121, 3: 41, 4: 19}
+"""Along each axis, if the plant does not say: what a minute and a gigabyte allow."""
+STEPS_PER_TIME_CONSTANT = 25
+LEAST_STEPS = 4
+"""Of a window."""
+BETWEEN_CORNERS = 7
+"""Values of each input that an adversary tries if the plant is not affine in it."""
+MARGIN = 0.01
+"""The share of the bound that the search keeps from it at the operating point. No value is below
+that there, so without a margin the region would be lost to any error of the computation.
+"""
+PRECISION = 1e-3
+"""Of the decision's scale."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a design on a grid consists of. Values are in units of the error bound."""
+
+    scale: float
+    grid: Grid
+    linear: Array
+    """The largest error to come from (x, x), in linear mode or a window after it; minus 1."""
+    back: Array
+    """The same, and from any physical input in the return window; minus 1."""
+    error: float
+    """Of both: how far they may be too low between nodes."""
+    at_start: float
+    """`linear` at the operating point: the largest error, minus 1."""
+    safe_steps: list[tuple[Array, Array]]
+    linear_steps: list[tuple[Array, Array]]
+    """(v, p M^k) of each step, of which the augmented sets are made; empty unless asked for."""
+    steps: int
+    errors: dict[str, float]
+    """What `error` is the sum of."""
+
+
+class Search:
+    """The game of a plant on one grid, with one step length."""
+
+    def __init__(self, plant: Plant, linear: Linear, window: int, coarse: bool = False) -> None:
+        """`coarse`: with half as many nodes along each axis, and half as many steps if their number
+        is free.
+        """
+        self.plant, self.linear, self.window = plant, linear, window
+        n = len(plant.states)
+        nodes = plant.nodes or NODES[n]
+        if nodes < 5:
+            raise UserError(f"{plant.source}: method.nodes: at least 5")
+        if coarse:
+            nodes = (nodes + 1) // 2
+        self.grid = Grid(plant.domain.lower, plant.domain.upper, [nodes] * n)
+        self.directions = game.directions(plant)
+        self.fixed_step = linear.corrects or linear.continuous is None
+        period = plant.timing.period * NANOSECONDS
+        self.affine = is_affine_in_inputs(plant)
+        returning = max(plant.timing.return_window or window, window)
+        if self.fixed_step:
+            step = window_step = period
+            self.window_steps = math.ceil(window / plant.timing.period)
+            self.return_steps = math.ceil(returning / plant.timing.period)
+        else:
+            step = Motion(plant, linear, period).time_constant() / STEPS_PER_TIME_CONSTANT
+            seconds = window * NANOSECONDS
+            self.window_steps = max(math.ceil(seconds / step), LEAST_STEPS)
+            if coarse:
+                step, self.window_steps = 2 * step, math.ceil(self.window_steps / 2)
+            window_step = seconds / self.window_steps
+            self.return_steps = self.window_steps + math.ceil(
+                (returning - window) * NANOSECONDS / window_step - 1e-9
+            )
+        self.motion = Motion(plant, linear, step)
+        self.physical_motion = Motion(plant, linear, window_step)
+        self.physical = physical = game.moves(
+            self.grid, self.physical_motion, self.controls(plant.physical)
+        )
+        values = Values(self.grid, self.directions.rows)
+        self.safe_steps = [(values.now.copy(), values.costate.copy())]
+        for _ in range(self.window_steps):
+            values.advance(physical)
+            self.safe_steps.append((values.now.copy(), values.costate.copy()))
+        self.after_window = values
+        longer = values.copy()
+        longer.advance(physical, self.return_steps - self.window_steps)
+        self.returning: Array = longer.largest
+
+    def controls(self, box: Box) -> Array:
+        """The inputs that an adversary may want: rows."""
+        if self.affine:
+            return box.corners()
+        axes = [
+            numpy.linspace(low, high, BETWEEN_CORNERS)
+            for low, high in zip(box.lower, box.upper, strict=True)
+        ]
+        return numpy.stack([a.ravel() for a in numpy.meshgrid(*axes, indexing="ij")], axis=1)
+
+    def linear_mode(self, scale: float) -> Moves:
+        decision = self.plant.decision.scaled(self.plant.input, scale)
+        return game.moves(self.grid, self.motion, self.controls(decision))
+
+    def at_start(self, values: Array) -> float:
+        return float(self.grid.interpolation(self.plant.state[None, :]).linear(values)[0])
+
+    def values(self, scale: float, progress: Progress = None) -> tuple[Values, float]:
+        values = self.after_window.copy()
+        later = game.settle(values, self.linear_mode(scale), self.plant.state, progress)
+        return values, later
+
+    def holds(self, scale: float) -> bool:
+        values, later = self.values(scale)
+        return self.at_start(values.largest) + later <= -MARGIN
+
+
+def largest_scale(search: Search, progress: Progress = None) -> float:
+    """By bisection on "R of the decision bound lies in S"; 0: no decision bound does."""
+    if search.at_start(search.after_window.largest) > -MARGIN:
+        return 0.0
+    if search.holds(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    rounds = math.ceil(math.log2(1 / PRECISION))
+    for number in range(rounds):
+        middle = (low + high) / 2
+        low, high = (middle, high) if search.holds(middle) else (low, middle)
+        if progress is not None:
+            progress(number + 1, rounds)
+    return low
+
+
+def regions(fine: Search, coarse: Search, scale: float, keep_steps: bool = False) -> Found:
+    """The regions for a scale that holds, with a bound on their errors."""
+    values, later = fine.values(scale)
+    rough, rough_later = coarse.values(scale)
+    linear, back = values.largest, numpy.maximum(values.largest, fine.returning)
+    near = linear <= 0
+    # The scheme is at least of first order in the step and the spacing: half of both leaves at most
+    # half of the error, so what is left is at most what the halving changed.
+    again = fine.grid.interpolation(coarse.grid.nodes())
+    difference = abs(again.linear(linear) - rough.largest)
+    both = (rough.largest <= 0) & (again.linear(linear) <= 0)
+    lifts = [float(fine.grid.lift(one)[near].max(initial=0.0)) for one in (linear, back)]
+    errors = {
+        "steps_and_spacing": float(difference[both].max(initial=0.0)),
+        "interpolation": max(lifts),
+        "later": max(later, rough_later),
+    }
+    return Found(
+        scale=scale,
+        grid=fine.grid,
+        linear=linear,
+        back=back,
+        error=sum(errors.values()),
+        at_start=fine.at_start(linear),
+        safe_steps=fine.safe_steps if keep_steps else [],
+        linear_steps=_linear_steps(fine, scale, values.steps) if keep_steps else [],
+        steps=values.steps,
+        errors=errors,
+    )
+
+
+def _linear_steps(search: Search, scale: float, steps: int) -> list[tuple[Array, Array]]:
+    values, moves = search.after_window.copy(), search.linear_mode(scale)
+    found = []
+    while values.steps < steps:
+        values.advance(moves)
+        found.append((values.now.copy(), values.costate.copy()))
+    return found
