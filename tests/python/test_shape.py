@@ -363,3 +363,15 @@ def test_one_slot_alone_goes_with_logical_execution_time() -> None:
     done = run_takt("shape", model, *wanted)
     assert done.returncode == 2
     assert "--let has one slot" in done.stderr
+
+
+def test_slots_of_real_executors_have_time_to_wake_up() -> None:
+    grace = gates.GRACE
+    far = [(MS, MS + 1), (10 * MS, 10 * MS + 1)]
+    assert gates.with_grace(far, 20 * MS) == [(MS, MS + grace), (10 * MS, 10 * MS + grace)]
+    close = [(MS, MS + 1), (MS + grace // 2, 5 * MS)]
+    assert gates.with_grace(close, 20 * MS) == [(MS, MS + grace // 2), (MS + grace // 2, 5 * MS)]
+    # At the end of the cycle also in the next one, until its first slot at the latest.
+    late = 20 * MS - 1
+    assert gates.with_grace([(late, 20 * MS)], 20 * MS) == [(0, grace - 1), (late, 20 * MS)]
+    assert gates.with_grace([(0, 1), (late, 20 * MS)], 20 * MS) == [(0, grace), (late, 20 * MS)]

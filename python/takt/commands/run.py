@@ -130,7 +130,7 @@ def _model_file(
             yield path, source, []
         return
     text, source = inputs.model(models, goals)
-    gated, plan = plans.enacted(text, plan_file, executor)
+    gated, plan = plans.enacted(text, plan_file, executor, simulated=False)
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         file = Path(folder) / "model.json"
         file.write_text(json_format.dumps(gated), encoding="utf-8")

@@ -105,7 +105,7 @@ def simulate(
         return
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     if plan_file is not None:
-        gated, _ = plans.enacted(text, plan_file, executor)
+        gated, _ = plans.enacted(text, plan_file, executor, simulated=True)
         model = inputs.ModelText(json_format.dumps(gated), source)
         text = model.text
         # Gates take as long as planned, whatever else is random.

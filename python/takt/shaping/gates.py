@@ -129,6 +129,26 @@ def trimmed(slots: Slots, publish_time: int) -> list[tuple[int, int]]:
     return [(start, max(end - publish_time, start) + 1) for start, end in slots]
 
 
+GRACE = 500_000
+"""Nanoseconds. An executor that wakes up later than that after the start of a slot misses it."""
+
+
+def with_grace(slots: Slots, cycle: int) -> list[tuple[int, int]]:
+    """The slots with at least that time after their start, if need be in the next cycle, as far as
+    the next slot allows.
+    """
+    first = slots[0][0]
+    starts = [start for start, _ in slots[1:]] + [cycle + first]
+    longer = [
+        (start, min(max(end, start + GRACE), following))
+        for (start, end), following in zip(slots, starts, strict=True)
+    ]
+    start, end = longer[-1]
+    if end <= cycle:
+        return longer
+    return [(0, end - cycle), *longer[:-1], (start, cycle)]
+
+
 def publish_times(model: Json) -> dict[str, list[int]]:
     """How long each gate takes, which does not vary (an option of the simulator)."""
     return {

@@ -188,8 +188,8 @@ def read(path: str) -> Shaping:
 
 
 def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
-    """The model with the gates of the plan. `trimmed`: a publication ends within its slot, which a
-    real executor that wakes up late might never begin.
+    """The model with the gates of the plan. `trimmed`: a publication ends within its slot. A real
+    executor that wakes up late might never begin it; for those, slots are longer than planned.
     """
     for number, chain in enumerate(plan.chains):
         slots = [(slot.start, slot.end) for slot in chain.gate.slots]
@@ -198,6 +198,8 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
         if chain.gate.overshoot == "degrade":
             # What comes late leaves at once, and does not make the next ones wait.
             slots[-1] = (slots[-1][0], chain.period)
+        if not trimmed:
+            slots = gates.with_grace(slots, chain.period)
         last = _publishes(model, chain)
         topic = chain.gate.topic if chain.gate.topic in gates.output_topics(model, last) else None
         model = gates.insert(
@@ -206,14 +208,16 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
     return model
 
 
-def enacted(model_text: str, plan_file: str, executor: str | None) -> tuple[Json, Shaping]:
+def enacted(
+    model_text: str, plan_file: str, executor: str | None, *, simulated: bool
+) -> tuple[Json, Shaping]:
     """A model with the gates of a plan as table-driven executors, and the plan; what they do not do
     as planned is said. UserError if `executor` is to replace all executors.
     """
     if executor is not None:
         raise UserError("--plan's gates need their own executors; leave out --executor")
     plan = read(plan_file)
-    gated = gated_model(json.loads(model_text), plan, trimmed=True)
+    gated = gated_model(json.loads(model_text), plan, trimmed=simulated)
     for warning in table_warnings(plan):
         console.say(f"takt: warning: {warning}")
     return gated, plan
