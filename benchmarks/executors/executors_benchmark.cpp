@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure.hpp"
@@ -43,7 +45,7 @@ double median_ratio(const Rounds& own, const Rounds& others, Duration Round::*me
 }
 
 /// Ratios are to the first subject.
-void compare(const char* title, const std::vector<std::unique_ptr<Subject>>& subjects) {
+void compare(std::string_view title, const std::vector<std::unique_ptr<Subject>>& subjects) {
   std::vector<Rounds> measured(subjects.size());
   for (int round = 0; round < rounds; ++round) {
     // Each is the first in some round: what comes first finds the caches colder.
@@ -70,20 +72,31 @@ void compare(const char* title, const std::vector<std::unique_ptr<Subject>>& sub
 }  // namespace
 }  // namespace takt::benchmark
 
-int main() {
-  using takt::benchmark::compare;
+// Arguments: only tables whose titles have one of them in it.
+int main(int count, char** arguments) {
+  const std::vector<std::string_view> parts(arguments + 1, arguments + count);
+  const auto compare = [&](std::string_view title, const auto& subjects) {
+    const auto is_in_title = [&](std::string_view part) {
+      return title.find(part) != std::string_view::npos;
+    };
+    if (!parts.empty() && std::ranges::none_of(parts, is_in_title)) return;
+    takt::benchmark::compare(title, subjects());
+  };
   double load = 0;
   if (getloadavg(&load, 1) == 1) fmt::print("Load of the machine: {:.1f}\n", load);
-  compare("rcl, messages through the middleware", takt::benchmark::rcl_subjects());
+  compare("rcl, messages through the middleware", takt::benchmark::rcl_subjects);
 #ifdef TAKT_HAS_RCLCPP
-  using takt::benchmark::rclcpp_subjects;
-  compare("rclcpp, messages through the middleware", rclcpp_subjects(1, false));
-  compare("rclcpp, messages within the process", rclcpp_subjects(1, true));
-  compare("rclcpp, 2 threads, messages through the middleware", rclcpp_subjects(2, false));
-  compare("rclcpp, 2 threads, messages within the process", rclcpp_subjects(2, true));
+  for (const std::size_t threads : {1U, 2U}) {
+    for (const bool intra_process : {false, true}) {
+      compare(fmt::format("rclcpp, {}messages {}", threads == 1 ? "" : "2 threads, ",
+                          intra_process ? "within the process" : "through the middleware"),
+              [=] { return takt::benchmark::rclcpp_subjects(threads, intra_process); });
+    }
+  }
 #else
   fmt::print("\nrclcpp: skipped, as CMake found none\n");
 #endif
+  if (!parts.empty()) return 0;
   fmt::print("\n");
   std::fflush(stdout);
   const int status = std::system("python3 " TAKT_SOURCE_DIR "/benchmarks/executors/rclpy_rows.py");

@@ -11,8 +11,8 @@ namespace takt::benchmark {
 
 /// One round of measurements of a subject.
 struct Round {
-  /// Processor time of the process for each of many messages that wait: while the executor spins,
-  /// and from publication on.
+  /// Processor time of the process for each of many messages that wait: while the executor runs
+  /// them, and from publication on.
   Duration dispatch{};
   Duration everything{};
   /// From before the publication to the callback of an executor that sleeps, on one processor:
