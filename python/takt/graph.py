@@ -203,8 +203,12 @@ def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:
             continue
         threads = f", {executor.threads} threads" if executor.threads > 1 else ""
         title = f"<B>{_text(short(titles[executor.id]))}</B> {_text(executor.kind + threads)}"
+        style = 'style="filled,rounded"; color="#cccccc"'
+        if executor.unclassifiable:
+            title += f"<BR/>unclassifiable: {_text(executor.unclassifiable)}"
+            style = 'style="filled,rounded,dashed"; color="#d62728"'
         yield f"  subgraph cluster{i} {{"
-        yield f'    id="executor{i}"; style="filled,rounded"; color="#cccccc"; fillcolor="#f5f5f5";'
+        yield f'    id="executor{i}"; {style}; fillcolor="#f5f5f5";'
         yield f"    labeljust=l; label=<{title}>;"
         actions: dict[str, list[Vertex]] = {}
         for vertex in members:

@@ -124,6 +124,6 @@ def test_flows_cross_processes(tmp_path: Path, program: str, executor: str) -> N
         f'"{program}" {executor} exclusive middleware {MESSAGES} {" ".join(nodes)} > "{name}"'
         for nodes, name in ((SOURCES, "sources"), (OTHERS, "others"))
     ]
-    script = f'cd "{tmp_path}"; {parts[1]} & sleep 1; {parts[0]}; wait'
+    script = f'cd "{tmp_path}"; {parts[1]} & {parts[0]}; wait'
     run = Run.of(tmp_path / "trace", ["sh", "-c", script], backend="lttng")
     check(run.trace, "".join((tmp_path / name).read_text() for name in ("sources", "others")))

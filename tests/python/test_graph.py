@@ -196,3 +196,14 @@ def test_a_chain_takes_its_own_callers_copy_of_a_service(tmp_path: Path) -> None
     assert len(coloured) == 4
     assert sum("node8_" in line for line in coloured) == 2
     assert len({name for line in coloured for name in re.findall(r"node8_\d", line)}) == 1
+
+
+def test_an_unclassifiable_executor_is_marked_with_its_reason(tmp_path: Path) -> None:
+    given = model(
+        tmp_path,
+        [callback("a", "timer")],
+        executors=[{"id": "e", "unclassifiable": "it spins for <limited> times"}],
+    )
+    text = dot(given)
+    assert "unclassifiable: it spins for &lt;limited&gt; times" in text
+    assert 'style="filled,rounded,dashed"; color="#d62728"' in text

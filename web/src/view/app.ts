@@ -1,6 +1,5 @@
 /** The whole page: the answer and the chains on the left, what happened on the right. */
 
-import type { Index } from '../data/format';
 import type { DataSource, Instance } from '../data/source';
 import { makeLabels } from '../model/labels';
 import { Picked } from '../model/picked';
@@ -48,18 +47,23 @@ export async function start(source: DataSource): Promise<App> {
   const timeline = new Timeline(source, labels, store, picked);
   const details = new Details(source, labels, store, picked, timeline);
   const search = new Search(index, labels, store, timeline);
-  const jump = (instance: Instance): void => {
+  const show = (instance: Instance): void => {
     store.update({ tab: 'timeline' });
     const first = instance.parts.find((part) => part.span >= 0);
     timeline.show(instance.start, instance.start + instance.latency, -1);
     if (first) void source.span(first.span).then((span) => span && timeline.reveal(span.track));
+  };
+  const jump = (instance: Instance): void => {
+    show(instance);
+    // On a narrow page the timeline is below what was clicked.
     if (matchMedia('(max-width: 1000px)').matches) timeline.root.scrollIntoView({ block: 'start' });
   };
-  const jumpToWorst = (chain: number): void => {
+  const pickWorst = (chain: number, then: (worst: Instance) => void): void => {
     pickChain(index, store, chain);
     const { instance } = store.state;
-    if (instance !== null) void source.instance(instance).then((worst) => worst && jump(worst));
+    if (instance !== null) void source.instance(instance).then((worst) => worst && then(worst));
   };
+  const jumpToWorst = (chain: number): void => pickWorst(chain, jump);
   const latency = new Latency(source, labels, store, picked, jump);
   const nextTheme = (): void => {
     store.update({ theme: THEMES[(THEMES.indexOf(store.state.theme) + 1) % THEMES.length]! });
@@ -135,15 +139,12 @@ export async function start(source: DataSource): Promise<App> {
     keyboard.help,
   );
   keepAddress(store);
-  if (!location.hash) showWorst(index, jumpToWorst);
+  // Without an address of its own the page shows the worst instance of the worst chain. It begins
+  // with the answer, so nothing is scrolled.
+  const worst = worstFirst(index)[0];
+  if (!location.hash && worst !== undefined) pickWorst(worst, show);
   await picked.load();
   return { source, store, timeline };
-}
-
-/** Without an address of its own the page shows the worst instance of the worst chain. */
-function showWorst(index: Index, jumpToWorst: (chain: number) => void): void {
-  const chain = worstFirst(index)[0];
-  if (chain !== undefined) jumpToWorst(chain);
 }
 
 function applyTheme(theme: Theme): void {

@@ -313,9 +313,11 @@ describe.skipIf(!BROWSER)('the page', () => {
 
   test('can be read at 800 pixels, with forty processes', async () => {
     await page.setViewportSize({ width: 800, height: 900 });
-    for (const url of [urls['autoware']!, urls['crowd']!]) {
+    for (const [url, shown] of [[urls['autoware']!, '.details .stack'], [urls['crowd']!, '.chain']] as const) {
       await open(page, url);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+      await page.locator(shown).first().waitFor();
+      expect(await page.evaluate(() => scrollY), 'the page begins with the answer').toBe(0);
       const table = (await page.locator('.chains').boundingBox())!;
       expect(table.y).toBeLessThan(500);
       const cut = await page.locator('.verdict').evaluateAll((all) =>

@@ -55,8 +55,9 @@ int main(int argc, char** argv) {
       executor->add_node(node);
     }
     // Not a timer of the executor's: the trace is to hold the pipeline alone.
-    std::thread watch([&executor] {
-      for (std::int64_t last = 0; last == 0 || histories::monotonic() - last < std::nano::den;) {
+    std::thread watch([&] {
+      for (std::int64_t last = 0; last == 0 || histories::monotonic() - last < std::nano::den ||
+                                  histories::is_sending(nodes);) {
         std::this_thread::sleep_for(50ms);
         last = histories::last_told();
       }

@@ -1,5 +1,6 @@
 #include "nodes.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -83,6 +84,7 @@ class Output {
   void publish(const History& history) {
     publisher_->publish(std::make_unique<Packet>(packet_of(history)));
   }
+  [[nodiscard]] bool has_reader() const { return publisher_->get_subscription_count() > 0; }
   void pass_on(const History& received) { publish(passed_on(received, topic_)); }
 
   /// Publishes a message with which a way begins, beside what else goes into it.
@@ -108,16 +110,19 @@ class Source : public Node {
          const Settings& settings)
       : Node(name, settings), output_(*this, topic), left_(settings.messages * 20ms / period) {
     every(period, [this] {
-      if (left_ > 0) {
-        --left_;
+      // Programs that start at the same time may see each other much later.
+      if (left_ > 0 && output_.has_reader()) {
         output_.begin();
+        --left_;
       }
     });
   }
 
+  [[nodiscard]] bool is_sending() const { return left_ > 0; }
+
  private:
   Output output_;
-  std::int64_t left_;
+  std::atomic<std::int64_t> left_;
 };
 
 class Transform : public Node {
@@ -309,6 +314,20 @@ std::vector<std::shared_ptr<rclcpp::Node>> make_nodes(const std::vector<std::str
     nodes.push_back(make(name, settings));
   }
   return nodes;
+}
+
+bool is_sending(const std::vector<std::shared_ptr<rclcpp::Node>>& nodes) {
+  bool has_sources = false;
+  for (const auto& node : nodes) {
+    if (const auto source = std::dynamic_pointer_cast<Source>(node)) {
+      has_sources = true;
+      if (source->is_sending()) {
+        return true;
+      }
+    }
+  }
+  const auto has_sender = [&](const char* topic) { return nodes[0]->count_publishers(topic) > 0; };
+  return !has_sources && (has_sender("/image") || has_sender("/scan"));
 }
 
 }  // namespace histories

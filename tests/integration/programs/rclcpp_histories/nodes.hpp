@@ -17,7 +17,10 @@ struct Settings {
   int messages = 0;
 };
 
-/// The nodes of these names, of:
+/// Whether some source may still send: one of these nodes, or one of another program.
+bool is_sending(const std::vector<std::shared_ptr<rclcpp::Node>>& nodes);
+
+/// The nodes of these names; sources send when they have readers, of:
 ///
 ///   camera (20 ms) → /image → detector → /objects ┐
 ///                           → tracker → /tracks ──│──┐
