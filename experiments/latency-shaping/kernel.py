@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import json
 import math
 import os
@@ -50,6 +51,8 @@ PERIODS = 400
 PRIORITY = "50"
 """Of the chains; gates are above them, as those of takt apply."""
 BANDS = 1
+SLOTS = 3
+"""Of the plan whose distribution is compared with the measured one."""
 SLACK = 0.015
 """The slot starts later than the longest latency seen, by this share of it."""
 OUTLIER = 0.3 * MS
@@ -190,11 +193,48 @@ def compare(case: Case) -> Rows:
         away = (pick(latencies) - plan.chains[0].after.mean) / MS
         what = f"kernel, {case.name}, one slot, {name} less the planned latency"
         found.append(Row(what, "± 0.3 ms", away, "ms"))
+    found += several_slots(case, profile, request)
     found += [
         Row(f"kernel, {case.name}, outlier {number}", None, text)
         for number, text in enumerate(outliers(after, slot.start), 1)
     ]
     return found
+
+
+def several_slots(case: Case, profile: list[int], request: plans.Request) -> Rows:
+    """The latencies that a plan with several slots says, and those that were measured."""
+    request = dataclasses.replace(request, bands=SLOTS)
+    plan = plans.make(case.model, {"chain": profile}, "trace", request)
+    gate = plan.chains[0].gate
+    run = executions(plans.gated_model(case.model, plan), case)
+    leaves = [band.latency for band in gate.slots]
+    nearest = [min(leaves, key=lambda at: abs(at - one.late - one.latency)) for one in run]
+    distances = sorted(
+        abs(one.late + one.latency - at) for one, at in zip(run, nearest, strict=True)
+    )
+    shares = [
+        (nearest.count(at) / len(run), band.share)
+        for at, band in zip(leaves, gate.slots, strict=True)
+    ]
+    what = f"kernel, {case.name}, {SLOTS} slots, "
+    found = [
+        Row(f"{what}share of slot {number}, measured (planned)", f"{planned:.3f}", measured)
+        for number, (measured, planned) in enumerate(shares, 1)
+    ]
+    apart = max(abs(measured - planned) for measured, planned in shares)
+    # As far as the shares of so many draws from one distribution are apart, in 95 % of cases.
+    tolerance = math.sqrt(math.log(2 / 0.05) / 2 * (1 / len(run) + 1 / len(profile)))
+    middle = distances[len(distances) // 2] / MS
+    return [
+        *found,
+        Row(f"{what}shares, planned and measured apart", f"≤ {tolerance:.3f}", apart),
+        Row(f"{what}from the planned latency of a slot, median", "≤ 0.3 ms", middle, "ms"),
+        Row(
+            f"{what}within 0.3 ms of a planned latency",
+            None,
+            f"{sum(one <= OUTLIER for one in distances)} of {len(run)}",
+        ),
+    ]
 
 
 def _rows(name: str, before: list[list[Execution]], after: list[list[Execution]]) -> Rows:

@@ -18,7 +18,7 @@ import select
 import sys
 import time
 
-INTERVAL = 2_000_000
+INTERVAL = 5_000_000
 """Nanoseconds between two looks: what keeps the processor for less is seen by chance alone."""
 NOTED = 200_000
 """Nanoseconds; what is late by less is not worth noting."""

@@ -19,6 +19,9 @@ shaping::PlacementOptions placement(const json& object, const Settings& settings
   options.slack = time(object, "slack");
   options.tail = object.at("tail").get<double>();
   if (!object.at("freshness").is_null()) options.freshness = time(object, "freshness");
+  if (!object.at("confidence").is_null()) {
+    options.confidence = object.at("confidence").get<double>();
+  }
   options.slot_length = settings.slots.front().end - settings.slots.front().start;
   options.publish_time = settings.publish_time;
   return options;
@@ -65,6 +68,10 @@ Result<void> check(const Settings& settings) {
   // What place() does not check itself.
   if (settings.adapt && !(settings.adapt->tail >= 0 && settings.adapt->tail < 1)) {
     return error("adapt: tail must be from 0 to below 1");
+  }
+  if (settings.adapt && settings.adapt->confidence &&
+      !(*settings.adapt->confidence > 0 && *settings.adapt->confidence < 1)) {
+    return error("adapt: confidence must be above 0 and below 1");
   }
   if (settings.adapt && settings.adapt->grid <= Duration{0}) {
     return error("adapt: grid must be positive");

@@ -34,8 +34,8 @@ struct Settings {
 };
 
 /// From a JSON object: topic, input, period, publish_time, shortest, overshoot, slots, phase_topic,
-/// phase_external, phase_delay, priority, processor, adapt (bands, grid, slack, tail, freshness);
-/// times in nanoseconds.
+/// phase_external, phase_delay, priority, processor, adapt (bands, grid, slack, tail, freshness,
+/// confidence); times in nanoseconds.
 [[nodiscard]] Result<Settings> parse_settings(const std::string& text);
 
 }  // namespace takt::gate

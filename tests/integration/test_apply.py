@@ -77,7 +77,8 @@ def apply(plan: str, count: int, *arguments: str) -> tuple[Json, list[str]]:
 
 def test_p32_every_message_leaves_once_with_the_same_content(tmp_path: Path) -> None:
     count = 40
-    applied, heard = apply(plan(tmp_path / "plan.json", bands=2), count, "--adapt")
+    path = plan(tmp_path / "plan.json", bands=2, confidence=0.9)
+    applied, heard = apply(path, count, "--adapt")
     assert heard == [f"command {number} ä" + "x" * number for number in range(count)]
     (chain,) = applied["chains"]
     assert chain["received"] == chain["released"] == count

@@ -375,3 +375,12 @@ def test_slots_of_real_executors_have_time_to_wake_up() -> None:
     late = 20 * MS - 1
     assert gates.with_grace([(late, 20 * MS)], 20 * MS) == [(0, grace - 1), (late, 20 * MS)]
     assert gates.with_grace([(0, 1), (late, 20 * MS)], 20 * MS) == [(0, grace), (late, 20 * MS)]
+
+
+def test_a_gate_chooses_anew_as_the_plan_was_chosen() -> None:
+    request = plans.Request(bands=2, grid=MS, confidence=0.9, freshness=30 * MS)
+    plan = plan_of(chain_model(FIVE), request, cycles=50)
+    told = gate_process.settings(plan.chains[0], 90, None, plan.method)["adapt"]
+    assert {key: told[key] for key in ("bands", "confidence", "freshness", "grid", "tail")} == {
+        **{"bands": 2, "confidence": 0.9, "freshness": 30 * MS, "grid": MS, "tail": 0}
+    }

@@ -48,7 +48,7 @@ def settings(
     if cpu is not None:
         wanted["processor"] = cpu
     if adapt is not None:
-        fields = {"bands", "grid", "slack", "tail", "freshness"}
+        fields = {"bands", "grid", "slack", "tail", "freshness", "confidence"}
         wanted["adapt"] = adapt.model_dump(include=fields)
     return wanted
 
