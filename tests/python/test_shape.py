@@ -382,5 +382,9 @@ def test_a_gate_chooses_anew_as_the_plan_was_chosen() -> None:
     plan = plan_of(chain_model(FIVE), request, cycles=50)
     told = gate_process.settings(plan.chains[0], 90, None, plan.method)["adapt"]
     assert {key: told[key] for key in ("bands", "confidence", "freshness", "grid", "tail")} == {
-        **{"bands": 2, "confidence": 0.9, "freshness": 30 * MS, "grid": MS, "tail": 0}
+        "bands": 2,
+        "confidence": 0.9,
+        "freshness": 30 * MS,
+        "grid": MS,
+        "tail": 0,
     }
