@@ -17,8 +17,8 @@ namespace takt::transport {
 
 namespace {
 
-/// What the kernel takes at once.
-constexpr std::size_t most_packets_at_once = 44;
+/// Sealed before the first of them is sent, which must not take long.
+constexpr std::size_t most_packets_at_once = 12;
 /// A peer that is idle says so this often within the time after which it is lost.
 constexpr std::int64_t pings_in_silence = 4;
 

@@ -52,10 +52,24 @@ class LinkThread::State {
     close(wake_);
   }
 
+  /// Copies while the thread goes on: a long message keeps nothing from the link.
   bool push(link::ChannelIndex channel, std::span<const std::byte> message) {
+    std::optional<link::Item> item;
+    std::span<std::byte> memory;
     {
       const std::lock_guard lock(mutex_);
-      if (!flow_->push(channel, message, now())) return false;
+      item = flow_->loan(channel);
+      if (!item) return false;
+      memory = flow_->memory(*item);
+      if (message.size() > memory.size()) {
+        flow_->release(*item);
+        return false;
+      }
+    }
+    if (!message.empty()) std::memcpy(memory.data(), message.data(), message.size());
+    {
+      const std::lock_guard lock(mutex_);
+      flow_->push(*item, message.size(), now());
     }
     wake();
     return true;

@@ -1,0 +1,127 @@
+"""Two network namespaces joined by a link of limited rate, and programs that talk over it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from takt.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = "experiments/deterministic-link/program/link_experiment"
+ADDRESSES = ("10.77.0.1", "10.77.0.2")
+# Above all that computes on the machine; the programs of all methods alike.
+PRIORITY = 30
+# How long programs may take beyond what they send.
+PATIENCE = 900
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A message that came; times in ns of the one clock."""
+
+    stream: int
+    number: int
+    size: int
+    sent: int
+    arrived: int
+
+    @property
+    def milliseconds(self) -> float:
+        return (self.arrived - self.sent) / 1e6
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Messages of one size: `count`, one every `interval` microseconds, or without a count as many
+    as possible until the others are sent."""
+
+    priority: int
+    size: int
+    count: int = 0
+    interval: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.priority}:{self.size}:{self.count}:{self.interval}"
+
+
+def program() -> Path:
+    """UserError if it is not built, or somebody who may not make namespaces asks for it."""
+    found = sorted(ROOT.glob(f"build/*/{PROGRAM}"))
+    if not found:
+        raise UserError("link_experiment is not built; `make` builds it")
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        raise UserError("network namespaces need root and the program ip")
+    return found[-1]
+
+
+def _call(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+@contextlib.contextmanager
+def link(megabits: int | None) -> Iterator[tuple[str, str]]:
+    """The namespaces' names. Both directions are limited by a token bucket; None: by nothing."""
+    names = (f"takt-{os.getpid()}-a", f"takt-{os.getpid()}-b")
+    try:
+        for name in names:
+            _call("ip", "netns", "add", name)
+        end, other = (["name", "link0", "netns", name] for name in names)
+        _call("ip", "link", "add", *end, "type", "veth", "peer", *other)
+        for name, address in zip(names, ADDRESSES, strict=True):
+            _call("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "link0")
+            _call("ip", "-n", name, "link", "set", "lo", "up")
+            _call("ip", "-n", name, "link", "set", "link0", "up")
+            if megabits is not None:
+                bucket = ["tbf", "rate", f"{megabits}mbit", "burst", "32kb", "limit", "4mb"]
+                _call("tc", "-n", name, "qdisc", "add", "dev", "link0", "root", *bucket)
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def exchange(
+    names: tuple[str, str],
+    method: str,
+    streams: Sequence[Stream],
+    chunk: int = 64 << 10,
+    burst: int = 0,
+) -> list[Arrival]:
+    """What arrived, in its order, when `method` (takt, tcp, udp) sent these streams."""
+    words = [str(chunk), str(burst), *map(str, streams)]
+    here, there = ADDRESSES
+
+    def command(name: str, action: str, local: str, remote: str) -> list[str]:
+        run = ["ip", "netns", "exec", name, "chrt", "-f", str(PRIORITY), str(program())]
+        return [*run, action, method, local, remote, *words]
+
+    with subprocess.Popen(
+        command(names[1], "receive", there, here),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as receiver:
+        try:
+            _wait_for_socket(receiver, names[1])
+            subprocess.run(command(names[0], "send", here, there), check=True, timeout=PATIENCE)
+            output, _ = receiver.communicate(input="", timeout=PATIENCE)
+        finally:
+            receiver.kill()
+    return [Arrival(*map(int, line.split())) for line in output.splitlines()]
+
+
+def _wait_for_socket(receiver: subprocess.Popen[str], name: str) -> None:
+    """Until the receiver can be called."""
+    sockets = ["ip", "netns", "exec", name, "ss", "-Htuan"]
+    while receiver.poll() is None:
+        if subprocess.run(sockets, capture_output=True, text=True, check=True).stdout.strip():
+            return
+    raise UserError("the receiver ended; its message is above")

@@ -1,0 +1,66 @@
+/// link_experiment send|receive takt|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
+/// with STREAM as priority:bytes:count:interval in microseconds.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "traffic.hpp"
+
+namespace {
+
+using namespace takt::deterministic_link;
+
+template <typename Integer>
+bool read(std::string_view text, Integer& value) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failed == std::errc{} && end == text.data() + text.size();
+}
+
+bool read_stream(std::string_view text, Stream& stream) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t colon = text.find(':');
+    parts.push_back(text.substr(0, colon));
+    if (colon == std::string_view::npos) break;
+    text.remove_prefix(colon + 1);
+  }
+  std::int64_t interval = 0;
+  if (parts.size() != 4 || !read(parts[0], stream.priority) || !read(parts[1], stream.bytes) ||
+      !read(parts[2], stream.count) || !read(parts[3], interval)) {
+    return false;
+  }
+  stream.interval = std::chrono::microseconds(interval);
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::string> given(arguments + 1, arguments + count);
+  Traffic traffic;
+  bool understood =
+      given.size() > 6 && read(given[4], traffic.chunk_bytes) && read(given[5], traffic.burst);
+  for (std::size_t i = 6; understood && i < given.size(); ++i) {
+    understood = read_stream(given[i], traffic.streams.emplace_back());
+  }
+  if (!understood) {
+    fmt::print(stderr,
+               "usage: link_experiment send|receive takt|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST "
+               "PRIORITY:BYTES:COUNT:INTERVAL...\n");
+    return 2;
+  }
+  traffic.method = given[1];
+  traffic.local = given[2];
+  traffic.remote = given[3];
+  const bool takt = traffic.method == "takt";
+  Arrivals arrivals;
+  const std::string wrong =
+      given[0] == "send"
+          ? (takt ? send_by_takt(traffic) : send_plainly(traffic))
+          : (takt ? receive_by_takt(traffic, arrivals) : receive_plainly(traffic, arrivals));
+  arrivals.print();
+  if (!wrong.empty()) fmt::print(stderr, "link_experiment: {}\n", wrong);
+  return wrong.empty() ? 0 : 1;
+}

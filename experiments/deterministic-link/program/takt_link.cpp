@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "takt/transport/link_thread.hpp"
+#include "traffic.hpp"
+
+namespace takt::deterministic_link {
+
+namespace {
+
+/// Of the experiment alone.
+constexpr transport::Key key{};
+constexpr std::size_t long_message = 4 << 20;
+
+std::array<transport::Peer, 1> peer(const Traffic& traffic) {
+  return {transport::Peer{.address = {.local = {traffic.local, first_port},
+                                      .remote = {traffic.remote, first_port},
+                                      .beyond_loopback = true},
+                          .settings = {}}};
+}
+
+link::ChannelDescription channel_of(const Stream& stream) {
+  return {.slots = stream.bytes > long_message ? 3U : 512U / (1 + stream.bytes / 8192) + 4,
+          .bytes = std::max(stream.bytes, sizeof(Stamp))};
+}
+
+}  // namespace
+
+std::string send_by_takt(const Traffic& traffic) {
+  link::Description description{.chunk_bytes = traffic.chunk_bytes};
+  for (std::uint32_t i = 0; i < traffic.streams.size(); ++i) {
+    const link::ChannelDescription channel = channel_of(traffic.streams[i]);
+    const link::ChannelIndex index = description.add(channel);
+    description.add({.name = "stream",
+                     .priority = traffic.streams[i].priority,
+                     .inputs = {link::OnData{index}},
+                     .operation = link::Send{.stream = i},
+                     .depth = channel.slots});
+  }
+  const auto peers = peer(traffic);
+  const auto started = transport::LinkThread::start(description, key, peers);
+  if (!started) return started.error().message;
+  transport::LinkThread& thread = **started;
+  while (!thread.connected({})) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto send = [&](std::uint32_t stream, std::span<const std::byte> message) {
+    return thread.push(link::ChannelIndex(stream), message);
+  };
+  if (traffic.burst == 0) {
+    send_all(traffic, send);
+  } else {
+    // Whoever is at its turn pushes its messages, before the next one does.
+    std::vector<std::byte> message(traffic.streams[0].bytes);
+    for (std::uint32_t number = 0; number < traffic.streams[0].count; number += traffic.burst) {
+      for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
+        for (std::uint32_t i = 0; i < traffic.burst; ++i) {
+          const Stamp stamp{.sent = transport::now().time_since_epoch().count(),
+                            .stream = stream,
+                            .number = number + i};
+          std::memcpy(message.data(), &stamp, sizeof stamp);
+          while (!send(stream, message)) std::this_thread::yield();
+        }
+      }
+    }
+  }
+  // Until all that was pushed has an outcome.
+  for (bool waiting = true; waiting;) {
+    waiting = false;
+    thread.with([&](link::FlowControl& flow) {
+      for (std::size_t i = 0; i < traffic.streams.size(); ++i) {
+        const link::TaskCounts& counts = flow.counts(link::TaskIndex(i));
+        const bool counted = traffic.streams[i].count > 0;
+        waiting = waiting || (counted && counts.activations > counts.delivered + counts.rejected +
+                                                                  counts.lost + counts.dropped);
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+std::string receive_by_takt(const Traffic& traffic, Arrivals& arrivals) {
+  link::Description description{.chunk_bytes = traffic.chunk_bytes};
+  for (std::uint32_t i = 0; i < traffic.streams.size(); ++i) {
+    const link::ChannelIndex index = description.add(channel_of(traffic.streams[i]));
+    description.receives.push_back({.peer = {}, .stream = i, .channel = index});
+    description.add({.name = "application",
+                     .inputs = {link::OnData{index}},
+                     .operation = link::Call{[&](const link::Activation& activation) {
+                       Stamp stamp;
+                       std::memcpy(&stamp, activation.message.data(), sizeof stamp);
+                       arrivals.add(stamp, activation.message.size(), activation.written);
+                       return true;
+                     }}});
+  }
+  const auto peers = peer(traffic);
+  const auto started = transport::LinkThread::start(description, key, peers);
+  if (!started) return started.error().message;
+  wait_for_end();
+  return {};
+}
+
+}  // namespace takt::deterministic_link

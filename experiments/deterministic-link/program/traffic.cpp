@@ -1,0 +1,77 @@
+#include "traffic.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "takt/transport/link_thread.hpp"
+
+namespace takt::deterministic_link {
+
+namespace {
+
+/// How soon somebody who found no room tries again.
+constexpr Duration again = std::chrono::microseconds(200);
+
+void sleep_until(Instant instant) {
+  const auto since = instant.time_since_epoch();
+  std::this_thread::sleep_until(std::chrono::steady_clock::time_point(since));
+}
+
+}  // namespace
+
+void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& send,
+                 const std::function<bool()>& finished) {
+  const Stream& sent = traffic.streams[stream];
+  std::vector<std::byte> message(std::max(sent.bytes, sizeof(Stamp)));
+  Instant due = transport::now();
+  for (std::uint32_t number = 0; sent.count == 0 ? !finished() : number < sent.count; ++number) {
+    sleep_until(due);
+    due += sent.interval;
+    const Stamp stamp{
+        .sent = transport::now().time_since_epoch().count(), .stream = stream, .number = number};
+    std::memcpy(message.data(), &stamp, sizeof stamp);
+    while (!send(stream, message) && !(sent.count == 0 && finished())) {
+      std::this_thread::sleep_for(again);
+    }
+  }
+}
+
+void send_all(const Traffic& traffic, const SendOne& send) {
+  std::atomic<std::size_t> counted = 0;
+  for (const Stream& stream : traffic.streams) counted += stream.count > 0 ? 1 : 0;
+  std::vector<std::thread> threads;
+  for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
+    threads.emplace_back([&, stream] {
+      send_stream(traffic, stream, send, [&] { return counted == 0; });
+      if (traffic.streams[stream].count > 0) --counted;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Arrivals::add(const Stamp& stamp, std::size_t bytes, Instant now) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back({stamp, bytes, now});
+}
+
+void Arrivals::print() {
+  const std::lock_guard lock(mutex_);
+  for (const Line& line : lines_) {
+    fmt::print("{} {} {} {} {}\n", line.stamp.stream, line.stamp.number, line.bytes,
+               line.stamp.sent, line.arrived.time_since_epoch().count());
+  }
+}
+
+void wait_for_end() {
+  char ignored = 0;
+  while (read(STDIN_FILENO, &ignored, 1) > 0) {
+  }
+}
+
+}  // namespace takt::deterministic_link

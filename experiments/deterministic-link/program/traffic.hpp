@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "takt/time/time.hpp"
+
+namespace takt::deterministic_link {
+
+/// One kind of messages: `count` of them, one every `interval`, or as many as possible until all
+/// others are sent where `count` is 0.
+struct Stream {
+  std::int64_t priority = 0;
+  std::size_t bytes = 0;
+  std::uint32_t count = 0;
+  Duration interval{};
+};
+
+/// What stands at the beginning of every message. Both ends have one clock.
+struct Stamp {
+  std::int64_t sent = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t number = 0;
+};
+
+struct Traffic {
+  std::string method;
+  std::string local;
+  std::string remote;
+  std::uint32_t chunk_bytes = 0;
+  std::vector<Stream> streams;
+  /// In turn, `burst` messages of each stream, instead of by intervals.
+  std::uint32_t burst = 0;
+};
+
+constexpr std::uint16_t first_port = 46700;
+constexpr std::size_t udp_payload = 1400;
+
+/// Sends a whole message, or says that it has to wait.
+using SendOne = std::function<bool(std::uint32_t stream, std::span<const std::byte> message)>;
+
+/// Sends all of a stream from the calling thread. `finished` ends streams without a count.
+void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& send,
+                 const std::function<bool()>& finished);
+
+/// Runs send_stream() for all streams in threads, and waits for them.
+void send_all(const Traffic& traffic, const SendOne& send);
+
+/// Messages that arrived, which are printed in the end, one a line: stream, number, bytes, when it
+/// was sent and when it was whole.
+class Arrivals {
+ public:
+  Arrivals() { lines_.reserve(1 << 18); }
+  void add(const Stamp& stamp, std::size_t bytes, Instant now);
+  void print();
+
+ private:
+  struct Line {
+    Stamp stamp;
+    std::size_t bytes = 0;
+    Instant arrived{};
+  };
+  std::mutex mutex_;
+  std::vector<Line> lines_;
+};
+
+/// Waits for the end of standard input.
+void wait_for_end();
+
+/// Each returns what is wrong, or nothing.
+std::string send_by_takt(const Traffic& traffic);
+std::string receive_by_takt(const Traffic& traffic, Arrivals& arrivals);
+std::string send_plainly(const Traffic& traffic);
+std::string receive_plainly(const Traffic& traffic, Arrivals& arrivals);
+
+}  // namespace takt::deterministic_link
