@@ -725,6 +725,10 @@ class ShapingServer(Document):
 
     chain: str
     """Its id."""
+    cores: tuple[Annotated[int, Field(ge=0, le=9223372036854775807)], ...] = ()
+    """The processors of the chain and of all that it waits for, each of which has these slots;
+    empty: the model pins not all of them.
+    """
     slots: tuple[ServerSlot, ...] = ()
     """In order, none overlapping."""
 

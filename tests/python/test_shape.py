@@ -91,19 +91,42 @@ def test_p31_interference_below_the_chain_changes_nothing() -> None:
 
 
 def test_p33_a_graph_over_two_cores_has_a_slot_on_each() -> None:
-    profile_ = [450 * MS - 1, 230 * MS]
-    placed = json.loads(
-        takt_native.place_slots(
-            profile_, json.dumps({"cycle": 764 * MS, "slack": 0, "slot_length": MS})
-        )
-    )
-    band = placed["bands"][0]
-    assert (band["start"], band["end"]) == (450 * MS, 451 * MS)
     period = 764 * MS
+    model = chain_model([1.0, 1.0], period=period)
+    # What the end of the chain waits for beside it is on the other core.
+    model["executors"].append({"id": "side", "cpu": 0})
+    side = {**model["callbacks"][0], "id": "side", "executor": "side", "node": "/side"}
+    model["callbacks"].append(side)
+    model["edges"].append({"from": "side", "to": "cb2", "topic": "/side"})
+    for executor in model["executors"]:
+        executor["cpu"] = int(executor["id"] != "side")
     request = plans.Request(grid=MS, slack=0, publish_time=MS)
-    model = chain_model([1.0], period=period)
-    plan = plans.make(model, {"chain": profile_}, "trace", request)
-    assert [(slot.start, slot.end) for slot in plan.servers[0].slots] == [(0, 450 * MS)]
+    plan = plans.make(model, {"chain": [450 * MS - 1, 230 * MS]}, "trace", request)
+    (server,) = plan.servers
+    assert (plan.cycle, server.cores) == (period, (0, 1))
+    assert [(slot.start, slot.end) for slot in server.slots] == [(0, 450 * MS)]
+    (band,) = plan.chains[0].gate.slots
+    assert (band.start, band.end) == (450 * MS, 451 * MS)
+
+
+@pytest.mark.parametrize(("cores", "joint"), [((0, 0), True), ((0, 1), False), ((0, None), True)])
+def test_chains_of_different_cores_have_tables_of_their_own(
+    cores: tuple[int | None, int | None], joint: bool
+) -> None:
+    model = chain_model([6.0, 4.0])
+    model["edges"] = []
+    model["chains"] = [{"id": f"chain {one}", "callbacks": [one]} for one in ("cb1", "cb2")]
+    for number, core in enumerate(cores):
+        timer = {"kind": "periodic", "period": (number + 1) * 50 * MS, "jitter": 0}
+        model["callbacks"][number].update(kind="timer", topic=None, activation=timer)
+        model["executors"][number]["cpu"] = core
+    seen = {"chain cb1": [6 * MS], "chain cb2": [4 * MS]}
+    plan = plans.make(model, seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS))
+    assert plan.cycle == 100 * MS
+    first, second = ([(one.start, one.end) for one in server.slots] for server in plan.servers)
+    assert first == [(0, 7 * MS), (50 * MS, 57 * MS)]
+    assert second == ([(7 * MS, 12 * MS)] if joint else [(0, 5 * MS)])
+    assert plan.chains[1].profile.max == (11 * MS if joint else 4 * MS)
 
 
 @pytest.mark.parametrize("bands", [1, 2, 4])

@@ -48,6 +48,20 @@ def period_of(model: Json, chain: str) -> int:
     return int(activation["period"])
 
 
+def cores_of(model: Json, callbacks: Sequence[str]) -> tuple[int, ...]:
+    """The processors of callbacks and of all that they wait for; empty: not all are pinned."""
+    needed, left = set(callbacks), list(callbacks)
+    while left:
+        at = left.pop()
+        before = {edge["from"] for edge in model.get("edges", []) if edge["to"] == at} - needed
+        needed |= before
+        left += before
+    pinned = {one["id"]: one.get("cpu") for one in model.get("executors", [])}
+    cores = [pinned.get(callback_of(model, one)["executor"]) for one in needed]
+    known = {core for core in cores if core is not None}
+    return tuple(sorted(known)) if None not in cores else ()
+
+
 def output_topics(model: Json, callback: str) -> list[str]:
     """The topics on which a callback publishes, as far as the model has them."""
     topics = (edge.get("topic") for edge in model.get("edges", []) if edge["from"] == callback)

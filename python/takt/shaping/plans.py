@@ -88,18 +88,15 @@ def make(
     topic: str | None = None,
 ) -> Shaping:
     """The plan of the chains that have latencies, which are those of each alone at high priority.
-    Several are given one joint table. `source`: simulation or trace. Raises UserError or
-    takt_native.InputError.
+    Those that share a core are given one joint table. `source`: simulation or trace. Raises
+    UserError or takt_native.InputError.
     """
     chains = list(latencies)
     if request.logical == "callback":
         return _logical(model, latencies, source, request)
     periods = [gates.period_of(model, chain) for chain in chains]
     lengths = [profile.of_chain(latencies, chain) for chain in chains]
-    within, cycle = lengths, periods[0]
-    servers = _single_server(chains[0], lengths[0], request)
-    if len(chains) > 1:
-        within, cycle, servers = _joint_table(chains, periods, lengths, request)
+    within, cycle, servers = _tables(model, chains, periods, lengths, request)
     shaped = tuple(
         _shape(model, chain, period, seen, request, topic)
         for chain, period, seen in zip(chains, periods, within, strict=True)
@@ -113,13 +110,10 @@ def _logical(
     """A gate behind every callback, by its latencies (alone()) as those of a chain."""
     shaped: list[ShapedChain] = []
     servers: list[ShapingServer] = []
-    cycle = 1
-    for chain in model["chains"]:
+    cycle = math.lcm(*(gates.period_of(model, chain["id"]) for chain in _led(model, latencies)))
+    for chain in _led(model, latencies):
         steps = {step: one for step, one in alone(chain).items() if step in latencies}
-        if not steps:
-            continue
         period = gates.period_of(model, chain["id"])
-        cycle = math.lcm(cycle, period)
         gated = {one.gate.callback for one in shaped}
         for step, callback in steps.items():
             # Another chain leads through it, too.
@@ -127,10 +121,16 @@ def _logical(
                 continue
             seen = profile.of_chain(latencies, step)
             shaped.append(_shape(model, step, period, seen, request, None, [callback]))
-            slot = ServerSlot(start=0, end=period)
-            servers.append(ShapingServer(chain=step, slots=(slot,)))
+            cores = gates.cores_of(model, [callback])
+            slots = _repeated((ServerSlot(start=0, end=period),), period, cycle)
+            servers.append(ShapingServer(chain=step, cores=cores, slots=slots))
     lengths = [profile.of_chain(latencies, one.id) for one in shaped]
     return _document(model, lengths, source, request, cycle, tuple(shaped), tuple(servers))
+
+
+def _led(model: Json, latencies: dict[str, list[int]]) -> list[Json]:
+    """The chains whose callbacks have latencies of their own."""
+    return [chain for chain in model["chains"] if not latencies.keys().isdisjoint(alone(chain))]
 
 
 def alone(chain: Json) -> dict[str, str]:
@@ -354,21 +354,67 @@ def _overshoots(
     return tuple(outcomes)
 
 
-def _single_server(chain: str, latencies: list[int], request: Request) -> tuple[ShapingServer, ...]:
-    end = _up(max(latencies), request.grid) + request.slack_for(latencies)
-    return (ShapingServer(chain=chain, slots=(ServerSlot(start=0, end=end),)),)
-
-
-def _joint_table(
-    chains: list[str], periods: list[int], alone: list[list[int]], request: Request
+def _tables(
+    model: Json,
+    chains: list[str],
+    periods: list[int],
+    lengths: list[list[int]],
+    request: Request,
 ) -> tuple[list[list[int]], int, tuple[ShapingServer, ...]]:
-    slack = max(request.slack_for(one) for one in alone)
-    table = takt_native.joint_table(chains, periods, alone, request.grid, slack)
+    """The latencies of the chains within tables, their common cycle, and the tables. Chains that
+    share a core, directly or by way of others, have one table.
+    """
+    paths = [gates.chain_of(model, chain)["callbacks"] for chain in chains]
+    cores = [gates.cores_of(model, path) for path in paths]
+    within = list(lengths)
+    cycle = math.lcm(*periods)
+    slots: list[tuple[ServerSlot, ...]] = [()] * len(chains)
+    for group in _sharing(cores):
+        if len(group) == 1:
+            (one,) = group
+            end = _up(max(lengths[one]), request.grid) + request.slack_for(lengths[one])
+            slots[one] = _repeated((ServerSlot(start=0, end=end),), periods[one], cycle)
+            continue
+        slack = max(request.slack_for(lengths[one]) for one in group)
+        table = takt_native.joint_table(
+            [chains[one] for one in group],
+            [periods[one] for one in group],
+            [lengths[one] for one in group],
+            request.grid,
+            slack,
+        )
+        found = json.loads(table["slots"])
+        for one, seen, listed in zip(group, table["latencies"], found, strict=True):
+            within[one] = seen
+            served = tuple(ServerSlot.model_validate(slot) for slot in listed)
+            slots[one] = _repeated(served, table["cycle"], cycle)
     servers = tuple(
-        ShapingServer(chain=chain, slots=tuple(ServerSlot.model_validate(slot) for slot in slots))
-        for chain, slots in zip(chains, json.loads(table["slots"]), strict=True)
+        ShapingServer(chain=chain, cores=core, slots=served)
+        for chain, core, served in zip(chains, cores, slots, strict=True)
     )
-    return table["latencies"], table["cycle"], servers
+    return within, cycle, servers
+
+
+def _sharing(cores: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Numbers of chains that share a core, in groups. Without cores: any."""
+    groups: list[list[int]] = []
+    for number, own in enumerate(cores):
+        joined = [number]
+        for group in list(groups):
+            if any(not own or not cores[one] or set(own) & set(cores[one]) for one in group):
+                groups.remove(group)
+                joined += group
+        groups.append(sorted(joined))
+    return groups
+
+
+def _repeated(slots: tuple[ServerSlot, ...], own: int, cycle: int) -> tuple[ServerSlot, ...]:
+    """The slots of a table of another cycle, a multiple of its own."""
+    return tuple(
+        ServerSlot(start=begin + slot.start, end=begin + slot.end)
+        for begin in range(0, cycle, own)
+        for slot in slots
+    )
 
 
 def _best(period: int, latencies: list[int], request: Request) -> Json:
