@@ -304,6 +304,24 @@ method: {nodes: 401}
     assert Attack(found).run(SEQUENCES // 4, 5).violations == 0
 
 
+def test_a_state_that_drifts_long_after_errors_are_forgotten() -> None:
+    """Corrections forget errors in a second; the state needs a minute to leave its interval."""
+    plant = parse(
+        """
+states: {x: [-1, 1]}
+inputs: {d: [-0.2, 0.2]}
+dynamics: {x: -0.1*x - 0.001*x**3 + d}
+outputs: {y: x}
+noise: {process: {x: 1e-2}, measurement: {y: 1e-3}}
+error: {epsilon: 0.1}
+timing: {period: 100ms}
+method: {nodes: 201}
+"""
+    )
+    # At rest x = 1 with d = 0.101: a larger decision bound leads out of the interval.
+    assert 0.4 < design.design(plant).scale < 0.505
+
+
 def test_the_document_is_one(tmp_path: Path) -> None:
     path, drawn = tmp_path / "handoff.json", tmp_path / "cubic.svg"
     done = run_takt(

@@ -165,8 +165,8 @@ def test_theorem_4_linear_mode_stays_in_its_region() -> None:
     found = design.design(plant)
     assert isinstance(found.figures["errors"], dict)
     one = search.Search(found.plant, found.linear, found.window.length)
-    values, later = one.values(found.scale)
-    assert later == 0.0
+    values, settled = one.values(found.scale)
+    assert settled
     moves = one.linear_mode(found.scale)
     inside = values.largest <= 0
     for move in moves.interpolations:

@@ -189,7 +189,7 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
     output.print(table, "")
     figures = document["design"]
     output.print(
-        f"Largest error {figures['largest_error']:.4g} of {plant.epsilon:g} allowed, with a "
+        f"Error at most {figures['largest_error']:.4g} of {plant.epsilon:g} allowed, with a "
         f"hand-over of {duration(found.window.length)} (method: {found.method})",
         markup=False,
     )

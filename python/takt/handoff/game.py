@@ -27,8 +27,10 @@ from takt.handoff.plant import Plant
 
 POLYGON = 16
 """Directions for the Euclidean norm of two states; the polygon lies inside the circle."""
-FORGOTTEN = 1e-4
+FORGOTTEN = 1e-3
 """A start is forgotten when the linear error has shrunk to this share."""
+UNCHANGED = 1e-6
+"""Of the bound: a value function that changes by less in a step has arrived."""
 LONGEST_RUN = 20_000
 BETWEEN_LOOKS = 8
 Progress = Callable[[int, int], None] | None
@@ -111,26 +113,40 @@ class Values:
         return other
 
 
-def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> float:
-    """Advances in linear mode until later steps add nothing to the region {largest <= 0}, or the
-    bound is broken at `start`. Returns what later steps may add at most; 0 if they add nothing.
+def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> bool:
+    """Advances in linear mode, so that `values.largest` holds for all later steps as well.
 
-    After k steps, an error in later ones is at most that from where the trajectory then is: what is
-    left of the error e there, at most 1 before, and v(., k), taken at its largest in the region.
+    First until the error at the beginning is forgotten: after k steps a share of it, `left`, is
+    what remains. An error k steps later is then at most left + v(y, k), y being where the true
+    state is, however it got there. So nothing ever breaks the bound if y never comes to where that
+    is above 1: a value function of the true state alone, iterated until it does not change.
+
+    False if it was given up: the bound is broken at `start`, or the end was too far.
     """
     first = float(numpy.linalg.norm(values.costate, axis=1).max())
     at_start = values.grid.interpolation(start[None, :])
-    later = 0.0
-    while values.steps < LONGEST_RUN:
+    left = 1.0
+    while left > FORGOTTEN:
         values.advance(linear_mode, BETWEEN_LOOKS)
         left = float(numpy.linalg.norm(values.costate, axis=1).max()) / first
-        inside = values.largest <= 0
-        if float(at_start.linear(values.largest)[0]) > 0 or not inside.any():
-            return 0.0
-        later = float(values.now[inside].max()) - 1.0 + left
+        if float(at_start.linear(values.largest)[0]) > 0 or values.steps > LONGEST_RUN:
+            return False
         if progress is not None:
-            done = math.log(max(left, FORGOTTEN)) / math.log(FORGOTTEN)
-            progress(int(99 * min(done, 1.0)), 100)
-        if later <= 0 or left < FORGOTTEN:
+            progress(int(50 * min(math.log(left) / math.log(FORGOTTEN), 1.0)), 100)
+    here = values.now.max(axis=1) - 1.0 + left
+    later = here
+    for number in range(LONGEST_RUN):
+        surface, after = Surface(values.grid, later[:, None]), here
+        for move in linear_mode.interpolations:
+            after = numpy.maximum(after, move(surface)[:, 0])
+        after = numpy.maximum(after, later)
+        inside = (later <= 0) & (values.largest <= 0)
+        changed = float((after - later)[inside].max(initial=0.0))
+        later = after
+        if changed < UNCHANGED and number >= BETWEEN_LOOKS:
+            values.largest = numpy.maximum(values.largest, later)
+            return True
+        if float(at_start.linear(later)[0]) > 0:
             break
-    return max(later, 0.0)
+    values.largest = numpy.maximum(values.largest, later)
+    return False

@@ -118,14 +118,14 @@ class Search:
     def at_start(self, values: Array) -> float:
         return float(self.grid.interpolation(self.plant.state[None, :]).linear(values)[0])
 
-    def values(self, scale: float, progress: Progress = None) -> tuple[Values, float]:
+    def values(self, scale: float, progress: Progress = None) -> tuple[Values, bool]:
+        """Of linear mode for ever and a window, and whether they could be found."""
         values = self.after_window.copy()
-        later = game.settle(values, self.linear_mode(scale), self.plant.state, progress)
-        return values, later
+        return values, game.settle(values, self.linear_mode(scale), self.plant.state, progress)
 
     def holds(self, scale: float) -> bool:
-        values, later = self.values(scale)
-        return self.at_start(values.largest) + later <= -MARGIN
+        values, settled = self.values(scale)
+        return settled and self.at_start(values.largest) <= -MARGIN
 
 
 def largest_scale(search: Search, progress: Progress = None) -> float:
@@ -146,8 +146,8 @@ def largest_scale(search: Search, progress: Progress = None) -> float:
 
 def regions(fine: Search, coarse: Search, scale: float, keep_steps: bool = False) -> Found:
     """The regions for a scale that holds, with a bound on their errors."""
-    values, later = fine.values(scale)
-    rough, rough_later = coarse.values(scale)
+    values, settled = fine.values(scale)
+    rough, _ = coarse.values(scale)
     linear, back = values.largest, numpy.maximum(values.largest, fine.returning)
     near = linear <= 0
     # The scheme is at least of first order in the step and the spacing: half of both leaves at most
@@ -159,14 +159,13 @@ def regions(fine: Search, coarse: Search, scale: float, keep_steps: bool = False
     errors = {
         "steps_and_spacing": float(difference[both].max(initial=0.0)),
         "interpolation": max(lifts),
-        "later": max(later, rough_later),
     }
     return Found(
         scale=scale,
         grid=fine.grid,
         linear=linear,
         back=back,
-        error=sum(errors.values()),
+        error=sum(errors.values()) if settled else numpy.inf,
         at_start=fine.at_start(linear),
         safe_steps=fine.safe_steps if keep_steps else [],
         linear_steps=_linear_steps(fine, scale, values.steps) if keep_steps else [],
