@@ -59,6 +59,9 @@ constexpr std::size_t large = 4 << 20;
 
 class LinkThreads : public testing::Test {
  protected:
+  /// Longer than a busy machine keeps a thread waiting.
+  [[nodiscard]] virtual Duration silence() const { return patience; }
+
   void SetUp() override {
     Description sending{.chunk_bytes = 64 << 10};
     Description receiving = sending;
@@ -82,10 +85,10 @@ class LinkThreads : public testing::Test {
     }
     const std::array<Peer, 1> there{
         Peer{.address = {.local = {"127.0.0.1", ports[0]}, .remote = {"127.0.0.1", ports[1]}},
-             .settings = {}}};
+             .settings = {.silence = silence()}}};
     const std::array<Peer, 1> here{
         Peer{.address = {.local = {"127.0.0.1", ports[1]}, .remote = {"127.0.0.1", ports[0]}},
-             .settings = {}}};
+             .settings = {.silence = silence()}}};
     auto started = LinkThread::start(sending, key, there);
     ASSERT_TRUE(started) << started.error().message;
     sender = std::move(*started);
@@ -159,14 +162,17 @@ TEST_F(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
   }
 }
 
-TEST_F(LinkThreads, AReceiverThatEndsIsLost) {
-  ASSERT_TRUE(sender->push(channels[1], std::vector<std::byte>(10)));
-  static_cast<void>(arrivals.wait(1));
+class ImpatientLinkThreads : public LinkThreads {
+ protected:
+  [[nodiscard]] Duration silence() const override { return std::chrono::seconds(1); }
+};
+
+TEST_F(ImpatientLinkThreads, AReceiverThatEndsIsLost) {
   receiver.reset();
   const auto end = std::chrono::steady_clock::now() + patience;
   while (sender->connected({}) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   EXPECT_FALSE(sender->connected({}));
-  EXPECT_EQ(sender->counts({}).peers_lost, 1u);
+  EXPECT_GE(sender->counts({}).peers_lost, 1u);
 }
 
 TEST(Udp, MistakesAreNamed) {
