@@ -63,6 +63,7 @@ bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000
 	for program in build/benchmark/benchmarks/*_benchmark; do "$$program"; done; \
 	python benchmarks/tracing/overhead.py build/benchmark/benchmarks/tracepoint_loop \
 	  build/release/lib/libtracetools.so; \
+	python benchmarks/estimation/filterpy_ratios.py build/benchmark/benchmarks/estimation_benchmark; \
 	python benchmarks/live/navigation.py; \
 	npm --silent --prefix web run bench; \
 	python benchmarks/tracing/large_trace.py build/benchmark/benchmarks/tracing_benchmark \

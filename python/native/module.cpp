@@ -9,6 +9,7 @@ void bind_analysis(nanobind::module_& module);
 void bind_budget(nanobind::module_& module);
 void bind_capture(nanobind::module_& module);
 void bind_columns(nanobind::module_& module);
+void bind_estimation(nanobind::module_& module);
 void bind_flow(nanobind::module_& module);
 void bind_goals(nanobind::module_& module);
 void bind_generation(nanobind::module_& module);
@@ -31,6 +32,7 @@ NB_MODULE(takt_native, module) {
   takt::native::bind_budget(module);
   takt::native::bind_capture(module);
   takt::native::bind_columns(module);
+  takt::native::bind_estimation(module);
   takt::native::bind_flow(module);
   takt::native::bind_goals(module);
   takt::native::bind_generation(module);

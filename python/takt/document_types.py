@@ -904,7 +904,9 @@ class HandoverTiming(Document):
     of the nonlinear estimate.
     """
     actuation_delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
-    """R: from an estimate to what is done with it."""
+    """R: from a sample to what is done with its estimate, so the response time of the estimator
+    and of what follows.
+    """
     window: Annotated[int, Field(ge=1, le=1000000000000000)]
     """Delta, for which the regions were computed: at least load_periods * period +
     actuation_delay, and at least the period.
@@ -960,8 +962,8 @@ class Region(Document):
     """
 
     space: Literal["state", "augmented"]
-    """state: points are [x], which stand for the duplicated point [x, x]; augmented: [true
-    state, estimate], 2n axes.
+    """state: one axis for each state, and a point [x] stands for the duplicated point [x, x];
+    the region back is such. augmented: [true state, estimate], 2n axes; the others are.
     """
     axes: tuple[Axis, ...] = ()
     """The grid, in the order of the states; in an augmented region the states, then their

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -144,6 +145,16 @@ class ObjectReader {
     }
     if (value.is_number_integer()) return value.get<std::int64_t>();
     findings_.fail("{}: must be {}, is {}", path, expected,
+                   value.is_number() ? value.dump() : value.type_name());
+    return 0;
+  }
+
+  double read_number(const nlohmann::json& value, const std::string& path) {
+    if (value.is_number()) {
+      const double number = value.get<double>();
+      if (std::isfinite(number)) return number;
+    }
+    findings_.fail("{}: must be a finite number, is {}", path,
                    value.is_number() ? value.dump() : value.type_name());
     return 0;
   }

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "takt/estimation/handoff.hpp"
+#include "takt/estimation/refusal.hpp"
+
+namespace takt::estimation {
+
+/// How much of an estimate must lie in a region (section 4.6 of the theory).
+struct Confidence {
+  AnyVector deviations;
+  double tail = 0;
+};
+
+/// A filter whose kind is known at run time only, in absolute coordinates. Accepts late
+/// measurements (Timeline). Nothing allocates but make.
+class Estimator {
+ public:
+  Estimator() = default;
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+  virtual ~Estimator() = default;
+
+  [[nodiscard]] virtual const AnyBelief& belief() const = 0;
+  [[nodiscard]] virtual Refusal restart(const AnyBelief& belief) = 0;
+  [[nodiscard]] virtual Outcome step(const AnyVector& input, const AnyVector& measurement) = 0;
+  /// A measurement of `age` steps ago; 0: of the latest step, or of what it lacked.
+  [[nodiscard]] virtual Outcome measure_late(std::uint64_t age, const AnyVector& measurement) = 0;
+
+  /// An upper bound of the region's function over the confidence set of the estimate; at most 0 if
+  /// all of the set is in the region. Of Kalman filters the set is the box x̂ ± z √P_ii, of
+  /// unscented ones the sigma points at the largest z as well; of particles the box of their
+  /// percentiles.
+  [[nodiscard]] virtual double bound_in(const Region& region, const Confidence& confidence) = 0;
+};
+
+/// `remembered`: how many steps back a late measurement may be.
+[[nodiscard]] std::unique_ptr<Estimator> make_linear(const Handoff& handoff,
+                                                     std::size_t remembered);
+[[nodiscard]] std::unique_ptr<Estimator> make_nonlinear(const Handoff& handoff,
+                                                        std::size_t remembered);
+
+}  // namespace takt::estimation
