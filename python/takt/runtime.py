@@ -74,6 +74,11 @@ def gate() -> Path:
     return _find("bin/takt-gate")
 
 
+def estimator() -> Path:
+    """The program `takt-estimator`. UserError without it."""
+    return _find("bin/takt-estimator")
+
+
 def dispatcher() -> Path:
     """The program `takt-dispatch`. UserError without it."""
     return _find("bin/takt-dispatch")

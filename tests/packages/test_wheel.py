@@ -111,7 +111,13 @@ def names_in(wheel: Path) -> list[str]:
 def test_it_has_what_runs_inside_both_distributions(wheel: Path) -> None:
     names = names_in(wheel)
     for distribution in DISTRIBUTIONS:
-        for program in ("takt-dispatch", "takt-gate", "takt-manager", "takt-workload"):
+        for program in (
+            "takt-dispatch",
+            "takt-estimator",
+            "takt-gate",
+            "takt-manager",
+            "takt-workload",
+        ):
             assert f"takt/runtimes/{distribution}/bin/{program}" in names
         assert f"takt/runtimes/{distribution}/lib/libtracetools.so" in names
 
@@ -136,6 +142,7 @@ def test_licences_of_all_headers_that_were_compiled_are_in_it(wheel: Path) -> No
     assert {
         "fastcdr",
         "libexpected-dev",
+        "libeigen3-dev",
         "libfmt-dev",
         "liblttng-ust-dev",
         "libyaml-cpp-dev",
