@@ -44,10 +44,12 @@ void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex 
   std::ranges::for_each(join.held, [](std::uint64_t& held) { --held; });
 }
 
-void DeclaredSets::restart() {
+void DeclaredSets::restart(const std::function<bool(ObservedCallbackIndex)>& is_concerned) {
   for (Join& join : joins_) {
-    std::ranges::fill(join.since, Duration{0});
-    join.cost = {};
+    if (std::ranges::any_of(join.members, is_concerned)) {
+      std::ranges::fill(join.since, Duration{0});
+      join.cost = {};
+    }
   }
 }
 

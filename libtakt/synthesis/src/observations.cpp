@@ -217,6 +217,7 @@ void Observations::begin_phase(const execution::Objects& objects, execution::Nod
   if (const auto inputs = inputs_.find(node); inputs != inputs_.end()) {
     inputs->second.begin_phase();
   }
+  declared_sets_.restart(is_concerned);
   Phases& phases = phases_[node];
   ++phases.changes;
   phases.since = time;
@@ -274,7 +275,7 @@ void Observations::restart(const execution::Database& database, Instant time) {
   for (auto& [node, inputs] : inputs_) {
     inputs.restart();
   }
-  declared_sets_.restart();
+  declared_sets_.restart([](ObservedCallbackIndex) { return true; });
   overheads_.clear();
   awaiting_.clear();
   executors_ = {};

@@ -181,6 +181,42 @@ TEST_F(PhasesTest, APhaseWasWatchedSinceItBegan) {
   EXPECT_LE(activation.values[3], std::chrono::milliseconds(320));
 }
 
+/// A declared join is the same in all phases; what its sets cost is not.
+TEST_F(PhasesTest, WhatDeclaredJoinsCostIsThatOfThePresentPhase) {
+  const auto left = scenario.publisher(program, sensor, "/left");
+  const auto right = scenario.publisher(program, sink, "/right");
+  const auto on_left = scenario.subscription(program, filter, "/left");
+  const auto on_right = scenario.subscription(program, filter, "/right");
+  const auto right_tick = scenario.timer(program, sink, std::chrono::milliseconds(20));
+  scenario.add(program, events::EventType::inputs_linked, {0}, {"newest"},
+               {{on_left.callback, on_right.callback}});
+  const auto round = [&](std::int64_t length) {
+    for (int i = 0; i < 20; ++i) {
+      const std::int64_t begin = scenario.now;
+      ++stamp;
+      scenario.run(program, tick, 100, std::pair(left, stamp));
+      scenario.run(program, right_tick, 100, std::pair(right, stamp));
+      scenario.handle(program, on_left, stamp, length);
+      scenario.handle(program, on_right, stamp, length, std::pair(clean, stamp));
+      scenario.handle(program, on_clean, stamp, 300);
+      scenario.now = begin + 20'000;
+    }
+  };
+  const auto cost = [&](const model::Model& made) {
+    EXPECT_EQ(made.joins.size(), 1u);
+    return made[made.joins.at(0).callback].execution_time.front();
+  };
+  scenario.now = 2'000'000;
+  round(5000);
+  EXPECT_EQ(cost(model()), Duration(10'000'000));
+  scenario.rewind();
+  scenario.publish(program, parameters, 77);
+  round(1000);
+  EXPECT_EQ(cost(model()), Duration(2'000'000));
+  scenario.rewind();
+  EXPECT_EQ(cost(model(false)), Duration(10'000'000));
+}
+
 /// A join that the new phase no longer has.
 TEST_F(PhasesTest, JoinsAreThoseOfThePresentPhase) {
   const auto left = scenario.publisher(program, sensor, "/left");

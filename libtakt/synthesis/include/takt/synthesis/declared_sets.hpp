@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -18,8 +19,8 @@ class DeclaredSets {
  public:
   /// A subscription ran for so long.
   void add(const execution::Objects& objects, ObservedCallbackIndex subscription, Duration cost);
-  /// Forgets costs, not which messages are held.
-  void restart();
+  /// Forgets the costs of the joins with such members, not which messages are held.
+  void restart(const std::function<bool(ObservedCallbackIndex)>& is_concerned);
 
   /// The cost of the sets of the join with these members; null if none was complete.
   [[nodiscard]] const execution::CostCurve* cost(
