@@ -7,6 +7,7 @@ point here), and changes nothing.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
@@ -105,6 +106,11 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "takt"
     sys_version = ""
     timeout = 60
+
+    def handle(self) -> None:
+        # Browsers keep connections open, and may reset them at any time.
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)

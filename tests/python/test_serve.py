@@ -1,16 +1,27 @@
-"""takt serve on a disk that takes no more: one line, exit status 2, nothing left behind."""
+"""takt serve where things go wrong: a disk that takes no more, a browser that goes away."""
 
 from __future__ import annotations
 
 import resource
+import signal
+import socket
+import struct
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
+
+
+def unpacked(folder: Path) -> Path:
+    """The recording as a folder."""
+    with tarfile.open(RECORDING) as archive:
+        archive.extractall(folder / "trace", filter="data")
+    return folder / "trace"
 
 
 @pytest.mark.parametrize("largest", [1 << 10, 100 << 10])
@@ -20,10 +31,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_behind(tmp_path: Path, large
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
-    with tarfile.open(RECORDING) as archive:
-        archive.extractall(tmp_path / "trace", filter="data")
+    trace = unpacked(tmp_path)
     cache = tmp_path / "cache"
-    trace = tmp_path / "trace"
     done = subprocess.run(
         [sys.executable, "-m", "takt", "serve", str(trace), "--cache", str(cache)],
         capture_output=True,
@@ -35,3 +44,30 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_behind(tmp_path: Path, large
     assert len(lines) == 1, done.stderr
     assert "File too large" in lines[0]
     assert list(cache.iterdir()) == []
+
+
+def test_a_browser_that_resets_its_connection_is_no_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "takt", "serve", str(unpacked(tmp_path))]
+    with subprocess.Popen(
+        [*command, "--cache", str(tmp_path / "cache")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        port = urlsplit(server.stdout.readline()).port
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port or 0)) as browser:
+                browser.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                assert b"404" in browser.recv(1000)
+                # Closed without a word: the other end is told of a reset.
+                linger = struct.pack("ii", 1, 0)
+                browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        # Whoever asks now comes after them.
+        with socket.create_connection(("127.0.0.1", port or 0)) as browser:
+            browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert b"404" in browser.recv(100)
+        server.send_signal(signal.SIGTERM)
+        told = server.stderr.read()
+    assert "Traceback" not in told, told

@@ -267,23 +267,29 @@ const char* const joined = R"({"format": "takt/model", "version": 1,
   "joins": [{"callback": "join", "kind": "newest", "inputs": ["a", "b"]}],
   "chains": [{"id": "by_a", "callbacks": ["a", "join"]}, {"id": "by_b", "callbacks": ["b", "join"]}]})";
 
-TEST(Measurement, OnlyTheArrivalThatCompletesAJoinIsAnInstance) {  // fact 25
+/// Two timers on a thread of their own, whose messages come to one node.
+class JoinMeasurement : public testing::Test {
+ protected:
   Scenario scenario;
   Program program = scenario.program(1);
-  const auto node_a = scenario.node(program, "a");
-  const auto node_b = scenario.node(program, "b");
-  const auto node_j = scenario.node(program, "j");
-  const auto a = scenario.publisher(program, node_a, "/ta");
-  const auto b = scenario.publisher(program, node_b, "/tb");
-  const auto timer_a = scenario.timer(program, node_a, std::chrono::milliseconds(10));
-  const auto timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
-  const auto on_a = scenario.subscription(program, node_j, "/ta");
-  const auto on_b = scenario.subscription(program, node_j, "/tb");
+  Program timers = scenario.worker(program, 2);
+  std::uint64_t node_a = scenario.node(program, "a");
+  std::uint64_t node_b = scenario.node(program, "b");
+  std::uint64_t node_j = scenario.node(program, "j");
+  test::Publisher a = scenario.publisher(program, node_a, "/ta");
+  test::Publisher b = scenario.publisher(program, node_b, "/tb");
+  std::uint64_t timer_a = scenario.timer(program, node_a, std::chrono::milliseconds(10));
+  std::uint64_t timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
+  test::Subscription on_a = scenario.subscription(program, node_j, "/ta");
+  test::Subscription on_b = scenario.subscription(program, node_j, "/tb");
+};
+
+TEST_F(JoinMeasurement, OnlyTheArrivalThatCompletesASetIsAnInstance) {  // fact 25
   std::int64_t stamp = 0;
   const auto arrive = [&](std::int64_t at_ms, bool is_a) {
     scenario.now = at_ms * 1000;
     ++stamp;
-    scenario.run(program, is_a ? timer_a : timer_b, 0, std::pair(is_a ? a : b, stamp));
+    scenario.run(timers, is_a ? timer_a : timer_b, 0, std::pair(is_a ? a : b, stamp));
     scenario.handle(program, is_a ? on_a : on_b, stamp, is_a ? 300 : 1);
   };
   for (const std::int64_t time : {4, 8, 10, 12, 16, 20, 21, 24, 28, 30}) {
@@ -296,19 +302,7 @@ TEST(Measurement, OnlyTheArrivalThatCompletesAJoinIsAnInstance) {  // fact 25
   EXPECT_EQ(document["chains"][1]["count"], 0);
 }
 
-TEST(Measurement, SetsThatTheExecutorCompletedAreInstancesHoweverLateTheyRun) {
-  Scenario scenario;
-  Program program = scenario.program(1);
-  Program timers = scenario.worker(program, 2);
-  const auto node_a = scenario.node(program, "a");
-  const auto node_b = scenario.node(program, "b");
-  const auto node_j = scenario.node(program, "j");
-  const auto a = scenario.publisher(program, node_a, "/ta");
-  const auto b = scenario.publisher(program, node_b, "/tb");
-  const auto timer_a = scenario.timer(program, node_a, std::chrono::milliseconds(10));
-  const auto timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
-  const auto on_a = scenario.subscription(program, node_j, "/ta");
-  const auto on_b = scenario.subscription(program, node_j, "/tb");
+TEST_F(JoinMeasurement, SetsThatTheExecutorCompletedAreInstancesHoweverLateTheyRun) {
   const auto pass_over = [&](std::int64_t at_ms) {
     scenario.now = at_ms * 1000;
     scenario.run(timers, timer_a, 0, std::pair(a, at_ms));
