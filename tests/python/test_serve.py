@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,3 +72,13 @@ def test_a_browser_that_resets_its_connection_is_no_error(tmp_path: Path) -> Non
         server.send_signal(signal.SIGTERM)
         told = server.stderr.read()
     assert "Traceback" not in told, told
+
+
+def test_what_is_ended_while_it_indexes_leaves_nothing_behind(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    command = [sys.executable, "-m", "takt", "serve", str(unpacked(tmp_path))]
+    with subprocess.Popen([*command, "--cache", str(cache)], stderr=subprocess.PIPE) as server:
+        while not any(cache.glob(".*/written/*")) and server.poll() is None:
+            time.sleep(0.001)
+        server.send_signal(signal.SIGTERM)
+    assert not [path for path in cache.iterdir() if path.name.startswith(".")]

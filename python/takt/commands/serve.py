@@ -58,6 +58,8 @@ def serve(
         raise UserError("no trace: name a recording; takt report shows models")
     folder = stored.folder_of(traces_and_documents, analysis, goals, cache)
     if not stored.is_complete(folder):
+        # As Ctrl-C: nothing half-made is left behind.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         stored.make(folder, given, analysis, goals)
     page, document = stored.open_page(folder)
     try:
