@@ -15,11 +15,12 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import takt_native
 from handovers import CUBIC, EXAMPLES, TABLE, cubic, parse
 from robot import run_takt
 from takt.documents import Handoff
 from takt.errors import UserError
-from takt.handoff import design, expressions, game, intervals, search, zonotopes
+from takt.handoff import design, document, expressions, game, intervals, search, zonotopes
 from takt.handoff.attack import Attack
 from takt.handoff.grids import Grid, Surface, largest_over_time
 from takt.handoff.linear import linearise
@@ -353,6 +354,25 @@ def test_the_document_is_one(tmp_path: Path) -> None:
         assert len(inside) > 0
         # Whoever is in the safe set has not broken the bound.
         assert abs(inside[:, 1] - inside[:, 0]).max() <= document.error_bound.epsilon + 1e-9
+
+
+def test_the_run_time_reads_what_the_design_writes() -> None:
+    found = design.design(cubic(more=COARSE))
+    text = json.dumps(document.document(found, []))
+    handoff = takt_native.parse_handoff(text, "handoff.json")
+    assert handoff.window == 200_000_000
+    inputs = numpy.linspace(-1, 1, 401)[:, None]
+    limit = found.decision.upper[0]
+    for one in inputs:
+        assert handoff.decides_linear(one) == (abs(one[0]) <= limit)
+    points = numpy.random.default_rng(3).uniform(-1.4, 1.4, (300, 1))
+    ours = found.back.grid.interpolation(points).linear(found.back.values) + found.back.error
+    theirs = numpy.array([handoff.back.bound(point) for point in points])
+    # Seven digits are written, and the run time rounds upwards.
+    near = ours < 1
+    assert near.any()
+    assert (theirs[near] >= ours[near] - 1e-9).all()
+    assert abs(theirs - ours)[near].max() < 1e-5
 
 
 def model(budget: int) -> dict[str, Any]:
