@@ -8,11 +8,12 @@ import json
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from recording import TAKT, Run
+from takt.documents import Executor
 from test_rclcpp_histories import first_event, flows
 
 Json = dict[str, Any]
@@ -27,16 +28,11 @@ CLOSE = 150_000
 """Nanoseconds by which most latencies may differ from the log's. Nodes look at their clock beside
 the tracepoints, not at the same time: about a microsecond, unless the thread is preempted there."""
 
-KINDS = (
-    "single_threaded",
-    "multi_threaded",
-    "events",
-    "fixed_priority",
-    "edf",
-    "chain_priority",
-    "graph_aware",
-    "table_driven",
-)
+KINDS = [
+    kind
+    for kind in get_args(Executor.model_fields["kind"].annotation)
+    if kind != "event_source"  # stands for a device, which nothing runs
+]
 
 
 class Cases:

@@ -158,7 +158,8 @@ const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
 void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   State& now = state(thread);
   now.cpu_now = time;
-  // Of an instance that no event names, what the clock shows in between tells nothing.
+  // An instance that no event names (is_unannounced) has no known start, so a reading of the clock
+  // during it does not say how long it ran.
   if (now.stack.empty() || now.stack.back().instance.is_unannounced) {
     return;
   }

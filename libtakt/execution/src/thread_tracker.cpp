@@ -82,6 +82,7 @@ const CallbackInstance* ThreadTracker::end(ThreadIndex thread, State& now,
   now.ended.id = now.id;
   now.ended.callback = source;
   now.ended.thread = thread;
+  now.ended.chosen = now.start;
   now.ended.start = now.start;
   now.ended.end = time;
   if (now.cpu_at_start && now.cpu_now && *now.cpu_now >= *now.cpu_at_start) {

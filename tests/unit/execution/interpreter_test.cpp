@@ -802,6 +802,16 @@ class Switches : public InterpreterTest {
     scenario.now = time;
     scenario.end(program, timer);
   }
+  /// From 100 to 200, of which others have the processor for 40.
+  void preempted_twice() {
+    change(90, To::thread);
+    start(100);
+    change(120, To::others);
+    change(150, To::thread);
+    change(170, To::others);
+    change(180, To::thread);
+    end(200);
+  }
   Duration time_of(std::size_t instance) {
     EXPECT_TRUE(seen.instances.at(instance).by_scheduler);
     return seen.instances.at(instance).execution_time();
@@ -809,13 +819,7 @@ class Switches : public InterpreterTest {
 };
 
 TEST_F(Switches, P02_ExecutionTimeIsNetOfPreemption) {
-  change(90, To::thread);
-  start(100);
-  change(120, To::others);
-  change(150, To::thread);
-  change(170, To::others);
-  change(180, To::thread);
-  end(200);
+  preempted_twice();
   change(210, To::others);
   run();
   EXPECT_EQ(time_of(0), std::chrono::microseconds(60));
@@ -823,13 +827,7 @@ TEST_F(Switches, P02_ExecutionTimeIsNetOfPreemption) {
 }
 
 TEST_F(Switches, P02_TheRestCountsWithoutALaterSwitch) {
-  change(90, To::thread);
-  start(100);
-  change(120, To::others);
-  change(150, To::thread);
-  change(170, To::others);
-  change(180, To::thread);
-  end(200);
+  preempted_twice();
   run();
   EXPECT_EQ(time_of(0), std::chrono::microseconds(60));
 }

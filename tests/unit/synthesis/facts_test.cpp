@@ -45,6 +45,22 @@ class ExtractionFact : public testing::Test {
     return scenario.timer(at.program, at.handle, std::chrono::milliseconds(milliseconds));
   }
 
+  /// A node of which a timer of 10 ms publishes on a topic.
+  struct Source {
+    Node node;
+    std::uint64_t tick;
+    test::Publisher out;
+  };
+  Source source(const std::string& name, const std::string& topic) {
+    Node made = node(name);
+    const auto tick = timer(made, 10);
+    const auto out = publisher(made, topic);
+    return {std::move(made), tick, out};
+  }
+  void publish(Source& source, std::int64_t stamp) {
+    scenario.run(source.node.program, source.tick, 10, std::pair(source.out, stamp));
+  }
+
   model::Model model() {
     Synthesizer synthesizer;
     execution::Interpreter interpreter(scenario.threads());
@@ -132,21 +148,15 @@ TEST_F(ExtractionFact, P07_AReplyIsOneEdgeToTheClientThatAsked) {
 /// Either publisher activates the subscriber: it has two edges, no join, and no activation of its
 /// own. A topic with two subscribers is two edges.
 TEST_F(ExtractionFact, P09_SeveralPublishersAreAnOrAndSeveralSubscribersTwoEdges) {
-  Node left = node("left");
-  Node right = node("right");
+  Source left = source("left", "/both");
+  Source right = source("right", "/both");
   Node one = node("one");
   Node two = node("two");
-  const auto left_tick = timer(left, 10);
-  const auto right_tick = timer(right, 10);
-  const auto left_out = publisher(left, "/both");
-  const auto right_out = publisher(right, "/both");
   const auto on_one = subscription(one, "/both");
   const auto on_two = subscription(two, "/both");
   for (std::int64_t i = 1; i <= 10; ++i) {
-    const bool is_left = i % 2 == 0;
     scenario.now += 10'000;
-    if (is_left) scenario.run(left.program, left_tick, 10, std::pair(left_out, i));
-    if (!is_left) scenario.run(right.program, right_tick, 10, std::pair(right_out, i));
+    publish(i % 2 == 0 ? left : right, i);
     scenario.handle(one.program, on_one, i, 10);
     scenario.handle(two.program, on_two, i, 10);
   }
@@ -164,21 +174,17 @@ TEST_F(ExtractionFact, P09_SeveralPublishersAreAnOrAndSeveralSubscribersTwoEdges
 /// Two messages wait before the reader runs: each goes to its own sender. One that took the newest
 /// of the topic, or the oldest, would not find the edges and delays.
 TEST_F(ExtractionFact, P10_MessagesThatWaitedAreToldApart) {
-  Node left = node("left");
-  Node right = node("right");
+  Source left = source("left", "/t");
+  Source right = source("right", "/t");
   Node reader = node("reader");
-  const auto left_tick = timer(left, 10);
-  const auto right_tick = timer(right, 10);
-  const auto left_out = publisher(left, "/t");
-  const auto right_out = publisher(right, "/t");
   const auto passed_on = publisher(reader, "/left_only");
   const auto on_both = subscription(reader, "/t");
   Node last = node("last");
   const auto on_passed = subscription(last, "/left_only");
   for (std::int64_t i = 1; i <= 40; i += 2) {
     scenario.now += 10'000;
-    scenario.run(left.program, left_tick, 10, std::pair(left_out, i));
-    scenario.run(right.program, right_tick, 10, std::pair(right_out, i + 1));
+    publish(left, i);
+    publish(right, i + 1);
     // Both wait now. What came of the left one alone is passed on; the order of taking varies.
     const std::int64_t first = i % 4 == 1 ? i : i + 1;
     for (const std::int64_t stamp : {first, 2 * i + 1 - first}) {

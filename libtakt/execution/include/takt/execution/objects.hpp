@@ -119,9 +119,9 @@ struct EventSource {
   ProcessIndex process;
   std::optional<NodeIndex> node{};
   ObservedCallbackIndex callback;
-  /// Of a periodic thread; 0: whatever it waits for decides.
+  /// The period of a periodic thread. 0: it is not periodic; it runs when what it waits for comes.
   Duration period{};
-  /// Of one that is not periodic: the topic on which it published first.
+  /// The topic on which a thread that is not periodic published first.
   std::optional<TopicIndex> topic{};
   /// It stands for the messages of an unclassifiable thread on that topic: nobody knows their
   /// times.

@@ -33,7 +33,8 @@ struct Group {
   execution::ProcessIndex process;
   std::vector<execution::ObservedCallbackIndex> inputs;
   std::vector<execution::PublisherIndex> outputs;
-  /// Of a join: each message is used, in the order in which they came, not only the newest.
+  /// Only of a join: it uses every message, in the order in which they came. Otherwise it uses the
+  /// newest message of each input and drops the older ones.
   bool is_queued = false;
 };
 

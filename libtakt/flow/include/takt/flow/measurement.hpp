@@ -84,8 +84,8 @@ using ChainListener = std::function<void(const ChainInstance&)>;
 /// the model and the number of objects.
 class Measurer final : public execution::Observer {
  public:
-  /// What is kept of the times that are measured. Distributions keep thousands of times each; who
-  /// watches a robot has a listener and no use for them.
+  /// How much of the measured times to keep. A distribution keeps thousands of times in memory;
+  /// a caller that watches a robot gets each time through its listener and needs only counts.
   enum class Keep { statistics, counts };
 
   /// The model outlives the measurer.

@@ -121,7 +121,7 @@ class Store final : public execution::Observer {
   std::unordered_map<InstanceId, PublicationId> late_sources_;
   execution::ExecutorFinder executors_;
   std::uint64_t takes_ = 0;
-  /// Of a declared join.
+  /// One input of a join that the program declared: its messages that no output has used yet.
   struct Member {
     HostIndex host;
     /// By the clock of that host.

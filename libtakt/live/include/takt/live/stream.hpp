@@ -28,9 +28,9 @@ class Stream final : public events::EventStream {
     return listener_->environment();
   }
 
-  /// The events since the last call, up to a fiftieth of a second ago: so late the events of one
-  /// program may become visible after those of another. Replaces the batch; false if there are
-  /// none now.
+  /// The events since the last call, except those of the last 20 ms: an event of one program may
+  /// become visible that much later than a younger one of another program, and the events are
+  /// handed out in the order of their times. Replaces the batch; false if there are none now.
   bool read(events::Batch& batch) override;
 
   [[nodiscard]] Position position() const override { return {}; }
