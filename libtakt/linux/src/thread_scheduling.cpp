@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <thread>
 
 namespace takt::linux_os {
@@ -109,17 +112,47 @@ const char* advice(int error_number, const ThreadScheduling& scheduling) {
   }
 }
 
-/// The kernel (seen on Linux 6.18) never gives back the bandwidth of a thread that sleeps when it
-/// leaves the deadline class. It counts bandwidth in 2^-20 of a processor: this reservation is
-/// none.
-void let_go_of_bandwidth(pid_t thread) {
+/// 0, or the error's number.
+int apply(pid_t thread, const ThreadScheduling& scheduling) {
+  SchedAttr attr = attributes(scheduling);
+  return syscall(SYS_sched_setattr, thread, &attr, 0) == 0 ? 0 : errno;
+}
+
+/// The first line of a file of the thread in /proc; empty: there is none.
+std::string line_of(pid_t thread, std::string_view file) {
+  std::ifstream stream(fmt::format("/proc/{}/{}", thread, file));
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+/// The thread neither runs nor is ready to.
+bool is_asleep(pid_t thread) {
+  const std::string line = line_of(thread, "stat");
+  const auto name_end = line.rfind(')');  // the name, in parentheses, may hold anything
+  return name_end != std::string::npos && line.substr(name_end, 3) != ") R";
+}
+
+/// Has the thread scheduled otherwise than by the deadline class, in which it is `former`.
+///
+/// Two faults of the kernel (seen on Linux 6.18) lie in wait:
+/// - It never gives back the bandwidth of a thread that sleeps when it leaves. It counts bandwidth
+///   in 2^-20 of a processor, so a thread that leaves by way of `least` has none.
+/// - A thread that used up its budget is forgotten when it comes back with a new reservation,
+/// unless
+///   the kernel has forgotten its old one by then, which takes the longer the smaller the share of
+///   that one: hours with `least`. It is ready then and never runs. So a thread that is awake
+///   leaves at once; and one that woke up in between goes back and leaves at once, too.
+int leave(pid_t thread, const DeadlineScheduling& former, const ThreadScheduling& scheduling) {
   constexpr DeadlineScheduling least{.runtime = Duration{1024},
-                                     .deadline = std::chrono::seconds{4},
-                                     .period = std::chrono::seconds{4}};
-  const auto present = get_scheduling(thread);
-  if (!present || !std::holds_alternative<DeadlineScheduling>(*present)) return;
-  SchedAttr attr = attributes(least);
-  syscall(SYS_sched_setattr, thread, &attr, 0);  // if it is refused, it was worth trying
+                                     .deadline = std::chrono::milliseconds{1100},
+                                     .period = std::chrono::milliseconds{1100}};
+  if (!is_asleep(thread)) return apply(thread, scheduling);
+  const std::string time_before = line_of(thread, "schedstat");
+  apply(thread, least);  // if it is refused, it was worth trying
+  const int result = apply(thread, scheduling);
+  const bool woke_up = line_of(thread, "schedstat") != time_before;
+  return woke_up && apply(thread, former) == 0 ? apply(thread, scheduling) : result;
 }
 
 }  // namespace
@@ -135,11 +168,14 @@ const char* policy_name(const ThreadScheduling& scheduling) {
 pid_t this_thread_id() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 Result<void> set_scheduling(pid_t thread, const ThreadScheduling& scheduling) {
-  if (!std::holds_alternative<DeadlineScheduling>(scheduling)) let_go_of_bandwidth(thread);
-  SchedAttr attr = attributes(scheduling);
-  if (syscall(SYS_sched_setattr, thread, &attr, 0) != 0) {
-    return error("cannot schedule thread {} by {}: {}", thread == 0 ? this_thread_id() : thread,
-                 describe(scheduling), advice(errno, scheduling));
+  const pid_t number = thread == 0 ? this_thread_id() : thread;
+  const auto present = get_scheduling(number);
+  const auto* former = present ? std::get_if<DeadlineScheduling>(&*present) : nullptr;
+  const bool leaves = former != nullptr && !std::holds_alternative<DeadlineScheduling>(scheduling);
+  const int fault = leaves ? leave(number, *former, scheduling) : apply(number, scheduling);
+  if (fault != 0) {
+    return error("cannot schedule thread {} by {}: {}", number, describe(scheduling),
+                 advice(fault, scheduling));
   }
   return {};
 }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -52,6 +54,34 @@ TEST(ThreadScheduling, ReservationsAreWhatWasSet) {
   const ThreadScheduling reservation = DeadlineScheduling{
       .runtime = milliseconds(2), .deadline = milliseconds(15), .period = milliseconds(20)};
   EXPECT_EQ(scheduled_as(reservation).value(), reservation);
+}
+
+// A thread that wants more than its budget is throttled most of the time, also when it leaves.
+TEST(ThreadScheduling, AThrottledThreadThatLeftRunsWhenItComesBack) {
+  if (const Result<void> may = check_deadline_scheduling(); !may)
+    GTEST_SKIP() << may.error().message;
+  std::atomic<pid_t> id = 0;
+  std::atomic<std::uint64_t> steps = 0;
+  std::atomic<bool> ends = false;
+  std::thread busy([&] {
+    id = this_thread_id();
+    while (!ends) ++steps;
+  });
+  while (id == 0) std::this_thread::yield();
+  const DeadlineScheduling reservation{
+      .runtime = microseconds(500), .deadline = milliseconds(5), .period = milliseconds(5)};
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_TRUE(set_scheduling(id, reservation));
+    const std::uint64_t before = steps;
+    const auto end = monotonic_now() + std::chrono::seconds(10);
+    while (steps == before && monotonic_now() < end) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_GT(steps, before) << "it did not run for 10 s with a tenth of a processor";
+    std::this_thread::sleep_for(milliseconds(50));
+    ASSERT_TRUE(set_scheduling(id, OtherScheduling{}));
+    std::this_thread::sleep_for(milliseconds(400));  // as decisions of the manager are apart
+  }
+  ends = true;
+  busy.join();
 }
 
 TEST(ThreadScheduling, AReservationLimitsItsThread) {
