@@ -64,6 +64,9 @@ class Search {
   void set(ExecutorIndex executor, std::optional<Duration> budget);
   [[nodiscard]] Executors reserved() const;
   [[nodiscard]] std::vector<Load> loads() const;
+  /// The present budgets would fit if every thread could be kept on a core. On the way up budgets
+  /// may need that though in the end, lowered again, they do not.
+  [[nodiscard]] bool fit() const;
   /// Finds cores for the present budgets and keeps them if there are any.
   bool map();
   [[nodiscard]] std::vector<Reservation> reservations() const;
@@ -103,6 +106,12 @@ std::vector<Load> Search::loads() const {
     result.push_back(load);
   }
   return result;
+}
+
+bool Search::fit() const {
+  Cores cores = options_.cores;
+  cores.may_pin = true;
+  return map_to_cores(loads(), cores).has_value();
 }
 
 bool Search::map() {
@@ -160,11 +169,14 @@ bool Search::guarantee(std::size_t chain) {
       if (!start) return false;
       set(executor, start);
     }
-    return map() && refine(chain, executors);
+    return fit() && refine(chain, executors);
   };
   if (attempt()) {
     guaranteed_.push_back(chain);
-    return true;
+    if (map()) return true;
+    lower();
+    if (map()) return true;
+    guaranteed_.pop_back();
   }
   for (std::size_t e = 0; e < saved.size(); ++e) {
     if (trial_.range(ExecutorIndex{e}).adjustable) set(ExecutorIndex{e}, saved[e]);
@@ -201,7 +213,7 @@ bool Search::raise(ExecutorIndex executor) {
   const Duration step = trial_.reservation(executor).period * options_.step / 100;
   const Duration units = std::max(step / range.unit * range.unit, range.unit);
   set(executor, std::min(former + units, range.most));
-  if (map()) return true;
+  if (fit()) return true;
   set(executor, former);
   return false;
 }
