@@ -112,9 +112,12 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
     return std::nullopt;
   }
   Candidates& candidates = found->second;
-  const std::string id = execution::callback_ids(objects)[index.value()];
   std::optional<std::size_t> chosen;
-  for (std::size_t i = 0; i < candidates.callbacks.size(); ++i) {
+  const bool is_alone = candidates.callbacks.size() == 1 && !candidates.taken[0];
+  if (is_alone) chosen = 0;
+  // Naming all callbacks takes long in a large system, and few of them are alike.
+  const std::string id = is_alone ? "" : execution::callback_ids(objects)[index.value()];
+  for (std::size_t i = 0; !is_alone && i < candidates.callbacks.size(); ++i) {
     if (model_[candidates.callbacks[i]].id == id) {
       chosen = i;
       break;

@@ -110,12 +110,20 @@ bool Builder::is_explained(Observed index, Observed sender) const {
 }
 
 /// Whether a model can express the join: each member has one sender, and no two have the same.
+Builder::Observed Builder::representative(Observed callback) const {
+  const auto joined = join_of_.find(callback);
+  return joined == join_of_.end() ? callback : joins_[joined->second].members.front();
+}
+
 bool Builder::can_join(const ObservedJoin& join) const {
   std::set<Observed> senders;
   for (const Observed member : join.members) {
-    const CallbackObservation& observation = *observations_.callback(member);
-    if (observation.activated_by.size() != 1 || is_activated_from_outside(member) ||
-        !senders.insert(observation.activated_by.begin()->first).second) {
+    std::set<Observed> own;
+    for (const auto& [sender, count] : observations_.callback(member)->activated_by) {
+      own.insert(representative(sender));
+    }
+    if (own.size() != 1 || is_activated_from_outside(member) ||
+        !senders.insert(*own.begin()).second) {
       return false;
     }
   }
@@ -125,31 +133,23 @@ bool Builder::can_join(const ObservedJoin& join) const {
 void Builder::choose_joins() {
   ObservedJoins found = find_joins(observations_, objects_, declared_);
   warnings_ = std::move(found.warnings);
-  for (ObservedJoin& join : found.joins) {
-    const bool overlaps =
-        std::any_of(join.members.begin(), join.members.end(),
-                    [this](Observed member) { return join_of_.contains(member); });
-    if (overlaps || !can_join(join)) {
-      continue;
+  // Whether one can be a join depends on whether its senders are: so all are taken for joins first,
+  // and what cannot be one is left out until all can.
+  for (;;) {
+    join_of_.clear();
+    joins_.clear();
+    for (const ObservedJoin& join : found.joins) {
+      const bool overlaps = std::ranges::any_of(
+          join.members, [this](Observed member) { return join_of_.contains(member); });
+      if (overlaps) continue;
+      for (const Observed member : join.members) join_of_[member] = joins_.size();
+      joins_.push_back(join);
     }
-    for (const Observed member : join.members) {
-      join_of_[member] = joins_.size();
-    }
-    joins_.push_back(std::move(join));
-  }
-  // Senders that are members of one join are one callback, which cannot be two inputs of another.
-  for (std::size_t i = 0; i < joins_.size(); ++i) {
-    std::set<std::size_t> joined_senders;
-    for (const Observed member : joins_[i].members) {
-      const Observed sender = observations_.callback(member)->activated_by.begin()->first;
-      const auto joined = join_of_.find(sender);
-      if (joined != join_of_.end() && !joined_senders.insert(joined->second).second) {
-        for (const Observed separate : joins_[i].members) {
-          join_of_.erase(separate);
-        }
-        break;
-      }
-    }
+    const auto none =
+        std::ranges::find_if(joins_, [this](const ObservedJoin& join) { return !can_join(join); });
+    if (none == joins_.end()) return;
+    std::erase_if(found.joins,
+                  [&](const ObservedJoin& join) { return join.members == none->members; });
   }
 }
 
@@ -399,9 +399,6 @@ void Builder::add_callbacks() {
   }
   for (std::size_t i = 0; i < joins_.size(); ++i) {
     const auto& members = joins_[i].members;
-    if (const auto joined = join_of_.find(members.front()); joined == join_of_.end()) {
-      continue;
-    }
     model::Join join{callback_of_.at(members.front()), joins_[i].kind, {}, {}};
     for (const Observed member : members) {
       join.inputs.push_back(

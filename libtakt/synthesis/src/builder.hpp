@@ -58,6 +58,8 @@ class Builder {
   using Observed = execution::ObservedCallbackIndex;
 
   void choose_joins();
+  /// The callback, or the first member of its join: whichever member comes last sends for all.
+  [[nodiscard]] Observed representative(Observed callback) const;
   [[nodiscard]] bool can_join(const ObservedJoin& join) const;
   void add_executors();
   void add_callbacks();
