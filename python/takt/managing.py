@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
-from takt import control, recorder, runtime, tables
+from takt import alerts, control, diagnostics, recorder, runtime, tables
 from takt.errors import UserError
 from takt.formatting import count, duration, significant
 from takt.shaping import dispatcher, plans
@@ -25,7 +25,7 @@ TICK = 0.2
 PATIENCE = 10.0
 """Seconds that the manager may take to restore threads and end."""
 
-COLOURS = {"guaranteed": "green", "degraded": "red", "unmanaged": "yellow"}
+COLOURS = {"guaranteed": "green", "prepared": "cyan", "degraded": "red", "unmanaged": "yellow"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Request:
     plan: str | None = None
     """A takt/shaping document: its slots count as load, and its chains are left alone."""
     command_output: int | None = None
+    diagnostics: bool = False
+    """Publish the status on /diagnostics every second."""
 
 
 def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | None]:
@@ -63,7 +65,14 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
         "log": str(Path(request.log).absolute()) if request.log else "",
         "socket": str(control.path()),
     }
+    publisher = diagnostics.Publisher() if request.diagnostics else None
     program = _Program(settings, say)
+
+    def look() -> bool:
+        if publisher is not None and publisher.is_due():
+            publisher.publish(control.request("status"))
+        return program.listen()
+
     try:
         environment = recorder.traced(os.environ, program, libraries) if request.command else {}
         watched = recorder.Request(
@@ -73,9 +82,11 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
             duration=request.duration,
             command_output=request.command_output,
         )
-        status = recorder.supervise(watched, environment, program.listen, TICK)
+        status = recorder.supervise(watched, environment, look, TICK)
     finally:
         document = program.end()
+        if publisher is not None:
+            publisher.end()
     if document is None:
         raise UserError("takt-manager ended without its last word; its message is above")
     return document, status
@@ -143,7 +154,8 @@ def view(document: Json) -> Group:
     )
     parts: list[Any] = [heading, ""]
     if document["chains"]:
-        parts += [_chains(document["chains"]), "", _executors(document["executors"])]
+        parts += [_chains(document["chains"]), *alerts.lines(document["alerts"]), ""]
+        parts.append(_executors(document["executors"]))
     else:
         parts.append("No decision yet: the programs are not up")
     return Group(*parts)

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 
 import takt_native
-from takt import files, recorder, tables
+from takt import alerts, files, recorder, tables
 from takt.formatting import NONE, count, duration, significant
 
 Json = dict[str, Any]
@@ -104,6 +104,7 @@ def view(document: Json) -> Group:
     else:
         parts.append(_chains(document["chains"]))
     parts += [f"{goal['name']}: {goal['reason']}" for goal in document["goals_not_found"]]
+    parts += alerts.lines(document["alerts"])
     return Group(*parts, "", _executors(document["executors"]))
 
 

@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,36 @@ def until(what: str) -> Iterator[None]:
     pytest.fail(f"{what} did not happen within {PATIENCE} s")
 
 
+@contextmanager
+def managing(
+    environment: dict[str, str], *arguments: str | Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """This command, a manager or what starts one, while it is needed."""
+    manager = subprocess.Popen(
+        [*map(str, arguments)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield manager
+    finally:
+        manager.send_signal(signal.SIGINT)
+        manager.wait(PATIENCE)
+
+
+def status_with_a_guarantee(environment: dict[str, str]) -> Json:
+    """Once the manager guarantees its only chain, its threads have reservations."""
+    found = None
+    for _ in until("a guarantee"):
+        found = status(environment)
+        if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
+            break
+    assert found is not None
+    assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
+    return found
+
+
 def test_watch_shows_chains_as_they_are(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:
@@ -131,28 +163,15 @@ def test_a_dry_run_decides_and_changes_nothing(
 def test_threads_get_back_what_they_had(
     environment: dict[str, str], goals: Path, model: Path, how: signal.Signals
 ) -> None:
-    manager = subprocess.Popen(
-        takt("manage", "--goals", goals, "--json", "--", *robot(model, 50)),
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        for _ in until("a guarantee"):
-            found = status(environment)
-            if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
-                break
-        assert found is not None
-        assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
+    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))
+    with managing(environment, *command):
+        found = status_with_a_guarantee(environment)
         os.kill(found["process"], how)  # the program that changed them
         for _ in until("that all threads are best effort"):
             policies = {scheduling(*thread) for thread in threads(found)}
             if DEADLINE not in policies:
                 break
         assert policies <= {0, None}
-    finally:
-        manager.send_signal(signal.SIGINT)
-        manager.wait(PATIENCE)
     assert status(environment) is None
 
 
@@ -172,36 +191,37 @@ def test_it_needs_three_capabilities_and_keeps_no_more(
 ) -> None:
     kept = "-all,+sys_nice,+sys_ptrace,+dac_read_search"
     limited = ["setpriv", "--bounding-set", kept, "--inh-caps", kept]
+    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))
     for before in ([], limited):
-        manager = subprocess.Popen(
-            [*before, *takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            for _ in until("a guarantee"):
-                found = status(environment)
-                if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
-                    break
-            assert found is not None
-            assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
+        with managing(environment, *before, *command):
+            found = status_with_a_guarantee(environment)
             assert capabilities(found["process"]) & ~KEPT == 0
-        finally:
-            manager.send_signal(signal.SIGINT)
-            manager.wait(PATIENCE)
+
+
+def test_diagnostics_tell_of_each_chain(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    arguments = ("--goals", goals, "--dry-run", "--json", "--diagnostics")
+    with managing(environment, *takt("manage", *arguments, "--", *robot(model, 30))):
+        heard = subprocess.run(
+            [sys.executable, Path(__file__).parent / "programs" / "diagnostics_listener.py"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+    document = json.loads(heard.stdout)
+    assert [one["name"] for one in document] == ["takt: chain image", "takt: manager"]
+    assert document[0]["level"] == 0
+    assert "p50 (ms)" in document[0]["values"]
 
 
 def test_reloading_broken_goals_leaves_the_manager_as_it_was(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:
-    manager = subprocess.Popen(
-        takt("manage", "--goals", goals, "--dry-run", "--json", "--", *robot(model, 50)),
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    command = takt("manage", "--goals", goals, "--dry-run", "--json", "--", *robot(model, 50))
+    with managing(environment, *command):
         for _ in until("the manager's chain"):
             found = status(environment)
             if found and [chain["id"] for chain in found["chains"]] == ["image"]:
@@ -220,9 +240,6 @@ def test_reloading_broken_goals_leaves_the_manager_as_it_was(
             found = status(environment)
             if found and [chain["id"] for chain in found["chains"]] == ["picture"]:
                 break
-    finally:
-        manager.send_signal(signal.SIGINT)
-        manager.wait(PATIENCE)
 
 
 def test_mistakes_are_one_line(environment: dict[str, str], tmp_path: Path) -> None:

@@ -212,7 +212,11 @@ void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
   if (!has_statistics_) {
     return;
   }
-  if (const auto visible = execution::visible_delay(instance, publication.sent, alone)) {
+  const InstanceRecord* const sender = window_.find(publication.instance);
+  // A sender that is not there yet still runs.
+  const Instant sender_end = sender != nullptr ? sender->end : Instant::max();
+  if (const auto visible =
+          execution::visible_delay(instance, publication.sent, sender_end, alone)) {
     edge.delay.record(*visible);
   }
   const execution::Objects& objects = database.objects();

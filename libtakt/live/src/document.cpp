@@ -37,6 +37,16 @@ Json chain_entry(const model::Chain& chain, const analysis::ChainBound& bound,
 
 }  // namespace
 
+nlohmann::ordered_json to_json(const std::vector<Alert>& alerts) {
+  Json list = Json::array();
+  for (const Alert& alert : alerts) {
+    list.push_back({{"kind", to_string(alert.kind)},
+                    {"chain", alert.chain},
+                    {"since", alert.since.time_since_epoch().count()}});
+  }
+  return list;
+}
+
 std::string Monitor::to_json() const {
   Json document{
       {"format", "takt/watch"},
@@ -47,6 +57,7 @@ std::string Monitor::to_json() const {
       {"lost", {{"events", losses().discarded_events}, {"programs", losses().discarded_packets}}},
       {"chains", Json::array()},
       {"executors", Json::array()},
+      {"alerts", live::to_json(alerts())},
       {"goals_not_found", Json::array()}};
   if (model_) {
     // A window that began before the first event is not over yet.

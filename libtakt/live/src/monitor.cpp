@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <string_view>
 #include <utility>
 
 #include "takt/execution/names.hpp"
+#include "takt/flow/matching.hpp"
 
 namespace takt::live {
 
@@ -36,6 +35,15 @@ bool same_structure(const model::Model& a, const model::Model& b) {
          std::ranges::equal(a.chains, b.chains, chains);
 }
 
+/// The chains lead through the same callbacks to the same goal.
+bool same_chain(const model::Model& a, const model::Chain& x, const model::Model& b,
+                const model::Chain& y) {
+  const auto same = [&](model::CallbackIndex i, model::CallbackIndex j) {
+    return a[i].id == b[j].id;
+  };
+  return x.id == y.id && x.goal == y.goal && std::ranges::equal(x.callbacks, y.callbacks, same);
+}
+
 }  // namespace
 
 void Relay::set(execution::Observer* observer, const execution::Database& database) {
@@ -52,7 +60,11 @@ Result<std::unique_ptr<Monitor>> Monitor::start(Options options) {
 }
 
 Monitor::Monitor(Options options, std::unique_ptr<Stream> stream)
-    : options_(std::move(options)), stream_(std::move(stream)), interpreter_(stream_->threads()) {
+    : options_(std::move(options)),
+      stream_(std::move(stream)),
+      interpreter_(stream_->threads()),
+      synthesizer_({.prompt = options_.only_prompt_delays ? &prompt_ : nullptr}) {
+  interpreter_.add(prompt_);
   interpreter_.add(synthesizer_);
   interpreter_.add(executors_);
   interpreter_.add(busy_);
@@ -60,10 +72,15 @@ Monitor::Monitor(Options options, std::unique_ptr<Stream> stream)
   now_ = clock_now();
 }
 
-void Monitor::poll() {
+std::vector<std::string> Monitor::poll() {
   now_ = clock_now();
   for (ChainWindow& chain : chains_) chain.forget(now_ - options_.window);
-  if (!stream_->read(batch_)) return;
+  if (stream_->read(batch_)) take_in_batch();
+  if (!measured_) return {};
+  return alerts_.update(now_, measured_->chains, chains_, losses().discarded_events);
+}
+
+void Monitor::take_in_batch() {
   if (pass_.events == 0) pass_.first = batch_.events.front().time;
   pass_.last = batch_.events.back().time;
   pass_.events += batch_.events.size();
@@ -104,10 +121,17 @@ void Monitor::apply_goals(model::Model& model) {
 void Monitor::measure(const model::Model& model) {
   relay_.set(nullptr, interpreter_.database());
   auto measured = std::make_unique<const model::Model>(model);
-  chains_.assign(model.chains.size(), {});
+  // What else changed in the model is of no concern to a chain that is as it was.
+  std::vector<ChainWindow> windows(model.chains.size());
   for (std::size_t c = 0; c < model.chains.size(); ++c) {
-    if (model.chains[c].goal) chains_[c].set_goal(*model.chains[c].goal);
+    for (std::size_t former = 0; former < chains_.size(); ++former) {
+      if (same_chain(*measured_, measured_->chains[former], model, model.chains[c])) {
+        windows[c] = std::move(chains_[former]);
+      }
+    }
+    if (model.chains[c].goal) windows[c].set_goal(*model.chains[c].goal);
   }
+  chains_ = std::move(windows);
   const auto completed = [this](const flow::ChainInstance& seen) {
     const model::CallbackIndex first = measured_->chains[seen.chain].callbacks.front();
     const Instant activation = seen.activation + measurer_->correction(first);
@@ -137,16 +161,33 @@ std::vector<Monitor::Threads> Monitor::threads() const {
   return result;
 }
 
-std::vector<std::uint64_t> Monitor::runs() const {
-  const auto ids = execution::callback_ids(database().objects());
-  std::map<std::string_view, std::size_t> observed;
-  for (std::size_t i = 0; i < ids.size(); ++i) observed.emplace(ids[i], i);
-  std::vector<std::uint64_t> result;
-  for (const model::Callback& callback : model_->callbacks) {
-    const auto found = observed.find(callback.id);
-    const bool known = found != observed.end();
-    result.push_back(known ? busy_.runs(execution::ObservedCallbackIndex{found->second}) : 0);
+void Monitor::set_prompt(const std::set<std::int64_t>& threads) {
+  const events::Threads& known = stream_->threads();
+  prompt_.remove_if(
+      [&](events::ThreadIndex thread) { return !threads.contains(known[thread].id); });
+  for (const execution::Executor& executor : executors_.executors(database().objects(), known)) {
+    for (const events::ThreadIndex thread : executor.threads) {
+      if (threads.contains(known[thread].id)) prompt_.add(thread, clock_now());
+    }
   }
+}
+
+std::vector<Monitor::Runs> Monitor::runs() const {
+  const execution::Objects& objects = database().objects();
+  flow::Matcher matcher(*model_);
+  std::vector<std::optional<Runs>> found(model_->callbacks.size());
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    const execution::ObservedCallbackIndex index{i};
+    const auto match = busy_.runs(index) == 0 ? std::nullopt : matcher.match(objects, index);
+    if (!match) continue;
+    // The callback of a join is several subscriptions.
+    auto& runs = found[match->callback.value()];
+    if (!runs) runs.emplace(Runs{.all = Runs::most, .prompt = Runs::most});
+    runs->all = std::min(runs->all, busy_.runs(index));
+    runs->prompt = std::min(runs->prompt, prompt_.runs(index));
+  }
+  std::vector<Runs> result;
+  for (const auto& runs : found) result.push_back(runs.value_or(Runs{}));
   return result;
 }
 

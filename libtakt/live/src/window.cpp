@@ -8,6 +8,8 @@ namespace takt::live {
 void ChainWindow::add(Instant completion, Duration latency) {
   entries_.push_back({completion, latency});
   if (entries_.size() > most) entries_.pop_front();
+  if (total_ == 0) first_ = completion;
+  last_ = completion;
   ++total_;
   if (latency > goal_) ++missed_;
   worst_ = std::max(worst_, latency);

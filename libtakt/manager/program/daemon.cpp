@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -65,8 +66,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
   if (!cores) return tl::unexpected(cores.error());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
                                             std::move(parsed->goals), std::move(*cores)));
-  auto monitor = live::Monitor::start(
-      {.only_started = daemon->settings_.only_started, .goals = daemon->goals_});
+  auto monitor = live::Monitor::start({.only_started = daemon->settings_.only_started,
+                                       .goals = daemon->goals_,
+                                       .only_prompt_delays = daemon->guard_ != nullptr});
   if (!monitor) return tl::unexpected(monitor.error());
   daemon->monitor_ = std::move(*monitor);
   if (const std::string& path = daemon->settings_.log; !path.empty()) {
@@ -136,7 +138,7 @@ std::string Daemon::run() {
 }
 
 void Daemon::look() {
-  monitor_->poll();
+  say(monitor_->now(), monitor_->poll());
   const auto now = Clock::now();
   if (is_due(now)) {
     decided_ = now;
@@ -166,10 +168,9 @@ void Daemon::decide() {
   const auto begin = Clock::now();
   if (!monitor_->refresh()) return;
   missed_ = missed();
-  Situation situation = situation_of(*monitor_, doubts_.next(*monitor_), cores_);
+  Situation situation = situation_of(*monitor_, doubts_.next(*monitor_), cores_, !enactor_);
   Decision decision = manager_.decide(situation);
-  tell(decision);
-  log(situation, decision);
+  tell(situation, decision);
   if (enactor_) {
     const auto refused = enactor_->enact(decision, threads_of(*monitor_));
     if (!refused.empty()) {
@@ -177,27 +178,31 @@ void Daemon::decide() {
       doubts_.refused(refused);
       situation.doubts = doubts_.present();
       decision = manager_.decide(situation);
-      tell(decision);
-      log(situation, decision);
+      tell(situation, decision);
       doubts_.refused(enactor_->enact(decision, threads_of(*monitor_)));
     }
+    monitor_->set_prompt(enactor_->reserved());
   }
+  // What is only prepared becomes guaranteed as soon as it can.
+  asked_ = asked_ || std::ranges::find(decision.chains, ChainState::prepared,
+                                       &ChainDecision::state) != decision.chains.end();
   status_.decision = std::move(decision);
   status_.up = true;
   status_.planning_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-void Daemon::tell(const Decision& decision) {
-  ++status_.decisions;
-  if (decision.changes.empty()) return;
-  for (const std::string& change : decision.changes) {
-    status_.changes.emplace_back(decision.time, change);
+void Daemon::say(Instant time, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  for (const std::string& line : lines) {
+    status_.changes.emplace_back(time, line);
     if (status_.changes.size() > Status::most_changes) status_.changes.pop_front();
   }
-  print({{"event", "changes"}, {"changes", decision.changes}});
+  print({{"event", "changes"}, {"changes", lines}});
 }
 
-void Daemon::log(const Situation& situation, const Decision& decision) {
+void Daemon::tell(const Situation& situation, const Decision& decision) {
+  ++status_.decisions;
+  say(decision.time, decision.changes);
   if (log_.is_open()) log_ << entry_line(situation, decision) << std::flush;
 }
 

@@ -44,8 +44,8 @@ class Daemon {
   void look();
   [[nodiscard]] bool is_due(Clock::time_point now);
   void decide();
-  void log(const Situation& situation, const Decision& decision);
-  void tell(const Decision& decision);
+  void tell(const Situation& situation, const Decision& decision);
+  void say(Instant time, const std::vector<std::string>& lines);
   [[nodiscard]] std::string answer(std::string_view request);
   [[nodiscard]] std::string reload();
   [[nodiscard]] std::uint64_t missed() const;

@@ -78,6 +78,10 @@ std::string metrics(const Status& status, const live::Monitor& monitor) {
   for (const ReservationDecision& r : status.decision.reservations) {
     text.value("executor", r.executor, seconds(r.budget) / seconds(r.period));
   }
+  text.family("takt_alert", "gauge", "1 for each alert: goal, gap, loss.");
+  for (const live::Alert& alert : monitor.alerts()) {
+    text.value("chain", alert.chain, 1, fmt::format(",kind=\"{}\"", to_string(alert.kind)));
+  }
   text.family("takt_lost_events_total", "counter", "Events that were lost.");
   text.value(static_cast<double>(monitor.losses().discarded_events));
   text.family("takt_decisions_total", "counter", "Decisions since the start.");

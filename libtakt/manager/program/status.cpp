@@ -82,6 +82,7 @@ Json to_json(const Status& status, const live::Monitor& monitor) {
           {"lost_events", monitor.losses().discarded_events},
           {"chains", status.up ? chains(status, monitor) : Json::array()},
           {"executors", status.up ? executors(status, monitor) : Json::array()},
+          {"alerts", live::to_json(monitor.alerts())},
           {"changes", std::move(changes)}};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "takt/linux/admission.hpp"
@@ -16,6 +17,20 @@ namespace {
 /// So often a chain must have been seen from end to end, and each callback of the executors that it
 /// depends on, before anything is reserved for it: its costs are not known before.
 constexpr std::uint64_t enough_instances = 10;
+
+/// Executors that get messages of others and have not run each receiver so often on threads with
+/// reservations.
+std::vector<std::string> unproved(const model::Model& model,
+                                  const std::vector<live::Monitor::Runs>& runs) {
+  std::set<std::string> found;
+  for (const model::Edge& edge : model.edges) {
+    const model::ExecutorIndex receiver = model[edge.to].executor;
+    if (model[edge.from].executor != receiver && runs[edge.to.value()].prompt < enough_instances) {
+      found.insert(model[receiver].id);
+    }
+  }
+  return {found.begin(), found.end()};
+}
 
 }  // namespace
 
@@ -67,23 +82,25 @@ std::vector<Doubt> Doubts::present() const {
 }
 
 Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
-                       const budget::Cores& cores) {
+                       const budget::Cores& cores, bool dry_run) {
   Situation situation{.time = monitor.now(),
                       .model = monitor.model(),
                       .missing_goals = {},
                       .doubts = std::move(doubts),
+                      .unproved = {},
                       .cores = cores};
   for (const auto& goal : monitor.missing_goals()) {
     situation.missing_goals.push_back({goal.name, goal.reason});
   }
   const auto runs = monitor.runs();
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    if (runs[c] >= enough_instances) continue;
+    if (runs[c].all >= enough_instances) continue;
     const model::Callback& callback = situation.model.callbacks[c];
     situation.doubts.push_back(
         {situation.model[callback.executor].id,
          fmt::format("{} has to run {} times first", callback.id, enough_instances)});
   }
+  if (!dry_run) situation.unproved = unproved(situation.model, runs);
   std::vector<model::Chain> known;
   for (std::size_t c = 0; c < situation.model.chains.size(); ++c) {
     model::Chain& chain = situation.model.chains[c];

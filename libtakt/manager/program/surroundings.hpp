@@ -42,9 +42,10 @@ class Doubts {
   std::uint64_t unknown_ = 0;
 };
 
-/// The situation that the monitor shows.
+/// The situation that the monitor shows. In a dry run nobody has reservations, so nothing waits for
+/// what would be seen with them.
 [[nodiscard]] Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
-                                     const budget::Cores& cores);
+                                     const budget::Cores& cores, bool dry_run);
 
 [[nodiscard]] std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor);
 

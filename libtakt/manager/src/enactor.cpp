@@ -69,6 +69,14 @@ void Enactor::add_middleware(std::vector<Wanted>& wanted) {
   }
 }
 
+std::set<std::int64_t> Enactor::reserved() const {
+  std::set<std::int64_t> threads;
+  for (const Wanted& thread : enacted_) {
+    if (!thread.executor.empty()) threads.insert(thread.thread.thread);
+  }
+  return threads;
+}
+
 void Enactor::leave(const std::vector<Wanted>& wanted) {
   std::erase_if(enacted_, [&](const Wanted& former) {
     if (std::ranges::find(wanted, former.thread, &Wanted::thread) != wanted.end()) return false;

@@ -58,6 +58,7 @@ Result<Situation> situation_from_json(const Json& json, std::string_view source)
                       .model = std::move(parsed->model),
                       .missing_goals = doubts_from_json(json.at("missing_goals")),
                       .doubts = doubts_from_json(json.at("doubts")),
+                      .unproved = json.value("unproved", std::vector<std::string>{}),
                       .cores = {}};
   situation.cores.numbers = json.at("cores").get<std::vector<int>>();
   situation.cores.capacity = json.at("capacity").get<double>();
@@ -121,6 +122,7 @@ std::string entry_line(const Situation& situation, const Decision& decision) {
                {"model", Json::parse(model::to_json(situation.model))},
                {"missing_goals", doubts_to_json(situation.missing_goals)},
                {"doubts", doubts_to_json(situation.doubts)},
+               {"unproved", situation.unproved},
                {"cores", situation.cores.numbers},
                {"capacity", situation.cores.capacity},
                {"may_pin", situation.cores.may_pin},

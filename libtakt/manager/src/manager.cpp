@@ -11,6 +11,7 @@
 #include "changes.hpp"
 #include "doubts.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/budget/influence.hpp"
 
 namespace takt::manager {
 
@@ -97,12 +98,23 @@ std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool
   return "it has no bound";
 }
 
+/// An executor that the chain depends on and whose delays are not known yet; null: there is none.
+const std::string* unproved_executor(const Situation& situation, const model::Chain& chain) {
+  for (const model::ExecutorIndex executor : budget::influencing(situation.model, chain)) {
+    const auto found = std::ranges::find(situation.unproved, situation.model[executor].id);
+    if (found != situation.unproved.end()) return &*found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string_view to_string(ChainState state) {
   switch (state) {
     case ChainState::guaranteed:
       return "guaranteed";
+    case ChainState::prepared:
+      return "prepared";
     case ChainState::degraded:
       return "degraded";
     case ChainState::unmanaged:
@@ -195,7 +207,12 @@ Decision Manager::decide(const Situation& situation) {
     ChainDecision& chain = decision.chains.emplace_back();
     chain.id = ids[i];
     chain.goal = model.chains[planned.chain].goal;
-    if (i < level_.guaranteed) {
+    const std::string* unproved = unproved_executor(situation, model.chains[planned.chain]);
+    if (i < level_.guaranteed && unproved != nullptr) {
+      chain.state = ChainState::prepared;
+      chain.reason =
+          fmt::format("{}: its messages have to be seen with its reservation first", *unproved);
+    } else if (i < level_.guaranteed) {
       chain.state = ChainState::guaranteed;
       chain.bound = bounds.chains[planned.chain].bound;
     } else {

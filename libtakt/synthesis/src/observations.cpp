@@ -125,10 +125,16 @@ void Observations::add_message(const execution::Database& database,
       ++edge.by_caller[request->callback];
     }
   }
+  if (observing_.prompt != nullptr &&
+      !observing_.prompt->covers(instance.thread, publication.sent)) {
+    return;
+  }
+  const Instant sender_end = ends_.end_of(publication.callback, publication.instance);
   // Which executors have several threads is known at the end.
   for (const bool alone : {false, true}) {
     auto& longest = alone ? edge.longest_visible_alone : edge.longest_visible;
-    if (const auto visible = execution::visible_delay(instance, publication.sent, alone)) {
+    if (const auto visible =
+            execution::visible_delay(instance, publication.sent, sender_end, alone)) {
       longest = std::max(longest.value_or(Duration{0}), *visible);
     }
   }
@@ -142,6 +148,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     begin_phase(objects, *node, instance.start, "thread");
   }
   executors_.on_instance(database, instance);
+  ends_.add(instance);
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.count;
   callback.shortest = std::min(callback.shortest, instance.execution_time());

@@ -66,6 +66,9 @@ def manage(
             "left alone.",
         ),
     ] = None,
+    diagnostics: Annotated[
+        bool, typer.Option("--diagnostics", help="Publish the status on /diagnostics, too.")
+    ] = False,
     log: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write each decision and what it rests on.")
     ] = None,
@@ -101,6 +104,7 @@ def manage(
         log,
         plan,
         command_output=sys.stderr.fileno() if json else None,
+        diagnostics=diagnostics,
     )
     status, code = managing.manage(request, lambda line: console.say(f"takt: {line}"))
     if json:

@@ -180,6 +180,25 @@ TEST(Manager, ReservesNothingOnWhatIsInDoubt) {
   EXPECT_THAT(states(manager.decide(doubtful)), ElementsAre(guaranteed, guaranteed));
 }
 
+// Until messages were seen under the reservations their delays are not known.
+TEST(Manager, PreparesAChainBeforeItGuaranteesIt) {
+  Manager manager;
+  Situation fresh = situation(two_chains(ms(10), ms(10)));
+  fresh.unproved = {"e1"};
+  const Decision first = manager.decide(fresh);
+  EXPECT_THAT(states(first), ElementsAre(guaranteed, ChainState::prepared));
+  EXPECT_EQ(first.chains[1].bound, std::nullopt);
+  EXPECT_THAT(first.reservations, SizeIs(2));
+  const auto again = replay(header_line(Manager().options()) + entry_line(fresh, first), "log");
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_THAT(again->differences, IsEmpty());
+
+  fresh.unproved = {};
+  const Decision proved = manager.decide(fresh);
+  EXPECT_THAT(states(proved), ElementsAre(guaranteed, guaranteed));
+  EXPECT_EQ(proved.reservations, first.reservations);
+}
+
 TEST(Manager, TellsOfGoalsThatMeanNothing) {
   Manager manager;
   Situation given = situation(two_chains(ms(10), ms(10)));

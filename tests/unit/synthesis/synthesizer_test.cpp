@@ -176,6 +176,70 @@ TEST_F(Pipeline, DelayOfAMessageIsSeenBehindAnotherThatEndedTheWait) {
   EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::microseconds(520));
 }
 
+// What the sender does after it has sent, or its waiting for a processor, is in its own bound.
+TEST_F(Pipeline, DelayBeginsWhenTheSenderEnds) {
+  scenario.now += 10'000;
+  scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
+  scenario.now += 100;
+  scenario.start(first, timer);
+  scenario.publish(first, raw, 1);
+  scenario.now += 800;
+  scenario.end(first, timer);
+  scenario.now += 30;
+  scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
+  scenario.handle(second, on_raw, 1, 200);
+  EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::microseconds(30));
+}
+
+TEST_F(Pipeline, AMessageThatCameBeforeItsSenderEndedHasNoDelay) {
+  scenario.now += 10'000;
+  scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
+  scenario.now += 100;
+  scenario.start(first, timer);
+  scenario.publish(first, raw, 1);
+  scenario.now += 50;
+  scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
+  scenario.handle(second, on_raw, 1, 200);
+  scenario.now += 800;
+  scenario.end(first, timer);
+  EXPECT_EQ(model_of(scenario).edges[0].delay, Duration(0));
+}
+
+/// Messages that take 7, 0.04 and 0.9 ms to a thread that waits for them.
+class Delays : public Pipeline {
+ protected:
+  std::vector<Instant> times;
+  PromptThreads prompt;
+
+  Delays() {
+    for (const std::int64_t delay : {7'000, 40, 900}) {
+      scenario.now += 10'000;
+      times.emplace_back(std::chrono::microseconds(scenario.now));
+      scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
+      scenario.now += 100;
+      scenario.run(first, timer, 0, std::pair(raw, delay));
+      scenario.now += delay;
+      scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
+      scenario.handle(second, on_raw, delay, 200);
+    }
+  }
+};
+
+TEST_F(Delays, CountWhileTheReceiverIsPrompt) {
+  prompt.add(second.thread, times[1]);
+  EXPECT_EQ(model_of(scenario, {}, {.prompt = &prompt}).edges[0].delay,
+            std::chrono::microseconds(900));
+}
+
+TEST_F(Delays, AreTheShortestWhileNobodyIsPrompt) {
+  EXPECT_EQ(model_of(scenario, {}, {.prompt = &prompt}).edges[0].delay,
+            std::chrono::microseconds(40));
+}
+
+TEST_F(Delays, CountAllWhereThreadsAreNotToldApart) {
+  EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::microseconds(7'000));
+}
+
 TEST_F(Pipeline, MessagesFromOutsideGiveAMeasuredActivation) {
   scenario.leave_out(first);
   for (const std::int64_t time : {0, 1'000, 3'000}) {
@@ -710,6 +774,29 @@ TEST_F(Fusion, IsTheDeclaredJoinIfEveryRunAgrees) {  // facts 25 and 26: the com
   // A completion carries the runs that only stored: 2 + 3 + 500 µs.
   EXPECT_EQ(model[model.joins[0].callback].execution_time[0], std::chrono::microseconds(505));
   EXPECT_EQ(model[model.joins[0].callback].execution_time[1], std::chrono::microseconds(916));
+}
+
+// Whichever input of the first join comes last publishes, so either may be the other's sender.
+TEST_F(Fusion, IsAnInputOfAnotherThoughItsCompletingInputVaries) {
+  const auto third = scenario.node(program, "third");
+  const auto c = scenario.publisher(program, third, "/c");
+  const auto timer_c = scenario.timer(program, third, std::chrono::milliseconds(10));
+  const auto last = scenario.node(program, "last");
+  const auto on_fused = scenario.subscription(program, last, "/out");
+  const auto on_c = scenario.subscription(program, last, "/c");
+  const auto done = scenario.publisher(program, last, "/done");
+  for (int i = 0; i < 10; ++i) {
+    arrive(i % 2 == 0, 2, false);
+    arrive(i % 2 != 0, 500, true);
+    scenario.handle(program, on_fused, stamp, 2);
+    scenario.run(program, timer_c, 0, std::pair(c, 1'000 + i));
+    scenario.handle(program, on_c, 1'000 + i, 300, std::pair(done, 2'000 + i));
+  }
+  const Model model = model_of(scenario);
+  std::vector<std::string> joins;
+  for (const model::Join& join : model.joins) joins.push_back(model[join.callback].id);
+  EXPECT_THAT(joins, UnorderedElementsAre("/fusion:/a+/b", "/last:/out+/c"));
+  EXPECT_THAT(edges_of(model), testing::Contains("/fusion:/a+/b -> /last:/out+/c"));
 }
 
 TEST_F(Fusion, IsNoJoinIfOneRunDisagrees) {

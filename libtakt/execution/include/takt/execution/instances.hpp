@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -110,17 +111,21 @@ struct ExecutorActivity {
   Duration longest_unnamed{};
 };
 
-/// How long, at least, a message that was sent at `sent` was on its way to the instance, if the
-/// executor's waiting shows it: it was sent during the last wait before the instance, and would
-/// have ended that wait. An executor with several threads (not `alone`) does not wait for callbacks
-/// whose group is busy, so there only the first instance after a wait shows it.
+/// The delay of a message by which it came to the instance, at least, if the executor's waiting
+/// shows it: the message was sent during the last wait before the instance, and would have ended
+/// that wait. An executor with several threads (not `alone`) does not wait for callbacks whose
+/// group is busy, so there only the first instance after a wait shows it.
+///
+/// A delay begins when the sender's instance ends, as in the analysis (ros-llama S-3.7): what the
+/// sender does until then, and its waiting for a processor, is part of its own response time.
 [[nodiscard]] inline std::optional<Duration> visible_delay(const CallbackInstance& instance,
-                                                           Instant sent, bool alone) {
+                                                           Instant sent, Instant sender_end,
+                                                           bool alone) {
   const bool waited_for = instance.wait_end && (alone || instance.first_after_wait);
   if (!waited_for || sent <= *instance.wait_begin || sent > *instance.wait_end) {
     return std::nullopt;
   }
-  return *instance.wait_end - sent;
+  return *instance.wait_end - std::clamp(sender_end, sent, *instance.wait_end);
 }
 
 /// An executor of Takt learned of an instance that it has to run (takt:callback_release).

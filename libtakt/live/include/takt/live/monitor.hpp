@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,11 @@
 #include "takt/execution/pass.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/goals/goals.hpp"
+#include "takt/live/alerts.hpp"
 #include "takt/live/stream.hpp"
 #include "takt/live/window.hpp"
 #include "takt/model/model.hpp"
+#include "takt/synthesis/prompt_threads.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
 namespace takt::live {
@@ -54,6 +58,8 @@ class Monitor {
     /// None: all chains that there are, without goals.
     std::optional<goals::Goals> goals{};
     analysis::Options analysis{.horizon = std::chrono::seconds{10}};
+    /// Delays of messages count if a prompt thread took them (set_prompt()), else every delay.
+    bool only_prompt_delays = false;
     /// Over how long latencies are reported.
     Duration window = std::chrono::seconds{10};
   };
@@ -69,6 +75,13 @@ class Monitor {
     /// The share of a core that its callbacks took in the last seconds.
     double busy = 0;
   };
+  /// How often a callback of the model has run since the beginning, and on prompt threads. Of a
+  /// join: for each of its inputs at least.
+  struct Runs {
+    static constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t all = 0;
+    std::uint64_t prompt = 0;
+  };
 
   [[nodiscard]] static Result<std::unique_ptr<Monitor>> start(Options options);
   Monitor(const Monitor&) = delete;
@@ -77,11 +90,15 @@ class Monitor {
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return stream_->environment();
   }
-  /// Takes in what has happened since. To be called some times a second.
-  void poll();
+  /// Takes in what has happened since. To be called some times a second. Returns a line for people
+  /// for each alert that began or ended.
+  std::vector<std::string> poll();
   /// Makes the model anew and bounds it. False: nothing ran yet that a model could be made of.
   bool refresh();
   void set_goals(std::optional<goals::Goals> goals) { options_.goals = std::move(goals); }
+
+  /// From now on the kernel runs these threads, and no others, before those of best effort.
+  void set_prompt(const std::set<std::int64_t>& threads);
 
   /// What the last refresh() that returned true found.
   [[nodiscard]] const model::Model& model() const { return *model_; }
@@ -89,13 +106,14 @@ class Monitor {
   [[nodiscard]] const std::vector<MissingGoal>& missing_goals() const { return missing_; }
   /// By the model's executors.
   [[nodiscard]] std::vector<Threads> threads() const;
-  /// How often each of the model's callbacks has run since the beginning.
-  [[nodiscard]] std::vector<std::uint64_t> runs() const;
+  /// By the model's callbacks.
+  [[nodiscard]] std::vector<Runs> runs() const;
   [[nodiscard]] const events::StreamLosses& losses() const { return stream_->losses(); }
   [[nodiscard]] const execution::Database& database() const { return interpreter_.database(); }
   /// Changes when objects appear, callbacks run for the first time, or programs end.
   [[nodiscard]] std::uint64_t structure() const;
   [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_; }
+  [[nodiscard]] const std::vector<Alert>& alerts() const { return alerts_.present(); }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] const execution::Pass& pass() const { return pass_; }
   [[nodiscard]] const Options& options() const { return options_; }
@@ -105,12 +123,14 @@ class Monitor {
 
  private:
   Monitor(Options options, std::unique_ptr<Stream> stream);
+  void take_in_batch();
   void apply_goals(model::Model& model);
   void measure(const model::Model& model);
 
   Options options_;
   std::unique_ptr<Stream> stream_;
   execution::Interpreter interpreter_;
+  synthesis::PromptThreads prompt_;
   synthesis::Synthesizer synthesizer_;
   execution::ExecutorFinder executors_;
   BusyThreads busy_;
@@ -126,6 +146,7 @@ class Monitor {
   std::unique_ptr<const model::Model> measured_;
   std::unique_ptr<flow::Measurer> measurer_;
   std::vector<ChainWindow> chains_;
+  Alerts alerts_;
 };
 
 }  // namespace takt::live

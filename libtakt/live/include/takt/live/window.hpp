@@ -32,6 +32,9 @@ class ChainWindow {
   [[nodiscard]] Figures figures() const;
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] Duration worst() const { return worst_; }
+  /// When the first and the last instance since the beginning were completed; 0: there was none.
+  [[nodiscard]] Instant first() const { return first_; }
+  [[nodiscard]] Instant last() const { return last_; }
   /// How many since the beginning took longer.
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
   void set_goal(Duration goal) { goal_ = goal; }
@@ -45,6 +48,8 @@ class ChainWindow {
   std::uint64_t total_ = 0;
   std::uint64_t missed_ = 0;
   Duration worst_{};
+  Instant first_{};
+  Instant last_{};
   Duration goal_ = Duration::max();
 };
 

@@ -12,6 +12,9 @@ namespace takt::manager {
 /// What becomes of a chain.
 enum class ChainState {
   guaranteed,
+  /// It has its reservations, and is guaranteed once messages were seen often enough under them:
+  /// before, a message that comes late may have waited for its receiver to get a processor.
+  prepared,
   /// Not all goals can be kept at once, and this chain is among the least important (ros-llama
   /// S-4.5.3): best effort.
   degraded,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Enactor {
   /// Returns what the kernel refused: an executor that is refused has no thread with a reservation.
   [[nodiscard]] std::vector<Doubt> enact(const Decision& decision,
                                          const std::vector<ExecutorThreads>& threads);
+  /// The threads of executors that have reservations now.
+  [[nodiscard]] std::set<std::int64_t> reserved() const;
 
  private:
   /// How a thread is to be scheduled, or is; the executor is empty for a thread of the middleware.

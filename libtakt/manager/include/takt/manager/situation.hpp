@@ -27,6 +27,9 @@ struct Situation {
   /// Names of goals that mean no chain of the model, with the reasons.
   std::vector<Doubt> missing_goals;
   std::vector<Doubt> doubts;
+  /// Ids of executors whose messages were not seen often enough while they had a reservation: the
+  /// delays of the model are the shortest that were seen.
+  std::vector<std::string> unproved{};
   budget::Cores cores;
 };
 

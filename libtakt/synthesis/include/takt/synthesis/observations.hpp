@@ -13,19 +13,24 @@
 #include "takt/execution/database.hpp"
 #include "takt/execution/executors.hpp"
 #include "takt/execution/instances.hpp"
+#include "takt/execution/recent_ends.hpp"
 #include "takt/synthesis/aging.hpp"
 #include "takt/synthesis/declared_sets.hpp"
 #include "takt/synthesis/node_inputs.hpp"
 #include "takt/synthesis/overlaps.hpp"
+#include "takt/synthesis/prompt_threads.hpp"
 
 namespace takt::synthesis {
 
-/// What is forgotten of a program's past.
+/// What of a program's behaviour counts.
 struct Observing {
   /// What a node did before its last change of phase (ros-llama S-4.4.7).
   bool phases = false;
   /// Execution times of long ago lose their weight. None: the largest of all counts.
   std::optional<Aging> aging{};
+  /// Delays count of messages that these threads took while they were prompt; of others only the
+  /// shortest time from sending to taking. Null: every delay counts. Outlives the observations.
+  const PromptThreads* prompt = nullptr;
 };
 
 /// A node's changes of phase since start-up.
@@ -173,6 +178,7 @@ class Observations {
   std::vector<std::uint64_t> thread_changes_;
   std::vector<CallbackObservation> callbacks_;
   std::set<ObservedCallbackIndex> ran_before_;
+  execution::RecentEnds ends_;
   std::map<EdgeKey, EdgeObservation> edges_;
   std::map<OutputKey, OutputObservation> outputs_;
   std::map<execution::NodeIndex, NodeInputs> inputs_;

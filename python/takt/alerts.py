@@ -1,0 +1,23 @@
+"""Alerts of takt/watch and takt/status documents, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from takt import tables
+
+Json = dict[str, Any]
+
+WORDS = {
+    "goal": "chain {chain} missed its goal lately",
+    "gap": "chain {chain} is not completed any more, or comes with gaps",
+    "loss": "events were lost lately: the figures may lack the worst",
+}
+
+
+def lines(alerts: list[Json]) -> list[str]:
+    """A line for each, with the terminal's colours."""
+    return [
+        "[red]Alert:[/] " + WORDS[alert["kind"]].format(chain=tables.cell(alert["chain"]))
+        for alert in alerts
+    ]
