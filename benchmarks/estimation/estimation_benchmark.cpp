@@ -15,13 +15,13 @@
 namespace takt::estimation {
 namespace {
 
-constexpr int states = 6;
+constexpr int dimension = 6;
 constexpr int measured = 3;
 
 /// Positions and velocities of a body in space, positions measured, accelerations given.
-LinearModel<states, 3, measured> tracking() {
+LinearModel<dimension, 3, measured> tracking() {
   constexpr double period = 0.01;
-  LinearModel<states, 3, measured> model;
+  LinearModel<dimension, 3, measured> model;
   model.state_matrix.setIdentity();
   model.state_matrix.topRightCorner<3, 3>() = period * Matrix<3, 3>::Identity();
   model.input_matrix.setZero();
@@ -29,16 +29,18 @@ LinearModel<states, 3, measured> tracking() {
   model.output_matrix.setZero();
   model.output_matrix.leftCols<3>().setIdentity();
   model.feedthrough_matrix.setZero();
-  model.process_noise = 1e-4 * Matrix<states, states>::Identity();
+  model.process_noise = 1e-4 * Matrix<dimension, dimension>::Identity();
   model.measurement_noise = 1e-2 * Matrix<measured, measured>::Identity();
   return model;
 }
 
-Belief<states> start() { return {Vector<states>::Zero(), Matrix<states, states>::Identity()}; }
+Belief<dimension> start() {
+  return {Vector<dimension>::Zero(), Matrix<dimension, dimension>::Identity()};
+}
 
 /// The same with drag, seen as distance, azimuth and height.
 struct Tracking {
-  static constexpr int N = states;
+  static constexpr int N = dimension;
   static constexpr int M = 3;
   static constexpr int P = measured;
   [[nodiscard]] static Eigen::Index states() { return N; }
@@ -56,7 +58,7 @@ struct Tracking {
 };
 
 void kalman_step(benchmark::State& state) {
-  KalmanFilter<states, 3, measured> filter(tracking(), start());
+  KalmanFilter<dimension, 3, measured> filter(tracking(), start());
   const Vector<3> input(0.1, 0.2, 0.3);
   const Vector<measured> measurement(1, 2, 3);
   for (auto _ : state) benchmark::DoNotOptimize(filter.step(input, measurement).innovation);
@@ -66,7 +68,7 @@ BENCHMARK(kalman_step);
 /// What one writes without a library, with the short form of the covariance and no checks.
 void kalman_step_by_hand(benchmark::State& state) {
   const auto model = tracking();
-  Belief<states> belief = start();
+  Belief<dimension> belief = start();
   const Vector<3> input(0.1, 0.2, 0.3);
   const Vector<measured> measurement(1, 2, 3);
   for (auto _ : state) {
@@ -76,12 +78,12 @@ void kalman_step_by_hand(benchmark::State& state) {
     const Matrix<measured, measured> innovation =
         model.output_matrix * belief.covariance * model.output_matrix.transpose() +
         model.measurement_noise;
-    const Matrix<states, measured> gain =
+    const Matrix<dimension, measured> gain =
         belief.covariance * model.output_matrix.transpose() * innovation.inverse();
     belief.state += gain * (measurement - model.output_matrix * belief.state);
-    belief.covariance =
-        ((Matrix<states, states>::Identity() - gain * model.output_matrix) * belief.covariance)
-            .eval();
+    belief.covariance = ((Matrix<dimension, dimension>::Identity() - gain * model.output_matrix) *
+                         belief.covariance)
+                            .eval();
     benchmark::DoNotOptimize(belief.state.data());
   }
 }
@@ -90,7 +92,7 @@ BENCHMARK(kalman_step_by_hand);
 /// The same with Joseph's form, as ours.
 void kalman_step_by_hand_joseph(benchmark::State& state) {
   const auto model = tracking();
-  Belief<states> belief = start();
+  Belief<dimension> belief = start();
   const Vector<3> input(0.1, 0.2, 0.3);
   const Vector<measured> measurement(1, 2, 3);
   for (auto _ : state) {
@@ -100,11 +102,11 @@ void kalman_step_by_hand_joseph(benchmark::State& state) {
     const Matrix<measured, measured> innovation =
         model.output_matrix * belief.covariance * model.output_matrix.transpose() +
         model.measurement_noise;
-    const Matrix<states, measured> gain =
+    const Matrix<dimension, measured> gain =
         belief.covariance * model.output_matrix.transpose() * innovation.inverse();
     belief.state += gain * (measurement - model.output_matrix * belief.state);
-    const Matrix<states, states> left =
-        Matrix<states, states>::Identity() - gain * model.output_matrix;
+    const Matrix<dimension, dimension> left =
+        Matrix<dimension, dimension>::Identity() - gain * model.output_matrix;
     belief.covariance = (left * belief.covariance * left.transpose() +
                          gain * model.measurement_noise * gain.transpose())
                             .eval();
@@ -128,7 +130,7 @@ BENCHMARK(kalman_step_dynamic);
 
 void unscented_step(benchmark::State& state) {
   const auto model = tracking();
-  Belief<states> belief = start();
+  Belief<dimension> belief = start();
   belief.state << 10, 5, 2, 1, 0, 0;
   UnscentedKalmanFilter filter(Tracking{}, {.alpha = 0.5, .beta = 2, .kappa = 0},
                                {model.process_noise, model.measurement_noise}, belief);
@@ -164,7 +166,7 @@ void particle_step(benchmark::State& state) {
 }
 BENCHMARK(particle_step)->Unit(benchmark::kMicrosecond);
 
-template <int Axes>
+template <std::size_t Axes>
 void membership(benchmark::State& state) {
   std::vector<Axis> axes(Axes, Axis{.first = -1, .last = 1, .count = Axes <= 2 ? 201 : 41});
   std::size_t nodes = 1;

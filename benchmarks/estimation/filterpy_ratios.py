@@ -129,7 +129,7 @@ def main(program: str) -> None:
         by_hand = median["kalman_step_by_hand"] if name == "kalman_step" else None
         print(
             f"{name:28}{value:12.0f}{WANTED.get(name, ''):>12}"
-            f"{f'{reference / value:.0f} x' if reference else '':>12}"
+            f"{f'{reference / value:.3g} x' if reference else '':>12}"
             f"{f'{value / by_hand:.2f}' if by_hand else '':>10}"
         )
 
