@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from takt.experiments import Row, Rows
-
-from .measure import Outcome, Way, load, measure
+from takt.scheduling_trials import Goal, Outcome, Way, load, measure
 
 Json = dict[str, Any]
 
@@ -37,21 +36,21 @@ LOADS_PER_CORE = 8
 ROUNDS = 3
 
 GOALS = {
-    "heartbeat": ("/watchdog", "/watchdog", 100),
-    "pilot": ("/planner", "/motor", 125),
-    "odometry-nav": ("/odometry", "/costmap:/odom", 75),
-    "laser-scanner": ("/lidar", "/costmap:/scan", 150),
-    "localization": ("/amcl:/scan", "/amcl:/scan", 450),
-    "odometry-loc": ("/odometry", "/amcl:/odom", 100),
-    "tracker": ("/camera", "/tracker", 990),
+    "heartbeat": Goal("/watchdog", "/watchdog", 100),
+    "pilot": Goal("/planner", "/motor", 125),
+    "odometry-nav": Goal("/odometry", "/costmap:/odom", 75),
+    "laser-scanner": Goal("/lidar", "/costmap:/scan", 150),
+    "localization": Goal("/amcl:/scan", "/amcl:/scan", 450),
+    "odometry-loc": Goal("/odometry", "/amcl:/odom", 100),
+    "tracker": Goal("/camera", "/tracker", 990),
 }
 """Table 6.2: from, to and goal in ms, the most important first."""
 
 MANAGED, DEFAULT, ROUND_ROBIN, BY_HAND = "managed", "default", "SCHED_RR", "threads by hand"
 CHAINS = {
-    "lidar to collision estimate": ("/RearLidarDriver", "/ObjectCollisionEstimator", 110),
-    "plan to vehicle": ("/BehaviorPlanner", "/VehicleDBWSystem", 110),
-    "map to localization": ("/PointCloudMap", "/NDTLocalizer", 110),
+    "lidar to collision estimate": Goal("/RearLidarDriver", "/ObjectCollisionEstimator", 110),
+    "plan to vehicle": Goal("/BehaviorPlanner", "/VehicleDBWSystem", 110),
+    "map to localization": Goal("/PointCloudMap", "/NDTLocalizer", 110),
 }
 
 # Figure 6.7: violations and completions in about 800 s.
@@ -71,14 +70,6 @@ def run(full: bool = False) -> Rows:
             + beside_a_load(ROUNDS, FULL_PHASE)
         )
     return robot(PHASE, 1) + contained(PHASE) + beside_a_load(1, PHASE)
-
-
-def goals(chains: dict[str, tuple[str, str, int]]) -> str:
-    lines = [
-        f'  - {{name: "{name}", from: "{begin}", to: "{end}", latency: {goal}ms}}'
-        for name, (begin, end, goal) in chains.items()
-    ]
-    return "\n".join(["period: 6s", "chains:", *lines, ""])
 
 
 def robot(phase: float, rounds: int) -> Rows:
@@ -101,8 +92,7 @@ def robot(phase: float, rounds: int) -> Rows:
     rows: Rows = []
     for way, variant in ways:
         outcomes = [
-            measure(variant, goals(GOALS), way, WARM_UP, PHASES * phase, surges)
-            for _ in range(rounds)
+            measure(variant, GOALS, way, WARM_UP, PHASES * phase, surges) for _ in range(rounds)
         ]
         published = PUBLISHED.get(way.name, "").split()
         for name, expected in zip_longest(GOALS, published):
@@ -131,9 +121,7 @@ def contained(seconds: float) -> Rows:
     surges = [f"track={NONE}@0-{2 * WARM_UP + seconds}"]
     surges.append(f"obstacles={OVERLOAD}@{2 * WARM_UP}-{2 * WARM_UP + seconds}")
     # The chains have their reservations before the surge.
-    outcome = measure(
-        model, goals(GOALS), Way(MANAGED, managed=True), 1.5 * WARM_UP, seconds, surges
-    )
+    outcome = measure(model, GOALS, Way(MANAGED, managed=True), 1.5 * WARM_UP, seconds, surges)
     rows: Rows = []
     for name in ("heartbeat", "pilot", "localization"):
         chain = outcome.chains[name]
@@ -180,7 +168,7 @@ def beside_a_load(rounds: int, seconds: float) -> Rows:
     with load(LOADS_PER_CORE * len(os.sched_getaffinity(0))):
         for _ in range(rounds):
             for way, outcomes in ((Way(DEFAULT), before), (Way(MANAGED, managed=True), after)):
-                outcomes.append(measure(model, goals(CHAINS), way, WARM_UP, seconds))
+                outcomes.append(measure(model, CHAINS, way, WARM_UP, seconds))
     rows: Rows = []
     for name in CHAINS:
         free = statistics.median(outcome.chains[name].worst for outcome in before)

@@ -113,7 +113,7 @@ def test_measured_is_below_its_bound_or_the_report_says_why(demo: Demo) -> None:
 
 def test_table_and_report_show_every_chain(demo: Demo) -> None:
     page = (demo.output / "report.html").read_text()
-    header, *rows = demo.stdout.strip().splitlines()
+    header, *rows = demo.stdout.partition("\n\n")[0].splitlines()
     assert header.split() == ["Chain", "Messages", "p50", "p99", "Max", "Bound", "Goal", "Verdict"]
     # A verdict with a remedy goes on in the lines below.
     begun = [row for row in rows if not row.startswith(" ")]
@@ -121,6 +121,20 @@ def test_table_and_report_show_every_chain(demo: Demo) -> None:
         assert row.startswith(chain["id"])
         assert chain["id"] in page
     assert 'id="takt-spans"' in page
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the manager needs root or CAP_SYS_NICE")
+def test_it_shows_what_the_manager_does_beside_a_load(demo: Demo) -> None:
+    given = json.loads((MODELS / "autoware_reference_system.json").read_text())
+    wanted = [chain["id"] for chain in given["chains"]]  # each has a goal, and they are in order
+    header, *rows = demo.stdout.partition("\n\n")[2].splitlines()
+    assert header.split()[:3] == ["Chain", "Goal", "Default:"]
+    page = (demo.output / "report.html").read_text()
+    assert "Beside a load that fills all cores" in page
+    for chain, row in zip(wanted, rows, strict=True):
+        assert row.startswith(chain)
+        # Whether it could be guaranteed is up to the machine; that it was decided is not.
+        assert row.split()[-1] in ("guaranteed", "degraded", "prepared", "unmanaged")
 
 
 def test_nothing_was_lost(demo: Demo) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from takt import (
+    beside_load,
     console,
     documents,
     files,
@@ -24,6 +25,9 @@ from takt import (
     verdict,
 )
 from takt.cli import ANSWER_IS_NO
+from takt.doctor import scheduling
+from takt.doctor.check import State
+from takt.documents import Model
 from takt.errors import UserError
 
 EXAMPLES = """
@@ -56,13 +60,21 @@ def demo(
             help="Where the results go; default: build/demo of a source tree, else takt-demo.",
         ),
     ] = OUTPUT,
+    manage: Annotated[
+        bool,
+        typer.Option(
+            help="Run it twice more beside a load that fills all cores: by the default scheduler, "
+            "and under takt manage. Needs root."
+        ),
+    ] = True,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/latency document.")] = False,
 ) -> None:
     """Run a model as real ROS 2 processes, record them, and bound and report what was seen.
 
     Executes the Autoware reference system, unless another model is named: C++ nodes on rcl with
     Fast DDS in several processes. Records it with LTTng, builds its timing model from that trace
-    alone, bounds every callback and chain, and compares the bounds with what was measured.
+    alone, bounds every callback and chain, and compares the bounds with what was measured. Then
+    shows what the latency manager is for: the same system beside processes that fill all cores.
 
     Exit status 1 if a measured latency is above its bound although every assumption held.
     """
@@ -73,7 +85,8 @@ def demo(
     _record(model, duration, trace)
 
     text = files.read_document(str(model))
-    name = pipeline.read_model(text, str(model)).name
+    given_model = pipeline.read_model(text, str(model))
+    name = given_model.name
     console.say("Building the timing model from the trace, bounding it, and writing the report")
     options = {"chains_from": text, "name": f"{name}, as recorded"}
     synthesized = json_format.dumps(pipeline.synthesize([str(trace)], options), indent=1)
@@ -83,7 +96,8 @@ def demo(
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
     verdicts = remedies.with_remedies(evaluation, judged)
     found = verdict.document(evaluation.model.name, pipeline.DEFAULT_ANALYSIS, verdicts)
-    page = _page(given.traces, evaluation, verdicts)
+    compared = _compare(given_model, duration) if manage and not json else []
+    page = _page(given.traces, evaluation, verdicts, compared)
     for file, content in (
         ("model.json", synthesized + "\n"),
         ("bounds.json", documents.to_json(evaluation.bounds)),
@@ -99,6 +113,9 @@ def demo(
         console.output().print(tables.chains(verdicts))
         for line in tables.conditions(verdicts):
             console.say(line)
+        if compared:
+            console.output().print("")
+            console.output().print(beside_load.table(compared))
         console.say("")
     console.say(f"Trace, model.json, bounds.json and measurement.json are in {_relative(output)}.")
     if page:
@@ -109,14 +126,31 @@ def demo(
         raise typer.Exit(ANSWER_IS_NO)
 
 
+def _compare(model: Model, seconds: float) -> list[beside_load.Comparison]:
+    """What `takt manage` does for the model beside a load; nothing where it cannot be shown."""
+    possible = scheduling.deadline()
+    if possible.state is not State.OK:
+        console.say(f"What takt manage does is not shown: {possible.detail}")
+        return []
+    try:
+        return beside_load.compare(model, seconds, console.say)
+    except UserError as reason:
+        console.say(f"What takt manage does could not be shown: {reason}")
+        return []
+
+
 def _page(
-    traces: list[str], evaluation: inputs.Evaluation, verdicts: list[verdict.Verdict]
+    traces: list[str],
+    evaluation: inputs.Evaluation,
+    verdicts: list[verdict.Verdict],
+    compared: list[beside_load.Comparison],
 ) -> str | None:
     """The report. Where its libraries or Graphviz are missing the demo goes on without it."""
     try:
         from takt.report import view
 
-        return view.page_of(traces, evaluation, verdicts, evaluation.model.name)
+        comparison = beside_load.document(compared) if compared else None
+        return view.page_of(traces, evaluation, verdicts, evaluation.model.name, comparison)
     except UserError as reason:
         console.say(f"No report.html is written: {reason}")
         return None

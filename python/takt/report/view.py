@@ -37,15 +37,21 @@ PARTS = {
 
 
 def page_of(
-    traces: Sequence[str], evaluation: Evaluation, verdicts: list[Verdict], title: str
+    traces: Sequence[str],
+    evaluation: Evaluation,
+    verdicts: list[Verdict],
+    title: str,
+    comparison: Json | None = None,
 ) -> str:
     """The page of an evaluation: the viewer if there is a recording to look at, else what the
-    documents say. Raises takt_native.InputError.
+    documents say. `comparison` is a table of takt/viewer documents. Raises takt_native.InputError.
     """
     model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
     if not traces or measurement is None:
         return html_report.render(model, bounds, measurement, verdicts, title)
     recorded = pipeline.view(traces, evaluation.text.text, evaluation.text.source)
+    if comparison is not None:
+        recorded[0]["comparison"] = comparison
     return render(recorded, model, bounds, measurement, verdicts, title, explanations(evaluation))
 
 

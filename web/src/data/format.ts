@@ -29,6 +29,8 @@ export interface Index {
   phrases: [string, string][];
   answer: Statement[];
   warnings: Warning[];
+  /** The same system under several ways of scheduling: a table in words. */
+  comparison?: { title: string; header: string[]; rows: string[][] };
   /** What the bounds rest on, and how it fared in the recording. */
   assumptions?: Assumption[];
   /** Words with what they mean. */

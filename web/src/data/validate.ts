@@ -17,6 +17,7 @@ export function parseIndex(text: string): Index {
   for (const list of ['assumptions', 'glossary'] as const) {
     if (index[list] !== undefined && !Array.isArray(index[list])) throw new Error(`${list} is no list`);
   }
+  if (index.comparison !== undefined) checkComparison(index.comparison);
   const isPhrase = (phrase: unknown): boolean =>
     Array.isArray(phrase) && phrase.length === 2 && phrase.every((text) => typeof text === 'string');
   if (!Array.isArray(index.phrases) || index.phrases.length !== PARTS.length || !index.phrases.every(isPhrase)) {
@@ -52,6 +53,15 @@ export function parseIndex(text: string): Index {
     checkTerms(`chains[${i}].terms`, chain.terms);
   });
   return index;
+}
+
+function checkComparison(comparison: unknown): void {
+  const { title, header, rows } = comparison as Partial<NonNullable<Index['comparison']>>;
+  const isRow = (row: unknown): boolean =>
+    Array.isArray(row) && row.length === header?.length && row.every((cell) => typeof cell === 'string');
+  if (typeof title !== 'string' || !isRow(header) || !Array.isArray(rows) || !rows.every(isRow)) {
+    throw new Error('comparison is no table');
+  }
 }
 
 function checkTerms(place: string, terms: unknown): void {

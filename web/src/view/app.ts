@@ -9,6 +9,7 @@ import { answer, pickChain } from './answer';
 import { Callbacks } from './callbacks';
 import { Chains, worstFirst } from './chains';
 import { hueOf } from './colors';
+import { comparison } from './comparison';
 import { Details } from './details';
 import { button, element } from './dom';
 import { GraphView } from './graph/graph';
@@ -124,6 +125,7 @@ export async function start(source: DataSource): Promise<App> {
         'div',
         { class: 'story-pane' },
         answer(index, store, jumpToWorst),
+        comparison(index),
         new Chains(index, labels, store).root,
         latency.root,
         reference(index),

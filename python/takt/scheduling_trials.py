@@ -12,10 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from takt import loopback
 from takt.errors import UserError
@@ -25,6 +25,14 @@ TAKT = [sys.executable, "-m", "takt"]
 PATIENCE = 60.0
 LOOK = 0.5
 """Seconds between two questions to the manager."""
+
+
+class Goal(NamedTuple):
+    """A chain from one name to another, and its latency in milliseconds."""
+
+    begin: str
+    end: str
+    latency: float
 
 
 @dataclass(frozen=True)
@@ -60,13 +68,20 @@ class Outcome:
 
 
 def measure(
-    model: Json, goals: str, way: Way, warm_up: float, seconds: float, surges: Sequence[str] = ()
+    model: Json,
+    goals: Mapping[str, Goal],
+    way: Way,
+    warm_up: float,
+    seconds: float,
+    surges: Sequence[str] = (),
 ) -> Outcome:
-    """Runs the model and reads the figures of all chains. UserError if it cannot be run."""
+    """Runs the model and reads the figures of all chains that have a goal, the most important
+    first. UserError if it cannot be run.
+    """
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         document, wanted = Path(folder) / "model.json", Path(folder) / "goals.yaml"
         document.write_text(json.dumps(model), encoding="utf-8")
-        wanted.write_text(goals, encoding="utf-8")
+        wanted.write_text(_goals_text(goals), encoding="utf-8")
         run = [*TAKT, "run", str(document)]
         for surge in surges:
             run += ["--surge", surge]
@@ -81,7 +96,7 @@ def measure(
             text=True,
         ) as manager:
             try:
-                outcome = _follow(manager, environment, way, warm_up, seconds, goals.count("name:"))
+                outcome = _follow(manager, environment, way, warm_up, seconds, len(goals))
             finally:
                 manager.send_signal(signal.SIGINT)
                 assert manager.stderr is not None
@@ -89,6 +104,14 @@ def measure(
         if outcome is None:
             raise UserError(f"{way.name}: the programs ended too early: {said[-1]}")
         return outcome
+
+
+def _goals_text(goals: Mapping[str, Goal]) -> str:
+    chains = [
+        {"name": name, "from": goal.begin, "to": goal.end, "latency": f"{goal.latency:g}ms"}
+        for name, goal in goals.items()
+    ]
+    return json.dumps({"period": "6s", "chains": chains})  # which is YAML, too
 
 
 def _follow(
