@@ -281,10 +281,12 @@ void bind_dual_mode(nb::module_& module) {
       .def_prop_ro("operating_input", [](const Handoff& handoff) { return handoff.linear.input; })
       .def_prop_ro("period", [](const Handoff& handoff) { return handoff.timing.period.count(); })
       .def_prop_ro("window", [](const Handoff& handoff) { return handoff.timing.window.count(); })
-      .def("decides_linear",
-           [](const Handoff& handoff, const AnyVector& input) {
-             return handoff.decision.contains(input);
-           })
+      .def(
+          "decides_linear",
+          [](const Handoff& handoff, const AnyVector& input) {
+            return handoff.decision.contains(input);
+          },
+          "inputs"_a)
       .def("error_norm", &Handoff::error_norm, "error"_a);
   module.def(
       "read_handoff",

@@ -14,11 +14,20 @@ STUB = Path(__file__).parents[2] / "python" / "takt_native.pyi"
 
 
 def functions(body: list[ast.stmt], prefix: str = "") -> dict[str, list[str]]:
-    """Names of functions and methods, and of their arguments."""
+    """Names of functions and methods, and of their arguments. What several classes share is in a
+    class that only the stub has; its name begins with an underscore.
+    """
     found: dict[str, list[str]] = {}
+    common = {
+        statement.name: statement.body
+        for statement in body
+        if isinstance(statement, ast.ClassDef) and statement.name.startswith("_")
+    }
     for statement in body:
-        if isinstance(statement, ast.ClassDef):
-            found |= functions(statement.body, f"{statement.name}.")
+        if isinstance(statement, ast.ClassDef) and statement.name not in common:
+            bases = [base.id for base in statement.bases if isinstance(base, ast.Name)]
+            for part in (statement.body, *(common.get(base, []) for base in bases)):
+                found |= functions(part, f"{statement.name}.")
         elif isinstance(statement, ast.FunctionDef):
             found[prefix + statement.name] = [argument.arg for argument in statement.args.args]
     return found
@@ -42,7 +51,8 @@ def exported(name: str) -> list[str]:
     for part in name.split("."):
         function = getattr(function, part)
     ((signature, *_),) = function.__nb_signature__  # type: ignore[attr-defined]
-    declaration = ast.parse(re.sub(r" = \\\d+", "", signature) + ": ...").body[0]
+    plain = re.sub(r"numpy\.ndarray\[[^]]*\]", "numpy.ndarray", re.sub(r" = \\\d+", "", signature))
+    declaration = ast.parse(plain + ": ...").body[0]
     assert isinstance(declaration, ast.FunctionDef)
     return [argument.arg for argument in declaration.args.args]
 
@@ -54,5 +64,7 @@ def test_the_stub_names_functions_and_arguments_as_they_are(name: str) -> None:
 
 def test_the_stub_is_complete() -> None:
     public = {name for name in vars(takt_native) if not name.startswith("_")}
+    classes = {statement.name for statement in BODY if isinstance(statement, ast.ClassDef)}
     functions_and_classes = {name.split(".")[0] for name in STUBBED} | {"InputError"}
+    functions_and_classes |= {name for name in classes if not name.startswith("_")}
     assert public == functions_and_classes | constants(BODY)

@@ -1,4 +1,4 @@
-"""takt handoff: Design a safe hand-over between a linear and a nonlinear estimator."""
+"""takt handoff: Design a safe hand-over between state estimators."""
 
 from __future__ import annotations
 
