@@ -109,9 +109,24 @@ def document(compared: list[Comparison]) -> Json:
     """The table `comparison` of takt/viewer documents."""
     return {
         "title": "Beside a load that fills all cores: the default scheduler, and takt manage",
-        "header": list(HEADER),
-        "rows": rows(compared),
+        "header": ["Chain and its goal", BY_DEFAULT.name, MANAGED.name],
+        "rows": [
+            [
+                f"{one.chain}: {duration(one.goal)}",
+                _words(one.by_default),
+                f"{_words(one.managed)}; {', '.join(sorted(one.managed.states))}"
+                + (f": at most {_milliseconds(one.managed.bound)}" if one.managed.bound else ""),
+            ]
+            for one in compared
+        ],
     }
+
+
+def _words(chain: Chain) -> str:
+    missed = (
+        f"{chain.missed} of {chain.completed}" if chain.missed else f"none of {chain.completed}"
+    )
+    return f"longest {_milliseconds(chain.worst)}, {missed} missed"
 
 
 def _milliseconds(time: float | None) -> str:

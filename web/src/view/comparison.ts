@@ -13,14 +13,10 @@ export function comparison(index: Index): HTMLElement {
   root.append(
     element('h2', {}, printable(known.title)),
     element(
-      'div',
-      { class: 'wide' },
-      element(
-        'table',
-        {},
-        element('thead', {}, cells('th', known.header)),
-        element('tbody', {}, ...known.rows.map((row) => cells('td', row))),
-      ),
+      'table',
+      {},
+      element('thead', {}, cells('th', known.header)),
+      element('tbody', {}, ...known.rows.map((row) => cells('td', row))),
     ),
   );
   return root;
