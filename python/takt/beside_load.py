@@ -19,7 +19,7 @@ from takt.scheduling_trials import Chain, Goal, Way, load, measure
 
 Json = dict[str, Any]
 
-LOADS_PER_CORE = 4
+LOADS_PER_CORE = 8
 WARM_UP = 8.0
 """Seconds in which the manager learns what runs and reserves; the others wait as long."""
 

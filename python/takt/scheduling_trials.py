@@ -178,9 +178,13 @@ def _status(environment: dict[str, str]) -> Json | None:
 
 @contextlib.contextmanager
 def load(processes: int) -> Iterator[None]:
-    """So many processes that do nothing but compute, under the default scheduler."""
+    """So many processes that do nothing but compute, under the default scheduler. Each has a
+    session of its own, as programs of others have: a kernel that shares processors between sessions
+    first (autogroup) would take them for one program else.
+    """
     running = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)
+        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+        for _ in range(processes)
     ]
     try:
         yield
