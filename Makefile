@@ -52,7 +52,7 @@ demo: setup build/release/build.ninja  ## record, model, bound and report the Au
 	  echo "demo: building what it runs, $$steps steps: about $$(((steps * 3 / 2) / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
 	fi; \
 	cmake --build --preset release --target takt_demo; \
-	echo "demo: running it; done in a minute and a half"; \
+	echo "demo: running it; done in two minutes"; \
 	./takt demo
 
 man: build  ## shell completion and manual pages, below build/share

@@ -19,9 +19,10 @@ from takt.scheduling_trials import Chain, Goal, Way, load, measure
 
 Json = dict[str, Any]
 
-LOADS_PER_CORE = 8
-WARM_UP = 8.0
-"""Seconds in which the manager learns what runs and reserves; the others wait as long."""
+LOADS_PER_CORE = 4
+WARM_UP = 15.0
+"""Seconds until the manager has learned and reserved, and until its figures, which are of the last
+ten seconds, are of the time after that. By default the wait is as long."""
 
 BY_DEFAULT = Way("default scheduler")
 MANAGED = Way("takt manage", managed=True)

@@ -96,7 +96,7 @@ def measure(
             text=True,
         ) as manager:
             try:
-                outcome = _follow(manager, environment, way, warm_up, seconds, len(goals))
+                outcome = _follow(manager, environment, way, warm_up, seconds, tuple(goals))
             finally:
                 manager.send_signal(signal.SIGINT)
                 assert manager.stderr is not None
@@ -120,11 +120,11 @@ def _follow(
     way: Way,
     warm_up: float,
     seconds: float,
-    chains: int,
+    chains: Sequence[str],
 ) -> Outcome | None:
     """From when all chains are there and have warmed up, for so long. None: the programs ended."""
     before: dict[str, tuple[int, int]] = {}
-    found: dict[str, Chain] = {}
+    found = {name: Chain() for name in chains}
     begin = None
     planning = 0.0
     deadline = time.monotonic() + PATIENCE
@@ -135,22 +135,22 @@ def _follow(
             continue
         measured = {one["id"]: one for one in status["chains"] if one["measured"]}
         if begin is None:
-            if len(measured) == chains:
+            if len(measured) == len(chains):
                 begin = time.monotonic()
+                before = {name: _counts(one) for name, one in measured.items()}
                 if way.set_up is not None:
                     way.set_up(status)
             elif time.monotonic() > deadline:
                 raise UserError(f"{way.name}: only {', '.join(measured)} were seen")
             continue
-        if len(measured) < chains:
-            continue
+        # A chain that is not in the model for a moment has no figures then.
         passed = time.monotonic() - begin
         if passed < warm_up:
-            before = {name: _counts(one) for name, one in measured.items()}
+            before |= {name: _counts(one) for name, one in measured.items()}
             continue
         planning = max(planning, status["planning_seconds"] * 1e3)
         for name, one in measured.items():
-            chain = found.setdefault(name, Chain())
+            chain = found[name]
             completed, missed = _counts(one)
             chain.completed = completed - before[name][0]
             chain.missed = missed - before[name][1]
