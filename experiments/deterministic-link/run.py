@@ -145,7 +145,7 @@ def _pipeline(count: int) -> Rows:
 
 
 def _times(arrivals: list[Arrival]) -> list[float]:
-    """Of the first stream."""
+    """How long the messages of the first stream took, in milliseconds."""
     return [arrival.milliseconds for arrival in arrivals if arrival.stream == 0]
 
 

@@ -49,10 +49,10 @@ ROUNDS = 3
 PERIODS = 400
 """How many periods a run has. The graph, whose periods are long, has a fifth of them."""
 PRIORITY = "50"
-"""Of the chains; gates are above them, as those of takt apply."""
+"""The SCHED_FIFO priority of the chains. Gates run above it, as those of takt apply do."""
 BANDS = 1
 SLOTS = 3
-"""Of the plan whose distribution is compared with the measured one."""
+"""How many slots the plan has whose distribution is compared with the measured one."""
 SLACK = 0.015
 """The slot starts later than the longest latency seen, by this share of it."""
 OUTLIER = 0.3 * MS

@@ -10,7 +10,7 @@ namespace takt::deterministic_link {
 
 namespace {
 
-/// Of the experiment alone.
+/// The experiment runs in network namespaces of its own, where nothing has to be kept secret.
 constexpr transport::Key key{};
 constexpr std::size_t long_message = 4 << 20;
 

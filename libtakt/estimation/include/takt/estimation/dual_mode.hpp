@@ -41,7 +41,7 @@ struct Sample {
   AnyVector measurement;
 };
 
-/// What is to be known of a step.
+/// What one step of the dual-mode estimator did, and how far it was from its limits.
 struct StepReport {
   Mode mode = Mode::linear;
   Failure failure = Failure::none;
