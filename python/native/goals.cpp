@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "native.hpp"
-#include "takt/goals/parse_time.hpp"
 #include "takt/model/json.hpp"
+#include "takt/yaml/quantities.hpp"
 
 namespace takt::native {
 
@@ -37,7 +37,7 @@ void bind_goals(nanobind::module_& module) {
   module.def(
       "parse_time",
       [](const std::string& text) -> std::optional<std::int64_t> {
-        const auto time = goals::parse_time(text);
+        const auto time = yaml::parse_time(text);
         return time ? std::optional(time->count()) : std::nullopt;
       },
       "text"_a,

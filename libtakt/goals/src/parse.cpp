@@ -1,13 +1,12 @@
-#include <yaml-cpp/yaml.h>
-
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "takt/base/json_text.hpp"
 #include "takt/goals/goals.hpp"
-#include "takt/goals/parse_time.hpp"
 #include "takt/model/object_reader.hpp"
+#include "takt/yaml/quantities.hpp"
+#include "takt/yaml/read_yaml.hpp"
 
 namespace takt::goals {
 
@@ -17,66 +16,8 @@ using model::Findings;
 using model::ObjectReader;
 using nlohmann::json;
 
-constexpr std::size_t largest_document = std::size_t{1} << 20;
-constexpr std::size_t most_values = 100'000;
-constexpr std::size_t deepest_nesting = 16;
-
-/// The text with U+FFFD for every byte that is no UTF-8.
-std::string as_utf8(const std::string& text) { return json::parse(json_text(text)); }
-
-/// A YAML value as JSON, in which every scalar is a string. Counts values and their bytes, as
-/// aliases may stand for far more of them than the text shows, without end if one stands for what
-/// it is in. Null once there is a fault.
-class Conversion {
- public:
-  json convert(const YAML::Node& node, std::size_t depth = 0) {
-    if (++values_ > most_values || bytes_ > largest_document || depth > deepest_nesting)
-      fault = "too many values, or too deep; it is not a list of goals";
-    if (!fault.empty() || node.IsNull()) return nullptr;
-    if (node.IsScalar()) return text(node);
-    json result = node.IsMap() ? json::object() : json::array();
-    for (const auto& member : node) {
-      if (!node.IsMap()) {
-        result.push_back(convert(member, depth + 1));
-        continue;
-      }
-      const std::string key = member.first.IsScalar() ? text(member.first) : "";
-      if (!fault.empty()) return nullptr;
-      if (result.contains(key)) fault = fmt::format("the field \"{}\" is there twice", key);
-      result[key] = convert(member.second, depth + 1);
-    }
-    return result;
-  }
-
-  std::string fault;
-
- private:
-  std::string text(const YAML::Node& scalar) {
-    const std::string& text = scalar.Scalar();
-    bytes_ += text.size();
-    if (as_utf8(text) != text) {
-      fault = fmt::format("line {}: a text that is not UTF-8", scalar.Mark().line + 1);
-    }
-    return text;
-  }
-
-  std::size_t values_ = 0;
-  std::size_t bytes_ = 0;
-};
-
-Result<json> read_yaml(std::string_view text) {
-  if (text.size() > largest_document) return error("larger than 1 MiB; it is not a list of goals");
-  try {
-    Conversion conversion;
-    json document = conversion.convert(YAML::Load(std::string(text)));
-    if (!conversion.fault.empty()) return error("{}", conversion.fault);
-    return document;
-  } catch (const YAML::Exception& fault) {
-    // The message may quote the first byte of a character alone.
-    return error("line {}, column {}: not valid YAML: {}", fault.mark.line + 1,
-                 fault.mark.column + 1, as_utf8(fault.msg));
-  }
-}
+/// Of a node and of a topic, in ROS 2.
+constexpr std::size_t longest_name = 255;
 
 class GoalsReader {
  public:
@@ -119,14 +60,28 @@ class GoalsReader {
     }
     object.required("latency", "the longest time that is good enough, such as 125ms");
     if (const auto latency = time(object, "latency")) goal.latency = *latency;
+    goal.estimator = object.text("estimator", "");
+    if (!goal.estimator.empty()) read_node(goal.estimator, object.path_of("estimator"));
     warn_of_unknown(object);
     return goal;
+  }
+
+  /// The name of a node, to which the leading slash is added.
+  void read_node(std::string& node, const std::string& path) {
+    const auto allowed = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '/';
+    };
+    if (node.size() > longest_name || !std::ranges::all_of(node, allowed)) {
+      findings_.fail("{}: \"{}\" is no name of a node", path, node);
+    }
+    if (!node.starts_with('/')) node.insert(node.begin(), '/');
   }
 
   std::optional<Duration> time(ObjectReader& object, std::string_view name) {
     const std::optional<std::string> text = object.optional_text(name);
     if (!text || !findings_.fault.empty()) return std::nullopt;
-    const std::optional<Duration> value = parse_time(*text);
+    const std::optional<Duration> value = yaml::parse_time(*text);
     if (!value) {
       findings_.fail("{}: \"{}\" is no time above 0 with its unit; write 125ms, 0.5s or 800us",
                      object.path_of(name), *text);
@@ -153,7 +108,7 @@ class GoalsReader {
 }  // namespace
 
 Result<ParsedGoals> parse(std::string_view text, std::string_view source) {
-  const Result<json> document = read_yaml(text);
+  const Result<json> document = yaml::read_yaml(text, "a list of goals");
   if (!document) return error("{}: {}", source, document.error().message);
   Findings findings;
   Goals goals = GoalsReader(findings).read(*document);

@@ -58,6 +58,18 @@ TEST(ParseGoals, TimesHaveUnits) {
   }
 }
 
+TEST(ParseGoals, AnEstimatorIsANode) {
+  const auto node = [](const std::string& text) {
+    const auto parsed =
+        parse("chains: [{from: a, to: b, latency: 1s, estimator: " + text + "}]", "g");
+    return parsed ? parsed->goals.chains[0].estimator : parsed.error().message;
+  };
+  EXPECT_EQ(node("/left/estimator"), "/left/estimator");
+  EXPECT_EQ(node("estimator"), "/estimator");
+  EXPECT_EQ(node("'a b'"), "g: chains[0].estimator: \"a b\" is no name of a node");
+  EXPECT_THAT(node("[]"), HasSubstr("g: chains[0].estimator"));
+}
+
 TEST(ParseGoals, AWrongFileIsOneLineThatNamesThePlace) {
   EXPECT_EQ(fault("chains: [{from: a, to: b}]"),
             "goals.yaml: chains[0].latency: missing; the longest time that is good enough, such as "

@@ -22,6 +22,9 @@ struct Goal {
   /// Names that the chain passes between, in this order; needed where several ways lead there.
   std::vector<std::string> via;
   Duration latency{};
+  /// The node of the chain's state estimator, with its leading slash; empty: it has none. The
+  /// latency manager asks it for its cheap mode when there is too little processor time.
+  std::string estimator{};
 };
 
 struct Goals {
