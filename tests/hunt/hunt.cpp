@@ -1,12 +1,13 @@
 // Hunts for bounds that a schedule exceeds, on random models with all features of the format.
 //
-//   takt_hunt KIND [MODELS] [FIRST_SEED] [FOLDER|-] [FEATURE=PERCENT ...]
+//   takt_hunt KIND [MODELS] [FIRST_SEED] [FOLDER|-] [FEATURE=PERCENT ...] [analysis=NAME]
 //
 // KIND is a kind of executor or "all". Random models of it are analysed and simulated; with the
 // prefix "schedules:" (schedules:edf) the plain scheduler of tests/unit/analysis/brute_force
 // searches their schedules instead. Says how far it has come. Ends with 1 at the first violation,
 // with the shrunk model on standard output; with FOLDER it writes each of them there and goes on.
-// FEATURE is one of features.def, e.g. cycle=0 for models without cycles.
+// FEATURE is one of features.def, e.g. cycle=0 for models without cycles; NAME is an analysis whose
+// bounds are compared with simulations, "combined" unless given.
 
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ struct Hunt {
   std::string name;
   Shape shape;
   bool schedules = false;
+  Method method = Method::combined;
   std::size_t models = 0;
   std::uint64_t first = 0;
   std::optional<std::filesystem::path> folder;
@@ -52,7 +54,7 @@ struct Violation {
 std::optional<Violation> violation(const Hunt& hunt, std::uint64_t seed, std::size_t count,
                                    takt::soundness::Tally& tally) {
   if (!hunt.schedules) {
-    const auto found = takt::soundness::hunt(hunt.shape, Method::combined, seed, count, tally);
+    const auto found = takt::soundness::hunt(hunt.shape, hunt.method, seed, count, tally);
     if (!found) return std::nullopt;
     return Violation{found->seed, found->violation + "\n" + takt::model::to_json(found->model)};
   }
@@ -76,6 +78,15 @@ bool set_feature(Shape& shape, std::string_view assignment) {
     return true;
   }
   return false;
+}
+
+/// Whether "analysis=name" names one.
+bool set_analysis(Hunt& hunt, std::string_view assignment) {
+  constexpr std::string_view prefix = "analysis=";
+  if (!assignment.starts_with(prefix)) return false;
+  const auto method = takt::analysis::method_from_string(assignment.substr(prefix.size()));
+  if (method) hunt.method = *method;
+  return method.has_value();
 }
 
 void write(const Hunt& hunt, const Violation& violation) {
@@ -138,8 +149,8 @@ int main(int count, char** arguments) {
             .folder = std::nullopt};
   if (count > 4 && std::string_view(arguments[4]) != "-") hunt.folder = arguments[4];
   for (int i = 5; i < count; ++i) {
-    if (set_feature(hunt.shape, arguments[i])) continue;
-    fmt::print(stderr, "takt_hunt: \"{}\" sets no feature\n", arguments[i]);
+    if (set_analysis(hunt, arguments[i]) || set_feature(hunt.shape, arguments[i])) continue;
+    fmt::print(stderr, "takt_hunt: \"{}\" sets no feature and no analysis\n", arguments[i]);
     return 2;
   }
   return run(hunt);

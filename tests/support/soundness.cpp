@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "takt/generation/shrink.hpp"
+#include "takt/hops/hops.hpp"
 #include "takt/model/inferred_joins.hpp"
 #include "takt/model/names.hpp"
 #include "takt/simulation/simulate.hpp"
@@ -19,6 +20,8 @@ using simulation::Options;
 constexpr Duration simulated_time{6'000};
 constexpr Duration horizon{20'000};
 constexpr int random_simulations = 4;
+/// For each model whose schedules are explored: most of those that end at all end within it.
+constexpr std::int64_t exploration_effort = 4'000'000;
 
 /// Executors with a `cpu` share that core, all others have one for themselves. None: the simulator
 /// cannot simulate it.
@@ -97,16 +100,24 @@ void take(Duration& longest, const simulation::Distribution& observed) {
 /// The longest times that were seen, by the indices of the model that is bounded.
 struct Observed {
   explicit Observed(const model::Model& model)
-      : callbacks(model.callbacks.size()), chains(model.chains.size()) {}
+      : callbacks(model.callbacks.size()),
+        chains(model.chains.size()),
+        links(hops::with_hops(model).hops.size()) {}
 
-  /// Simulates the model or a reading of it; `callback_of` and `chain_of` lead back to the model.
+  /// Simulates the model or a reading of it; `callback_of` and `chain_of` lead back to the model,
+  /// to whose callbacks hops come in addition.
   template <typename CallbackOf, typename ChainOf>
   void simulate(const model::Model& reading, CallbackOf callback_of, ChainOf chain_of) {
     for (const Options& options : adversaries(reading)) {
       const auto simulated = simulation::simulate(reading, options);
       if (!simulated) continue;  // hopelessly overloaded, so without bounds
       for (std::size_t i = 0; i < reading.callbacks.size(); ++i) {
-        take(callbacks[callback_of(i)], simulated->callbacks[i].response_time);
+        const std::size_t callback = callback_of(i);
+        take(callback < callbacks.size() ? callbacks[callback] : links[callback - callbacks.size()],
+             simulated->callbacks[i].response_time);
+      }
+      for (std::size_t i = 0; i < simulated->links.size(); ++i) {
+        take(links[i], simulated->links[i].response_time);
       }
       for (std::size_t i = 0; i < reading.chains.size(); ++i) {
         Longest& longest = chains[chain_of(i)];
@@ -119,6 +130,8 @@ struct Observed {
 
   std::vector<Duration> callbacks;
   std::vector<Longest> chains;
+  /// Of the hops.
+  std::vector<Duration> links;
 };
 
 Comparison compare(const analysis::Bounds& bounds, const Observed& observed) {
@@ -126,6 +139,10 @@ Comparison compare(const analysis::Bounds& bounds, const Observed& observed) {
   for (std::size_t i = 0; i < observed.callbacks.size(); ++i) {
     const analysis::CallbackBound& callback = bounds.callbacks[i];
     add(comparison, callback.id, callback.bound, observed.callbacks[i]);
+  }
+  for (std::size_t i = 0; i < observed.links.size(); ++i) {
+    const analysis::LinkBound& hop = bounds.links[i];
+    add(comparison, hop.topic + " on " + hop.link, hop.bound, observed.links[i]);
   }
   for (std::size_t i = 0; i < observed.chains.size(); ++i) {
     const analysis::ChainBound& chain = bounds.chains[i];
@@ -154,13 +171,16 @@ Comparison compare(const model::Model& model, analysis::Method method) {
       model, [](std::size_t callback) { return callback; },
       [](std::size_t chain) { return chain; });
   if (model::has_inferred_joins(model)) {
-    const model::SeparatedModel separated = model::separate_inferred_joins(model);
+    // Behind a link a declared join keeps its inputs, which are the link's messages.
+    const model::SeparatedModel separated =
+        model::separate_inferred_joins(hops::with_hops(model).model);
     observed.simulate(
         separated.model,
         [&](std::size_t callback) { return separated.callback_of[callback].value(); },
         [&](std::size_t chain) { return separated.chain_of[chain]; });
   }
   analysis::Options options{.method = method, .horizon = horizon};
+  if (method == analysis::Method::exact) options.effort = exploration_effort;
   Comparison comparison = compare(analysis::analyze(model, options), observed);
   // With so few steps for each callback, most executors are bounded coarsely; in cycles, which take
   // several rounds, with the larger number.

@@ -4,6 +4,7 @@
 
 #include "describe.hpp"
 #include "fixed_point/fixed_point.hpp"
+#include "links.hpp"
 #include "readings.hpp"
 #include "system/system.hpp"
 #include "takt/base/names.hpp"
@@ -16,6 +17,7 @@ constexpr Names methods{std::to_array<Name<Method>>({
     {Method::round_robin, "round_robin"},
     {Method::busy_window, "busy_window"},
     {Method::combined, "combined"},
+    {Method::exact, "exact"},
     {Method::edf_paper, "edf_paper"},
 })};
 
@@ -37,6 +39,10 @@ std::optional<Method> method_from_string(std::string_view name) { return methods
 std::string all_method_names() { return methods.list(); }
 
 Bounds analyze(const model::Model& model, const Options& options) {
+  if (hops::has_hops(model)) {
+    const hops::ModelWithHops linked = hops::with_hops(model);
+    return without_hops(analyze(linked.model, options), linked, model);
+  }
   Bounds bounds = analyze_as_given(model, options);
   if (model::has_inferred_joins(model)) {
     const auto separated = model::separate_inferred_joins(model);

@@ -23,6 +23,19 @@ Json write(const CallbackBound& callback) {
           {callback.bound ? "by" : "reason", callback.bound ? callback.by : callback.reason}};
 }
 
+Json write(const LinkBound& hop) {
+  return {{"link", hop.link},
+          {"from", hop.from},
+          {"topic", hop.topic},
+          {"to", hop.to},
+          {"bound", time_or_null(hop.bound)},
+          {hop.bound ? "by" : "reason", hop.bound ? hop.by : hop.reason}};
+}
+
+Json write(const Bounds::Unexplored& executor) {
+  return {{"executor", executor.executor}, {"reason", executor.reason}};
+}
+
 Json write(const Segment& segment) {
   Json object{{"executor", segment.executor},
               {"callbacks", segment.callbacks},
@@ -58,17 +71,21 @@ Json list(const std::vector<Bound>& bounds) {
 }  // namespace
 
 std::string Bounds::to_json() const {
-  return document_text(
-      {{"format", "takt/bounds"},
-       {"version", 1},
-       {"analysis", analysis},
-       {"converged", converged},
-       {"seconds", seconds},
-       {"provenance", {{"tool", "takt analyze"}, {"model", model}, {"horizon", horizon.count()}}},
-       {"steps", steps},
-       {"coarse", coarse},
-       {"callbacks", list(callbacks)},
-       {"chains", list(chains)}});
+  Json document{
+      {"format", "takt/bounds"},
+      {"version", 1},
+      {"analysis", analysis},
+      {"converged", converged},
+      {"seconds", seconds},
+      {"provenance", {{"tool", "takt analyze"}, {"model", model}, {"horizon", horizon.count()}}},
+      {"steps", steps},
+      {"coarse", coarse},
+      {"unexplored", list(unexplored)},
+      {"depends_on_phases", depends_on_phases},
+      {"callbacks", list(callbacks)},
+      {"chains", list(chains)}};
+  if (!links.empty()) document["links"] = list(links);
+  return document_text(document);
 }
 
 }  // namespace takt::analysis

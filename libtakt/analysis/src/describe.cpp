@@ -24,6 +24,19 @@ CallbackBound callback_bound(const model::Model& model, CallbackIndex callback,
   return result;
 }
 
+void describe_explorations(const model::Model& model, const System& system,
+                           const FixedPoint& solution, Bounds& bounds) {
+  bounds.unexplored.clear();
+  bounds.depends_on_phases = false;
+  for (std::size_t e = 0; e < system.executors.size(); ++e) {
+    const Exploration* exploration = solution.exploration(ExecutorIndex{e});
+    if (exploration == nullptr) continue;
+    bounds.depends_on_phases = bounds.depends_on_phases || exploration->depends_on_phases;
+    if (exploration->reason.empty()) continue;
+    bounds.unexplored.push_back({model.executors[e].id, exploration->reason});
+  }
+}
+
 }  // namespace
 
 Bounds blank_bounds(const model::Model& model, const Options& options) {
@@ -59,6 +72,7 @@ void solve(const model::Model& model, const System& system, FixedPoint& solution
     if (callbacks.empty() || !solution.effort_spent(callbacks.front())) continue;
     bounds.coarse.push_back(model.executors[e].id);
   }
+  describe_explorations(model, system, solution, bounds);
   bounds.converged = std::ranges::all_of(
       bounds.callbacks, [](const CallbackBound& callback) { return callback.bound.has_value(); });
   bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

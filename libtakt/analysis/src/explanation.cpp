@@ -12,6 +12,7 @@
 #include "system/system.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/base/names.hpp"
+#include "takt/hops/hops.hpp"
 
 namespace takt::analysis {
 
@@ -104,7 +105,8 @@ Result<Explanation> explain_as_given(const model::Model& model, const model::Cha
   Explanation explanation;
   explanation.chain = bounded.id;
   explanation.bound = *bounded.bound;
-  const std::vector<Stretch> stretches = stretches_of(model, system, chain.callbacks, false);
+  const std::vector<Stretch> stretches =
+      bounded_stretches(model, system, chain.callbacks, solution);
   for (std::size_t s = 0; s < stretches.size(); ++s) {
     explanation.segments.push_back(
         explain(bounded.segments[s], stretches[s], model, system, solution));
@@ -142,6 +144,8 @@ std::string Explanation::to_json() const {
 
 Result<Explanation> explain(const model::Model& model, std::string_view chain,
                             const Options& options) {
+  // The time on a link has terms of its own, as a segment of the link.
+  if (hops::has_hops(model)) return explain(hops::with_hops(model).model, chain, options);
   const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
   if (found == model.chains.end()) {
     std::string ids;

@@ -58,6 +58,12 @@ void take_larger(Bounds& bounds, const model::SeparatedModel& separated,
   bounds.converged = bounds.converged && of_separated.converged;
   bounds.seconds += of_separated.seconds;
   bounds.steps += of_separated.steps;
+  bounds.depends_on_phases = bounds.depends_on_phases || of_separated.depends_on_phases;
+  for (const Bounds::Unexplored& executor : of_separated.unexplored) {
+    const bool known = std::ranges::any_of(
+        bounds.unexplored, [&](const auto& other) { return other.executor == executor.executor; });
+    if (!known) bounds.unexplored.push_back(executor);
+  }
   for (const std::string& executor : of_separated.coarse) {
     if (std::ranges::find(bounds.coarse, executor) == bounds.coarse.end()) {
       bounds.coarse.push_back(executor);

@@ -95,6 +95,10 @@ std::string why_unbounded(const model::Model& model, const System& system,
   if (const auto reason = analysis->inapplicable(callback)) return tell(*reason);
   // The first cause comes first: in a cycle it left the callback's senders without bound too.
   if (const auto& use = solution.overload(index)) {
+    if (executor.longest_piece > Duration{0}) {
+      return tell({.text = "link \"{executor}\" is to carry {demand} of what it can carry",
+                   .utilisation = *use});
+    }
     return tell({.text = "executor \"{executor}\" needs {demand} of a processor, its supply gives "
                          "{supply}",
                  .utilisation = *use});

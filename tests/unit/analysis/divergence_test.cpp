@@ -230,8 +230,9 @@ void expect_endless(const Bounds& bounds, const std::vector<std::size_t>& callba
   }
 }
 
-/// Three callbacks, each of a group of its own. Every one waits for what comes during two response
-/// times: of its own, and an m-th of that of the others. u·(2 + 4/m) = 1 is the threshold.
+/// Three callbacks, each of a group of its own, on two threads: at u = 1/2 each, the two others may
+/// keep both threads busy for as long as the third one would have to run. Three threads are enough
+/// for all.
 TEST(Divergence, OfTheMultiThreadedAnalysisIsDecidedByLongRunRates) {
   const auto model = [](std::int64_t threads, std::int64_t wcet) {
     ModelBuilder builder;
@@ -245,18 +246,18 @@ TEST(Divergence, OfTheMultiThreadedAnalysisIsDecidedByLongRunRates) {
     }
     return builder.model();
   };
-  constexpr std::int64_t hour = 3'600'000'000'000;
-  for (const std::int64_t threads : {1, 2, 3, 4}) {
-    SCOPED_TRACE(std::to_string(threads) + " threads");
-    // At it, or less than 1 ns below.
-    const std::int64_t threshold = period * threads / (2 * threads + 4);
-    expect_bounds(analyze(model(threads, threshold - period / 10), no_limit), period / 10);
-    expect_bounds(analyze(model(threads, threshold - 1000), no_limit), 5'000'000'000);
-    expect_bounds(analyze(model(threads, threshold - 1), no_limit), hour);
-    expect_endless(analyze(model(threads, threshold + 1), no_limit), {0, 1, 2});
-    expect_endless(analyze(model(threads, threshold + 1000), no_limit), {0, 1, 2});
-    expect_endless(analyze(model(threads, threshold + period / 50)), {0, 1, 2});
-  }
+  const auto expect_too_much = [](const Bounds& bounds) {
+    for (const auto& callback : bounds.callbacks) {
+      EXPECT_EQ(callback.bound, std::nullopt);
+      EXPECT_THAT(callback.reason, testing::HasSubstr("needs 1.00 of a thread"));
+    }
+  };
+  expect_bounds(analyze(model(2, period / 2 - period / 100), no_limit), period);
+  expect_bounds(analyze(model(2, period / 2 - period / 10'000), no_limit), period);
+  expect_too_much(analyze(model(2, period / 2), no_limit));
+  expect_bounds(analyze(model(3, period - period / 100), no_limit), period);
+  expect_bounds(analyze(model(4, period - period / 100), no_limit), period);
+  expect_too_much(analyze(model(3, period), no_limit));
 }
 
 TEST(Divergence, WhatAThreadCannotServeIsToldFromBoundsThatGrow) {

@@ -71,6 +71,14 @@ TEST(Effort, StepsAreLimitedWhateverTheModel) {
   }
 }
 
+TEST(Effort, NothingToBoundTakesNone) {
+  model::Model model;
+  model.executors.emplace_back().id = "e0";
+  const Bounds bounds = analyze(model);
+  EXPECT_TRUE(bounds.callbacks.empty());
+  EXPECT_TRUE(bounds.coarse.empty());
+}
+
 TEST(Effort, ACoarseBoundIsExplainedExactly) {
   for (const auto kind : {model::ExecutorKind::events, model::ExecutorKind::fixed_priority}) {
     const model::Model model = chain(kind, 40, 1);

@@ -52,6 +52,7 @@ TEST_P(ExplanationOf, AddsUpToTheBound) {
                           .kinds = GetParam().kind,
                           .overhead = 20,
                           .event_source = 10};
+  if (GetParam().kind == multi_threaded) shape.most_threads = 3;
   if (GetParam().kind == table_driven) {
     shape.most_callbacks = 4;
     shape.most_utilisation = 15;

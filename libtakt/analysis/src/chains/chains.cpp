@@ -78,8 +78,35 @@ std::vector<Stretch> stretches_of(const model::Model& model, const System& syste
   return stretches;
 }
 
+std::vector<Stretch> bounded_stretches(const model::Model& model, const System& system,
+                                       std::span<const CallbackIndex> chain, FixedPoint& solution) {
+  const std::vector<Stretch> cut = stretches_of(model, system, chain, false);
+  std::vector<Stretch> stretches;
+  for (std::size_t first = 0; first < cut.size();) {
+    const ExecutorIndex executor = system[cut[first].callbacks.front()].executor;
+    const Exploration* explored = solution.exploration(executor);
+    std::size_t end = first + 1;
+    Stretch whole = cut[first];
+    Duration sum = bound_of(cut[first], solution).response;
+    for (; explored != nullptr && end < cut.size() && !cut[end].sampled &&
+           system[cut[end].callbacks.front()].executor == executor;
+         ++end) {
+      whole.callbacks = {whole.callbacks.begin(), cut[end].callbacks.end()};
+      sum = saturating_add(sum,
+                           saturating_add(cut[end].delay, bound_of(cut[end], solution).response));
+    }
+    const LocalBound* bound = end == first + 1 ? nullptr : explored->bound(whole.callbacks);
+    whole.explored = bound != nullptr && bound->response < sum;
+    if (!whole.explored) end = first + 1;
+    stretches.push_back(whole.explored ? whole : cut[first]);
+    first = end;
+  }
+  return stretches;
+}
+
 LocalBound bound_of(const Stretch& stretch, FixedPoint& solution) {
   const CallbackIndex first = stretch.callbacks.front();
+  if (stretch.explored) return solution.explored_bound(stretch.callbacks);
   if (stretch.callbacks.size() == 1) {
     return {.response = solution.response(first), .witness = solution.witness(first)};
   }
@@ -93,7 +120,7 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
   result.goal = chain.goal;
   Duration total{0};
   const CallbackIndex* sender = nullptr;
-  for (const Stretch& stretch : stretches_of(model, system, chain.callbacks, false)) {
+  for (const Stretch& stretch : bounded_stretches(model, system, chain.callbacks, solution)) {
     const CallbackIndex first = stretch.callbacks.front();
     Segment& segment = result.segments.emplace_back();
     segment.executor = model[system[first].executor].id;

@@ -23,6 +23,8 @@ struct Stretch {
   Duration delay{};
   /// Whether its first callback samples these messages; otherwise they activate it.
   bool sampled = false;
+  /// Messages within it take time, so that nothing but an exploration bounds it at once.
+  bool explored = false;
 };
 
 /// The stretches of a chain. They end where the executor changes, where a message takes time or is
@@ -30,6 +32,13 @@ struct Stretch {
 [[nodiscard]] std::vector<Stretch> stretches_of(const model::Model& model, const System& system,
                                                 std::span<const CallbackIndex> chain,
                                                 bool end_before_joins);
+
+/// The stretches by whose bounds a chain is bounded: those without joins in view, or several of
+/// them at once where an exploration of their executor's schedules has found less than their sum.
+[[nodiscard]] std::vector<Stretch> bounded_stretches(const model::Model& model,
+                                                     const System& system,
+                                                     std::span<const CallbackIndex> chain,
+                                                     FixedPoint& solution);
 
 /// The bound of a stretch, from the activation of its first callback to the completion of its last.
 [[nodiscard]] LocalBound bound_of(const Stretch& stretch, FixedPoint& solution);

@@ -156,7 +156,8 @@ class EndToEnd {
     bool overtakes = false;
     const CallbackIndex* sender = nullptr;
     const std::vector<Stretch> stretches = stretches_of(model_, system_, chain, true);
-    const bool known = stretches.size() == segments.size();
+    const auto lengths = [](const auto& any) { return any.callbacks.size(); };
+    const bool known = std::ranges::equal(stretches, segments, {}, lengths, lengths);
     for (std::size_t s = 0; s < stretches.size(); ++s) {
       const Stretch& stretch = stretches[s];
       const CallbackIndex first = stretch.callbacks.front();

@@ -52,7 +52,12 @@ bool ExecutorAnalysis::ends(const BusyWindow& window) const {
 
 Duration ExecutorAnalysis::blocking(const Member& other, const Member& victim) const {
   const bool has_run = executor_.supply.blackout() == Duration{0} && victim.task->is_source();
-  return std::max(Duration{0}, other.task->cost(1) - (has_run ? epsilon : Duration{0}));
+  return std::max(Duration{0}, longest_piece(other) - (has_run ? epsilon : Duration{0}));
+}
+
+Duration ExecutorAnalysis::longest_piece(const Member& member) const {
+  const Duration whole = member.task->cost(1);
+  return executor_.longest_piece > Duration{0} ? std::min(whole, executor_.longest_piece) : whole;
 }
 
 LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {
@@ -65,13 +70,22 @@ LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> cha
 
 Terms ExecutorAnalysis::explain(std::span<const CallbackIndex> chain,
                                 const LocalBound& bound) const {
-  if (bound.witness.equation != Witness::Equation::sum_of_callbacks) return terms(chain, bound);
   Terms sum(round_.system);
-  for (const CallbackIndex callback : chain) {
-    sum.append(terms(std::span(&callback, 1), {.response = round_.response[callback.value()],
-                                               .witness = round_.witness[callback.value()]}));
+  switch (bound.witness.equation) {
+    case Witness::Equation::sum_of_callbacks:
+      for (const CallbackIndex callback : chain) {
+        sum.append(explain(std::span(&callback, 1), {.response = round_.response[callback.value()],
+                                                     .witness = round_.witness[callback.value()]}));
+      }
+      return sum;
+    case Witness::Equation::exploration:
+      for (const CallbackIndex callback : chain) {
+        sum.add_longest(Kind::execution, callback, member(callback).task->cost, 1);
+      }
+      return sum;
+    default:
+      return terms(chain, bound);
   }
-  return sum;
 }
 
 Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witness& witness,

@@ -31,7 +31,12 @@ struct Witness {
     deadline_chain,    ///< edf-executor Eqs. 9 to 11
     deadline_window,   ///< a busy window of all that is due before a deadline chain's instance
     tree,              ///< component-cps 4.7
-    threads,           ///< work that occupies threads, by the latest start
+    threads,           ///< work that occupies threads, from an activation to the latest start
+    threads_group,     ///< the same from a quiet time of its group
+    threads_window,    ///< the same from a quiet time of the executor, in its longest busy window
+    threads_length,    ///< the length of that window, in which some thread is always busy
+    chain_parts,       ///< the sum of the bounds of a chain's parts in one group each
+    exploration,       ///< an exploration of all schedules (exploration/explore.hpp)
     slots,             ///< the open slots of a table
   };
   /// The analysis, as users know it.
@@ -41,7 +46,7 @@ struct Witness {
   /// window that the equation is about.
   Duration offset{};
   Duration start{};
-  /// Which tree, deadline chain, or instance in a row.
+  /// Which tree, deadline chain, instance in a row, or way to count what threads lack.
   std::size_t index = 0;
 };
 
@@ -170,6 +175,8 @@ class ExecutorAnalysis {
   /// publishes as it starts may activate the victim at that very instant, if edges lead to it. Then
   /// all of its cost is left.
   [[nodiscard]] Duration blocking(const Member& other, const Member& victim) const;
+  /// The longest time that an instance runs without a decision.
+  [[nodiscard]] Duration longest_piece(const Member& member) const;
 
   /// The longest busy window of the whole executor: no instance waits or runs for longer without a
   /// quiet time of the executor between.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "executors/job_queue.hpp"
+#include "executors/link.hpp"
 
 namespace takt::analysis {
 
@@ -74,6 +75,9 @@ class FixedPriority final : public PriorityExecutor {
 }  // namespace
 
 std::unique_ptr<ExecutorAnalysis> make_fixed_priority(const Round& round, ExecutorIndex executor) {
+  if (round.system.executors[executor.value()].longest_piece > Duration{0}) {
+    return make_link(round, executor);
+  }
   return std::make_unique<FixedPriority>(round, executor, "fixed_priority");
 }
 

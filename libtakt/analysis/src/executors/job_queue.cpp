@@ -110,7 +110,7 @@ BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
     }
   }
   return {executor_.supply,  limits(), interferer(victim, Window::executor),
-          std::move(others), {},       before_decision_};
+          std::move(others), {},       before_decision(victim)};
 }
 
 BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
@@ -130,9 +130,12 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
     others.push_back(interferer(other, Window::level));
     others.back().limit = how.limit;
   }
-  return {
-      executor_.supply,    limits(),        interferer(victim, Window::level), std::move(others),
-      std::move(blockers), before_decision_};
+  return {executor_.supply,
+          limits(),
+          interferer(victim, Window::level),
+          std::move(others),
+          std::move(blockers),
+          before_decision(victim)};
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {

@@ -64,6 +64,9 @@ class JobQueueExecutor : public ExecutorAnalysis {
 
   /// How long releases put off a decision.
   Duration before_decision_{};
+  /// How long the last decision about an instance is put off by what is part of its cost: by
+  /// releases, or by its earlier pieces.
+  [[nodiscard]] virtual Duration before_decision(const Member&) const { return before_decision_; }
 
  private:
   /// Gives members costs with their releases (component-cps 3.7), which grow with the curves.

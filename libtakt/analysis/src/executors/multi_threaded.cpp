@@ -1,179 +1,454 @@
-// The multi-threaded executor: m threads share the callbacks, and callbacks of one group exclude
-// each other.
+#include "executors/multi_threaded.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <utility>
 
-#include "executors/executor_analysis.hpp"
+#include "default_executor/default_executor.hpp"
 #include "takt/curves/least_solution.hpp"
 
 namespace takt::analysis {
 
 using curves::saturating_add;
 using curves::saturating_multiply;
+using curves::unbounded_count;
 using curves::unbounded_time;
 using Kind = Terms::Kind;
+using Equation = Witness::Equation;
 
 namespace {
-
-/// A safe, coarse bound, in whichever order instances are taken. Each thread has the executor's
-/// supply for itself. While an instance waits, either an instance of its own group runs, or all m
-/// threads run others. So it starts no later than the least S with
-///
-///   S >= ε + (work of its group, without itself) + floor((work of all others) / m)
-///
-/// where work is what may be pending in a window of length S (ros-llama Lemma 3). On a dedicated
-/// processor work is execution time. On a reservation each instance counts as long as its thread
-/// may take for it from when it is free, sbf^-1(ET(1)): instances on different threads do not share
-/// one blackout.
-class MultiThreaded final : public ExecutorAnalysis {
- public:
-  using ExecutorAnalysis::ExecutorAnalysis;
-
-  [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
-  using ExecutorAnalysis::bound;
-  [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
-                                         const LongRunPoint& point) override;
-  [[nodiscard]] Line long_run_demand(CallbackIndex callback,
-                                     const curves::DerivedCurve& activations) const override;
-  [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
-
- private:
-  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
-                            const LocalBound& bound) const override;
-
-  /// S, unbounded_time if there is none.
-  [[nodiscard]] Duration latest_start(const Member& self) const;
-  /// The share of a thread that the callback's group and its part of all others need.
-  [[nodiscard]] Int128 share_before(const Member& self) const;
-  [[nodiscard]] static bool exclude(const Member& a, const Member& b) {
-    return a.task->group && a.task->group == b.task->group;
-  }
-  /// The longest time that n instances occupy threads.
-  [[nodiscard]] Duration occupied(const Member& member, std::int64_t n) const;
-};
 
 /// That of a thread that never lacks supply.
 Int128 whole_thread() { return supplied_share(curves::SupplyBound::dedicated()); }
 
-Duration MultiThreaded::occupied(const Member& member, std::int64_t n) const {
-  if (executor_.supply.blackout() == Duration{0}) return member.task->cost(n);
-  return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), n);
-}
-
-Duration MultiThreaded::latest_start(const Member& self) const {
-  // There is no S if what may run before the instance needs a whole thread in the long run.
-  if (share_before(self) >= whole_thread()) return unbounded_time;
-  const auto demand = [&](Duration x) {
-    round_.effort.spend(2 * members_.size());  // each is counted, and compared with the instance
-    // Instances of one callback start in order, also if they may run side by side.
-    Duration exclusive = occupied(self, std::max<std::int64_t>(0, pending(self, x) - 1));
-    Duration shared{0};
-    for (const Member& other : members_) {
-      if (&other == &self) continue;
-      auto& sum = exclude(self, other) ? exclusive : shared;
-      sum = saturating_add(sum, occupied(other, pending(other, x)));
-    }
-    if (shared == unbounded_time) return shared;
-    return saturating_add(saturating_add(epsilon, exclusive),
-                          shared / executor_.description.threads);
-  };
-  return curves::least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(), demand);
-}
-
-LocalBound MultiThreaded::bound(CallbackIndex callback) {
-  const Member& self = member(callback);
-  if (self.activations->unbounded()) return {};
-  const Duration start = latest_start(self);
-  if (start == unbounded_time) return {};
-  return {
-      .response = saturating_add(start - epsilon, occupied(self, 1)),
-      .witness = {.by = "multi_threaded", .equation = Witness::Equation::threads, .start = start}};
-}
-
-Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
-  Terms terms(round_.system);
-  const Member& self = member(chain.front());
-  const Duration start = bound.witness.start;
-  const auto add = [&](Kind kind, const Member& each, std::int64_t instances) {
-    const Duration all = occupied(each, instances);
-    if (executor_.supply.blackout() == Duration{0}) {
-      terms.add_cost(kind, each.callback, each.task->cost, 0, instances);
-      return all;
-    }
-    // Each instance waits for the supply of its thread.
-    terms.add_longest(kind, each.callback, each.task->cost, instances);
-    terms.add(Kind::supply, all - each.task->cost(1) * instances, each.callback, instances);
-    return all;
-  };
-  add(Kind::execution, self, 1);
-  add(Kind::earlier, self, std::max<std::int64_t>(0, pending(self, start) - 1));
-  Duration shared{0};
-  for (const Member& other : members_) {
-    if (&other == &self) continue;
-    const Duration time = add(Kind::interference, other, pending(other, start));
-    if (!exclude(self, other)) shared += time;
+/// A lower bound of the longest time that all threads are busy (all_busy.hpp) with such work, in
+/// which a unit uses one thread at a time. Only sums and minima: it may stand in the equation of
+/// what bounds tend to.
+Int128 all_busy_in_the_long_run(std::vector<Int128>& work, std::int64_t threads) {
+  std::ranges::sort(work, std::greater{});
+  Int128 rest = std::reduce(work.begin(), work.end(), Int128{0});
+  Int128 least = rest / threads;
+  for (const Int128 each : work) {
+    if (--threads == 0) break;
+    rest -= each;
+    least = std::min(least, rest / threads);
   }
-  terms.add(Kind::parallel, shared / executor_.description.threads - shared);
-  return terms;
-}
-
-Int128 MultiThreaded::share_before(const Member& self) const {
-  Int128 exclusive = 0;
-  Int128 shared = 0;
-  for (const Member& each : members_) {
-    if (each.activations->unbounded()) continue;
-    const bool alone = &each == &self || exclude(self, each);
-    (alone ? exclusive : shared) += long_run_demand(each.callback, *each.activations).slope;
-  }
-  return exclusive + (shared / executor_.description.threads);
-}
-
-std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
-  const Int128 share = share_before(member(callback));
-  if (share < whole_thread()) return std::nullopt;
-  return Reason{.text =
-                    "what may run before it on executor \"{executor}\", all of its group and a "
-                    "thread's part of all others, needs {demand} of a thread",
-                .utilisation = {.demand = in_processors(share),
-                                .supply = in_processors(whole_thread()),
-                                .overloaded = true}};
-}
-
-/// With R the bound and r = occupied(1): R = S + r - ε, and S is what Theorem 2 has, without
-/// polling points and with an m-th of what runs on any thread.
-Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
-  const Member& self = member(callback);
-  const Duration last = occupied(self, 1);
-  const Int128 present = point.response(callback);
-  if (last == unbounded_time || present < point.time(last)) return 0;
-  const Int128 start = present - point.time(last);
-  const Int128 before = point.time(epsilon);
-  Int128 exclusive = point.demand(callback, std::max(Int128{0}, start + present - before));
-  Int128 shared = 0;
-  for (const Member& other : members_) {
-    if (&other == &self) continue;
-    if (response(other) == unbounded_time) return 0;
-    (exclude(self, other) ? exclusive : shared) += point.demand(
-        other.callback, std::max(Int128{0}, start + point.response(other.callback) - before));
-  }
-  return std::max(Int128{0},
-                  (exclusive + shared / executor_.description.threads) / whole_thread() - before);
-}
-
-Line MultiThreaded::long_run_demand(CallbackIndex callback,
-                                    const curves::DerivedCurve& activations) const {
-  if (executor_.supply.blackout() == Duration{0}) {
-    return ExecutorAnalysis::long_run_demand(callback, activations);
-  }
-  const Duration each = occupied(member(callback), 1);
-  return demand_line(activations, {.cost = std::min(each, curves::longest_time), .instances = 1});
+  return least;
 }
 
 }  // namespace
 
+MultiThreaded::MultiThreaded(const Round& round, ExecutorIndex executor, Order order,
+                             std::string_view name)
+    : ExecutorAnalysis(round, executor), order_(order), name_(name), unit_of_(members_.size()) {
+  std::map<std::size_t, std::size_t> known;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto& group = members_[i].task->group;
+    std::size_t unit = units_.size();
+    if (group) unit = known.try_emplace(*group, unit).first->second;
+    if (unit == units_.size()) units_.push_back({.members = {}, .exclusive = group.has_value()});
+    units_[unit].members.push_back(&members_[i]);
+    unit_of_[i] = unit;
+  }
+}
+
+Duration MultiThreaded::Before::total() const {
+  return saturating_add(saturating_add(epsilon, exclusive), saturating_add(all_busy, lacking));
+}
+
+std::vector<MultiThreaded::Lack> MultiThreaded::ways_to_count_lack() const {
+  if (dedicated()) return {Lack::none};
+  return {Lack::by_instance, Lack::by_thread};
+}
+
+MultiThreaded::Waiting MultiThreaded::waiting_for(const Member& victim) const {
+  Waiting waiting{.victim = &victim, .own = std::vector<bool>(units_.size(), false)};
+  waiting.own[unit_of(victim)] = units_[unit_of(victim)].exclusive;
+  return waiting;
+}
+
+MultiThreaded::Waiting MultiThreaded::waiting_for(std::span<const CallbackIndex> chain) const {
+  Waiting waiting{.own = std::vector<bool>(units_.size(), false)};
+  for (const CallbackIndex callback : chain) waiting.own[unit_of(member(callback))] = true;
+  return waiting;
+}
+
+MultiThreaded::Waiting MultiThreaded::waiting_for_all(Lack lack) const {
+  return {From::quiet_executor, lack, nullptr, std::vector<bool>(units_.size(), true)};
+}
+
+/// The windows that a bound is about.
+MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> chain,
+                                                const Witness& witness) const {
+  const Lack lack = static_cast<Lack>(witness.index);
+  if (witness.equation == Equation::threads_length) return waiting_for_all(lack);
+  Waiting waiting = chain.size() == 1 ? waiting_for(member(chain.front())) : waiting_for(chain);
+  waiting.lack = lack;
+  if (witness.equation == Equation::threads_group) waiting.from = From::quiet_group;
+  if (witness.equation == Equation::threads_window) waiting.from = From::quiet_executor;
+  return waiting;
+}
+
+/// How many instances of a callback may go before the victim, without what is left at the
+/// beginning of the window.
+std::int64_t MultiThreaded::instances(const Waiting& waiting, const Member& member, Duration offset,
+                                      Duration x) const {
+  if (waiting.from == From::activation) {
+    const std::int64_t all = pending(member, x);
+    return &member == waiting.victim ? std::max<std::int64_t>(0, all - 1) : all;
+  }
+  const curves::DerivedCurve& activations =
+      waiting.from == From::quiet_executor ? *member.busy_activations : *member.activations;
+  // Instances of one callback start in order, also if they may run side by side.
+  if (&member == waiting.victim) {
+    return std::max<std::int64_t>(0, activations.count(offset + epsilon) - 1);
+  }
+  const bool in_order =
+      order_ == Order::first_released && waiting.victim != nullptr && waiting.own[unit_of(member)];
+  return activations.count(in_order ? std::min(x, offset + epsilon) : x);
+}
+
+/// Instances of a callback that wait or run at the same time were activated within its bound.
+std::int64_t MultiThreaded::width(const Waiting& waiting, const Unit& unit) const {
+  // Any number of threads may lack supply at once.
+  if (waiting.lack == Lack::by_instance) return threads();
+  if (unit.exclusive) return 1;
+  const Member& only = *unit.members.front();
+  if (response(only) == unbounded_time) return threads();
+  const std::int64_t most = only.activations->count(response(only));
+  return std::clamp<std::int64_t>(most - (&only == waiting.victim ? 1 : 0), 0, threads());
+}
+
+/// The longest time that so many instances take, from when a thread is free for each, without what
+/// their threads lack if that is counted by thread.
+Duration MultiThreaded::work(Lack lack, const Member& member, std::int64_t instances) const {
+  if (lack != Lack::by_instance) return member.task->cost(instances);
+  return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), instances);
+}
+
+MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration offset,
+                                            Duration x) const {
+  round_.effort.spend(2 * members_.size());  // each is counted, and compared with the instance
+  Before before;
+  shared_.clear();
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const Unit& unit = units_[u];
+    SharedWork shared{.width = 1};
+    for (const Member* each : unit.members) {
+      const std::int64_t fresh = instances(waiting, *each, offset, x);
+      if (waiting.own[u]) {
+        before.exclusive = saturating_add(before.exclusive, work(waiting.lack, *each, fresh));
+        before.exclusive_instances = saturating_add(before.exclusive_instances, fresh);
+        continue;
+      }
+      const std::int64_t carried =
+          waiting.from == From::quiet_group ? std::max(fresh, pending(*each, x)) : fresh;
+      shared.fresh = saturating_add(shared.fresh, work(waiting.lack, *each, fresh));
+      shared.carried = saturating_add(shared.carried, work(waiting.lack, *each, carried));
+    }
+    if (waiting.own[u]) continue;
+    shared.width = width(waiting, unit);
+    shared_.push_back(shared);
+  }
+  const std::int64_t others = threads() - 1;
+  if (waiting.lack == Lack::by_instance && !shared_.empty()) {
+    // Whenever its units wait, each thread but the one that goes on with them may lack supply for a
+    // while and then take nothing.
+    const Duration idle = saturating_multiply(
+        saturating_multiply(executor_.supply.blackout(), others), before.exclusive_instances + 1);
+    shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
+  } else if (waiting.lack == Lack::by_thread) {
+    before.lacking = saturating_multiply(x - executor_.supply.supply(x), threads());
+  }
+  const auto carriers = waiting.from == From::activation    ? shared_.size()
+                        : waiting.from == From::quiet_group ? static_cast<std::size_t>(others)
+                                                            : 0;
+  before.all_busy = longest_all_busy(shared_, threads(), carriers);
+  return before;
+}
+
+Duration MultiThreaded::last_cost(const Waiting& waiting, Duration offset) const {
+  const Cost& cost = waiting.victim->task->cost;
+  if (!dedicated()) return executor_.supply.time_for(cost(1));
+  if (waiting.from == From::activation || !waiting.own[unit_of(*waiting.victim)]) return cost(1);
+  return cost.marginal(instances(waiting, *waiting.victim, offset, offset) + 1);
+}
+
+Int128 MultiThreaded::share_before(const Waiting& waiting) const {
+  Int128 exclusive = 0;
+  std::vector<Int128> shared;
+  const auto share = [&](const Member& each) {
+    if (each.activations->unbounded()) return Int128{0};
+    return waiting.lack == Lack::by_instance
+               ? long_run_demand(each.callback, *each.activations).slope
+               : demand_line(*each.activations, each.task->cost).slope;
+  };
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    Int128 sum = 0;
+    for (const Member* each : units_[u].members) sum += share(*each);
+    if (waiting.own[u]) {
+      exclusive += sum;
+    } else {
+      shared.push_back(sum);
+    }
+  }
+  if (waiting.lack == Lack::by_thread) {
+    exclusive += (whole_thread() - supplied_share(executor_.supply)) * threads();
+  }
+  if (waiting.from == From::quiet_executor) {
+    return std::reduce(shared.begin(), shared.end(), exclusive);
+  }
+  return exclusive + all_busy_in_the_long_run(shared, threads());
+}
+
+bool MultiThreaded::ends(const Waiting& waiting) const {
+  return share_before(waiting) < whole_thread();
+}
+
+LocalBound MultiThreaded::from_activation(const Waiting& waiting) const {
+  const Duration start =
+      curves::least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(),
+                             [&](Duration x) { return before(waiting, Duration{0}, x).total(); });
+  if (start == unbounded_time) return {};
+  return {.response = saturating_add(start - epsilon, last_cost(waiting, Duration{0})),
+          .witness = {.by = name_, .equation = Equation::threads, .start = start}};
+}
+
+LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting) const {
+  Waiting all = waiting;
+  all.victim = nullptr;
+  const auto least = [&](const Waiting& what, Duration offset, Duration from) {
+    return curves::least_solution(curves::SupplyBound::dedicated(), from, horizon(),
+                                  [&](Duration x) { return before(what, offset, x).total(); });
+  };
+  const Duration length = least(all, Duration{0}, epsilon);
+  if (length == unbounded_time) return {};
+  if (waiting.victim == nullptr) {
+    return {.response = length - epsilon,
+            .witness = {.by = name_, .equation = Equation::threads_group, .start = length}};
+  }
+  const auto complete = [&](Duration offset, Duration from) {
+    const Duration start = least(waiting, offset, from);
+    if (start == unbounded_time) return Completion{start, start};
+    return Completion{start, saturating_add(start - epsilon, last_cost(waiting, offset))};
+  };
+  const auto next_offset = [&](Duration offset) {
+    Duration next = unbounded_time;
+    for (const Member* each : units_[unit_of(*waiting.victim)].members) {
+      if (each != waiting.victim && order_ == Order::any) continue;
+      next = std::min(next, each->activations->next_step(offset));
+    }
+    return next == unbounded_time ? next : next - epsilon;
+  };
+  const LongestResponse longest = longest_response(length, complete, next_offset);
+  return ExecutorAnalysis::witnessed(name_, Equation::threads_group, longest);
+}
+
+Duration MultiThreaded::executor_length(Lack lack) const {
+  auto& length = executor_lengths_.at(static_cast<std::size_t>(lack));
+  if (length) return *length;
+  const Waiting all = waiting_for_all(lack);
+  // Near one processor, where such a window is long, the others serve better.
+  const bool ends_soon = share_before(all) < whole_thread() - (whole_thread() >> 6);
+  length = !ends_soon ? unbounded_time
+                      : curves::least_solution(
+                            curves::SupplyBound::dedicated(), epsilon, horizon(),
+                            [&](Duration x) { return before(all, Duration{0}, x).total(); });
+  return *length;
+}
+
+LocalBound MultiThreaded::from_quiet_executor(const Waiting& waiting) const {
+  const Duration length = executor_length(waiting.lack);
+  if (length == unbounded_time) return {};
+  const Duration offset = length - epsilon;
+  Duration latest = before(waiting, offset, length).total();
+  if (waiting.victim != nullptr) latest = saturating_add(latest, last_cost(waiting, offset));
+  const auto equation = latest < length ? Equation::threads_window : Equation::threads_length;
+  return {.response = std::min(length, latest) - epsilon,
+          .witness = {.by = name_, .equation = equation, .offset = offset, .start = length}};
+}
+
+LocalBound MultiThreaded::lowest(Waiting waiting) const {
+  LocalBound best;
+  for (const Lack lack : ways_to_count_lack()) {
+    waiting.lack = lack;
+    const auto take = [&](LocalBound bound) {
+      bound.witness.index = static_cast<std::size_t>(lack);
+      best.take_lower(bound);
+    };
+    waiting.from = From::quiet_executor;
+    take(from_quiet_executor(waiting));
+    waiting.from = From::activation;
+    if (!ends(waiting)) continue;
+    if (waiting.victim != nullptr) take(from_activation(waiting));
+    waiting.from = From::quiet_group;
+    take(from_quiet_group(waiting));
+  }
+  return best;
+}
+
+LocalBound MultiThreaded::bound(CallbackIndex callback) {
+  const Member& victim = member(callback);
+  if (victim.activations->unbounded()) return {};
+  return lowest(waiting_for(victim));
+}
+
+/// From a chain's activation to its completion one of its callbacks waits or runs (Lemma 7), so it
+/// lasts no longer than a window of their units. Where it goes from unit to unit, it may be less to
+/// bound the parts one by one: then each counts nothing but its own unit as exclusive.
+LocalBound MultiThreaded::bound(std::span<const CallbackIndex> chain) {
+  LocalBound best = sum_of_callbacks(chain);
+  if (best.response == unbounded_time) return {};
+  const std::vector<Part> each = parts(chain);
+  LocalBound sum{.response = Duration{0},
+                 .witness = {.by = name_, .equation = Equation::chain_parts}};
+  for (const Part& part : each) {
+    sum.response = saturating_add(sum.response, part.bound.response);
+  }
+  best.take_lower(sum);
+  if (each.size() > 1) best.take_lower(lowest(waiting_for(chain)));
+  return best;
+}
+
+std::vector<MultiThreaded::Part> MultiThreaded::parts(std::span<const CallbackIndex> chain) const {
+  std::vector<Part> parts;
+  for (std::size_t first = 0; first < chain.size();) {
+    const std::size_t unit = unit_of(member(chain[first]));
+    std::size_t end = first + 1;
+    while (end < chain.size() && unit_of(member(chain[end])) == unit) ++end;
+    const auto callbacks = chain.subspan(first, end - first);
+    LocalBound bound = sum_of_callbacks(callbacks);
+    if (callbacks.size() > 1) bound.take_lower(lowest(waiting_for(callbacks)));
+    parts.push_back({callbacks, bound});
+    first = end;
+  }
+  return parts;
+}
+
+Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
+  const Witness& witness = bound.witness;
+  if (witness.equation == Equation::chain_parts) {
+    Terms sum(round_.system);
+    for (const Part& part : parts(chain)) sum.append(explain(part.callbacks, part.bound));
+    return sum;
+  }
+  const Waiting waiting = witnessed(chain, witness);
+  Terms terms(round_.system);
+  Duration shared{0};
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    for (const Member* each : units_[u].members) {
+      std::int64_t count = instances(waiting, *each, witness.offset, witness.start);
+      if (!waiting.own[u] && waiting.from == From::quiet_group) {
+        count = std::max(count, pending(*each, witness.start));
+      }
+      const Cost& cost = each->task->cost;
+      const bool of_chain = std::ranges::find(chain, each->callback) != chain.end();
+      const bool is_last = each->callback == chain.back();
+      if (is_last && waiting.victim == nullptr) {
+        terms.add_cost(Kind::execution, each->callback, cost, count - 1, count);
+        --count;
+      } else if (is_last) {
+        const bool marginal = waiting.own[u] && waiting.from != From::activation && dedicated();
+        const std::int64_t earlier = marginal ? count : 0;
+        terms.add_cost(Kind::execution, each->callback, cost, earlier, earlier + 1);
+      }
+      const Duration before = terms.total();
+      terms.add_cost(of_chain ? Kind::earlier : Kind::interference, each->callback, cost, 0, count);
+      if (!waiting.own[u]) shared += terms.total() - before;
+    }
+  }
+  const Duration all_busy = before(waiting, witness.offset, witness.start).all_busy;
+  terms.add(Kind::parallel, std::min(Duration{0}, all_busy - shared));
+  if (waiting.from == From::quiet_group && waiting.victim != nullptr) {
+    terms.add(Kind::elapsed, -witness.offset);
+  }
+  // Each instance, or each thread, waits for supply.
+  if (!dedicated()) terms.add(Kind::supply, bound.response - terms.total());
+  return terms;
+}
+
+std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
+  Int128 least = 0;
+  bool any = false;
+  Waiting waiting = waiting_for(member(callback));
+  for (const Lack lack : ways_to_count_lack()) {
+    waiting.lack = lack;
+    const Int128 share = share_before(waiting);
+    if (share < whole_thread()) return std::nullopt;
+    least = any ? std::min(least, share) : share;
+    any = true;
+  }
+  return Reason{.text =
+                    "what may run before it on executor \"{executor}\", all of its group and a "
+                    "thread's part of all others, needs {demand} of a thread",
+                .utilisation = {.demand = in_processors(least),
+                                .supply = in_processors(whole_thread()),
+                                .overloaded = true}};
+}
+
+/// Let R be the bound, r what the last instance takes at least, and S = R - r + ε. All windows
+/// count at least what is activated in their first S, or in a longer one, and at least as much as
+/// groups that use one thread each. Only in windows of the executor activations carry no jitter.
+Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
+  Int128 least = point.most();
+  Waiting waiting = waiting_for(member(callback));
+  for (const Lack lack : ways_to_count_lack()) {
+    waiting.lack = lack;
+    waiting.from = From::quiet_executor;
+    const bool windows = executor_length(lack) != unbounded_time;
+    if (!windows) waiting.from = From::quiet_group;
+    if (windows || ends(waiting)) least = std::min(least, long_run_response(waiting, point));
+  }
+  return least == point.most() ? 0 : least;
+}
+
+Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoint& point) const {
+  const Duration last = executor_.supply.time_for(waiting.victim->task->cost(1));
+  const Int128 present = point.response(waiting.victim->callback);
+  if (last == unbounded_time || present < point.time(last)) return 0;
+  const Int128 start = present - point.time(last);
+  const bool busy = waiting.from == From::quiet_executor;
+  const auto demand = [&](const Member& of, Int128 window) {
+    // The long-run demand of a callback counts what each of its instances lacks.
+    return dedicated() || waiting.lack == Lack::by_instance
+               ? point.demand(of.callback, window, busy)
+               : Int128{0};
+  };
+  Int128 exclusive = demand(*waiting.victim, 0);
+  std::vector<Int128> shared;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    Int128 sum = 0;
+    for (const Member* each : units_[u].members) {
+      if (each == waiting.victim) continue;
+      sum += demand(*each, start);
+    }
+    if (waiting.own[u]) {
+      exclusive += sum;
+    } else {
+      shared.push_back(sum);
+    }
+  }
+  return std::max(Int128{0},
+                  (exclusive + all_busy_in_the_long_run(shared, threads())) / whole_thread() -
+                      point.time(epsilon));
+}
+
+Line MultiThreaded::long_run_demand(CallbackIndex callback,
+                                    const curves::DerivedCurve& activations) const {
+  if (dedicated()) return ExecutorAnalysis::long_run_demand(callback, activations);
+  const Duration each = executor_.supply.time_for(member(callback).task->cost(1));
+  return demand_line(activations, {.cost = std::min(each, curves::longest_time), .instances = 1});
+}
+
 std::unique_ptr<ExecutorAnalysis> make_multi_threaded(const Round& round, ExecutorIndex executor) {
-  return std::make_unique<MultiThreaded>(round, executor);
+  using Order = MultiThreaded::Order;
+  // With one thread it is the default executor.
+  if (round.system.executors[executor.value()].description.threads == 1) {
+    return std::make_unique<DefaultExecutor>(round, executor, "privileged");
+  }
+  return std::make_unique<MultiThreaded>(round, executor, Order::any, "multi_threaded");
 }
 
 }  // namespace takt::analysis

@@ -31,6 +31,7 @@ FixedPoint::FixedPoint(const System& system, const Options& options)
              .options = options_,
              .effort = effort_},
       executors_(system.executors.size()),
+      explorations_(system.executors.size()),
       stale_(system.components.size(), true),
       effort_spent_(system.components.size(), false),
       waiting_(system.executors.size(), false),
@@ -58,6 +59,7 @@ void FixedPoint::solve() {
     before.clear();
     for (const std::size_t edge : component.leaving) before.push_back(curves_.edge(edge));
     solve_within_effort(c);
+    if (options_.method == Method::exact) explore(component);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const std::size_t edge = component.leaving[i];
       if (curves_.edge(edge) == before[i]) continue;
@@ -67,6 +69,7 @@ void FixedPoint::solve() {
 }
 
 std::int64_t FixedPoint::effort_for(std::size_t callbacks) const {
+  if (system_.tasks.empty()) return options_.effort;
   const Int128 part = Int128{options_.effort} * static_cast<std::int64_t>(callbacks);
   return static_cast<std::int64_t>(part / static_cast<std::int64_t>(system_.tasks.size()));
 }
@@ -95,15 +98,47 @@ void FixedPoint::solve_within_effort(std::size_t index) {
   solve(component);
 }
 
+void FixedPoint::explore(const Component& component) {
+  for (const ExecutorIndex index : component.executors) {
+    const auto& callbacks = system_.executors[index.value()].callbacks;
+    auto& exploration = explorations_[index.value()];
+    exploration.reset();
+    const bool is_link = system_.executors[index.value()].longest_piece > Duration{0};
+    // Of a single callback the bound is exact as it is, and what is too much has none.
+    if (callbacks.size() < 2 || executor(index) == nullptr || overload_[index.value()] || is_link) {
+      continue;
+    }
+    exploration = analysis::explore(system_, index, curves_, response_, options_.horizon,
+                                    effort_for(callbacks.size()), effort_);
+    for (std::size_t c = 0; c < exploration->callbacks.size(); ++c) {
+      const std::size_t callback = callbacks[c].value();
+      if (exploration->callbacks[c].response >= response_[callback]) continue;
+      response_[callback] = exploration->callbacks[c].response;
+      witness_[callback] = exploration->callbacks[c].witness;
+    }
+    curves_.propagate(index, response_);
+  }
+}
+
 LocalBound FixedPoint::bound(std::span<const CallbackIndex> stretch) {
-  ExecutorAnalysis* analysis = executor(system_[stretch.front()].executor);
+  const ExecutorIndex index = system_[stretch.front()].executor;
+  ExecutorAnalysis* analysis = executor(index);
   if (analysis == nullptr) return {};
+  LocalBound bound;
   effort_.allow(effort_for(stretch.size()));
   try {
-    return analysis->bound(stretch);
+    bound = analysis->bound(stretch);
   } catch (const Effort::Exhausted&) {
-    return analysis->sum_of_callbacks(stretch);
+    bound = analysis->sum_of_callbacks(stretch);
   }
+  bound.take_lower(explored_bound(stretch));
+  return bound;
+}
+
+LocalBound FixedPoint::explored_bound(std::span<const CallbackIndex> stretch) const {
+  const Exploration* explored = exploration(system_[stretch.front()].executor);
+  const LocalBound* bound = explored == nullptr ? nullptr : explored->bound(stretch);
+  return bound == nullptr ? LocalBound{} : *bound;
 }
 
 void FixedPoint::restart(const Component& component, Make* make) {

@@ -10,6 +10,7 @@
 #include "activation/propagation.hpp"
 #include "demand/utilisation.hpp"
 #include "executors/executor_analysis.hpp"
+#include "exploration/explore.hpp"
 #include "system/system.hpp"
 #include "takt/analysis/analyze.hpp"
 
@@ -39,6 +40,9 @@ class FixedPoint {
 
   /// The bound of a chain's stretch on one executor, see ExecutorAnalysis::bound().
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> stretch);
+
+  /// The same of a stretch along which messages take time, by the exploration of its executor.
+  [[nodiscard]] LocalBound explored_bound(std::span<const CallbackIndex> stretch) const;
 
   /// The system has changed: the executor's supply, its callbacks' costs or their order.
   void changed(ExecutorIndex executor);
@@ -82,6 +86,11 @@ class FixedPoint {
   [[nodiscard]] std::int64_t effort_limit() const { return options_.effort; }
   /// Units of work since the last solve() began.
   [[nodiscard]] std::int64_t effort() const { return effort_.spent(); }
+  /// What the exploration of its schedules has found; null: it was not to be explored.
+  [[nodiscard]] const Exploration* exploration(ExecutorIndex index) const {
+    const auto& exploration = explorations_[index.value()];
+    return exploration ? &*exploration : nullptr;
+  }
   /// Null: the executor cannot count on its supply, or all effort was spent in vain. Its callbacks
   /// have no bounds.
   [[nodiscard]] ExecutorAnalysis* executor(ExecutorIndex index) const {
@@ -94,6 +103,9 @@ class FixedPoint {
   void solve(const Component& component);
   /// Solves with each executor's own analysis, or if that takes too much effort, coarsely.
   void solve_within_effort(std::size_t component);
+  /// Lowers the component's bounds to those that an exploration of its executors' schedules finds,
+  /// and the curves that follow from them.
+  void explore(const Component& component);
   /// The part of the effort that is due to so many callbacks.
   [[nodiscard]] std::int64_t effort_for(std::size_t callbacks) const;
   /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
@@ -114,6 +126,8 @@ class FixedPoint {
   Effort effort_;
   Round round_;
   std::vector<std::unique_ptr<ExecutorAnalysis>> executors_;
+  /// By executor.
+  std::vector<std::optional<Exploration>> explorations_;
   /// By component.
   std::vector<bool> stale_;
   std::vector<bool> effort_spent_;

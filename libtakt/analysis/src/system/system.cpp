@@ -9,6 +9,7 @@
 
 #include "system/cpu_sharing.hpp"
 #include "takt/curves/saturating.hpp"
+#include "takt/model/message_share.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/trigger_order.hpp"
 
@@ -45,6 +46,17 @@ bool is_polled(const model::Callback& callback, const model::Executor& executor)
          executor.timers == model::TimerHandling::polled;
 }
 
+/// An executor's overheads are bounded one after the other. On several threads, those that fall to
+/// a callback need not follow each other, and each may be the longest.
+Cost cost_of(const model::Callback& callback, const model::Executor& executor) {
+  const bool threads =
+      executor.threads > 1 && has(executor.kind, model::ExecutorTrait::several_threads);
+  if (!threads || executor.overhead.empty()) {
+    return {callback.execution_time, executor.overhead};
+  }
+  return {callback.execution_time, {executor.overhead.front()}};
+}
+
 }  // namespace
 
 System::System(const model::Model& model) : executors(model.executors.size()) {
@@ -53,14 +65,20 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   for (const model::Callback& callback : model.callbacks) {
     const model::Executor& executor = model[callback.executor];
     tasks.push_back(Task{.executor = callback.executor,
-                         .cost = Cost(callback.execution_time, executor.overhead),
-                         .polled = is_polled(callback, executor)});
+                         .cost = cost_of(callback, executor),
+                         .polled = is_polled(callback, executor),
+                         .activation = callback.activation,
+                         .is_timer = callback.kind == model::CallbackKind::timer,
+                         .samples = model::samples_messages(callback),
+                         .queue_depth = callback.queue_depth});
     if (callback.activation) tasks.back().own = curve_of(*callback.activation);
   }
+  for (const model::Chain& chain : model.chains) chains.push_back(chain.callbacks);
   auto contention = cpu_contention(model);
   for (std::size_t e = 0; e < executors.size(); ++e) {
     executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].release_overhead = model.executors[e].release_overhead;
+    executors[e].longest_piece = model.executors[e].longest_piece;
     executors[e].contention = std::move(contention[e]);
     if (const auto& reason = model.executors[e].unclassifiable) {
       executors[e].undescribed =
@@ -92,11 +110,12 @@ std::vector<ExecutorIndex> System::set_supply(const model::Model& model, Executo
 
 void System::set_cost(const model::Model& model, CallbackIndex callback) {
   const model::Callback& changed = model[callback];
-  tasks[callback.value()].cost = Cost(changed.execution_time, model[changed.executor].overhead);
+  tasks[callback.value()].cost = cost_of(changed, model[changed.executor]);
 }
 
 std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
                                                   CallbackIndex callback) {
+  tasks[callback.value()].activation = model[callback].activation;
   tasks[callback.value()].own = curve_of(*model[callback].activation);
   std::vector<policy::Urgency> before;
   for (const Task& task : tasks) before.push_back(task.urgency);
@@ -145,6 +164,7 @@ void System::add_edges(const model::Model& model) {
                      .delay = edge.delay,
                      .local = (*this)[edge.from].executor == (*this)[edge.to].executor &&
                               edge.delay == Duration{0},
+                     .has_share = model::message_share(edge).has_value(),
                      .in_model = e});
     LocalExecutor& sender = executors[(*this)[edge.from].executor.value()];
     const bool within = (*this)[edge.from].executor == (*this)[edge.to].executor;

@@ -27,6 +27,12 @@ struct Task {
   std::size_t rank = 0;
   /// Activations of its own, from outside the model, in addition to those by edges.
   std::optional<curves::ActivationCurve> own{};
+  /// The same, as the model gives them.
+  std::optional<model::Activation> activation{};
+  bool is_timer = false;
+  /// Messages to it activate nothing.
+  bool samples = false;
+  std::optional<std::int64_t> queue_depth{};
   /// Edges that activate it; indices into System::edges.
   std::vector<std::size_t> incoming{};
   /// The join of some of the incoming edges; index into System::joins.
@@ -51,6 +57,8 @@ struct TriggerEdge {
   std::optional<std::vector<std::size_t>> triggers{};
   /// `triggers` holds some inputs of a join of `from`: index into System::partial_joins.
   std::optional<std::size_t> partial_join{};
+  /// Only some instances that might send along it do.
+  bool has_share = false;
   /// Index into Model::edges.
   std::size_t in_model = 0;
 };
@@ -77,6 +85,8 @@ struct LocalExecutor {
   curves::SupplyBound supply = curves::SupplyBound::dedicated();
   /// The cost of each release, see model::Executor.
   Duration release_overhead{};
+  /// See model::Executor; 0: instances run to their end.
+  Duration longest_piece{};
   /// Why it cannot count on its supply (see cpu_sharing.hpp); empty: it can.
   std::string contention;
   /// Why there is no description, or why it tells nothing; empty: there is one.
@@ -118,6 +128,8 @@ struct System {
   std::vector<JoinInputs> joins;
   std::size_t partial_joins = 0;
   std::vector<LocalExecutor> executors;
+  /// The callbacks of each chain.
+  std::vector<std::vector<CallbackIndex>> chains;
   /// Upstream first: each comes after all components that activate it.
   std::vector<Component> components;
 

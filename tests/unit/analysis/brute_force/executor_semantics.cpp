@@ -39,26 +39,34 @@ class DefaultExecutor final : public ExecutorSemantics {
 };
 
 /// Executors that know every activated instance at once and run the one with the least key first,
-/// of equal ones the one activated first; instances of one callback in the order of activation.
+/// of equal ones the one activated first, and of those that are activated at the same time any;
+/// instances of one callback in the order of activation.
 class QueueExecutor final : public ExecutorSemantics {
  public:
   using Key = std::function<std::int64_t(const Queue&)>;
-  explicit QueueExecutor(Key key) : key_(std::move(key)) {}
+  QueueExecutor(Chooser choose, Key key) : choose_(std::move(choose)), key_(std::move(key)) {}
 
   std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t /*now*/) override {
-    std::optional<Selection> first;
+    std::vector<std::size_t> first;
     for (std::size_t i = 0; i < queues.size(); ++i) {
       if (queues[i].pending.empty()) continue;
-      if (!first || rank(queues[i]) < rank(queues[first->queue])) first = Selection{.queue = i};
+      if (!first.empty() && rank(queues[i]) > rank(queues[first.front()])) continue;
+      if (!first.empty() && rank(queues[i]) < rank(queues[first.front()])) first.clear();
+      first.push_back(i);
     }
-    return first;
+    if (first.empty()) return std::nullopt;
+    // Chosen 0, the one activated first.
+    std::ranges::sort(first, {}, [&](std::size_t i) { return queues[i].pending.front().instance; });
+    const auto chosen = first.size() == 1 ? 0 : choose_(std::ssize(first));
+    return Selection{.queue = first[static_cast<std::size_t>(chosen)]};
   }
 
  private:
-  [[nodiscard]] std::pair<std::int64_t, std::size_t> rank(const Queue& queue) const {
-    return {key_(queue), queue.pending.front().instance};
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> rank(const Queue& queue) const {
+    return {key_(queue), queue.pending.front().activation};
   }
 
+  Chooser choose_;
   Key key_;
 };
 
@@ -162,7 +170,7 @@ class TableDrivenExecutor final : public ExecutorSemantics {
 std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
                                                   Chooser choose) {
   const scheduling::PolicyDescription& policy = description.policy;
-  if (has(description.kind, model::ExecutorTrait::several_threads)) {
+  if (description.threads > 1) {
     return std::make_unique<AnyOrder>(std::move(choose));
   }
   switch (policy.rule) {
@@ -170,17 +178,19 @@ std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& des
       break;
     case Rule::first_released:
       return std::make_unique<QueueExecutor>(
-          [](const Queue& queue) { return queue.pending.front().activation; });
+          choose, [](const Queue& queue) { return queue.pending.front().activation; });
     case Rule::priority:
-      return std::make_unique<QueueExecutor>([&callbacks = policy.callbacks](const Queue& queue) {
-        return -callbacks[queue.local].priority;
-      });
+      return std::make_unique<QueueExecutor>(choose,
+                                             [&callbacks = policy.callbacks](const Queue& queue) {
+                                               return -callbacks[queue.local].priority;
+                                             });
     case Rule::deadline:
     case Rule::chain_deadline:
     case Rule::frozen_chain_deadline:
-      return std::make_unique<QueueExecutor>([&callbacks = policy.callbacks](const Queue& queue) {
-        return queue.pending.front().origin + callbacks[queue.local].deadline.count();
-      });
+      return std::make_unique<QueueExecutor>(
+          choose, [&callbacks = policy.callbacks](const Queue& queue) {
+            return queue.pending.front().origin + callbacks[queue.local].deadline.count();
+          });
     case Rule::root_priority:
     case Rule::root_deadline:
       return std::make_unique<GraphAwareExecutor>(policy);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "executor_semantics.hpp"
+#include "takt/model/message_share.hpp"
 #include "takt/model/order.hpp"
 
 namespace takt::brute_force {
@@ -96,7 +97,7 @@ struct Message {
 }  // namespace
 
 struct CompiledModel {
-  explicit CompiledModel(const Model& m) : model(m) {
+  CompiledModel(const Model& m, Sending s) : model(m), sending(s) {
     policy::Describer describer(model);
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       auto described = describer.describe(model::ExecutorIndex{e});
@@ -121,6 +122,7 @@ struct CompiledModel {
   }
 
   const Model model;
+  const Sending sending;
   std::vector<policy::Description> executors;
   std::vector<std::vector<std::int64_t>> costs;
   std::vector<std::vector<std::int64_t>> overheads;
@@ -290,6 +292,12 @@ class Run {
   void plan_releases() {
     for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
       if (!model_.callbacks[i].activation) continue;
+      if (const auto* grid =
+              std::get_if<model::PeriodicActivation>(&*model_.callbacks[i].activation);
+          grid != nullptr && grid->phase) {
+        plan_grid(CallbackIndex{i}, *grid);
+        continue;
+      }
       const auto& spans = compiled_.spans[i];
       const std::int64_t pause = spans.back() / std::ssize(spans) + 2;
       std::vector<std::int64_t> times;
@@ -307,18 +315,35 @@ class Run {
     std::ranges::stable_sort(releases_, {}, &Release::at);
   }
 
-  /// All activations and arrivals at t, before anything is selected at t.
+  /// Chosen 0, the first activation is as late as it may be and the others are not late at all.
+  void plan_grid(CallbackIndex callback, const model::PeriodicActivation& grid) {
+    const std::int64_t late = grid.jitter.count();
+    std::int64_t last = 0;
+    for (std::int64_t due = grid.phase->count(); due <= horizon_; due += grid.period.count()) {
+      const std::int64_t choice = choices_(Freedom::release, callback.value(), late + 1);
+      last = std::max(last, due + (due == grid.phase->count() ? late - choice : choice));
+      releases_.push_back({last, callback});
+    }
+  }
+
+  /// All activations and arrivals at t, before anything is selected at t; before them, messages
+  /// that were sent as something was selected in the ε before.
   void deliver(std::int64_t t) {
+    receive_until(t - 1);
     for (; next_release_ < releases_.size() && releases_[next_release_].at == t; ++next_release_) {
       release(releases_[next_release_].callback);
       activate(releases_[next_release_].callback, no_instance, t);
     }
+    receive_until(t);
+  }
+
+  void receive_until(std::int64_t t) {
     std::vector<Message> later;
     for (const Message& message : messages_) {
       if (message.arrival > t) {
         later.push_back(message);
       } else {
-        receive(message, t);
+        receive(message, message.arrival);
       }
     }
     messages_ = std::move(later);
@@ -415,12 +440,27 @@ class Run {
     for (std::size_t n = 0; n < compiled_.edges.size(); ++n) {
       const TriggerEdge& edge = compiled_.edges[n];
       if (edge.edge->from != callback || !triggers(*edge.edge, thread.running)) continue;
-      // Chosen 0, at completion; the last choice is not to publish at all.
-      const std::int64_t silent = thread.cost - overhead;
-      const auto choice = choices_(Freedom::publish, edge.object, silent + 1);
+      // Chosen 0, at completion; the last choice is not to publish at all, and the one before it is
+      // at the start. That is left out where another thread might take the message at once: it has
+      // its turn in the next ε only.
+      const bool at_start =
+          stays_here(*edge.edge) && model_[model_[callback].executor].threads == 1;
+      const std::int64_t silent = thread.cost - overhead + (at_start ? 1 : 0);
+      const bool may_be_silent = compiled_.sending == Sending::at_most_once ||
+                                 model::message_share(*edge.edge).has_value();
+      const auto choice = choices_(Freedom::publish, edge.object, silent + (may_be_silent ? 1 : 0));
       if (choice == silent) continue;
-      thread.publications.push_back({thread.cost - choice, n});
+      const std::int64_t after = thread.cost - choice;
+      if (after == 0) {
+        publish(n, thread.running, t);
+      } else {
+        thread.publications.push_back({after, n});
+      }
     }
+  }
+
+  [[nodiscard]] bool stays_here(const model::Edge& edge) const {
+    return model_[edge.from].executor == model_[edge.to].executor;
   }
 
   std::int64_t choose_cost(Costs& costs, std::int64_t least, Freedom freedom, std::size_t object) {
@@ -492,7 +532,8 @@ class Run {
 
 }  // namespace
 
-Scheduler::Scheduler(const Model& model) : compiled_(std::make_unique<CompiledModel>(model)) {}
+Scheduler::Scheduler(const Model& model, Sending sending)
+    : compiled_(std::make_unique<CompiledModel>(model, sending)) {}
 Scheduler::~Scheduler() = default;
 
 Choices Scheduler::no_choices() const {

@@ -17,11 +17,14 @@ struct Observation {
 
 struct CompiledModel;
 
+/// Whether an instance may leave out a message that it could send.
+enum class Sending { at_most_once, always };
+
 /// Runs a model, one ε after the other, as its executors would, with all that is left open decided
 /// by choices: an oracle that is slow and plain, for models whose times are a few ε.
 class Scheduler {
  public:
-  explicit Scheduler(const model::Model& model);
+  explicit Scheduler(const model::Model& model, Sending sending = Sending::at_most_once);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();

@@ -75,8 +75,9 @@ void mutate(const std::vector<std::size_t>& made, Choices& choices, Random& rand
 
 }  // namespace
 
-Worst search(const model::Model& model, std::int64_t horizon, Effort effort, std::uint64_t seed) {
-  const Scheduler scheduler(model);
+Worst search(const model::Model& model, std::int64_t horizon, Effort effort, std::uint64_t seed,
+             Sending sending) {
+  const Scheduler scheduler(model, sending);
   Random random(seed);
   Choices choices = scheduler.no_choices();
   Worst worst = nothing_seen(model, choices);
@@ -107,8 +108,8 @@ Worst search(const model::Model& model, std::int64_t horizon, Effort effort, std
 }
 
 Enumeration enumerate(const model::Model& model, std::int64_t horizon, std::size_t count,
-                      std::int64_t most_schedules) {
-  const Scheduler scheduler(model);
+                      std::int64_t most_schedules, Sending sending) {
+  const Scheduler scheduler(model, sending);
   Choices choices = scheduler.no_choices();
   choices.enumerate(count);
   Enumeration result{nothing_seen(model, choices)};

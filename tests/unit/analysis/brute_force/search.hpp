@@ -33,7 +33,7 @@ struct Worst {
 /// gets, then at random, then by changing one choice of the worst schedule at a time. Sources are
 /// activated up to `horizon` (see Scheduler::run).
 [[nodiscard]] Worst search(const model::Model& model, std::int64_t horizon, Effort effort,
-                           std::uint64_t seed);
+                           std::uint64_t seed, Sending sending = Sending::at_most_once);
 
 /// The longest response times over all schedules that differ in the first `count` choices of every
 /// freedom of every object, at most `most_schedules` of them.
@@ -43,6 +43,7 @@ struct Enumeration {
   bool complete = false;
 };
 [[nodiscard]] Enumeration enumerate(const model::Model& model, std::int64_t horizon,
-                                    std::size_t count, std::int64_t most_schedules);
+                                    std::size_t count, std::int64_t most_schedules,
+                                    Sending sending = Sending::at_most_once);
 
 }  // namespace takt::brute_force

@@ -1,10 +1,19 @@
 // How close the bounds are to what can happen: the longest response time that a search over
-// schedules finds, over the bound. Prints the table of docs/analysis-evidence.md, or with an
-// argument those rows of it whose name contains the argument.
+// schedules finds, over the bound. Prints the table of docs/analysis-evidence.md:
+//
+//   analysis_tightness [ROWS] [models=N] [seed=N] [random=N] [climbing=N]
+//
+// ROWS: only those rows whose name contains it. models: how many random models for each row, from
+// that seed on. random, climbing: how many schedules are tried at random for each model, and how
+// many steps uphill are taken for each callback and chain: phases, execution times, delays,
+// publications, supplies. The same arguments print the same table on every machine. The rows
+// "exhaustive" compare bounds and search with all schedules of very small models.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,13 +26,20 @@ using takt::analysis::Method;
 using takt::brute_force::Effort;
 using takt::generation::Shape;
 
-constexpr Effort effort{.random = 200, .climbing = 300};
-constexpr std::uint64_t models = 150;
+struct Arguments {
+  std::string_view rows;
+  std::uint64_t models = 150;
+  std::uint64_t seed = 1;
+  Effort effort{.random = 200, .climbing = 300};
+};
+Arguments given;
 
 struct Ratios {
   std::vector<double> values;
+  std::size_t unbounded = 0;
 
   void add(std::int64_t observed, const std::optional<takt::Duration>& bound) {
+    if (!bound) ++unbounded;
     if (bound && observed > 0) {
       values.push_back(static_cast<double>(observed) / static_cast<double>(bound->count()));
     }
@@ -40,26 +56,24 @@ struct Ratios {
     for (const double value : values) sum += value;
     const auto count = static_cast<double>(values.size());
     const auto exact = static_cast<double>(std::ranges::count(values, 1.0));
-    fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.0f} % |\n", shape,
-               analysis, what, values.size(), quantile(0.1), quantile(0.5), quantile(0.9),
-               sum / count, 100 * exact / count);
+    const auto without = static_cast<double>(unbounded);
+    fmt::print("| {} | {} | {} | {} | {:.0f} % | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.0f} % |\n",
+               shape, analysis, what, values.size(), 100 * without / (without + count),
+               quantile(0.1), quantile(0.5), quantile(0.9), sum / count, 100 * exact / count);
   }
 };
 
-/// What the names of rows must contain.
-std::string_view wanted;
-
 void print_rows(std::string_view name, const Shape& shape, std::vector<Method> methods) {
-  if (name.find(wanted) == std::string_view::npos) return;
+  if (name.find(given.rows) == std::string_view::npos) return;
   std::vector<Ratios> callbacks(methods.size());
   std::vector<Ratios> chains(methods.size());
   std::string_view kind = "";
-  for (std::uint64_t seed = 1; seed <= models; ++seed) {
+  for (std::uint64_t seed = given.seed; seed < given.seed + given.models; ++seed) {
     const auto model = takt::generation::random_model(shape, seed);
     const auto combined =
         takt::analysis::analyze(model, takt::brute_force::options(Method::combined));
     const auto worst = takt::brute_force::search(
-        model, takt::brute_force::horizon_for(model, combined), effort, seed);
+        model, takt::brute_force::horizon_for(model, combined), given.effort, seed);
     for (std::size_t m = 0; m < methods.size(); ++m) {
       const auto bounds = takt::analysis::analyze(model, takt::brute_force::options(methods[m]));
       for (std::size_t i = 0; i < bounds.callbacks.size(); ++i) {
@@ -77,10 +91,60 @@ void print_rows(std::string_view name, const Shape& shape, std::vector<Method> m
   }
 }
 
+/// All schedules of models with two or three callbacks and times of a few ε that differ in the
+/// first choices of each freedom: what they show over the bound, and what the search finds of it.
+void print_exhaustive_rows(std::string_view name, Shape shape) {
+  if (name.find(given.rows) == std::string_view::npos) return;
+  using takt::Duration;
+  shape.fewest_callbacks = 2;
+  shape.most_callbacks = 3;
+  shape.shortest_period = Duration{3};
+  shape.longest_period = Duration{6};
+  shape.most_utilisation = 70;
+  shape.reservation = shape.jitter = 0;
+  shape.burst = 10;
+  constexpr std::int64_t horizon = 14;
+  constexpr std::size_t choices = 2;
+  constexpr std::int64_t most_schedules = 30'000;
+  Ratios truth;
+  Ratios found;
+  for (std::uint64_t seed = given.seed; seed < given.seed + given.models; ++seed) {
+    const auto model = takt::generation::random_model(shape, seed);
+    const auto all = takt::brute_force::enumerate(model, horizon, choices, most_schedules);
+    if (!all.complete) continue;
+    const auto searched = takt::brute_force::search(model, horizon, given.effort, seed);
+    const auto bounds =
+        takt::analysis::analyze(model, takt::brute_force::options(Method::combined));
+    for (std::size_t i = 0; i < bounds.callbacks.size(); ++i) {
+      const std::int64_t longest = all.worst.callbacks[i].response;
+      truth.add(longest, bounds.callbacks[i].bound);
+      found.add(std::min(searched.callbacks[i].response, longest), Duration{longest});
+    }
+  }
+  truth.print(name, "all schedules over the bound", "callbacks");
+  found.print(name, "search over all schedules", "callbacks");
+}
+
+/// Whether it is NAME=NUMBER with that name.
+bool set(std::string_view argument, std::string_view name, auto& value) {
+  if (!argument.starts_with(name) || argument.substr(name.size(), 1) != "=") return false;
+  const std::string_view number = argument.substr(name.size() + 1);
+  return std::from_chars(number.data(), number.data() + number.size(), value).ptr ==
+         number.data() + number.size();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count > 1) wanted = arguments[1];
+  for (const std::string_view argument :
+       std::span(arguments, static_cast<std::size_t>(count)).subspan(1)) {
+    if (set(argument, "models", given.models) || set(argument, "seed", given.seed) ||
+        set(argument, "random", given.effort.random) ||
+        set(argument, "climbing", given.effort.climbing)) {
+      continue;
+    }
+    given.rows = argument;
+  }
   using takt::Duration;
   const std::vector<Method> all{Method::round_robin, Method::busy_window, Method::combined};
   Shape shape{.most_callbacks = 6,
@@ -89,8 +153,8 @@ int main(int count, char** arguments) {
               .most_utilisation = 80,
               .privileged = 0};
   fmt::print(
-      "| executors | analysis | of | bounds | 10 % | median | 90 % | mean | reached |\n"
-      "|---|---|---|---|---|---|---|---|---|\n");
+      "| executors | analysis | of | bounds | without | 10 % | median | 90 % | mean | reached |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n");
   print_rows("one default", shape, all);
   shape.privileged = 100;
   print_rows("one default, privileged timers", shape, all);
@@ -114,6 +178,9 @@ int main(int count, char** arguments) {
   shape.kinds = takt::model::ExecutorKind::multi_threaded;
   shape.most_threads = 3;
   print_rows("one multi-threaded", shape, {Method::combined});
+  shape.reservation = 0;
+  print_rows("one multi-threaded, dedicated", shape, {Method::combined});
+  shape.reservation = 50;
   shape.most_threads = 1;
   shape.longest_period = Duration{120};
   shape.most_utilisation = 40;
@@ -128,4 +195,13 @@ int main(int count, char** arguments) {
   shape.most_utilisation = 15;
   shape.kinds = takt::model::ExecutorKind::table_driven;
   print_rows("one table-driven", shape, {Method::combined});
+
+  using enum takt::model::ExecutorKind;
+  print_exhaustive_rows("exhaustive: one default", {.kinds = single_threaded, .privileged = 0});
+  print_exhaustive_rows("exhaustive: one events", {.kinds = events});
+  print_exhaustive_rows("exhaustive: one fixed-priority", {.kinds = fixed_priority});
+  print_exhaustive_rows("exhaustive: one EDF", {.kinds = edf});
+  print_exhaustive_rows("exhaustive: one graph-aware", {.kinds = graph_aware});
+  print_exhaustive_rows("exhaustive: one multi-threaded",
+                        {.kinds = multi_threaded, .most_threads = 2});
 }

@@ -20,6 +20,19 @@ struct CallbackBound {
   bool operator==(const CallbackBound&) const = default;
 };
 
+/// A bound on the time of a message on a link: from its publication to the arrival of its last
+/// chunk.
+struct LinkBound {
+  std::string link;
+  std::string from;
+  std::string topic;
+  std::vector<std::string> to;
+  std::optional<Duration> bound;
+  std::string by;
+  std::string reason;
+  bool operator==(const LinkBound&) const = default;
+};
+
 /// Consecutive callbacks of a chain on one executor.
 struct Segment {
   std::string executor;
@@ -27,7 +40,7 @@ struct Segment {
   /// From the activation of the first to the completion of the last callback.
   std::optional<Duration> bound;
   std::string by;
-  /// Longest time of the message from the previous segment to this one.
+  /// Longest time of the message from the previous segment to this one, its link included.
   Duration delay{};
   /// Longest time that a message waits for a timer that samples it; 0 if it activates the segment.
   Duration sampling{};
@@ -72,8 +85,19 @@ struct Bounds {
   std::int64_t steps = 0;
   /// The executors for whose own analysis they did not suffice, by id.
   std::vector<std::string> coarse;
+  /// The executors of several callbacks whose schedules were to be explored and were not: they have
+  /// the bounds of the combined analysis.
+  struct Unexplored {
+    std::string executor;
+    std::string reason;
+    bool operator==(const Unexplored&) const = default;
+  };
+  std::vector<Unexplored> unexplored;
+  /// Some bounds hold for the phases of timers in the model, and for no others.
+  bool depends_on_phases = false;
   std::vector<CallbackBound> callbacks;
   std::vector<ChainBound> chains;
+  std::vector<LinkBound> links;
 
   /// The `takt/bounds` version 1 document.
   [[nodiscard]] std::string to_json() const;

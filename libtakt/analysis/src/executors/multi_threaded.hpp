@@ -1,0 +1,135 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "executors/all_busy.hpp"
+#include "executors/executor_analysis.hpp"
+
+namespace takt::analysis {
+
+/// Executors whose m threads share the callbacks, and callbacks of one group exclude each other.
+/// The bounds hold in whichever order instances are taken, as long as no thread rests while one
+/// that may run waits; docs/analysis-theory.md has the proofs.
+///
+/// While an instance waits, an instance of its own group runs, or all m threads run others, each of
+/// other groups:
+///
+///   S = ε + (work of its group) + X,   m · X <= Σ min(work of group g, X)
+///
+/// so that groups that are fewer than the threads never delay each other. Of what may be pending at
+/// the beginning of S, three windows know different things, and the lowest bound counts:
+///
+///   from the activation    anything, up to its own bound earlier (ros-llama Lemma 3)
+///   from a group's quiet   nothing of its own group, and something of m - 1 others at most
+///   from a quiet executor  nothing, and some thread is always busy
+///
+/// Each thread has the executor's supply for itself. What reservations withhold is counted for each
+/// instance, or for each thread; the lower bound counts.
+class MultiThreaded final : public ExecutorAnalysis {
+ public:
+  /// The order in which the executor takes instances that are ready.
+  enum class Order {
+    any,
+    first_released,  ///< those of a group, in the order of their activations
+  };
+  MultiThreaded(const Round& round, ExecutorIndex executor, Order order, std::string_view name);
+
+  void begin_round() override {
+    ExecutorAnalysis::begin_round();
+    executor_lengths_.fill(std::nullopt);
+  }
+  [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
+  [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
+                                         const LongRunPoint& point) override;
+  [[nodiscard]] Line long_run_demand(CallbackIndex callback,
+                                     const curves::DerivedCurve& activations) const override;
+  [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
+
+ private:
+  /// Callbacks that exclude each other, or one that does not even exclude itself.
+  struct Unit {
+    std::vector<const Member*> members;
+    bool exclusive = true;
+  };
+  /// From when on work is counted.
+  enum class From { activation, quiet_group, quiet_executor };
+  /// How the time is counted for which threads lack supply.
+  enum class Lack { none, by_instance, by_thread };
+  /// What waits: an instance of `victim`, or all that is left of its units if there is none.
+  struct Waiting {
+    From from = From::activation;
+    Lack lack = Lack::none;
+    const Member* victim = nullptr;
+    /// By unit: nothing of these goes on while it waits, unless it goes before it.
+    std::vector<bool> own;
+  };
+  /// What goes before something that waits, and the longest time that it takes.
+  struct Before {
+    Duration exclusive{};
+    std::int64_t exclusive_instances = 0;
+    Duration all_busy{};
+    Duration lacking{};
+    [[nodiscard]] Duration total() const;
+  };
+
+  [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
+                            const LocalBound& bound) const override;
+
+  [[nodiscard]] bool dedicated() const { return executor_.supply.blackout() == Duration{0}; }
+  [[nodiscard]] std::int64_t threads() const { return executor_.description.threads; }
+  [[nodiscard]] std::vector<Lack> ways_to_count_lack() const;
+  [[nodiscard]] std::size_t unit_of(const Member& member) const {
+    return unit_of_[round_.system[member.callback].rank];
+  }
+
+  [[nodiscard]] Waiting waiting_for(const Member& victim) const;
+  [[nodiscard]] Waiting waiting_for(std::span<const CallbackIndex> chain) const;
+  [[nodiscard]] Waiting waiting_for_all(Lack lack) const;
+  [[nodiscard]] Waiting witnessed(std::span<const CallbackIndex> chain,
+                                  const Witness& witness) const;
+  [[nodiscard]] std::int64_t instances(const Waiting& waiting, const Member& member,
+                                       Duration offset, Duration x) const;
+  [[nodiscard]] std::int64_t width(const Waiting& waiting, const Unit& unit) const;
+  [[nodiscard]] Duration work(Lack lack, const Member& member, std::int64_t instances) const;
+  /// What goes before in the first x of a window in which the victim is activated at `offset`.
+  [[nodiscard]] Before before(const Waiting& waiting, Duration offset, Duration x) const;
+  /// What the victim itself takes from when it starts.
+  [[nodiscard]] Duration last_cost(const Waiting& waiting, Duration offset) const;
+  /// The share of a thread that goes before in the long run; at least a whole one: for ever.
+  [[nodiscard]] Int128 share_before(const Waiting& waiting) const;
+  [[nodiscard]] bool ends(const Waiting& waiting) const;
+
+  /// The lowest bound of all windows.
+  [[nodiscard]] LocalBound lowest(Waiting waiting) const;
+  [[nodiscard]] LocalBound from_activation(const Waiting& waiting) const;
+  [[nodiscard]] LocalBound from_quiet_group(const Waiting& waiting) const;
+  [[nodiscard]] LocalBound from_quiet_executor(const Waiting& waiting) const;
+  /// The longest time without a quiet time of the executor; unbounded_time if there is none, or if
+  /// it takes long to find.
+  [[nodiscard]] Duration executor_length(Lack lack) const;
+  [[nodiscard]] Int128 long_run_response(const Waiting& waiting, const LongRunPoint& point) const;
+  /// A chain's parts on the same unit, each with its bound.
+  struct Part {
+    std::span<const CallbackIndex> callbacks;
+    LocalBound bound;
+  };
+  [[nodiscard]] std::vector<Part> parts(std::span<const CallbackIndex> chain) const;
+
+  Order order_;
+  std::string_view name_;
+  std::vector<Unit> units_;
+  /// By rank.
+  std::vector<std::size_t> unit_of_;
+  mutable std::vector<SharedWork> shared_;
+  /// By Lack, of this round.
+  mutable std::array<std::optional<Duration>, 3> executor_lengths_;
+};
+
+}  // namespace takt::analysis

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "activation/propagation.hpp"
+#include "exploration/zone.hpp"
+#include "system/system.hpp"
+
+namespace takt::analysis {
+
+/// What activates an instance: an edge of System::edges, or nothing but itself.
+using Via = std::int32_t;
+inline constexpr Via own_activation = -1;
+
+/// Activations of a callback, or messages along an edge, from outside the executor.
+struct Source {
+  enum class Kind {
+    grid,       ///< the k-th within [phase + k · period, … + jitter], each of them, in order
+    periodic,   ///< no more than ⌈(Δ + jitter) / period⌉ in any window of length Δ
+    distances,  ///< n + 2 of them span distances[n] at least
+  };
+  Kind kind = Kind::periodic;
+  /// The callback that receives, by its position on the executor.
+  std::size_t to = 0;
+  Via via = own_activation;
+  Time period = 0;
+  Time jitter = 0;
+  Time phase = 0;
+  std::vector<Time> distances{};
+  /// A timer that leaves out what expires while it waits (rcl), or one whose new instance takes
+  /// the place of the waiting one.
+  bool may_skip = false;
+  bool may_replace = false;
+  /// For a grid: its index among the grids, and how many releases it has in a hyperperiod.
+  std::size_t grid = 0;
+  std::int64_t in_hyperperiod = 0;
+  /// For what is no grid: its first column in the zone of a State.
+  Zone::Column column = 0;
+
+  [[nodiscard]] std::size_t columns() const {
+    return kind == Kind::grid ? 0 : kind == Kind::periodic ? 1 : distances.size();
+  }
+  /// How long ago something must have been to make no difference any more.
+  [[nodiscard]] Time memory() const {
+    return kind == Kind::periodic ? period + jitter : distances.back();
+  }
+  /// How long after the thread has decided it comes at the earliest if it was not seen then. What
+  /// others send may have been sent at that very instant, because of what has just begun.
+  [[nodiscard]] Time unseen() const { return via == own_activation ? 1 : 0; }
+};
+
+/// A stretch of a chain on one executor, whose longest time is looked for.
+struct Track {
+  std::vector<CallbackIndex> callbacks;
+};
+
+/// One executor as it is explored.
+struct Problem {
+  enum class Rule {
+    ready_set,  ///< the default executor
+    key,        ///< by priority, then by `order`
+  };
+  /// What orders instances of equal priority.
+  enum class Order { activation, deadline };
+
+  struct Send {
+    Via edge = 0;
+    std::size_t to = 0;
+    Time delay = 0;
+    /// Not every instance sends.
+    bool optional = false;
+    /// None: whatever activates the sender; else one of these.
+    std::optional<std::vector<Via>> triggers{};
+  };
+  struct Callback {
+    CallbackIndex index{};
+    Time least_cost = 0;
+    Time cost = 0;
+    bool polled = true;
+    std::int64_t priority = 0;
+    Time deadline = 0;
+    std::optional<std::size_t> depth{};
+    std::vector<Send> sends{};
+    /// Index into `joins`.
+    std::optional<std::size_t> join{};
+  };
+  struct Join {
+    model::JoinKind kind = model::JoinKind::and_;
+    /// The edges of each input.
+    std::vector<std::vector<Via>> inputs;
+    /// Where its counts begin among those of all joins.
+    std::size_t first = 0;
+  };
+
+  Rule rule = Rule::ready_set;
+  Order order = Order::activation;
+  std::vector<Callback> callbacks;
+  std::vector<Source> sources;
+  std::vector<Join> joins;
+  std::size_t join_inputs = 0;
+  std::vector<Track> tracks;
+  std::size_t grids = 0;
+  Time hyperperiod = 0;
+  /// Columns of a state's zone that do not depend on what waits: its time, the beginning of the
+  /// hyperperiod, and what sources remember.
+  std::size_t fixed_columns = 2;
+
+  /// The sending along an edge within the executor.
+  [[nodiscard]] const Send& send(Via edge) const;
+};
+
+/// Why an executor is not explored.
+struct Unexplorable {
+  std::string reason;
+};
+
+/// Compiles an executor. `response`: the bounds found so far, of all callbacks; `curves`: those
+/// that follow from them.
+[[nodiscard]] std::optional<Unexplorable> compile(const System& system, ExecutorIndex executor,
+                                                  const Curves& curves,
+                                                  const std::vector<Duration>& response,
+                                                  Problem& problem);
+
+}  // namespace takt::analysis
