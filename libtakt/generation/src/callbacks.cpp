@@ -40,7 +40,12 @@ model::Activation activation(Draft& draft, CallbackKind kind) {
                             ? draft.with(shape.sporadic_timer)
                             : kind == CallbackKind::subscription || draft.random.chance(50);
   if (sporadic) return model::SporadicActivation{Duration{period}, Duration{jitter}};
-  return model::PeriodicActivation{Duration{period}, Duration{jitter}};
+  model::PeriodicActivation periodic{.period = Duration{period}, .jitter = Duration{jitter}};
+  // When a real timer begins is nothing that a model can ask for.
+  if (!draft.as_ros && draft.with(shape.phase)) {
+    periodic.phase = Duration{draft.random.between(0, period - 1)};
+  }
+  return periodic;
 }
 
 model::Callback& new_callback(Draft& draft, ExecutorIndex executor, CallbackKind kind) {

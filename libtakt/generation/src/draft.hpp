@@ -52,6 +52,9 @@ void restrict_triggers(Draft& draft);
 /// Edges against the order of the callbacks, into timers and beside others, and further joins.
 void add_wiring(Draft& draft);
 
+// links.cpp
+void add_links(Draft& draft);
+
 // names.cpp
 /// Gives models that real nodes shall run the topics and services that their edges need.
 void add_names(Draft& draft);

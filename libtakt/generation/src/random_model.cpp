@@ -79,6 +79,7 @@ model::Model random_model(const Shape& shape, std::uint64_t seed) {
   add_tables(draft);
   add_chains(draft);
   add_labels(draft);
+  add_links(draft);
   return std::move(draft.model);
 }
 

@@ -94,6 +94,18 @@ void leave_out_executor(Model& model, ExecutorIndex executor) {
   }
 }
 
+void leave_out_link(Model& model, model::LinkIndex link) {
+  erase_at(model.links, link.value());
+  for (model::Edge& edge : model.edges) {
+    if (!edge.link) continue;
+    if (*edge.link == link) {
+      edge.link.reset();
+    } else if (*edge.link > link) {
+      edge.link = model::LinkIndex{edge.link->value() - 1};
+    }
+  }
+}
+
 /// All models that are one thing simpler, those first that leave out most.
 class Simplifications {
  public:
@@ -101,6 +113,7 @@ class Simplifications {
     leave_out_objects();
     simplify_executors();
     simplify_callbacks();
+    simplify_links();
     simplify_edges();
     simplify_joins();
     simplify_chains();
@@ -240,6 +253,13 @@ class Simplifications {
     });
   }
 
+  void simplify_links() {
+    for (std::size_t i = 0; i < model_.links.size(); ++i) {
+      with([&](Model& m) { leave_out_link(m, model::LinkIndex{i}); });
+      with_less([&](Model& m) { return &m.links[i].overhead; });
+    }
+  }
+
   void simplify_edges() {
     for (std::size_t e = 0; e < model_.edges.size(); ++e) {
       with([&](Model& m) { m.edges[e].triggered_by.reset(); });
@@ -253,6 +273,9 @@ class Simplifications {
         m.edges[e].instances.reset();
         m.edges[e].unknown.clear();
       });
+      with([&](Model& m) { m.edges[e].link.reset(); });
+      with([&](Model& m) { m.edges[e].priority = 0; });
+      with([&](Model& m) { m.edges[e].message_size /= 2; });
       with_less([&](Model& m) { return &m.edges[e].delay; });
     }
   }

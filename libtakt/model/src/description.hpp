@@ -167,6 +167,11 @@ void describe(Fields& fields, T& activation) {
                 .least = 1});
   fields.field("jitter", activation.jitter,
                {.text = "Longest delay of an activation.", .least = 0});
+  fields.field("phase", activation.phase,
+               {.text = "When the first activation is due, on a clock that all phases count from; "
+                        "null: not known. Only the analysis \"exact\", whose bounds then hold for "
+                        "these phases alone, and takt simulate go by it.",
+                .least = 0});
 }
 
 template <typename Fields, Is<SporadicActivation> T>
@@ -254,6 +259,22 @@ void describe(Fields& fields, T& callback) {
                         "\"reentrant\" ones exclude nothing; null: the group of the node."});
 }
 
+template <typename Fields, Is<Link> T>
+void describe(Fields& fields, T& link) {
+  fields.type("Link",
+              "What one host sends to others over one network interface, the most urgent message "
+              "first, chunk by chunk.");
+  fields.field("id", link.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("bandwidth", link.bandwidth,
+               {.text = "Bits per second.", .missing = "the link's bits per second", .least = 1});
+  fields.field("chunk_bytes", link.chunk_bytes,
+               {.text = "After so many bytes of a message a more urgent one may go first.",
+                .least = 1,
+                .most = std::int64_t{8} << 20});
+  fields.field("overhead", link.overhead,
+               {.text = "Longest time that each chunk takes beyond its bits.", .least = 0});
+}
+
 template <typename Fields, Is<Edge> T>
 void describe(Fields& fields, T& edge) {
   fields.type("Edge", "Messages from one callback to another.");
@@ -263,13 +284,21 @@ void describe(Fields& fields, T& edge) {
                {.text = "The callback that receives.", .missing = "name a callback by its id"});
   fields.field("topic", edge.topic, {.text = "The topic of the messages; null: the receiver's."});
   fields.field("delay", edge.delay,
-               {.text = "Longest time from publication to activation.", .least = 0});
+               {.text = "Longest time from publication to activation, beside the link if there "
+                        "is one.",
+                .least = 0});
+  fields.field("link", edge.link,
+               {.text = "The link that its messages take to another host; null: none. Edges of one "
+                        "topic from one callback over one link are one message there."});
+  fields.field("priority", edge.priority,
+               {.text = "Of its messages on the link: larger is more urgent."});
   fields.field(
       "triggered_by", edge.triggered_by,
       {.text = "Predecessors of `from` whose messages make it publish here; null: whatever "
                "activates it."});
-  fields.field("message_size", edge.message_size,
-               {.text = "Payload of a message in bytes, for takt run.", .least = 0});
+  fields.field(
+      "message_size", edge.message_size,
+      {.text = "Payload of a message in bytes: in takt run, and at most on a link.", .least = 0});
   fields.field(
       "confidence", edge.confidence,
       {.text = "Percent; of an inferred edge to a timer, which reads what the sender keeps; "
@@ -342,6 +371,7 @@ void describe(Fields& fields, T& model) {
   fields.provenance("provenance", model.provenance, {.text = "Where the model came from."});
   fields.field("executors", model.executors, {.text = "Its executors.", .missing = list});
   fields.field("callbacks", model.callbacks, {.text = "Its callbacks.", .missing = list});
+  fields.field("links", model.links, {.text = "Its links between hosts."});
   fields.field("edges", model.edges, {.text = "Its edges."});
   fields.field("joins", model.joins, {.text = "Its joins."});
   fields.field("chains", model.chains, {.text = "Its chains."});

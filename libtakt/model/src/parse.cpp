@@ -39,11 +39,14 @@ class Ids {
 /// What all readers of one document share.
 struct Context {
   explicit Context(const json& document)
-      : executors(document, "executors"), callbacks(document, "callbacks") {}
+      : executors(document, "executors"),
+        callbacks(document, "callbacks"),
+        links(document, "links") {}
 
   Findings findings;
   Ids executors;
   Ids callbacks;
+  Ids links;
 };
 
 /// Reads one object by its description.
@@ -145,6 +148,9 @@ class Reader {
   void read_value(const json& value, const std::string& path, std::string_view,
                   CallbackIndex& callback) {
     find(context_.callbacks, value, path, "callback", callback);
+  }
+  void read_value(const json& value, const std::string& path, std::string_view, LinkIndex& link) {
+    find(context_.links, value, path, "link", link);
   }
   template <typename Kind>
   requires std::is_enum_v<Kind>

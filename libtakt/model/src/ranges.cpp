@@ -55,6 +55,7 @@ class RangeCheck {
   void check(const Step&, const std::string&, const About&) {}
   void check(const Step&, ExecutorIndex, const About&) {}
   void check(const Step&, CallbackIndex, const About&) {}
+  void check(const Step&, LinkIndex, const About&) {}
   template <typename Kind>
   requires std::is_enum_v<Kind>
   void check(const Step&, const Kind&, const About&) {}

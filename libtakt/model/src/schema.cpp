@@ -118,6 +118,7 @@ class Schema {
   }
   static Json of_value(ExecutorIndex, const About&) { return reference_by_id("Executor"); }
   static Json of_value(CallbackIndex, const About&) { return reference_by_id("Callback"); }
+  static Json of_value(LinkIndex, const About&) { return reference_by_id("Link"); }
   static Json of_value(std::int64_t, const About& about) {
     constexpr auto limits = std::numeric_limits<std::int64_t>();
     return {{"type", "integer"},

@@ -122,6 +122,7 @@ class Validator {
     if (auto fault = first_out_of_range(model_); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.executors, "executors"); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.callbacks, "callbacks"); !fault.empty()) return fault;
+    if (auto fault = check_ids(model_.links, "links"); !fault.empty()) return fault;
     if (auto fault = check_ids(model_.chains, "chains"); !fault.empty()) return fault;
     if (auto fault = check_each(model_.executors, &Validator::check_executor); !fault.empty()) {
       return fault;
@@ -129,6 +130,10 @@ class Validator {
     if (auto fault = check_each(model_.callbacks, &Validator::check_callback); !fault.empty()) {
       return fault;
     }
+    if (auto fault = check_each(model_.links, &Validator::check_link); !fault.empty()) {
+      return fault;
+    }
+    if (auto fault = check_each(model_.edges, &Validator::check_hop); !fault.empty()) return fault;
     if (auto fault = check_each(model_.edges, &Validator::check_triggers); !fault.empty()) {
       return fault;
     }
@@ -249,6 +254,47 @@ class Validator {
           path, executor.id);
     }
     return {};
+  }
+
+  /// Results name links where they name executors.
+  std::string check_link(const Link& link, std::size_t i) {
+    if (std::ranges::find(model_.executors, link.id, &Executor::id) == model_.executors.end()) {
+      return {};
+    }
+    return fmt::format("links[{}].id: \"{}\" is an executor; give the link a name of its own", i,
+                       link.id);
+  }
+
+  std::string check_hop(const Edge& edge, std::size_t i) {
+    if (!edge.link) return {};
+    const std::string path = fmt::format("edges[{}]", i);
+    const std::string& from = model_[edge.from].id;
+    const std::string& to = model_[edge.to].id;
+    if (model_[edge.from].executor == model_[edge.to].executor) {
+      return fmt::format(
+          "{}.link: \"{}\" and \"{}\" run on one executor, so no link is between them", path, from,
+          to);
+    }
+    const auto same_way = [&](const Edge& other) {
+      return other.from == edge.from && other.to == edge.to;
+    };
+    if (std::ranges::count_if(model_.edges, same_way) > 1) {
+      return fmt::format(
+          "{}.link: another edge leads from \"{}\" to \"{}\"; an edge over a link is the only one "
+          "between its callbacks",
+          path, from, to);
+    }
+    const Link& link = model_[*edge.link];
+    const double bits = 8.0 * static_cast<double>(edge.message_size);
+    const double chunks =
+        static_cast<double>(edge.message_size) / static_cast<double>(link.chunk_bytes) + 1;
+    const double time = bits / static_cast<double>(link.bandwidth) * 1e9 +
+                        chunks * static_cast<double>(link.overhead.count());
+    if (time <= static_cast<double>(curves::longest_time.count())) return {};
+    return fmt::format(
+        "{}.message_size: {} bytes take longer than the longest time on link \"{}\", {} ns (11.5 "
+        "days)",
+        path, edge.message_size, link.id, curves::longest_time.count());
   }
 
   std::string check_triggers(const Edge& edge, std::size_t i) {

@@ -70,6 +70,7 @@ class Writer {
   Json to_value(Duration time) { return time.count(); }
   Json to_value(ExecutorIndex executor) { return model_[executor].id; }
   Json to_value(CallbackIndex callback) { return model_[callback].id; }
+  Json to_value(LinkIndex link) { return model_[link].id; }
   template <typename Kind>
   requires std::is_enum_v<Kind> Json to_value(const Kind& kind) { return to_string(kind); }
   template <typename T>

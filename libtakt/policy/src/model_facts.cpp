@@ -27,9 +27,13 @@ InheritedUrgencies::InheritedUrgencies(const model::Model& model)
     : periods(model.callbacks.size(), Duration::max()),
       priorities(model.callbacks.size()),
       deadlines(model.callbacks.size(), Duration::max()) {
+  // The priority of a message on its link is no priority of a callback: receivers inherit past it.
+  const auto is_hop = [&](std::size_t callback) {
+    return model[model.callbacks[callback].executor].longest_piece > Duration{0};
+  };
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
     const model::Callback& callback = model.callbacks[i];
-    priorities[i] = callback.priority;
+    if (!is_hop(i)) priorities[i] = callback.priority;
     if (!callback.activation) continue;
     periods[i] = period_of(*callback.activation);
     deadlines[i] = callback.deadline.value_or(periods[i]);
@@ -48,8 +52,13 @@ InheritedUrgencies::InheritedUrgencies(const model::Model& model)
       const std::size_t to = edge.to.value();
       take(periods[to], periods[from], std::less{});
       take(deadlines[to], deadlines[from], std::less{});
-      if (!model.callbacks[to].priority) take(priorities[to], priorities[from], std::greater{});
+      if (!model.callbacks[to].priority || is_hop(to)) {
+        take(priorities[to], priorities[from], std::greater{});
+      }
     }
+  }
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    if (is_hop(i)) priorities[i] = model.callbacks[i].priority;
   }
 }
 

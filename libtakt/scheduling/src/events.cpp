@@ -26,6 +26,11 @@ void FixedPriorityPolicy::release(LocalIndex callback, Instant /*activation*/, I
   queue_.push(callback, {ranks_[callback.value()], released_++});
 }
 
+bool FixedPriorityPolicy::choose(LocalIndex& chosen) {
+  if (const auto top = queue_.top()) chosen_ = *top;
+  return queue_.pop(chosen);
+}
+
 EdfPolicy::EdfPolicy(std::span<const Duration> relative_deadlines, std::size_t capacity)
     : relative_deadlines_(relative_deadlines.begin(), relative_deadlines.end()),
       queue_(relative_deadlines.size(), capacity) {}

@@ -47,6 +47,12 @@ Json write(const model::Chain& chain, const SimulatedChain& simulated) {
   return object;
 }
 
+Json write(const SimulatedHop& hop) {
+  Json object{{"link", hop.link}, {"from", hop.from}, {"topic", hop.topic}};
+  add_statistics(object, hop.response_time);
+  return object;
+}
+
 Json write(const model::Model& model, const TimelineEntry& entry) {
   return {{"executor", model[entry.executor].id}, {"thread", entry.thread},
           {"callback", model[entry.callback].id}, {"activation", time(entry.activation)},
@@ -90,6 +96,11 @@ std::string to_json(const model::Model& model, const Options& options,
     chains.push_back(write(model.chains[i], simulation.chains[i]));
   }
   add_list(text, "chains", chains);
+  if (!simulation.links.empty()) {
+    std::vector<Json> links;
+    for (const SimulatedHop& hop : simulation.links) links.push_back(write(hop));
+    add_list(text, "links", links);
+  }
   if (options.timeline > 0) {
     text += fmt::format(",\n\"timeline_is_partial\": {}", simulation.timeline_is_partial);
     std::vector<Json> timeline;

@@ -280,9 +280,25 @@ void Engine::end_work(std::size_t index) {
   } else if (std::exchange(thread.releasing, false)) {
     executors_[thread.executor.value()].idle_threads.push_back(index);
     must_decide(thread.executor);
+  } else if (thread.left > Duration{0}) {
+    interrupt(index);
   } else {
     complete(index);
   }
+}
+
+/// After a piece of an instance whatever is most urgent goes on.
+void Engine::interrupt(std::size_t index) {
+  ThreadState& thread = threads_[index];
+  ExecutorState& executor = executors_[thread.executor.value()];
+  CallbackState& interrupted = state(thread.callback);
+  thread.running = false;
+  interrupted.left = std::exchange(thread.left, Duration{0});
+  thread.job.instance.payload = interrupted.waiting.add(thread.activation.via, thread.chain_starts);
+  executor.dispatch.interrupted(thread.job);
+  ++waiting_;
+  executor.idle_threads.push_back(index);
+  must_decide(thread.executor);
 }
 
 void Engine::complete(std::size_t index) {
@@ -298,14 +314,16 @@ void Engine::complete(std::size_t index) {
     if (thread.chain_starts[position + 1] != not_on_chain)
       record_output(chain, thread.chain_starts[position + 1]);
   }
-  if (result_.timeline.size() < options_.timeline) {
+  if (executor.longest_piece > Duration{0}) {
+    // A message on a link is no instance of a callback.
+  } else if (result_.timeline.size() < options_.timeline) {
     result_.timeline.push_back({thread.executor, thread.number, thread.callback,
                                 thread.activation.when, thread.start, now_});
   } else {
     result_.timeline_is_partial = true;
   }
   executor.idle_threads.push_back(index);
-  if (options_.publication == Publication::at_end) publish(thread);
+  if (!publishes_at_start(executor)) publish(thread);
   executor.dispatch.completed(thread.job);
   must_decide(thread.executor);
 }
@@ -377,14 +395,31 @@ void Engine::start(std::size_t index) {
     schedule_activation(callback);
   }
   ++result_.events;
+  if (started.left) {
+    run_piece(index, *std::exchange(started.left, std::nullopt));
+    return;
+  }
   Duration time = started.execution_times.next();
   if (executor.overhead) time += executor.overhead->next();
-  if (options_.publication == Publication::at_start) publish(thread);
-  work(index, time);
+  if (publishes_at_start(executor)) publish(thread);
+  run_piece(index, time);
+}
+
+void Engine::run_piece(std::size_t index, Duration time) {
+  ThreadState& thread = threads_[index];
+  const Duration longest = executors_[thread.executor.value()].longest_piece;
+  const Duration piece = longest > Duration{0} ? std::min(time, longest) : time;
+  thread.left = time - piece;
+  work(index, piece);
+}
+
+/// A message has come when its last piece has.
+bool Engine::publishes_at_start(const ExecutorState& executor) const {
+  return options_.publication == Publication::at_start && executor.longest_piece == Duration{0};
 }
 
 void Engine::work(std::size_t index, Duration time) {
-  if (processors_) {
+  if (!threads_[index].supply) {
     processors_->start(index, now_, time);
     processors_changed_ = true;
   } else {
@@ -418,15 +453,6 @@ void Engine::follow_processors() {
   if (const std::optional<Instant> next = processors_->next_change()) {
     events_.push(*next, EventKind::processors, processors_plan_);
   }
-}
-
-Result<Simulation> simulate(const model::Model& model, const Options& options,
-                            const Progress& progress) {
-  Engine engine(model, options);
-  if (const Result<void> prepared = engine.prepare(); !prepared) {
-    return tl::unexpected(prepared.error());
-  }
-  return engine.run(progress);
 }
 
 }  // namespace takt::simulation

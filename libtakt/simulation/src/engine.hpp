@@ -52,6 +52,8 @@ class Engine {
     std::optional<Releases> releases;
     MissedPeriods missed_periods = MissedPeriods::kept;
     std::optional<JoinInputs> join;
+    /// What an interrupted instance, the oldest that waits, still has to run.
+    std::optional<Duration> left;
     /// For every sampled link of the vertex, what came last.
     std::vector<InstanceQueue> registers;
   };
@@ -63,6 +65,8 @@ class Engine {
     std::optional<ExecutionTimes> overhead;
     /// What each timer's expiry and each message takes from its thread; 0 with several threads.
     Duration release_overhead{};
+    /// See model::Executor.
+    Duration longest_piece{};
     /// Index into threads_ of its first.
     std::size_t first_thread = 0;
     bool must_decide = false;
@@ -79,6 +83,8 @@ class Engine {
     Activation activation{};
     std::vector<Instant> chain_starts;
     Instant start{};
+    /// What the instance still has to run after the present piece.
+    Duration left{};
     bool running = false;
     /// It takes releases in, and is not idle although it runs no instance.
     bool releasing = false;
@@ -126,12 +132,15 @@ class Engine {
   void join(const Link& link, const Activation& activation, std::span<const Instant> chain_starts);
   void release(ExecutorIndex index);
   void end_work(std::size_t thread);
+  void interrupt(std::size_t thread);
   void complete(std::size_t thread);
   void record_output(std::size_t chain, Instant activation);
 
   void decide(ExecutorIndex index);
   [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);
   void start(std::size_t thread);
+  [[nodiscard]] bool publishes_at_start(const ExecutorState& executor) const;
+  void run_piece(std::size_t thread, Duration time);
   void work(std::size_t thread, Duration time);
   void sample_inputs(ThreadState& thread);
   void follow_processors();

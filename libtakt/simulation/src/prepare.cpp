@@ -29,7 +29,8 @@ Result<void> Engine::prepare() {
   policy::Describer describer(model_, options_);
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
     const ExecutorIndex executor(i);
-    const bool keeps_kind = has(model_[executor].kind, model::ExecutorTrait::outside_ros);
+    const bool keeps_kind = has(model_[executor].kind, model::ExecutorTrait::outside_ros) ||
+                            model_[executor].longest_piece > Duration{0};
     const auto description = describer.describe(
         executor,
         keeps_kind ? model_[executor].kind : options_.executor.value_or(model_[executor].kind));
@@ -120,6 +121,7 @@ void Engine::make_executor(ExecutorIndex index, const policy::Description& descr
   executor.first_thread = threads_.size();
   // What was recorded happened with the releases that it had.
   if (!waits && !options_.recorded) executor.release_overhead = described.release_overhead;
+  executor.longest_piece = described.longest_piece;
   make_threads(index, description.threads);
 }
 
@@ -128,7 +130,8 @@ void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
     ThreadState& thread = threads_.emplace_back();
     thread.executor = index;
     thread.number = number;
-    if (!options_.cores) {
+    // What is no thread at all needs no core.
+    if (!options_.cores || model_[index].longest_piece > Duration{0}) {
       thread.supply.emplace(model_[index].supply, options_.reservation,
                             Random(options_.seed, Stream::reservation, threads_.size()),
                             Instant(options_.duration));

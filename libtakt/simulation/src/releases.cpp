@@ -26,8 +26,8 @@ Duration random_offset(const model::Activation& activation, Random& random) {
 Releases::Releases(const model::Activation& activation, ReleaseModel model,
                    std::optional<Duration> offset, Random random)
     : model_(model), random_(random) {
-  if (const auto* periodic = std::get_if<PeriodicActivation>(&activation)) {
-    pattern_ = *periodic;
+  if (std::holds_alternative<PeriodicActivation>(activation)) {
+    pattern_ = std::get<PeriodicActivation>(activation);
   } else if (const auto* sporadic = std::get_if<SporadicActivation>(&activation)) {
     pattern_ = *sporadic;
   } else {
@@ -35,8 +35,13 @@ Releases::Releases(const model::Activation& activation, ReleaseModel model,
     pattern_ = curves::ActivationCurve::min_distance(values);
     most_recent_ = values.size() - 1;
   }
+  const auto* periodic = std::get_if<PeriodicActivation>(&activation);
   if (offset) {
     offset_ += *offset;
+  } else if (periodic != nullptr && periodic->phase) {
+    // Densest, the first one comes late by the whole jitter.
+    const bool late = model == ReleaseModel::synchronous;
+    offset_ += *periodic->phase + (late ? periodic->jitter : Duration{0});
   } else if (model == ReleaseModel::random) {
     offset_ += random_offset(activation, random_);
   }

@@ -46,6 +46,44 @@ TEST_P(ModelMistake, IsNamed) {
   EXPECT_EQ(fault_of(document.dump()), "robot.json: " + GetParam().message);
 }
 
+json two_hosts() {
+  json document = two_callbacks();
+  document["executors"].push_back({{"id", "e1"}});
+  document["callbacks"][1]["executor"] = "e1";
+  document["links"] = {{{"id", "wire"}, {"bandwidth", 1'000'000}}};
+  document["edges"][0]["link"] = "wire";
+  return document;
+}
+
+class LinkMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(LinkMistake, IsNamed) {
+  json document = two_hosts();
+  ASSERT_EQ(fault_of(document.dump()), "");
+  document[json::json_pointer(GetParam().where)] = json::parse(GetParam().value);
+  EXPECT_EQ(fault_of(document.dump()), "robot.json: " + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, LinkMistake,
+    testing::Values(
+        Mistake{"/links/0/bandwidth", "0", "links[0].bandwidth: must be at least 1"},
+        Mistake{"/links/0/bandwidth", "null",
+                "links[0].bandwidth: missing; the link's bits per second"},
+        Mistake{"/links/0/chunk_bytes", "0", "links[0].chunk_bytes: must be at least 1"},
+        Mistake{"/executors/2", R"({"id": "wire"})",
+                "links[0].id: \"wire\" is an executor; give the link a name of its own"},
+        Mistake{"/edges/0/link", "\"air\"", "edges[0].link: there is no link \"air\""},
+        Mistake{"/callbacks/1/executor", "\"e0\"",
+                "edges[0].link: \"c0\" and \"c1\" run on one executor, so no link is between "
+                "them"},
+        Mistake{"/edges/1", R"({"from": "c0", "to": "c1"})",
+                "edges[0].link: another edge leads from \"c0\" to \"c1\"; an edge over a link is "
+                "the only one between its callbacks"},
+        Mistake{"/edges/0/message_size", "1000000000000",
+                "edges[0].message_size: 1000000000000 bytes take longer than the longest time on "
+                "link \"wire\", 1000000000000000 ns (11.5 days)"}));
+
 INSTANTIATE_TEST_SUITE_P(
     Fields, ModelMistake,
     testing::Values(

@@ -32,9 +32,13 @@ constexpr std::string_view complete = R"({
      "activation": {"kind": "sporadic", "min_separation": 100}},
     {"id": "c3", "executor": "t", "kind": "timer", "execution_time": {"curve": [1]},
      "activation": {"kind": "periodic", "period": 100}}],
+  "links": [{"id": "wire", "bandwidth": 1000000000, "chunk_bytes": 2000, "overhead": 25000,
+             "medium": "copper"},
+            {"id": "radio", "bandwidth": 6000000}],
   "edges": [
     {"from": "c0", "to": "c1", "topic": "/t", "delay": 0, "triggered_by": null},
-    {"from": "laser", "to": "c1", "topic": "/u", "delay": 9, "message_size": 4096},
+    {"from": "laser", "to": "c1", "topic": "/u", "delay": 9, "message_size": 4096, "link": "wire",
+     "priority": -2},
     {"from": "c1", "to": "c2", "triggered_by": ["c0"]}],
   "joins": [{"callback": "c1", "kind": "newest", "inputs": ["c0", "laser"]}],
   "chains": [{"id": "pilot", "callbacks": ["c0", "c1"], "goal": 125000000, "rank": 1}]
@@ -46,6 +50,16 @@ TEST(ModelJson, ReadsEveryField) {
   const Model& model = parsed->model;
   EXPECT_EQ(model.name, "robot");
   EXPECT_EQ(model.provenance, R"({"tool":"test"})");
+
+  ASSERT_EQ(model.links.size(), 2U);
+  EXPECT_EQ(model.links[0].bandwidth, 1'000'000'000);
+  EXPECT_EQ(model.links[0].chunk_bytes, 2000);
+  EXPECT_EQ(model.links[0].overhead, Duration{25'000});
+  EXPECT_EQ(model.links[0].unknown.at("medium"), R"("copper")");
+  EXPECT_EQ(model.links[1].chunk_bytes, 65536);
+  EXPECT_EQ(model.edges[0].link, std::nullopt);
+  EXPECT_EQ(model.edges[1].link, LinkIndex{0});
+  EXPECT_EQ(model.edges[1].priority, -2);
 
   const Executor& e0 = model.executors[0];
   EXPECT_EQ(e0.timers, TimerHandling::privileged);
@@ -104,7 +118,8 @@ TEST(ModelJson, UnknownFieldsAreKeptInPlaceAndWarnedAbout) {
               testing::UnorderedElementsAre(
                   "robot.json: author: unknown field, kept but not used",
                   "robot.json: executors[0].supply.flavour: unknown field, kept but not used",
-                  "robot.json: executors[1].colour: unknown field, kept but not used"));
+                  "robot.json: executors[1].colour: unknown field, kept but not used",
+                  "robot.json: links[0].medium: unknown field, kept but not used"));
   const std::string written = to_json(parsed->model);
   EXPECT_THAT(written, testing::HasSubstr(R"("author": {"name":"x"})"));
   EXPECT_THAT(written, testing::HasSubstr(R"("deadline":4000000,"flavour":"hard"})"));

@@ -50,8 +50,25 @@ INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf, testing::ValuesIn(all_kinds().l
                            return std::string(model::to_string(test.param));
                          });
 
+/// The control: a hunt that does not find this finds nothing. The formula printed in DAC 2022 is
+/// not safe (edf-executor 5.5).
+TEST(Soundness, OfAnUnsafeAnalysisIsRefuted) {
+  Tally tally;
+  const auto found = hunt(generation::any_model(edf), Method::edf_paper, 6'000'000, 2'000, tally);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->violation.empty());
+}
+
 TEST(Soundness, OfAllAnalysesTogether) {
   check(generation::any_model(all_kinds()), Method::combined, 5'000'000);
+}
+
+TEST(Soundness, OfLinks) {
+  generation::Shape shape = generation::any_model(all_kinds());
+  shape.link = 70;
+  shape.remote_sender = 80;
+  shape.most_utilisation = 50;
+  check(shape, Method::combined, 6'000'000);
 }
 
 }  // namespace

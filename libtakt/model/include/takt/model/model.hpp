@@ -17,6 +17,7 @@ namespace takt::model {
 
 using ExecutorIndex = Index<struct ExecutorTag>;
 using CallbackIndex = Index<struct CallbackTag>;
+using LinkIndex = Index<struct LinkTag>;
 
 /// Fields of a document that this version does not know, and their JSON texts. They are kept when
 /// the document is written again. Their names are JSON pointers (RFC 6901) from the object that
@@ -90,6 +91,9 @@ struct Executor {
   /// Why nothing can be bounded that depends on it, in words: nobody knows when its threads do
   /// what. None: it behaves as executors of its kind do.
   std::optional<std::string> unclassifiable;
+  /// Instances run in pieces of at most so long, and after each the most urgent one goes on; 0:
+  /// they run to their end. Documents cannot say this: it is what takt/hops makes of a link.
+  Duration longest_piece{};
   UnknownFields unknown;
   bool operator==(const Executor&) const = default;
 };
@@ -97,9 +101,13 @@ struct Executor {
 enum class CallbackKind { timer, subscription, service, client, waitable, event_source };
 
 /// At most ceil((Δ + jitter) / period) activations in any window of length Δ.
+///
+/// With a phase, activation n = 0, 1, 2, … of the timer is due at phase + n · period of a clock
+/// that all phases of the model count from, and comes up to `jitter` later. Without, nobody knows.
 struct PeriodicActivation {
   Duration period{};
   Duration jitter{};
+  std::optional<Duration> phase{};
   bool operator==(const PeriodicActivation&) const = default;
 };
 
@@ -145,15 +153,34 @@ struct Callback {
   bool operator==(const Callback&) const = default;
 };
 
+/// What one host sends to others over one network interface, in the order that the flow control of
+/// takt/link decides: a resource of its own for each direction.
+struct Link {
+  std::string id;
+  /// In bits per second.
+  std::int64_t bandwidth = 0;
+  /// Where a message may be interrupted by a more urgent one.
+  std::int64_t chunk_bytes = std::int64_t{64} << 10;
+  /// The longest time from the decision to send a chunk to the next decision, beyond its bits.
+  Duration overhead{};
+  UnknownFields unknown;
+  bool operator==(const Link&) const = default;
+};
+
 struct Edge {
   CallbackIndex from;
   CallbackIndex to;
   std::optional<std::string> topic;
-  /// Longest time from publication to activation.
+  /// Longest time from publication to activation, beside the link if there is one.
   Duration delay{};
+  /// The link that its messages take. Edges of one topic from one callback over one link are one
+  /// message there.
+  std::optional<LinkIndex> link;
+  /// On the link: larger is more urgent.
+  std::int64_t priority = 0;
   /// Predecessors of `from` whose activations make it publish here; none: all of them.
   std::optional<std::vector<CallbackIndex>> triggered_by;
-  /// Size of a message's payload in bytes, for `takt run`.
+  /// Size of a message's payload in bytes: of `takt run`, and at most on the link.
   std::int64_t message_size = 0;
   /// In percent; of an inferred edge to a timer, which reads what the sender keeps. None: it is
   /// declared or was observed.
@@ -205,6 +232,7 @@ struct Model {
   std::string provenance = "{}";
   std::vector<Executor> executors;
   std::vector<Callback> callbacks;
+  std::vector<Link> links;
   std::vector<Edge> edges;
   std::vector<Join> joins;
   std::vector<Chain> chains;
@@ -217,6 +245,7 @@ struct Model {
   [[nodiscard]] const Callback& operator[](CallbackIndex index) const {
     return callbacks[index.value()];
   }
+  [[nodiscard]] const Link& operator[](LinkIndex index) const { return links[index.value()]; }
 };
 
 }  // namespace takt::model

@@ -92,6 +92,15 @@ class Dispatch {
   /// this is a polling point.
   [[nodiscard]] bool next(Job& job);
 
+  /// The job has run in part and waits again, before all others of its callback. With one thread,
+  /// and a policy that can be interrupted.
+  void interrupted(const Job& job) {
+    Callback& callback = callbacks_[job.callback.value()];
+    callback.waiting.push_front(job.instance);
+    ++waiting_beside_;
+    policy_->interrupted(job.callback);
+  }
+
   /// The job has run to its end. `present`: its callback in the present description if the policy
   /// has been replaced since; none: it is not part of it.
   void completed(const Job& job, std::optional<LocalIndex> present);

@@ -30,8 +30,8 @@ class FifoPolicy final : public Policy {
   std::uint64_t released_ = 0;
 };
 
-/// Fixed priority per callback, non-preemptive. With rate_monotonic() it is the rate-monotonic
-/// executor, with chain_priorities() the chain-priority executor (PiCAS).
+/// Fixed priority per callback, non-preemptive but for interrupted(). With rate_monotonic() it is
+/// the rate-monotonic executor, with chain_priorities() the chain-priority executor (PiCAS).
 class FixedPriorityPolicy final : public Policy {
  public:
   /// A larger priority is more urgent, as with the kernel's SCHED_FIFO.
@@ -39,11 +39,12 @@ class FixedPriorityPolicy final : public Policy {
 
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
+  void interrupted(LocalIndex callback) override { queue_.push_front(callback, chosen_); }
   void hold(LocalIndex callback) override { queue_.hold(callback); }
   void resume(LocalIndex callback) override { queue_.resume(callback); }
 
  private:
-  [[nodiscard]] bool choose(LocalIndex& chosen) override { return queue_.pop(chosen); }
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
 
   struct Key {
     std::uint64_t rank = 0;
@@ -54,6 +55,8 @@ class FixedPriorityPolicy final : public Policy {
   /// Position of a callback's priority among all, 0 the most urgent.
   std::vector<std::uint64_t> ranks_;
   ReadyQueue<Key> queue_;
+  /// Of what was chosen last.
+  Key chosen_;
   std::uint64_t released_ = 0;
 };
 

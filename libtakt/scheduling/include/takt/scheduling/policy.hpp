@@ -88,6 +88,10 @@ class Policy {
   /// policy does not go by the time.
   [[nodiscard]] virtual std::optional<Instant> next_start() const { return std::nullopt; }
 
+  /// The instance of `callback` that next() gave last has run in part, and waits again at its old
+  /// place. Only where an executor's instances run in pieces.
+  virtual void interrupted(LocalIndex /*callback*/) { assert(false && "it interrupts nothing"); }
+
   /// The instance of `callback` that next() gave has run to its end.
   virtual void completed(LocalIndex /*callback*/) {}
 

@@ -24,6 +24,12 @@ class ReadyQueue {
     waiting_.push_back(callback, std::move(key));
   }
 
+  /// An instance returns to its place before all others of its callback.
+  void push_front(LocalIndex callback, Key key) {
+    ready_.insert(callback, key);
+    waiting_.push_front(callback, std::move(key));
+  }
+
   /// The key of what pop() would give.
   [[nodiscard]] std::optional<Key> top() const {
     if (ready_.empty()) return std::nullopt;

@@ -35,6 +35,14 @@ class WaitingLists {
     list.last = node;
   }
 
+  void push_front(LocalIndex callback, Item item) {
+    const std::uint32_t node = new_node(std::move(item));
+    List& list = lists_[callback.value()];
+    if (list.first == none) list.last = node;
+    nodes_[node].next = list.first;
+    list.first = node;
+  }
+
   void pop_front(LocalIndex callback) {
     assert(!empty(callback));
     std::uint32_t& first = lists_[callback.value()].first;

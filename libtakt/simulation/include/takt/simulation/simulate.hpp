@@ -41,6 +41,15 @@ struct SimulatedChain {
   Distribution data_age;
 };
 
+/// The messages of a topic that a callback sends over a link.
+struct SimulatedHop {
+  std::string link;
+  std::string from;
+  std::string topic;
+  /// From publication to the arrival of the last chunk.
+  Distribution response_time;
+};
+
 /// A callback instance. Times count from the beginning of the simulation.
 struct TimelineEntry {
   model::ExecutorIndex executor;
@@ -59,6 +68,7 @@ struct PollingPoint {
 struct Simulation {
   std::vector<SimulatedCallback> callbacks;
   std::vector<SimulatedChain> chains;
+  std::vector<SimulatedHop> links;
   /// In the order of completion.
   std::vector<TimelineEntry> timeline;
   /// Whether there were more instances than Options::timeline.

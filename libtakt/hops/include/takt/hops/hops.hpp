@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
+
+/// Links between hosts, as what analysis and simulation know already: a link is an executor that
+/// runs in pieces, the chunks, and a message on it is an instance of a callback, its hop.
+namespace takt::hops {
+
+/// The messages of one topic that a callback sends over a link.
+struct Hop {
+  model::LinkIndex link;
+  model::CallbackIndex from;
+  /// As it is named on a running ROS 2.
+  std::string topic;
+  /// Those who receive it on the other side.
+  std::vector<model::CallbackIndex> to;
+};
+
+/// A model in which every link is an executor. The executors and callbacks of the original come
+/// first, in their order; then the links, and the hops.
+struct ModelWithHops {
+  model::Model model;
+  std::size_t executors = 0;
+  std::size_t callbacks = 0;
+  /// What each of the other callbacks is.
+  std::vector<Hop> hops;
+
+  [[nodiscard]] bool is_hop(model::CallbackIndex callback) const {
+    return callback.value() >= callbacks;
+  }
+};
+
+/// Whether an edge of the model takes a link.
+[[nodiscard]] bool has_hops(const model::Model& model);
+
+/// Puts a hop into every edge over a link, and into the chains, joins and trigger sets along it.
+/// O(size of the model · log).
+[[nodiscard]] ModelWithHops with_hops(const model::Model& model);
+
+/// The longest time that a message of the size takes on the link if nothing else is on it, and of
+/// its largest chunk.
+[[nodiscard]] Duration message_time(const model::Link& link, std::int64_t bytes);
+[[nodiscard]] Duration longest_chunk_time(const model::Link& link);
+
+}  // namespace takt::hops

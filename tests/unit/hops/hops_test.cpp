@@ -1,0 +1,95 @@
+#include "takt/hops/hops.hpp"
+
+#include <gmock/gmock.h>
+
+#include "takt/model/json.hpp"
+
+namespace takt::hops {
+namespace {
+
+using model::CallbackIndex;
+using testing::ElementsAre;
+
+/// Two hosts: a camera and a planner on one, an actuator and a logger on the other.
+model::Model two_hosts() {
+  const auto parsed = model::parse(R"({
+    "format": "takt/model", "version": 1,
+    "executors": [{"id": "here"}, {"id": "there"}, {"id": "log"}],
+    "links": [{"id": "wire", "bandwidth": 8000000000, "chunk_bytes": 100, "overhead": 5}],
+    "callbacks": [
+      {"id": "camera", "executor": "here", "kind": "timer", "execution_time": {"curve": [10]},
+       "activation": {"kind": "periodic", "period": 1000}},
+      {"id": "plan", "executor": "here", "kind": "subscription", "execution_time": {"curve": [10]}},
+      {"id": "act", "executor": "there", "kind": "subscription", "execution_time": {"curve": [10]}},
+      {"id": "logger", "executor": "log", "kind": "subscription",
+       "execution_time": {"curve": [10]}},
+      {"id": "report", "executor": "here", "kind": "subscription",
+       "execution_time": {"curve": [10]}}],
+    "edges": [
+      {"from": "camera", "to": "plan"},
+      {"from": "plan", "to": "act", "topic": "/go", "link": "wire", "priority": 3,
+       "message_size": 250, "delay": 7, "messages": 1, "instances": 2},
+      {"from": "plan", "to": "logger", "topic": "/go", "link": "wire", "priority": 3,
+       "message_size": 250, "messages": 1, "instances": 2},
+      {"from": "camera", "to": "act", "topic": "/image", "link": "wire", "message_size": 1000},
+      {"from": "act", "to": "report", "triggered_by": ["plan"]}],
+    "joins": [{"callback": "act", "inputs": ["plan", "camera"]}],
+    "chains": [{"id": "drive", "callbacks": ["camera", "plan", "act", "report"]}]})",
+                                   "test");
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+  return parsed->model;
+}
+
+std::vector<std::string> ids(const ModelWithHops& linked,
+                             const std::vector<CallbackIndex>& callbacks) {
+  std::vector<std::string> found;
+  for (const CallbackIndex callback : callbacks) found.push_back(linked.model[callback].id);
+  return found;
+}
+
+TEST(Hops, StandInEdgesChainsJoinsAndTriggerSets) {
+  const ModelWithHops linked = with_hops(two_hosts());
+  ASSERT_EQ(linked.hops.size(), 2U) << "what two callbacks receive travels once";
+  EXPECT_EQ(linked.model.executors.size(), 4U);
+  EXPECT_EQ(linked.model.executors[3].longest_piece, Duration{105});
+  EXPECT_EQ(linked.hops[0].topic, "/go");
+  EXPECT_THAT(linked.hops[0].to, ElementsAre(CallbackIndex{2}, CallbackIndex{3}));
+  const std::string go = "/go from plan on wire";
+  const std::string image = "/image from camera on wire";
+  EXPECT_THAT(ids(linked, linked.model.chains[0].callbacks),
+              ElementsAre("camera", "plan", go, "act", "report"));
+  EXPECT_THAT(ids(linked, linked.model.joins[0].inputs), ElementsAre(go, image));
+  const model::Edge& report = linked.model.edges.back();
+  EXPECT_THAT(ids(linked, *report.triggered_by), ElementsAre(go));
+  ASSERT_EQ(linked.model.edges.size(), 7U);
+  // The share is drawn where the message is sent, the delay comes behind the link.
+  EXPECT_EQ(linked.model.edges[1].messages, 1);
+  EXPECT_EQ(linked.model.edges[1].delay, Duration{0});
+  EXPECT_EQ(linked.model.edges[2].messages, std::nullopt);
+  EXPECT_EQ(linked.model.edges[2].delay, Duration{7});
+}
+
+TEST(Hops, TakeTheTimeOfTheirChunks) {
+  const model::Link link{.id = "wire",
+                         .bandwidth = 8'000'000'000,
+                         .chunk_bytes = 100,
+                         .overhead = Duration{5},
+                         .unknown = {}};
+  EXPECT_EQ(message_time(link, 0), Duration{5}) << "a chunk without bytes";
+  EXPECT_EQ(message_time(link, 100), Duration{105});
+  EXPECT_EQ(message_time(link, 101), Duration{105 + 6});
+  EXPECT_EQ(message_time(link, 300), Duration{3 * 105});
+  model::Link free = link;
+  free.overhead = Duration{0};
+  EXPECT_EQ(message_time(free, 0), epsilon);
+}
+
+TEST(Hops, AModelWithoutEdgesOverLinksHasNone) {
+  model::Model model = two_hosts();
+  EXPECT_TRUE(has_hops(model));
+  for (model::Edge& edge : model.edges) edge.link.reset();
+  EXPECT_FALSE(has_hops(model));
+}
+
+}  // namespace
+}  // namespace takt::hops
