@@ -107,3 +107,16 @@ def test_a_model_without_goals_is_refused(tmp_path: Path) -> None:
     done = run_takt("budget", path)
     assert done.returncode == 2
     assert "no chain has a goal" in done.stderr
+
+
+def test_the_best_period_is_one_for_all_reservations() -> None:
+    found = document(REFERENCE_SYSTEM, "--cores", "2", "--period", "auto")
+    assert found["met"]
+    assert len({executor["period"] for executor in found["executors"]}) == 1
+
+
+@pytest.mark.parametrize("period", ["never", "0", "nan", "99999"])
+def test_what_is_no_period_is_told(period: str) -> None:
+    done = run_takt("budget", REFERENCE_SYSTEM, "--period", period)
+    assert done.returncode == 2
+    assert f"'{period}' is neither 'auto' nor from 0.1 to 10000 milliseconds" in done.stderr

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <utility>
 
-#include "takt/goals/parse_time.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/validate.hpp"
+#include "takt/yaml/quantities.hpp"
 
 namespace takt::budget {
 
@@ -116,7 +116,7 @@ Result<Change> new_budget(const Item& item, const model::Model& model) {
     return error("\"{}\": executor \"{}\" has no reservation, and so no budget", item.text,
                  item.of);
   }
-  const auto budget = goals::parse_time(item.value);
+  const auto budget = yaml::parse_time(item.value);
   if (!budget || *budget > supply->deadline) {
     return error("\"{}\": a budget is a time with its unit, up to the reservation's {} ns",
                  item.text, supply->deadline.count());

@@ -18,7 +18,7 @@ constexpr double tolerance = 1e-12;
 class Bins {
  public:
   explicit Bins(const Cores& cores)
-      : numbers_(cores.numbers), free_(cores.numbers.size(), cores.capacity) {}
+      : numbers_(cores.pinned()), free_(numbers_.size(), cores.capacity) {}
 
   /// Puts the load on the core, if it has room.
   bool put(const Load& load, std::size_t bin) {
@@ -96,7 +96,7 @@ std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& co
   std::vector<Load> all(loads.begin(), loads.end());
   all.insert(all.end(), cores.taken.begin(), cores.taken.end());
   if (holds_globally(all, cores)) return Mapping{};
-  if (!cores.may_pin) return std::nullopt;
+  if (cores.pinned().empty()) return std::nullopt;
   auto mapping = partition(all, cores, Fit::worst);
   if (!mapping) mapping = partition(all, cores, Fit::first);
   if (mapping) mapping->core_of.resize(loads.size());

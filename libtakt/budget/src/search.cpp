@@ -110,7 +110,7 @@ std::vector<Load> Search::loads() const {
 
 bool Search::fit() const {
   Cores cores = options_.cores;
-  cores.may_pin = true;
+  cores.pinnable.reset();
   return map_to_cores(loads(), cores).has_value();
 }
 

@@ -18,6 +18,7 @@ takt budget model.json                                 tables for people
 takt budget trace/ --goals goals.yaml -o planned.json  the model with the reservations
 takt budget model.json --margin 20                     holds with execution times 20 % longer
 takt budget model.json --cores 4 --period 10           on four cores, every 10 ms
+takt budget model.json --period auto                   with the period that takes least
 """
 
 CAPACITY = 90
@@ -46,12 +47,11 @@ def budget(
         ),
     ] = None,
     period: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="MILLISECONDS",
-            min=0.1,
-            max=10_000,
-            help="Period of every reservation; default: the model's, and 5 ms where it has none.",
+            metavar="MILLISECONDS|auto",
+            help="Period of every reservation, or the best; default: the model's, and 5 ms where "
+            "it has none.",
             show_default=False,
         ),
     ] = None,
@@ -84,7 +84,8 @@ def budget(
         margin=margin,
         cores=cores or os.cpu_count() or 1,
         capacity=capacity / 100,
-        period=round(period * 1e6) if period is not None else None,
+        period=inputs.period(period) if period is not None else None,
+        best_period=period == inputs.BEST_PERIOD,
     )
     if output is not None:
         files.write_text(output, planned)

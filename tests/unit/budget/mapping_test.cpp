@@ -83,6 +83,17 @@ TEST(Mapping, KeepsLoadsOnTheCoresThatTheyHaveToBeOn) {
   EXPECT_FALSE(map_to_cores(given, {.numbers = {0, 1}, .capacity = 0.95}).has_value());
 }
 
+TEST(Mapping, UsesOnlyTheCoresThatThreadsMayBeKeptOn) {
+  Cores cores{.numbers = {0, 1, 2}, .capacity = 0.9, .pinnable = std::vector{1, 2}};
+  EXPECT_EQ(map_to_cores(loads({0.2, 0.2}), cores)->kind, Mapping::Kind::global);
+  const auto pinned = map_to_cores(loads({0.8, 0.8}), cores);
+  ASSERT_TRUE(pinned.has_value());
+  EXPECT_THAT(pinned->core_of, testing::UnorderedElementsAre(1, 2));
+  EXPECT_FALSE(map_to_cores(loads({0.8, 0.8, 0.8}), cores).has_value());
+  cores.pinnable.emplace();
+  EXPECT_FALSE(map_to_cores(loads({0.8, 0.8}), cores).has_value());
+}
+
 TEST(Mapping, TenTenthsFillACore) {
   EXPECT_TRUE(map_to_cores(std::vector<Load>(10, {.density = 0.1}), {.numbers = {0}, .capacity = 1})
                   .has_value());

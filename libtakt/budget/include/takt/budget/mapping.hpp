@@ -26,10 +26,14 @@ struct Cores {
   /// The share of each that reservations may have, in (0, 1]: the kernel's sched_rt_runtime_us /
   /// sched_rt_period_us, less its own reservation for all other threads (Linux 6.12 and later).
   double capacity = 0.9;
-  /// Threads may be kept on a core. False: only a global mapping will do.
-  bool may_pin = true;
+  /// Those of them that threads may be kept on; without a value: all. Empty: only a global mapping
+  /// will do.
+  std::optional<std::vector<int>> pinnable{};
   /// What has its share already, whichever reservations there are: slots of shaped chains.
   std::vector<Load> taken{};
+
+  /// In the order of the numbers.
+  [[nodiscard]] const std::vector<int>& pinned() const { return pinnable ? *pinnable : numbers; }
 };
 
 struct Mapping {

@@ -69,6 +69,8 @@ struct ReservationPlan {
   /// By executor index. Those without serve no guaranteed chain: they run as best effort.
   std::vector<Reservation> reservations;
   Mapping::Kind mapping = Mapping::Kind::global;
+  /// The period of all reservations, if it was chosen by the search.
+  std::optional<Duration> period{};
   /// The most important first.
   std::vector<ChainPlan> chains;
   /// Analyses of the model that the search took, and its wall-clock time.

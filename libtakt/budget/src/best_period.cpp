@@ -1,0 +1,57 @@
+#include "takt/budget/best_period.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace takt::budget {
+
+namespace {
+
+std::size_t guaranteed(const ReservationPlan& plan) {
+  return static_cast<std::size_t>(
+      std::ranges::count(plan.chains, ChainPlan::State::guaranteed, &ChainPlan::state));
+}
+
+/// The share of a core that the reservations and the kernel's work for them take.
+double cost(const model::Model& model, const ReservationPlan& plan) {
+  double sum = 0;
+  for (const Reservation& reservation : plan.reservations) {
+    const Duration used = reservation.budget + Duration{cost_of_a_period};
+    sum += static_cast<double>(model[reservation.executor].threads) *
+           static_cast<double>(used.count()) / static_cast<double>(reservation.period.count());
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<ReservationPlan> search_with_best_period(const model::Model& model, Options options) {
+  const bool find_needs = std::exchange(options.find_needs, false);
+  std::optional<Duration> best;
+  std::pair<std::size_t, double> best_rank;
+  std::size_t analyses = 0;
+  double seconds = 0;
+  for (const Duration period : periods) {
+    options.period = period;
+    const auto plan = search(model, options);
+    if (!plan) return plan;
+    analyses += plan->analyses;
+    seconds += plan->seconds;
+    const std::pair rank{guaranteed(*plan), -cost(model, *plan)};
+    if (best && rank <= best_rank) continue;
+    best = period;
+    best_rank = rank;
+  }
+  options.period = best;
+  options.find_needs = find_needs;
+  auto plan = search(model, options);
+  if (plan) {
+    plan->analyses += analyses;
+    plan->seconds += seconds;
+    plan->period = best;
+  }
+  return plan;
+}
+
+}  // namespace takt::budget
