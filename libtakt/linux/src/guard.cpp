@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,22 +24,27 @@ namespace takt::linux_os {
 
 namespace {
 
-/// What goes through the pipe: small enough to be written whole or not at all, and the guard reads
-/// it without a parser.
+/// What goes through the socket, which keeps messages apart: the guard reads it without a parser.
 struct Message {
-  enum class Kind : int { remember, forget } kind = Kind::remember;
+  enum class Kind : int { remember, forget, isolate } kind = Kind::remember;
   ThreadIdentity thread;
   int policy = 0;
   std::array<std::int64_t, 3> parameters{};
   cpu_set_t processors;
 };
 static_assert(std::is_trivially_copyable_v<Message>);
-static_assert(sizeof(Message) <= 512, "a pipe takes that much at once (PIPE_BUF)");
 
 template <typename... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
+
+cpu_set_t set_of(const std::vector<int>& processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(static_cast<std::size_t>(processor), &set);
+  return set;
+}
 
 Message message_of(const SavedThread& saved) {
   Message message{};
@@ -60,11 +66,18 @@ Message message_of(const SavedThread& saved) {
                                                                  deadline.period.count()};
                             }},
                  saved.scheduling);
-  CPU_ZERO(&message.processors);
-  for (const int processor : saved.processors) {
-    CPU_SET(static_cast<std::size_t>(processor), &message.processors);
-  }
+  message.processors = set_of(saved.processors);
   return message;
+}
+
+std::vector<int> processors_of(const Message& message) {
+  std::vector<int> processors;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(static_cast<std::size_t>(processor), &message.processors)) {
+      processors.push_back(processor);
+    }
+  }
+  return processors;
 }
 
 SavedThread saved_of(const Message& message) {
@@ -83,11 +96,7 @@ SavedThread saved_of(const Message& message) {
     default:
       saved.scheduling = DeadlineScheduling{Duration{p[0]}, Duration{p[1]}, Duration{p[2]}};
   }
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (CPU_ISSET(static_cast<std::size_t>(processor), &message.processors)) {
-      saved.processors.push_back(processor);
-    }
-  }
+  saved.processors = processors_of(message);
   return saved;
 }
 
@@ -102,31 +111,56 @@ void restore_all(const std::vector<SavedThread>& saved) {
   }
 }
 
+/// What the guard answers to Message::Kind::isolate.
+struct Answer {
+  bool done = false;
+  /// Why not.
+  std::array<char, 400> reason{};
+};
+
+Answer answer_of(const Result<void>& result) {
+  Answer answer{.done = result.has_value()};
+  if (!result) result.error().message.copy(answer.reason.data(), answer.reason.size() - 1);
+  return answer;
+}
+
 /// The guard's life.
-[[noreturn]] void watch(int pipe) {
+[[noreturn]] void watch(int socket, Isolation isolation) {
   setsid();  // whoever ends the other process's group or terminal does not mean the guard
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "takt-guard", 0, 0, 0);
-  keep_only_capabilities(scheduling_capabilities);
-  if (pipe != 3) dup2(pipe, 3);
+  const bool may_isolate = isolation == Isolation::possible;
+  keep_only_capabilities(scheduling_capabilities | (may_isolate ? writing_capabilities : 0));
+  if (socket != 3) dup2(socket, 3);
   close_range(4, ~0U, 0);
   const int nowhere = open("/dev/null", O_RDWR);
   for (const int standard : {0, 1, 2}) dup2(nowhere, standard);
   close(nowhere);
   std::vector<SavedThread> saved;
+  auto cores = ExclusiveCores::find();
+  bool isolated = false;
   Message message;
   for (;;) {
     const ssize_t size = read(3, &message, sizeof message);
     if (size < 0 && errno == EINTR) continue;
     if (size != sizeof message) break;  // the other process has ended
+    if (message.kind == Message::Kind::isolate) {
+      const auto done = cores ? cores->isolate(processors_of(message))
+                              : Result<void>(tl::unexpected(cores.error()));
+      isolated = isolated || done.has_value();
+      const Answer answer = answer_of(done);
+      static_cast<void>(write(3, &answer, sizeof answer));  // the other may have ended meanwhile
+      continue;
+    }
     forget(saved, message.thread);
     if (message.kind == Message::Kind::remember) saved.push_back(saved_of(message));
   }
   restore_all(saved);
+  if (isolated) cores->release();
   _exit(0);
 }
 
-bool send(int pipe, const Message& message) {
+bool send(int socket, const Message& message) {
   // A guard that was killed must not end this process by SIGPIPE.
   struct sigaction ignore {};
   struct sigaction former {};
@@ -134,7 +168,7 @@ bool send(int pipe, const Message& message) {
   sigaction(SIGPIPE, &ignore, &former);
   ssize_t size = 0;
   do {
-    size = write(pipe, &message, sizeof message);
+    size = write(socket, &message, sizeof message);
   } while (size < 0 && errno == EINTR);
   sigaction(SIGPIPE, &former, nullptr);
   return size == sizeof message;
@@ -145,8 +179,8 @@ bool send(int pipe, const Message& message) {
 Result<void> restore(const SavedThread& saved) {
   if (!is_alive(saved.thread)) return {};
   const pid_t thread = saved.thread.thread;
-  // A deadline thread may not be kept from processors, so its own class comes first, unless that is
-  // the deadline class.
+  // A deadline thread may not be kept from processors, so its own class comes first, and then it
+  // may leave a core that it was kept on; unless its own class is the deadline class.
   const bool deadline = std::holds_alternative<DeadlineScheduling>(saved.scheduling);
   const auto scheduling = [&] { return set_scheduling(thread, saved.scheduling); };
   const auto processors = [&]() -> Result<void> {
@@ -154,15 +188,16 @@ Result<void> restore(const SavedThread& saved) {
     if (present && *present == saved.processors) return {};
     return set_affinity(thread, saved.processors);
   };
-  Result<void> first = deadline ? processors() : scheduling();
-  Result<void> second = deadline ? scheduling() : processors();
+  Result<void> first = deadline ? leave_exclusive_core(saved.thread) : scheduling();
+  Result<void> second = deadline ? processors() : leave_exclusive_core(saved.thread);
+  Result<void> third = deadline ? scheduling() : processors();
   if (!is_alive(saved.thread)) return {};
-  return first ? second : first;
+  return !first ? first : !second ? second : third;
 }
 
-Result<std::unique_ptr<Guard>> Guard::start() {
+Result<std::unique_ptr<Guard>> Guard::start(Isolation isolation) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return error("cannot watch over changed threads: {}", std::strerror(errno));
   }
   const pid_t process = fork();
@@ -174,18 +209,25 @@ Result<std::unique_ptr<Guard>> Guard::start() {
   }
   if (process == 0) {
     close(ends[1]);
-    watch(ends[0]);
+    watch(ends[0], isolation);
   }
   close(ends[0]);
-  return std::unique_ptr<Guard>(new Guard(process, ends[1]));
+  return std::unique_ptr<Guard>(new Guard(process, ends[1], isolation));
 }
+
+Guard::Guard(pid_t process, int socket, Isolation isolation)
+    : process_(process),
+      socket_(socket),
+      cores_(isolation == Isolation::possible
+                 ? ExclusiveCores::find()
+                 : Result<ExclusiveCores>(error("no thread is to be kept on a core"))) {}
 
 Guard::~Guard() { restore(); }
 
 bool Guard::is_alive() const {
   siginfo_t ended{};
   const int found = waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT);
-  return pipe_ >= 0 && found == 0 && ended.si_pid == 0;
+  return socket_ >= 0 && found == 0 && ended.si_pid == 0;
 }
 
 Result<void> Guard::remember(const ThreadIdentity& thread) {
@@ -199,7 +241,7 @@ Result<void> Guard::remember(const ThreadIdentity& thread) {
     return error("thread {} of process {} has ended", thread.thread, thread.process);
   }
   SavedThread saved{thread, *scheduling, std::move(*processors)};
-  if (!send(pipe_, message_of(saved))) {
+  if (!send(socket_, message_of(saved))) {
     return error("the process that would restore thread {} was killed", thread.thread);
   }
   saved_.push_back(std::move(saved));
@@ -213,15 +255,37 @@ Result<void> Guard::restore(const ThreadIdentity& thread) {
   if (!restored) return restored;
   Message message = message_of(*known);
   message.kind = Message::Kind::forget;
-  send(pipe_, message);
+  send(socket_, message);
   saved_.erase(known);
   return {};
 }
 
+Result<void> Guard::isolate(const std::vector<int>& cores) {
+  if (!cores_) return tl::unexpected(cores_.error());
+  Message message{};
+  message.kind = Message::Kind::isolate;
+  message.processors = set_of(cores);
+  Answer answer;
+  ssize_t size = send(socket_, message) ? 0 : -1;
+  if (size == 0) {
+    do {
+      size = read(socket_, &answer, sizeof answer);
+    } while (size < 0 && errno == EINTR);
+  }
+  if (size != sizeof answer) return error("the process that would give cores back was killed");
+  if (!answer.done) return error("{}", answer.reason.data());
+  return {};
+}
+
+Result<bool> Guard::keep(const ThreadIdentity& thread, int core) {
+  if (!cores_) return tl::unexpected(cores_.error());
+  return cores_->keep(thread, core);
+}
+
 void Guard::restore() {
-  if (pipe_ < 0) return;
+  if (socket_ < 0) return;
   const bool alive = is_alive();
-  close(std::exchange(pipe_, -1));
+  close(std::exchange(socket_, -1));
   if (!alive) restore_all(saved_);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -11,19 +11,36 @@
 
 namespace takt::linux_os {
 
-std::optional<ThreadIdentity> identify(pid_t process, pid_t thread) {
+namespace {
+
+/// A field of a thread's statistics by its number in proc(5), from 4 on; none if it is gone.
+std::optional<std::uint64_t> statistic(pid_t process, pid_t thread, int number) {
   std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
-  // The name, in parentheses, may hold anything; 19 fields lie between it and the start.
+  // The name, in parentheses, may hold anything; field 3 follows it.
   const auto name_end = line.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 1));
   std::string skipped;
-  for (int i = 0; i < 19; ++i) fields >> skipped;
-  ThreadIdentity found{process, thread, 0};
-  if (!(fields >> found.start)) return std::nullopt;
-  return found;
+  for (int i = 3; i < number; ++i) fields >> skipped;
+  std::uint64_t value = 0;
+  if (!(fields >> value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<ThreadIdentity> identify(pid_t process, pid_t thread) {
+  const auto start = statistic(process, thread, 22);
+  if (!start) return std::nullopt;
+  return ThreadIdentity{process, thread, *start};
+}
+
+std::optional<int> processor_of(const ThreadIdentity& thread) {
+  const auto processor = statistic(thread.process, thread.thread, 39);
+  if (!processor || !is_alive(thread)) return std::nullopt;
+  return static_cast<int>(*processor);
 }
 
 std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning) {

@@ -16,34 +16,12 @@
 #include <string>
 #include <thread>
 
+#include "sleeper.hpp"
 #include "takt/linux/affinity.hpp"
 
 /// Threads get back the scheduling that they had, however the process that changed them ends.
 namespace takt::linux_os {
 namespace {
-
-/// A thread that does nothing until the end of the test.
-class Sleeper {
- public:
-  Sleeper() : thread_([this] { sleep(); }) {
-    while (number_ == 0) std::this_thread::yield();
-  }
-  ~Sleeper() {
-    ended_ = true;
-    ended_.notify_all();
-    thread_.join();
-  }
-  [[nodiscard]] ThreadIdentity identity() const { return *identify(getpid(), number_); }
-
- private:
-  void sleep() {
-    number_ = this_thread_id();
-    ended_.wait(false);
-  }
-  std::atomic<pid_t> number_ = 0;
-  std::atomic<bool> ended_ = false;
-  std::thread thread_;
-};
 
 /// Waits until the process has ended; it need not be a child.
 void wait_for_end(pid_t process) {

@@ -3,9 +3,11 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "takt/base/error.hpp"
+#include "takt/linux/exclusive_cores.hpp"
 #include "takt/linux/thread_identity.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
@@ -18,20 +20,24 @@ struct SavedThread {
   std::vector<int> processors;
 };
 
+/// Whether a guard may make cores exclusive: it keeps CAP_DAC_OVERRIDE for that.
+enum class Isolation { none, possible };
+
 /// Remembers how threads were scheduled, and has them scheduled so again however this process ends.
 ///
 /// A process of its own does that: it is told of each thread before the thread is changed, through
-/// a pipe that closes when this process ends, also by SIGKILL, and then restores all that it knows.
-/// It leaves a thread alone whose number meanwhile means another one.
+/// a socket that closes when this process ends, also by SIGKILL, and then restores all that it
+/// knows; cores that were made exclusive are not any more then. It leaves a thread alone whose
+/// number meanwhile means another one.
 ///
 ///   this process          guard
 ///   remember(thread) ───▶ keeps it
 ///   change the thread
-///   end, of any kind ───▶ pipe closed: restores, ends
+///   end, of any kind ───▶ socket closed: restores, ends
 class Guard {
  public:
   /// Forks. To be called while the process has one thread. Errors: no process can be made.
-  [[nodiscard]] static Result<std::unique_ptr<Guard>> start();
+  [[nodiscard]] static Result<std::unique_ptr<Guard>> start(Isolation isolation = Isolation::none);
 
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -44,6 +50,14 @@ class Guard {
   [[nodiscard]] Result<void> remember(const ThreadIdentity& thread);
   /// Schedules the thread as remembered, and forgets it. Errors of the kernel; none if it is gone.
   [[nodiscard]] Result<void> restore(const ThreadIdentity& thread);
+  /// Makes cores exclusive for threads that are to be kept on them, until the end; none: no core is
+  /// any more. No thread may have a reservation meanwhile. Errors: those of
+  /// ExclusiveCores::isolate().
+  [[nodiscard]] Result<void> isolate(const std::vector<int>& cores);
+  /// As ExclusiveCores::keep(), for a thread that is remembered.
+  [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core);
+  /// Whether isolate() is possible on this machine, as far as is known without doing it.
+  [[nodiscard]] bool can_isolate() const { return cores_.has_value(); }
   /// Restores all threads and ends the guard. If somebody has killed it, this process restores.
   void restore();
 
@@ -53,10 +67,11 @@ class Guard {
   [[nodiscard]] bool is_alive() const;
 
  private:
-  Guard(pid_t process, int pipe) : process_(process), pipe_(pipe) {}
+  Guard(pid_t process, int socket, Isolation isolation);
 
   pid_t process_;
-  int pipe_;
+  int socket_;
+  Result<ExclusiveCores> cores_;
   std::vector<SavedThread> saved_;
 };
 

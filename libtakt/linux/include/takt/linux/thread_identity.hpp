@@ -21,6 +21,9 @@ struct ThreadIdentity {
 /// The thread that has these numbers now; none if the process has no such thread.
 [[nodiscard]] std::optional<ThreadIdentity> identify(pid_t process, pid_t thread);
 
+/// The processor that it ran on last; none if it is gone.
+[[nodiscard]] std::optional<int> processor_of(const ThreadIdentity& thread);
+
 /// The threads of a process whose names begin so, as they are now; the kernel keeps 15 characters.
 [[nodiscard]] std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning);
 

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/linux/thread_identity.hpp"
+
+namespace takt::linux_os {
+
+/// Keeps threads on cores in the one way in which the kernel takes it from deadline threads: such a
+/// thread may run on every processor of its scheduling domain or not at all, so each core becomes a
+/// domain of its own, by a cpuset (cgroup version 1).
+///
+/// All other threads may still use these cores, but none is moved to or from one of them to balance
+/// the load; at least one core should be left to them.
+class ExclusiveCores {
+ public:
+  /// Errors: the machine has no such cpusets, or they are not to be changed by this user.
+  [[nodiscard]] static Result<ExclusiveCores> find();
+
+  ExclusiveCores(ExclusiveCores&& other) noexcept
+      : root_(std::move(other.root_)), lock_(std::exchange(other.lock_, -1)) {}
+  ExclusiveCores& operator=(ExclusiveCores&&) = delete;
+  /// Cores stay as they are.
+  ~ExclusiveCores();
+
+  /// Makes these cores exclusive, and no others, for as long as this object lives. Needs
+  /// CAP_DAC_OVERRIDE. Errors of the kernel, and that somebody else has taken the machine apart; no
+  /// core is exclusive then.
+  [[nodiscard]] Result<void> isolate(const std::vector<int>& cores);
+  /// Lets the thread run on an exclusive core alone. False: it sleeps and has not come there yet,
+  /// and the kernel would not give it a reservation. Errors: it is in a cpuset of somebody else's,
+  /// or gone.
+  [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core) const;
+  /// No core is exclusive any more. Threads that are kept on one, and those that they have started,
+  /// may run on all processors again. Needs CAP_DAC_OVERRIDE.
+  void release();
+  /// Where the cpusets are mounted.
+  [[nodiscard]] const std::string& root() const { return root_; }
+
+ private:
+  explicit ExclusiveCores(std::string root) : root_(std::move(root)) {}
+  std::string root_;
+  /// Locked while cores are exclusive, so that nobody else makes some so; -1: it is not open.
+  int lock_ = -1;
+};
+
+/// Lets a thread that is kept on an exclusive core run on all processors again; others are left
+/// alone. Errors of the kernel.
+[[nodiscard]] Result<void> leave_exclusive_core(const ThreadIdentity& thread);
+
+}  // namespace takt::linux_os
