@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ PATIENCE = 5.0
 """Seconds that a manager may take to answer; it looks ten times a second."""
 
 
-def folder() -> Path:
-    """The directory of this user alone where the socket is. UserError if it cannot be had."""
-    chosen = os.environ.get("XDG_RUNTIME_DIR")
+def folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The directory of this user alone where the socket of a manager with this environment is.
+    UserError if it cannot be had.
+    """
+    chosen = environment.get("XDG_RUNTIME_DIR")
     runtime = Path(chosen) if chosen and _is_own(Path(chosen)) else Path("/run")
     place = runtime / "takt"
     if not os.access(runtime, os.W_OK):
@@ -32,13 +35,15 @@ def folder() -> Path:
     return place
 
 
-def path() -> Path:
-    return folder() / "manager.sock"
+def path(environment: Mapping[str, str] = os.environ) -> Path:
+    return folder(environment) / "manager.sock"
 
 
-def request(line: str) -> Json:
-    """The answer of the running manager. UserError if none runs, or if it says no."""
-    where = path()
+def request(line: str, environment: Mapping[str, str] = os.environ) -> Json:
+    """The answer of the manager that runs with this environment. UserError if none runs, or if it
+    says no.
+    """
+    where = path(environment)
     answer = b""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(PATIENCE)

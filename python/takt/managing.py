@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
-from takt import alerts, control, diagnostics, recorder, runtime, tables
+from takt import alerts, cheap_mode, control, diagnostics, recorder, runtime, tables
 from takt.errors import UserError
 from takt.formatting import count, duration, significant
 from takt.shaping import dispatcher, plans
@@ -38,8 +39,12 @@ class Request:
     duration: float | None = None
     dry_run: bool = False
     margin: int = 10
-    period: float = 5.0
-    """The period of the reservations, in milliseconds."""
+    leave: int = 25
+    """What budgets beyond need leave of each core to all other programs, in percent."""
+    period: int | None = 5_000_000
+    """The period of the reservations, in nanoseconds. None: the manager chooses it."""
+    pinned: list[int] | None = None
+    """Cores that reservations may be kept on. None: all but the first."""
     log: str | None = None
     plan: str | None = None
     """A takt/shaping document: its slots count as load, and its chains are left alone."""
@@ -61,14 +66,20 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
         "only_started": bool(request.command),
         "dry_run": request.dry_run,
         "margin": request.margin,
-        "period": round(request.period * 1e6),
+        "left": request.leave,
+        "period": request.period,
+        "pinned": request.pinned,
         "log": str(Path(request.log).absolute()) if request.log else "",
         "socket": str(control.path()),
     }
     publisher = diagnostics.Publisher() if request.diagnostics else None
-    program = _Program(settings, say)
+    asker = cheap_mode.Asker()
+    program = _Program(settings, say, asker.ask)
 
     def look() -> bool:
+        for answer in asker.answers():
+            with suppress(UserError):  # it has just ended, as the next line finds out
+                control.request(answer)
         if publisher is not None and publisher.is_due():
             publisher.publish(control.request("status"))
         return program.listen()
@@ -85,6 +96,7 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
         status = recorder.supervise(watched, environment, look, TICK)
     finally:
         document = program.end()
+        asker.end()
         if publisher is not None:
             publisher.end()
     if document is None:
@@ -95,8 +107,10 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
 class _Program:
     """takt-manager as it runs."""
 
-    def __init__(self, settings: Json, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(
+        self, settings: Json, say: Callable[[str], None], ask: Callable[[str], None]
+    ) -> None:
+        self._say, self._ask = say, ask
         self._unread = b""
         self._status: Json | None = None
         self._process = subprocess.Popen(
@@ -127,6 +141,8 @@ class _Program:
                 self._status = said
             for change in said.get("changes", []) if said.get("event") == "changes" else []:
                 self._say(change)
+            if said.get("event") == "ask":
+                self._ask(said["estimator"])
         return self._process.poll() is None
 
     def end(self) -> Json | None:
@@ -170,6 +186,8 @@ def _chains(chains: list[Json]) -> Table:
     for chain in chains:
         measured = chain["measured"] or {}
         reason = f": {tables.cell(chain['reason'])}" if chain["reason"] else ""
+        if (estimator := chain.get("estimator")) is not None:
+            reason += f"; {tables.cell(estimator['node'])}: cheap mode {estimator['cheap_mode']}"
         table.add_row(
             tables.cell(chain["id"]),
             *(duration(measured.get(key)) for key in ("p50", "p99", "worst")),
@@ -187,10 +205,10 @@ def _executors(executors: list[Json]) -> Table:
         table.add_column(column, justify="right")
     for executor in executors:
         reservation = executor["reservation"]
-        words = (
-            f"{duration(reservation['budget'])} in every {duration(reservation['period'])}"
-            if reservation
-            else "best effort"
-        )
+        words = "best effort"
+        if reservation:
+            words = f"{duration(reservation['budget'])} in every {duration(reservation['period'])}"
+            if reservation["core"] is not None:
+                words += f" on core {reservation['core']}"
         table.add_row(tables.cell(executor["id"]), f"{100 * executor['busy']:.1f} %", words)
     return table

@@ -16,13 +16,34 @@ from typing import Any
 import pytest
 
 from recording import TAKT
-from takt import loopback
+from takt import loopback, runtime
+from takt.shaping import plans
 
 Json = dict[str, Any]
 
+pytestmark = pytest.mark.alone
 PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
 GOALS = "period: 1s\nchains: [{name: image, from: /camera, to: /motor, latency: 5s}]\n"
-DEADLINE = 6  # SCHED_DEADLINE in sched(7)
+FIFO, DEADLINE = 1, 6  # SCHED_FIFO and SCHED_DEADLINE in sched(7)
+MS = 1_000_000
+CONTROL: Json = {
+    "format": "takt/model",
+    "version": 1,
+    "executors": [{"id": "control"}],
+    "callbacks": [
+        {
+            "id": "control",
+            "node": "/control",
+            "executor": "control",
+            "kind": "timer",
+            "registration": 0,
+            "execution_time": {"curve": [3 * MS]},
+            "activation": {"kind": "periodic", "period": 50 * MS, "jitter": 0},
+        }
+    ],
+    "edges": [],
+    "chains": [{"id": "control", "callbacks": ["control"]}],
+}
 PATIENCE = 60.0
 
 
@@ -87,12 +108,12 @@ def threads(found: Json) -> list[tuple[int, int]]:
     return [(e["process"], t) for e in found["executors"] for t in e["threads"]]
 
 
-def until(what: str) -> Iterator[None]:
-    """Turns of waiting for another process, which must not take for ever."""
+def until(what: str, turn: float = 0.2) -> Iterator[None]:
+    """Turns (seconds) of waiting for another process, which must not take for ever."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         yield
-        time.sleep(0.2)
+        time.sleep(turn)
     pytest.fail(f"{what} did not happen within {PATIENCE} s")
 
 
@@ -254,3 +275,47 @@ def test_mistakes_are_one_line(environment: dict[str, str], tmp_path: Path) -> N
         assert done.stdout == ""
         assert said in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_shaped_chain_runs_beside_a_guaranteed_one(
+    environment: dict[str, str], model: Path, tmp_path: Path
+) -> None:
+    """The dispatcher schedules the one, the manager the other, and neither touches both."""
+    goals = tmp_path / "both.yaml"
+    goals.write_text(
+        GOALS.replace("}]", "}, {name: control, from: /control, to: /control, latency: 1s}]")
+    )
+    shaped = tmp_path / "control.json"
+    shaped.write_text(json.dumps(CONTROL))
+    plan = tmp_path / "plan.json"
+    request = plans.Request(grid=MS, slack=8 * MS, publish_time=MS)
+    made = plans.make(CONTROL, {"control": [5 * MS, 9 * MS]}, "trace", request, "/command")
+    plan.write_text(made.model_dump_json(by_alias=True))
+    traced = {**environment, "LD_PRELOAD": str(runtime.tracetools())}
+    # A shell takes the remappings of gates, which a model's programs do not have.
+    control = ["bash", "-c", f"exec {' '.join(takt('run', shaped, '--duration', '120'))}"]
+    with (
+        managing(traced, *takt("apply", plan, "--dispatch", "--", *control)),
+        managing(traced, *robot(model, 120)),
+        managing(environment, *takt("manage", "--goals", goals, "--plan", plan)),
+    ):
+        for _ in until("the guarantee of one chain beside the other"):
+            found = status(environment)
+            states = {one["id"]: one["state"] for one in found["chains"]} if found else {}
+            if states == {"image": "guaranteed", "control": "unmanaged"}:
+                break
+        assert found is not None
+        (reason,) = {one["reason"] for one in found["chains"] if one["id"] == "control"}
+        assert "its chain is shaped" in reason
+        by_executor = {one["id"]: one for one in found["executors"]}
+        (thread,) = by_executor["control"]["threads"]
+        assert by_executor["control"]["reservation"] is None
+        # Slots come every 50 ms: turns of 200 ms would look at the same moment of each, for ever.
+        for _ in until("a slot of the shaped chain", turn=0.0007):
+            if scheduling(by_executor["control"]["process"], thread) == FIFO:
+                break
+        for executor in ("sensing", "acting"):
+            assert by_executor[executor]["reservation"] is not None
+            for thread in by_executor[executor]["threads"]:
+                assert scheduling(by_executor[executor]["process"], thread) == DEADLINE

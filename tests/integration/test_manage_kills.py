@@ -21,14 +21,18 @@ import pytest
 from recording import TAKT, until
 from takt import loopback, runtime
 
+pytestmark = pytest.mark.alone
 Json = dict[str, Any]
 
 KILLS = int(os.environ.get("TAKT_KILLS", "10"))
 LONGEST = 5.0
 """Seconds: within them the manager begins to see the programs, reserves, and decides again."""
+PATIENCE = 900 + 60 * KILLS
+"""Seconds, on a machine that does much besides."""
 CHAIN = ("/kill_test_camera", "/kill_test_motor")
 MS = 1_000_000
 DEADLINE = 6  # SCHED_DEADLINE in sched(7)
+CPUSETS = Path("/sys/fs/cgroup/cpuset")
 
 
 @dataclass(frozen=True)
@@ -39,16 +43,18 @@ class Scheduling:
     nice: int
     priority: int
     processors: frozenset[int]
+    cpuset: str
 
     @classmethod
     def of(cls, task: Path) -> Scheduling:
         fields = (task / "stat").read_text().rpartition(")")[2].split()
-        thread = int(task.name)
-        return cls(int(fields[38]), int(fields[16]), int(fields[37]), _affinity(thread))
-
-
-def _affinity(thread: int) -> frozenset[int]:
-    return frozenset(os.sched_getaffinity(thread))
+        return cls(
+            policy=int(fields[38]),
+            nice=int(fields[16]),
+            priority=int(fields[37]),
+            processors=frozenset(os.sched_getaffinity(int(task.name))),
+            cpuset=(task / "cpuset").read_text(),
+        )
 
 
 def model() -> Json:
@@ -116,7 +122,9 @@ def threads(processes: list[int]) -> dict[int, Scheduling]:
 
 
 def guards() -> set[int]:
-    found = subprocess.run(["pgrep", "-x", "takt-guard"], capture_output=True, check=False).stdout
+    """Those that run: in a container nobody may wait for one that has ended."""
+    running = ["pgrep", "-x", "--runstates", "RSD", "takt-guard"]
+    found = subprocess.run(running, capture_output=True, check=False).stdout
     return set(map(int, found.split()))
 
 
@@ -124,9 +132,36 @@ def segments() -> set[str]:
     return {entry.name for entry in Path("/dev/shm").iterdir()}
 
 
+def cpusets() -> set[str]:
+    """Those of cgroup version 1, and whether the load is balanced over all processors."""
+    if not CPUSETS.is_dir():
+        return set()
+    balanced = (CPUSETS / "cpuset.sched_load_balance").read_text()
+    return {balanced} | {entry.name for entry in CPUSETS.iterdir() if entry.is_dir()}
+
+
+@pytest.mark.timeout(PATIENCE)
 @pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
 def test_killed_at_any_moment_it_leaves_threads_as_they_were(
     robot: list[int], tmp_path: Path
+) -> None:
+    kill_again_and_again(robot, tmp_path, KILLS, margin=10, cores=[])
+
+
+@pytest.mark.timeout(PATIENCE)
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+@pytest.mark.skipif(not CPUSETS.is_dir(), reason="there are no cpusets of cgroup version 1")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
+def test_killed_while_threads_are_kept_on_cores_it_leaves_no_cpuset(
+    robot: list[int], tmp_path: Path
+) -> None:
+    """Each executor wants two thirds of a core, more than the test without pinning allows."""
+    cores = sorted(os.sched_getaffinity(0))
+    kill_again_and_again(robot, tmp_path, max(KILLS // 5, 5), margin=550, cores=cores)
+
+
+def kill_again_and_again(
+    robot: list[int], tmp_path: Path, kills: int, margin: int, cores: list[int]
 ) -> None:
     chance = random.Random(os.environ.get("TAKT_SEED", "1"))
     goals = tmp_path / "goals.yaml"
@@ -139,8 +174,10 @@ def test_killed_at_any_moment_it_leaves_threads_as_they_were(
         "goals": str(goals),
         "only_started": False,
         "dry_run": False,
-        "margin": 10,
+        "margin": margin,
+        "left": 100,
         "period": 5 * MS,
+        "pinned": cores,
         "log": "",
         "socket": str(socket),
         "slots": 0,
@@ -149,9 +186,9 @@ def test_killed_at_any_moment_it_leaves_threads_as_they_were(
     # Threads that the middleware makes when it is asked first have been made.
     until(lambda: len(threads(robot)) > len(robot))
     time.sleep(1)
-    before, guarding, shared = threads(robot), guards(), segments()
-    reserved = 0
-    for _ in range(KILLS):
+    before, guarding, shared, sets = threads(robot), guards(), segments(), cpusets()
+    reserved = pinned = 0
+    for _ in range(kills):
         with subprocess.Popen(
             [str(runtime.manager()), json.dumps(settings)],
             stdin=subprocess.PIPE,
@@ -160,10 +197,15 @@ def test_killed_at_any_moment_it_leaves_threads_as_they_were(
         ) as manager:
             # The moment is what is random here: nothing waits for it.
             time.sleep(chance.uniform(0, LONGEST))
-            reserved += any(one.policy == DEADLINE for one in threads(robot).values())
+            now = threads(robot).values()
+            reserved += any(one.policy == DEADLINE for one in now)
+            pinned += any(one.cpuset.startswith("/takt-core-") for one in now)
             manager.kill()
         until(lambda: threads(robot) == before)
         until(lambda: guards() <= guarding)
         assert segments() <= shared
+        assert cpusets() == sets
+    print(f"{kills} kills, {reserved} with reservations, {pinned} with threads kept on cores")
     # Else the test has shown nothing.
     assert reserved > 0
+    assert bool(pinned) == bool(cores)

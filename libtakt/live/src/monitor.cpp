@@ -185,6 +185,7 @@ std::vector<Monitor::Runs> Monitor::runs() const {
     if (!runs) runs.emplace(Runs{.all = Runs::most, .prompt = Runs::most});
     runs->all = std::min(runs->all, busy_.runs(index));
     runs->prompt = std::min(runs->prompt, prompt_.runs(index));
+    runs->first = std::max(runs->first, busy_.first_run(index));
   }
   std::vector<Runs> result;
   for (const auto& runs : found) result.push_back(runs.value_or(Runs{}));

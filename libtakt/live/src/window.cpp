@@ -47,8 +47,12 @@ void BusyThreads::on_instance(const execution::Database& /*database*/,
   Second& second = threads_[thread][static_cast<std::size_t>(number) % (seconds + 1)];
   if (second.number != number) second = {number, Duration{0}};
   second.busy += instance.execution_time();
-  if (instance.callback.value() >= runs_.size()) runs_.resize(instance.callback.value() + 1);
-  ++runs_[instance.callback.value()];
+  const std::size_t callback = instance.callback.value();
+  if (callback >= runs_.size()) {
+    runs_.resize(callback + 1);
+    first_.resize(callback + 1);
+  }
+  if (runs_[callback]++ == 0) first_[callback] = instance.start;
 }
 
 double BusyThreads::share(events::ThreadIndex thread, Instant now) const {

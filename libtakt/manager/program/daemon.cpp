@@ -62,8 +62,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
                                               std::unique_ptr<linux_os::Guard> guard) {
   auto parsed = read_goals(settings.goals);
   if (!parsed) return tl::unexpected(parsed.error());
-  auto cores = available_cores();
+  auto cores = available_cores(settings.pinned);
   if (!cores) return tl::unexpected(cores.error());
+  if (guard != nullptr && !guard->can_isolate()) cores->pinnable.emplace();
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
                                             std::move(parsed->goals), std::move(*cores)));
   auto monitor = live::Monitor::start({.only_started = daemon->settings_.only_started,
@@ -94,7 +95,10 @@ Daemon::Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals:
       guard_(std::move(guard)),
       goals_(std::move(goals)),
       cores_(std::move(cores)),
-      manager_({.margin = settings_.margin, .period = Duration{settings_.period}}) {
+      manager_({.margin = settings_.margin,
+                .left = settings_.left,
+                .period =
+                    settings_.period ? std::optional(Duration{*settings_.period}) : std::nullopt}) {
   if (guard_) enactor_.emplace(*guard_);
   if (settings_.slots > 0) cores_.taken.push_back({.density = settings_.slots});
   for (const std::string& executor : settings_.shaped) {
@@ -168,20 +172,40 @@ void Daemon::decide() {
   const auto begin = Clock::now();
   if (!monitor_->refresh()) return;
   missed_ = missed();
-  Situation situation = situation_of(*monitor_, doubts_.next(*monitor_), cores_, !enactor_);
+  std::set<std::string> reserved;
+  for (const auto& r : status_.decision.reservations) reserved.insert(r.executor);
+  Situation situation =
+      situation_of(*monitor_, doubts_.next(*monitor_), cores_, !enactor_, reserved);
+  situation.crowded = crowded_ > 0;
+  crowded_ = std::max(crowded_ - 1, 0);
+  situation.estimators = estimators_.of(goals_);
   Decision decision = manager_.decide(situation);
   tell(situation, decision);
   if (enactor_) {
     const auto refused = enactor_->enact(decision, threads_of(*monitor_));
     if (!refused.empty()) {
       // What the kernel does not do, nobody may count on.
-      doubts_.refused(refused);
-      situation.doubts = doubts_.present();
+      if (!enactor_->can_pin() && !cores_.pinned().empty()) {
+        cores_.pinnable.emplace();  // there may be a plan that needs no cores
+        situation.cores = cores_;
+      } else if (!situation.crowded) {
+        crowded_ = Doubts::refusal_lasts;  // budgets as small as possible may fit
+        situation.crowded = true;
+      } else {
+        doubts_.refused(refused);
+        situation.doubts = doubts_.present();
+      }
       decision = manager_.decide(situation);
       tell(situation, decision);
       doubts_.refused(enactor_->enact(decision, threads_of(*monitor_)));
     }
+    if (const auto& pending = enactor_->pending(); !pending.empty()) {
+      situation.unproved.insert(situation.unproved.end(), pending.begin(), pending.end());
+      decision = manager_.decide(situation);
+      tell(situation, decision);
+    }
     monitor_->set_prompt(enactor_->reserved());
+    ask_estimators(decision);
   }
   // What is only prepared becomes guaranteed as soon as it can.
   asked_ = asked_ || std::ranges::find(decision.chains, ChainState::prepared,
@@ -206,6 +230,20 @@ void Daemon::tell(const Situation& situation, const Decision& decision) {
   if (log_.is_open()) log_ << entry_line(situation, decision) << std::flush;
 }
 
+/// Whoever reads standard output asks them, and sends the answers to the socket.
+void Daemon::ask_estimators(const Decision& decision) {
+  for (const std::string& node : estimators_.due(decision, Clock::now(), goals_.period)) {
+    print({{"event", "ask"}, {"estimator", node}});
+  }
+}
+
+std::string Daemon::hear(std::string_view answer) {
+  const auto is_new = estimators_.answered(answer);
+  if (!is_new) return json_text(Json{{"error", is_new.error().message}}) + "\n";
+  asked_ = asked_ || *is_new;
+  return json_text(Json{{"heard", true}}) + "\n";
+}
+
 std::string Daemon::status_line() {
   status_.cpu_seconds = cpu_seconds();
   status_.running_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
@@ -224,6 +262,9 @@ std::string Daemon::reload() {
 std::string Daemon::answer(std::string_view request) {
   if (request == "status") return status_line();
   if (request == "reload") return reload();
+  if (constexpr std::string_view word = "estimator "; request.starts_with(word)) {
+    return hear(request.substr(word.size()));
+  }
   if (request.starts_with("GET /metrics")) {
     static_cast<void>(status_line());  // brings the figures up to date
     const std::string body = metrics(status_, *monitor_);
@@ -232,7 +273,9 @@ std::string Daemon::answer(std::string_view request) {
         "{}\r\n\r\n{}",
         body.size(), body);
   }
-  return json_text(Json{{"error", "unknown request; one of status, reload, GET /metrics"}}) + "\n";
+  return json_text(
+             Json{{"error", "unknown request; one of status, reload, estimator, GET /metrics"}}) +
+         "\n";
 }
 
 }  // namespace takt::manager

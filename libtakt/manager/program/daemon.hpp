@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "control_socket.hpp"
+#include "estimators.hpp"
 #include "settings.hpp"
 #include "status.hpp"
 #include "surroundings.hpp"
@@ -45,9 +46,11 @@ class Daemon {
   [[nodiscard]] bool is_due(Clock::time_point now);
   void decide();
   void tell(const Situation& situation, const Decision& decision);
+  void ask_estimators(const Decision& decision);
   void say(Instant time, const std::vector<std::string>& lines);
   [[nodiscard]] std::string answer(std::string_view request);
   [[nodiscard]] std::string reload();
+  [[nodiscard]] std::string hear(std::string_view answer);
   [[nodiscard]] std::uint64_t missed() const;
 
   Settings settings_;
@@ -57,6 +60,7 @@ class Daemon {
   budget::Cores cores_;
   Manager manager_;
   Doubts doubts_;
+  Estimators estimators_;
   std::unique_ptr<live::Monitor> monitor_;
   std::unique_ptr<ControlSocket> socket_;
   std::ofstream log_;
@@ -64,6 +68,8 @@ class Daemon {
 
   Clock::time_point started_ = Clock::now();
   Clock::time_point decided_{};
+  /// For how many decisions budgets are to be as small as possible (Situation::crowded).
+  int crowded_ = 0;
   bool asked_ = true;
   std::uint64_t structure_ = 0;
   std::uint64_t missed_ = 0;

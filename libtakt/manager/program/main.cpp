@@ -25,7 +25,10 @@ int main(int count, char** arguments) {
   if (!settings) return fail(settings.error().message);
   std::unique_ptr<takt::linux_os::Guard> guard;
   if (!settings->dry_run) {
-    auto started = takt::linux_os::Guard::start();  // before there are threads
+    using takt::linux_os::Isolation;
+    const bool pins = !settings->pinned || !settings->pinned->empty();
+    // Before there are threads.
+    auto started = takt::linux_os::Guard::start(pins ? Isolation::possible : Isolation::none);
     if (!started) return fail(started.error().message);
     guard = std::move(*started);
   }

@@ -13,7 +13,9 @@ Result<Settings> parse_settings(std::string_view text) {
     settings.only_started = given.at("only_started").get<bool>();
     settings.dry_run = given.at("dry_run").get<bool>();
     settings.margin = given.at("margin").get<int>();
-    settings.period = given.at("period").get<std::int64_t>();
+    if (!given.at("period").is_null()) settings.period = given.at("period").get<std::int64_t>();
+    settings.left = given.at("left").get<int>();
+    if (!given.at("pinned").is_null()) settings.pinned = given.at("pinned").get<std::vector<int>>();
     settings.log = given.at("log").get<std::string>();
     settings.socket = given.at("socket").get<std::string>();
     settings.slots = given.at("slots").get<double>();

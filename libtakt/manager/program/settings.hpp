@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +20,12 @@ struct Settings {
   bool dry_run = false;
   /// Percent, as of manager::Options.
   int margin = 10;
+  /// Percent, as of manager::Options.
+  int left = 25;
   /// Nanoseconds; as of manager::Options.
-  std::int64_t period = 5'000'000;
+  std::optional<std::int64_t> period;
+  /// Cores that threads may be kept on; as of available_cores().
+  std::optional<std::vector<int>> pinned;
   /// Where decisions are logged; empty: nowhere.
   std::string log;
   /// The control socket; empty: none.

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "takt/manager/json.hpp"
+
 namespace takt::manager {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
 
 /// The measured figures of a chain by its name; empty if it is not in the model now.
 Json measured(const live::Monitor& monitor, const std::string& name) {
@@ -33,12 +31,8 @@ Json measured(const live::Monitor& monitor, const std::string& name) {
 Json chains(const Status& status, const live::Monitor& monitor) {
   Json list = Json::array();
   for (const ChainDecision& chain : status.decision.chains) {
-    list.push_back({{"id", chain.id},
-                    {"state", to_string(chain.state)},
-                    {"reason", chain.reason},
-                    {"goal", or_null(chain.goal)},
-                    {"bound", or_null(chain.bound)},
-                    {"measured", measured(monitor, chain.id)}});
+    list.push_back(to_json(chain));
+    list.back()["measured"] = measured(monitor, chain.id);
   }
   return list;
 }
@@ -52,7 +46,9 @@ Json executors(const Status& status, const live::Monitor& monitor) {
     const auto found = std::ranges::find(reservations, id, &ReservationDecision::executor);
     Json reservation;
     if (found != reservations.end()) {
-      reservation = {{"budget", found->budget.count()}, {"period", found->period.count()}};
+      reservation = {{"budget", found->budget.count()},
+                     {"period", found->period.count()},
+                     {"core", found->core ? Json(*found->core) : Json()}};
     }
     list.push_back({{"id", id},
                     {"process", threads[e].process},

@@ -1,6 +1,6 @@
 #include "surroundings.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,14 +18,24 @@ namespace {
 /// depends on, before anything is reserved for it: its costs are not known before.
 constexpr std::uint64_t enough_instances = 10;
 
+/// What comes more seldom is known by then as well as it will be: a parameter that somebody sets, a
+/// service that nobody calls twice.
+constexpr std::chrono::seconds seldom{30};
+
+bool comes_seldom(const live::Monitor::Runs& runs, Instant now) {
+  return runs.all > 0 && runs.all < enough_instances && now - runs.first >= seldom;
+}
+
 /// Executors that get messages of others and have not run each receiver so often on threads with
 /// reservations.
 std::vector<std::string> unproved(const model::Model& model,
-                                  const std::vector<live::Monitor::Runs>& runs) {
+                                  const std::vector<live::Monitor::Runs>& runs, Instant now) {
   std::set<std::string> found;
   for (const model::Edge& edge : model.edges) {
     const model::ExecutorIndex receiver = model[edge.to].executor;
-    if (model[edge.from].executor != receiver && runs[edge.to.value()].prompt < enough_instances) {
+    const live::Monitor::Runs& seen = runs[edge.to.value()];
+    if (model[edge.from].executor != receiver && seen.prompt < enough_instances &&
+        !comes_seldom(seen, now)) {
       found.insert(model[receiver].id);
     }
   }
@@ -34,7 +44,7 @@ std::vector<std::string> unproved(const model::Model& model,
 
 }  // namespace
 
-Result<budget::Cores> available_cores() {
+Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pinned) {
   auto processors = linux_os::affinity(0);
   if (!processors) return tl::unexpected(processors.error());
   const auto share = linux_os::deadline_share();
@@ -42,7 +52,15 @@ Result<budget::Cores> available_cores() {
   if (*share <= 0) {
     return error("the kernel admits no reservations: raise /proc/sys/kernel/sched_rt_runtime_us");
   }
-  return budget::Cores{.numbers = std::move(*processors), .capacity = *share, .may_pin = false};
+  for (const int core : pinned.value_or(std::vector<int>{})) {
+    if (std::ranges::count(*processors, core) == 0) {
+      return error("no thread can be kept on core {}: this process has cores {}", core,
+                   fmt::join(*processors, ", "));
+    }
+  }
+  budget::Cores cores{.numbers = std::move(*processors), .capacity = *share};
+  cores.pinnable = pinned.value_or(std::vector(cores.numbers.begin() + 1, cores.numbers.end()));
+  return cores;
 }
 
 void Doubts::remember(Doubt doubt, int lasts) {
@@ -82,7 +100,8 @@ std::vector<Doubt> Doubts::present() const {
 }
 
 Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
-                       const budget::Cores& cores, bool dry_run) {
+                       const budget::Cores& cores, bool dry_run,
+                       const std::set<std::string>& reserved) {
   Situation situation{.time = monitor.now(),
                       .model = monitor.model(),
                       .missing_goals = {},
@@ -94,13 +113,21 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
   }
   const auto runs = monitor.runs();
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    if (runs[c].all >= enough_instances) continue;
+    if (runs[c].all >= enough_instances || comes_seldom(runs[c], situation.time)) continue;
     const model::Callback& callback = situation.model.callbacks[c];
+    if (reserved.contains(situation.model[callback.executor].id)) {
+      // Something new on what has its reservations is no reason to take them away.
+      situation.unproved.push_back(situation.model[callback.executor].id);
+      continue;
+    }
     situation.doubts.push_back(
         {situation.model[callback.executor].id,
          fmt::format("{} has to run {} times first", callback.id, enough_instances)});
   }
-  if (!dry_run) situation.unproved = unproved(situation.model, runs);
+  if (!dry_run) {
+    std::ranges::move(unproved(situation.model, runs, situation.time),
+                      std::back_inserter(situation.unproved));
+  }
   std::vector<model::Chain> known;
   for (std::size_t c = 0; c < situation.model.chains.size(); ++c) {
     model::Chain& chain = situation.model.chains[c];

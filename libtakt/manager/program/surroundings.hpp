@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "takt/base/error.hpp"
@@ -12,8 +15,10 @@
 namespace takt::manager {
 
 /// What the machine offers reservations: the processors that this process may run on, and the share
-/// of each that the kernel admits. Threads are not pinned: that would need exclusive cpusets.
-[[nodiscard]] Result<budget::Cores> available_cores();
+/// of each that the kernel admits. `pinned`: the numbers of those that threads may be kept on;
+/// none: all but the first, which is left to the system. Errors: there is no processor of that
+/// number.
+[[nodiscard]] Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pinned);
 
 /// Remembers what went wrong for a while, so that decisions do not go to and fro.
 class Doubts {
@@ -43,9 +48,10 @@ class Doubts {
 };
 
 /// The situation that the monitor shows. In a dry run nobody has reservations, so nothing waits for
-/// what would be seen with them.
+/// what would be seen with them. `reserved`: the executors that have reservations now.
 [[nodiscard]] Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
-                                     const budget::Cores& cores, bool dry_run);
+                                     const budget::Cores& cores, bool dry_run,
+                                     const std::set<std::string>& reserved);
 
 [[nodiscard]] std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor);
 

@@ -13,6 +13,11 @@ std::string milliseconds(Duration time) {
   return fmt::format("{:.3g} ms", std::chrono::duration<double, std::milli>(time).count());
 }
 
+std::string describe(const ReservationDecision& r) {
+  return fmt::format("{} in every {}{}", milliseconds(r.budget), milliseconds(r.period),
+                     r.core ? fmt::format(" on core {}", *r.core) : "");
+}
+
 std::string describe(const ChainDecision& chain) {
   if (chain.state != ChainState::guaranteed) {
     return fmt::format("chain {}: {}: {}", chain.id, to_string(chain.state), chain.reason);
@@ -20,6 +25,19 @@ std::string describe(const ChainDecision& chain) {
   return fmt::format("chain {}: guaranteed: at most {} of {}", chain.id,
                      chain.bound ? milliseconds(*chain.bound) : "unbounded",
                      chain.goal ? milliseconds(*chain.goal) : "unbounded");
+}
+
+std::string describe(const std::string& chain, const EstimatorDecision& estimator) {
+  switch (estimator.mode) {
+    case CheapMode::asked:
+      return fmt::format("chain {}: {} is asked for its cheap mode", chain, estimator.node);
+    case CheapMode::accepted:
+      return fmt::format("chain {}: {} uses its cheap mode", chain, estimator.node);
+    case CheapMode::refused:
+      return fmt::format("chain {}: {} does not use its cheap mode: {}", chain, estimator.node,
+                         estimator.reason);
+  }
+  return {};
 }
 
 }  // namespace
@@ -31,6 +49,8 @@ std::vector<std::string> changes(const Decision& before, const Decision& after) 
     const bool same = former != before.chains.end() && former->state == chain.state &&
                       former->reason == chain.reason && former->goal == chain.goal;
     if (!same) lines.push_back(describe(chain));
+    const bool known = former != before.chains.end() && former->estimator == chain.estimator;
+    if (chain.estimator && !known) lines.push_back(describe(chain.id, *chain.estimator));
   }
   for (const ChainDecision& chain : before.chains) {
     if (std::ranges::find(after.chains, chain.id, &ChainDecision::id) == after.chains.end()) {
@@ -41,12 +61,10 @@ std::vector<std::string> changes(const Decision& before, const Decision& after) 
     const auto former =
         std::ranges::find(before.reservations, r.executor, &ReservationDecision::executor);
     if (former == before.reservations.end()) {
-      lines.push_back(fmt::format("executor {}: {} in every {}", r.executor, milliseconds(r.budget),
-                                  milliseconds(r.period)));
+      lines.push_back(fmt::format("executor {}: {}", r.executor, describe(r)));
     } else if (*former != r) {
-      lines.push_back(fmt::format("executor {}: {} in every {} instead of {} in every {}",
-                                  r.executor, milliseconds(r.budget), milliseconds(r.period),
-                                  milliseconds(former->budget), milliseconds(former->period)));
+      lines.push_back(
+          fmt::format("executor {}: {} instead of {}", r.executor, describe(r), describe(*former)));
     }
   }
   for (const ReservationDecision& r : before.reservations) {

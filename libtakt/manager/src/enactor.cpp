@@ -49,7 +49,8 @@ std::vector<Enactor::Wanted> Enactor::wanted(const Decision& decision,
       }
       result.push_back(
           {*identity, reservation.executor,
-           DeadlineScheduling{reservation.budget, reservation.deadline, reservation.period}});
+           DeadlineScheduling{reservation.budget, reservation.deadline, reservation.period},
+           reservation.core});
     }
   }
   // A part of an executor's threads would keep no promise.
@@ -72,22 +73,49 @@ void Enactor::add_middleware(std::vector<Wanted>& wanted) {
 std::set<std::int64_t> Enactor::reserved() const {
   std::set<std::int64_t> threads;
   for (const Wanted& thread : enacted_) {
-    if (!thread.executor.empty()) threads.insert(thread.thread.thread);
+    if (std::holds_alternative<DeadlineScheduling>(thread.scheduling)) {
+      threads.insert(thread.thread.thread);
+    }
   }
   return threads;
 }
 
 void Enactor::leave(const std::vector<Wanted>& wanted) {
   std::erase_if(enacted_, [&](const Wanted& former) {
-    if (std::ranges::find(wanted, former.thread, &Wanted::thread) != wanted.end()) return false;
+    const auto found = std::ranges::find(wanted, former.thread, &Wanted::thread);
+    if (found != wanted.end() && found->core == former.core) return false;
     return guard_.restore(former.thread).has_value() || !linux_os::is_alive(former.thread);
   });
+}
+
+Result<void> Enactor::isolate(const std::vector<Wanted>& wanted) {
+  std::set<int> cores;
+  for (const Wanted& thread : wanted) {
+    if (thread.core) cores.insert(*thread.core);
+  }
+  if (cores == isolated_) return {};
+  leave({});
+  auto done = guard_.isolate({cores.begin(), cores.end()});
+  isolated_ = done ? cores : std::set<int>{};
+  can_pin_ = can_pin_ && done.has_value();
+  return done;
 }
 
 Result<void> Enactor::set(const Wanted& wanted) {
   const Wanted* former = enacted(wanted.thread);
   if (former != nullptr && former->scheduling == wanted.scheduling) return {};
   if (auto remembered = guard_.remember(wanted.thread); !remembered) return remembered;
+  if (wanted.core) {
+    const auto kept = guard_.keep(wanted.thread, *wanted.core);
+    if (!kept) return tl::unexpected(kept.error());
+    if (!*kept) {
+      pending_.insert(wanted.executor);
+      std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
+      enacted_.push_back(
+          {wanted.thread, wanted.executor, linux_os::OtherScheduling{}, wanted.core});
+      return {};
+    }
+  }
   auto done = linux_os::set_scheduling(wanted.thread.thread, wanted.scheduling);
   if (!done) return done;
   std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
@@ -107,6 +135,12 @@ std::vector<Doubt> Enactor::enact(const Decision& decision,
   std::vector<Wanted> all = wanted(decision, threads, refused);
   add_middleware(all);
   leave(all);
+  pending_.clear();
+  if (const auto isolated = isolate(all); !isolated) {
+    for (const ReservationDecision& reservation : decision.reservations) {
+      if (reservation.core) refused.push_back({reservation.executor, isolated.error().message});
+    }
+  }
   const auto growth = [&](const Wanted& wanted) {
     const Wanted* former = enacted(wanted.thread);
     return share(wanted.scheduling) - (former != nullptr ? share(former->scheduling) : 0);

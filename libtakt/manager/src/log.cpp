@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "json.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/manager/json.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::manager {
@@ -39,15 +39,39 @@ Options options_from_json(const Json& json) {
   options.margin = json.at("margin").get<int>();
   options.calm = json.at("calm").get<int>();
   options.spare = json.at("spare").get<int>();
-  options.period = duration(json.at("period"));
+  options.left = json.value("left", 100);  // logs of before budgets took more than they need
+  options.period.reset();
+  if (!json.at("period").is_null()) options.period = duration(json.at("period"));
   return options;
 }
 
 bool in_range(const Options& options) {
   const auto percent = [](int value) { return value >= 0 && value <= 1000; };
-  return percent(options.margin) && percent(options.spare) && options.calm >= 1 &&
-         options.period >= std::chrono::microseconds{100} &&
-         options.period <= std::chrono::seconds{10};
+  return percent(options.margin) && percent(options.spare) && percent(options.left) &&
+         options.calm >= 1 &&
+         (!options.period || (*options.period >= std::chrono::microseconds{100} &&
+                              *options.period <= std::chrono::seconds{10}));
+}
+
+Json estimators_to_json(const std::vector<Estimator>& estimators) {
+  Json list = Json::array();
+  for (const Estimator& estimator : estimators) {
+    list.push_back({{"chain", estimator.chain},
+                    {"node", estimator.node},
+                    {"answer", to_string(estimator.answer)},
+                    {"reason", estimator.reason}});
+  }
+  return list;
+}
+
+Estimator estimator_from_json(const Json& json) {
+  const auto answer = json.at("answer").get<std::string>();
+  return {.chain = json.at("chain").get<std::string>(),
+          .node = json.at("node").get<std::string>(),
+          .answer = answer == "accepted"  ? CheapMode::accepted
+                    : answer == "refused" ? CheapMode::refused
+                                          : CheapMode::asked,
+          .reason = json.at("reason").get<std::string>()};
 }
 
 /// Throws nlohmann's exceptions for what is not there.
@@ -62,13 +86,17 @@ Result<Situation> situation_from_json(const Json& json, std::string_view source)
                       .cores = {}};
   situation.cores.numbers = json.at("cores").get<std::vector<int>>();
   situation.cores.capacity = json.at("capacity").get<double>();
-  situation.cores.may_pin = json.at("may_pin").get<bool>();
-  // Logs of before there were shaped chains do not have it.
+  situation.cores.pinnable = json.value("pinnable", std::vector<int>{});
+  // Older logs do not have the last three.
+  situation.crowded = json.value("crowded", false);
+  for (const Json& estimator : json.value("estimators", Json::array())) {
+    situation.estimators.push_back(estimator_from_json(estimator));
+  }
   for (const Json& density : json.value("taken", Json::array())) {
     situation.cores.taken.push_back({.density = density.get<double>()});
   }
   const auto& cores = situation.cores;
-  if (cores.numbers.empty() || cores.numbers.size() > 4096 ||
+  if (cores.numbers.empty() || cores.numbers.size() > 4096 || cores.pinned().size() > 4096 ||
       !(cores.capacity > 0 && cores.capacity <= 1)) {
     return error("{}: cores: at least one is needed, and a capacity above 0 and at most 1", source);
   }
@@ -85,21 +113,30 @@ bool same(const Decision& now, const Json& logged) { return to_json(now) == logg
 
 }  // namespace
 
+Json to_json(const ChainDecision& chain) {
+  Json entry{{"id", chain.id},
+             {"state", to_string(chain.state)},
+             {"reason", chain.reason},
+             {"goal", or_null(chain.goal)},
+             {"bound", or_null(chain.bound)}};
+  if (const auto& estimator = chain.estimator) {
+    entry["estimator"] = {{"node", estimator->node},
+                          {"cheap_mode", to_string(estimator->mode)},
+                          {"reason", estimator->reason}};
+  }
+  return entry;
+}
+
 Json to_json(const Decision& decision) {
   Json chains = Json::array();
-  for (const ChainDecision& chain : decision.chains) {
-    chains.push_back({{"id", chain.id},
-                      {"state", to_string(chain.state)},
-                      {"reason", chain.reason},
-                      {"goal", or_null(chain.goal)},
-                      {"bound", or_null(chain.bound)}});
-  }
+  for (const ChainDecision& chain : decision.chains) chains.push_back(to_json(chain));
   Json reservations = Json::array();
   for (const ReservationDecision& r : decision.reservations) {
     reservations.push_back({{"executor", r.executor},
                             {"budget", r.budget.count()},
                             {"deadline", r.deadline.count()},
-                            {"period", r.period.count()}});
+                            {"period", r.period.count()},
+                            {"core", r.core ? Json(*r.core) : Json()}});
   }
   return {{"chains", std::move(chains)},
           {"reservations", std::move(reservations)},
@@ -112,7 +149,8 @@ std::string header_line(const Options& options) {
                {"margin", options.margin},
                {"calm", options.calm},
                {"spare", options.spare},
-               {"period", options.period.count()}});
+               {"left", options.left},
+               {"period", or_null(options.period)}});
 }
 
 std::string entry_line(const Situation& situation, const Decision& decision) {
@@ -125,8 +163,10 @@ std::string entry_line(const Situation& situation, const Decision& decision) {
                {"unproved", situation.unproved},
                {"cores", situation.cores.numbers},
                {"capacity", situation.cores.capacity},
-               {"may_pin", situation.cores.may_pin},
+               {"pinnable", situation.cores.pinned()},
                {"taken", std::move(taken)},
+               {"crowded", situation.crowded},
+               {"estimators", estimators_to_json(situation.estimators)},
                {"decision", to_json(decision)}});
 }
 

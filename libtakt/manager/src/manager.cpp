@@ -10,8 +10,11 @@
 
 #include "changes.hpp"
 #include "doubts.hpp"
+#include "estimators.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/budget/best_period.hpp"
 #include "takt/budget/influence.hpp"
+#include "takt/budget/spread.hpp"
 
 namespace takt::manager {
 
@@ -44,11 +47,11 @@ double bandwidth(const model::Model& model, const std::vector<ReservationDecisio
   return sum;
 }
 
-std::vector<ReservationDecision> reservations_of(const model::Model& model,
-                                                 const ReservationPlan& plan) {
+std::vector<ReservationDecision> decisions_of(
+    const model::Model& model, const std::vector<budget::Reservation>& reservations) {
   std::vector<ReservationDecision> result;
-  for (const budget::Reservation& r : plan.reservations) {
-    result.push_back({model[r.executor].id, r.budget, r.deadline, r.period});
+  for (const budget::Reservation& r : reservations) {
+    result.push_back({model[r.executor].id, r.budget, r.deadline, r.period, r.core});
   }
   return result;
 }
@@ -132,10 +135,48 @@ ReservationPlan Manager::plan(const model::Model& model, const budget::Cores& co
   options.period = options_.period;
   options.margin = options_.margin;
   options.cores = cores;
-  auto found = budget::search(model, options);
+  auto found = search(model, options);
   if (!found) return {};
   analyses_ += found->analyses;
   return std::move(*found);
+}
+
+Result<ReservationPlan> Manager::search(const model::Model& model, budget::Options options) {
+  if (options_.period) return budget::search(model, options);
+  std::vector<std::string> chains;
+  for (const model::Chain& chain : model.chains) chains.push_back(chain.id);
+  if (period_ && chains == period_of_) {
+    options.period = period_;
+    auto found = budget::search(model, options);
+    if (!found || found->complete() || guaranteed_chains(*found) >= level_.guaranteed) return found;
+  }
+  auto found = budget::search_with_best_period(model, options);
+  if (found) {
+    period_ = found->period;
+    period_of_ = std::move(chains);
+  }
+  return found;
+}
+
+bool Manager::keeps_goals(const model::Model& model,
+                          const std::vector<ReservationDecision>& reservations) {
+  ++analyses_;
+  const analysis::Bounds bounds =
+      analysis::analyze(with(model, reservations, options_.margin), options_.analysis);
+  return std::ranges::all_of(bounds.chains,
+                             [](const auto& chain) { return chain.met().value_or(true); });
+}
+
+std::vector<ReservationDecision> Manager::reservations(const model::Model& model,
+                                                       const ReservationPlan& plan,
+                                                       const Situation& situation) {
+  auto least = decisions_of(model, plan.reservations);
+  budget::Cores rest = situation.cores;
+  rest.capacity -= options_.left / 100.0;
+  if (plan.reservations.empty() || rest.capacity <= 0 || situation.crowded) return least;
+  auto more = decisions_of(model, budget::spread(model, plan, rest));
+  // The analysis may find a bound that it does not find with a larger budget elsewhere.
+  return more != least && keeps_goals(model, more) ? more : least;
 }
 
 void Manager::settle(const std::vector<std::string>& chains, std::size_t possible) {
@@ -151,31 +192,29 @@ void Manager::settle(const std::vector<std::string>& chains, std::size_t possibl
   if (++level_.calm >= options_.calm) level_ = {chains, level_.next, 0, level_.next};
 }
 
-/// The reservations of the last decision keep the goals of all chains of the model, and are not
-/// much more than those planned now.
-bool Manager::still_good(const model::Model& model, const ReservationPlan& plan,
-                         const budget::Cores& cores) {
-  const auto wanted = reservations_of(model, plan);
-  const auto same_executors = [](const auto& a, const auto& b) {
-    return std::ranges::equal(a, b, {}, &ReservationDecision::executor,
-                              &ReservationDecision::executor);
-  };
-  if (!same_executors(wanted, last_.reservations)) return false;
-  const double most = bandwidth(model, wanted) * (100 + options_.spare) / 100;
-  if (bandwidth(model, last_.reservations) > most) return false;
+/// Those of the last decision's reservations that are wanted now, too, if none is missing, they
+/// keep the goals of all chains of the model, and are not much more than what is wanted.
+std::optional<std::vector<ReservationDecision>> Manager::kept(
+    const model::Model& model, const std::vector<ReservationDecision>& wanted,
+    const budget::Cores& cores) {
+  std::vector<ReservationDecision> former;
   std::vector<budget::Load> loads;
-  for (const ReservationDecision& r : last_.reservations) {
-    const auto executor = std::ranges::find(model.executors, r.executor, &model::Executor::id);
-    loads.push_back(
-        {.density = static_cast<double>(r.budget.count()) / static_cast<double>(r.deadline.count()),
-         .threads = static_cast<int>(executor->threads)});
+  for (const ReservationDecision& each : wanted) {
+    const auto found = reservation_of(last_.reservations, each.executor);
+    if (!found) return std::nullopt;
+    former.push_back(*found);
+    const auto executor = std::ranges::find(model.executors, each.executor, &model::Executor::id);
+    loads.push_back({.density = static_cast<double>(found->budget.count()) /
+                                static_cast<double>(found->deadline.count()),
+                     .threads = static_cast<int>(executor->threads),
+                     .core = found->core});
   }
-  if (!budget::map_to_cores(loads, cores)) return false;
-  ++analyses_;
-  const analysis::Bounds bounds =
-      analysis::analyze(with(model, last_.reservations, options_.margin), options_.analysis);
-  return std::ranges::all_of(bounds.chains,
-                             [](const auto& chain) { return chain.met().value_or(true); });
+  const double most = bandwidth(model, wanted) * (100 + options_.spare) / 100;
+  if (bandwidth(model, former) > most || !budget::map_to_cores(loads, cores) ||
+      !keeps_goals(model, former)) {
+    return std::nullopt;
+  }
+  return former;
 }
 
 Decision Manager::decide(const Situation& situation) {
@@ -197,9 +236,8 @@ Decision Manager::decide(const Situation& situation) {
   }
   const bool fewer = level_.guaranteed < guaranteed_chains(all);
   const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
-  decision.reservations = still_good(managed, enacted, situation.cores)
-                              ? last_.reservations
-                              : reservations_of(managed, enacted);
+  const auto wanted = reservations(managed, enacted, situation);
+  decision.reservations = kept(managed, wanted, situation.cores).value_or(wanted);
   const analysis::Bounds bounds =
       analysis::analyze(with(managed, decision.reservations, 0), options_.analysis);
   for (std::size_t i = 0; i < all.chains.size(); ++i) {
@@ -210,8 +248,8 @@ Decision Manager::decide(const Situation& situation) {
     const std::string* unproved = unproved_executor(situation, model.chains[planned.chain]);
     if (i < level_.guaranteed && unproved != nullptr) {
       chain.state = ChainState::prepared;
-      chain.reason =
-          fmt::format("{}: its messages have to be seen with its reservation first", *unproved);
+      chain.reason = fmt::format("{}: its messages have to be seen more often with its reservation",
+                                 *unproved);
     } else if (i < level_.guaranteed) {
       chain.state = ChainState::guaranteed;
       chain.bound = bounds.chains[planned.chain].bound;
@@ -221,6 +259,7 @@ Decision Manager::decide(const Situation& situation) {
     }
   }
   std::ranges::move(unmanaged, std::back_inserter(decision.chains));
+  decide_estimators(situation, decision);
   decision.changes = changes(last_, decision);
   last_ = decision;
   return decision;

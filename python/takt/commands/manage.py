@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import takt_native
-from takt import console, files, managing
+from takt import console, files, inputs, managing
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 
@@ -54,10 +54,29 @@ def manage(
             help="Goals hold even if execution times grow by this much beyond what was seen.",
         ),
     ] = 10,
+    leave: Annotated[
+        int,
+        typer.Option(
+            metavar="PERCENT",
+            min=0,
+            max=100,
+            help="Of each core for all other programs, where budgets take more than the goals "
+            "need; 100: as little as they need.",
+        ),
+    ] = 25,
     period: Annotated[
-        float,
-        typer.Option(metavar="MILLISECONDS", min=0.1, max=10_000, help="Of the reservations."),
-    ] = 5,
+        str,
+        typer.Option(metavar="MILLISECONDS|auto", help="Of the reservations."),
+    ] = "5",
+    pin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CORES",
+            help="Cores that reservations may be kept on where that makes room, like 1-3,5, or "
+            "none; default: all but the first.",
+            show_default=False,
+        ),
+    ] = None,
     plan: Annotated[
         str | None,
         typer.Option(
@@ -98,11 +117,13 @@ def manage(
         goals,
         tuple(command or ()),
         duration,
-        dry_run,
-        margin,
-        period,
-        log,
-        plan,
+        dry_run=dry_run,
+        margin=margin,
+        leave=leave,
+        period=inputs.period(period),
+        pinned=inputs.cores(pin) if pin is not None else None,
+        log=log,
+        plan=plan,
         command_output=sys.stderr.fileno() if json else None,
         diagnostics=diagnostics,
     )

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <thread>
+#include <optional>
+
+#include "sleeper.hpp"
+#include "takt/linux/affinity.hpp"
+#include "takt/linux/exclusive_cores.hpp"
 
 /// Decisions carried out by the real kernel.
 namespace takt::manager {
@@ -15,29 +18,14 @@ using std::chrono::milliseconds;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class Sleeper {
+/// A thread as the manager sees it.
+class Sleeper : public linux_os::Sleeper {
  public:
-  Sleeper() : thread_([this] { sleep(); }) {
-    while (number_ == 0) std::this_thread::yield();
-  }
-  ~Sleeper() {
-    ended_ = true;
-    ended_.notify_all();
-    thread_.join();
-  }
-  [[nodiscard]] pid_t number() const { return number_; }
+  using linux_os::Sleeper::Sleeper;
+  [[nodiscard]] pid_t number() const { return identity().thread; }
   [[nodiscard]] linux_os::ThreadScheduling scheduling() const {
-    return linux_os::get_scheduling(number_).value();
+    return linux_os::get_scheduling(number()).value();
   }
-
- private:
-  void sleep() {
-    number_ = linux_os::this_thread_id();
-    ended_.wait(false);
-  }
-  std::atomic<pid_t> number_ = 0;
-  std::atomic<bool> ended_ = false;
-  std::thread thread_;
 };
 
 DeadlineScheduling percent(int share) {
@@ -51,15 +39,17 @@ class EnactorTest : public testing::Test {
     if (auto able = linux_os::check_deadline_scheduling(); !able) {
       GTEST_SKIP() << able.error().message;
     }
-    guard_ = std::move(*linux_os::Guard::start());
+    guard_ = std::move(*linux_os::Guard::start(linux_os::Isolation::possible));
     enactor_.emplace(*guard_);
   }
 
-  std::vector<Doubt> enact(std::vector<std::pair<std::string, int>> shares) {
+  std::vector<Doubt> enact(std::vector<std::pair<std::string, int>> shares,
+                           std::optional<int> core = std::nullopt) {
     Decision decision;
     for (const auto& [executor, share] : shares) {
       const DeadlineScheduling wanted = percent(share);
-      decision.reservations.push_back({executor, wanted.runtime, wanted.deadline, wanted.period});
+      decision.reservations.push_back(
+          {executor, wanted.runtime, wanted.deadline, wanted.period, core});
     }
     return enactor_->enact(decision, {{"a", getpid(), {a_.number()}},
                                       {"b", getpid(), {b_.number()}},
@@ -67,8 +57,8 @@ class EnactorTest : public testing::Test {
                                       {"gone", getpid(), {1 << 30}}});
   }
 
-  Sleeper a_;
-  Sleeper b_;
+  Sleeper a_{true};
+  Sleeper b_{true};
   std::unique_ptr<linux_os::Guard> guard_;
   std::optional<Enactor> enactor_;
   const linux_os::ThreadScheduling other_ = a_.scheduling();
@@ -111,6 +101,29 @@ TEST_F(EnactorTest, ShrinksBeforeItGrows) {
   EXPECT_THAT(enact({{"a", 30}, {"b", 5}}), IsEmpty());
   EXPECT_THAT(enact({{"a", 5}, {"b", 30}}), IsEmpty());
   EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(5)});
+  EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(30)});
+}
+
+TEST_F(EnactorTest, KeepsThreadsOnCoresAndGivesThemBack) {
+  if (const auto cores = linux_os::ExclusiveCores::find(); !cores) {
+    GTEST_SKIP() << cores.error().message;
+  }
+  const auto all = linux_os::affinity(0).value();
+  if (all.size() < 2) GTEST_SKIP() << "needs two processors";
+  const int last = all.back();
+  EXPECT_THAT(enact({{"a", 10}, {"b", 20}}), IsEmpty());
+  do {
+    EXPECT_THAT(enact({{"a", 10}, {"b", 20}}, last), IsEmpty());
+  } while (!enactor_->pending().empty());
+  EXPECT_TRUE(enactor_->can_pin());
+  EXPECT_EQ(linux_os::affinity(a_.number()).value(), std::vector{last});
+  EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(10)});
+  EXPECT_EQ(linux_os::affinity(b_.number()).value(), std::vector{last});
+  EXPECT_THAT(enact({{"b", 30}}, last), IsEmpty());
+  EXPECT_EQ(linux_os::affinity(a_.number()).value(), all);
+  EXPECT_EQ(a_.scheduling(), other_);
+  EXPECT_THAT(enact({{"b", 30}}), IsEmpty());
+  EXPECT_EQ(linux_os::affinity(b_.number()).value(), all);
   EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(30)});
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using model::ModelBuilder;
 using std::chrono::milliseconds;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -136,7 +138,7 @@ TEST(Manager, AnOscillatingLoadDoesNotMakeItOscillate) {
 }
 
 TEST(Manager, KeepsBudgetsThatAreEnoughAndNotTooLarge) {
-  Manager manager({.spare = 20});
+  Manager manager({.spare = 20, .left = 100});
   const Decision first = manager.decide(situation(two_chains(ms(10), ms(10))));
   const Decision same = manager.decide(situation(two_chains(ms(10), ms(10))));
   EXPECT_EQ(same.reservations, first.reservations);
@@ -148,6 +150,58 @@ TEST(Manager, KeepsBudgetsThatAreEnoughAndNotTooLarge) {
   EXPECT_GT(more.reservations[0].budget, first.reservations[0].budget);
   const Decision much_less = manager.decide(situation(two_chains(ms(4), ms(4))));
   EXPECT_LT(much_less.reservations[0].budget, first.reservations[0].budget);
+}
+
+TEST(Manager, GivesReservationsWhatIsLeftOver) {
+  Manager careful({.left = 100});
+  Manager generous({.left = 25});
+  const Situation now = situation(two_chains(ms(5), ms(5)));
+  const Decision least = careful.decide(now);
+  const Decision most = generous.decide(now);
+  ASSERT_THAT(most.reservations, SizeIs(2));
+  double sum = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_GT(most.reservations[i].budget, least.reservations[i].budget);
+    EXPECT_LT(*most.chains[i].bound, *least.chains[i].bound);
+    sum += static_cast<double>(most.reservations[i].budget.count()) /
+           static_cast<double>(most.reservations[i].period.count());
+  }
+  // Of the only core a tenth is the kernel's.
+  EXPECT_LE(sum, 0.65 + 1e-9);
+  EXPECT_GT(sum, 0.6);
+}
+
+TEST(Manager, TakesNoMoreThanItNeedsWhereOthersHaveReservations) {
+  Manager manager({.left = 25});
+  Situation now = situation(two_chains(ms(5), ms(5)));
+  const Decision alone = manager.decide(now);
+  now.crowded = true;
+  const Decision crowded = manager.decide(now);
+  EXPECT_LT(crowded.reservations[0].budget, alone.reservations[0].budget);
+  EXPECT_EQ(crowded.reservations, Manager({.left = 100}).decide(now).reservations);
+}
+
+TEST(Manager, ChoosesAPeriodAndKeepsIt) {
+  Manager manager({.period = std::nullopt});
+  const Decision first = manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_THAT(states(first), ElementsAre(guaranteed, guaranteed));
+  EXPECT_EQ(first.reservations[0].period, first.reservations[1].period);
+  const Decision second = manager.decide(situation(two_chains(ms(12), ms(11))));
+  EXPECT_EQ(second.reservations[0].period, first.reservations[0].period);
+}
+
+TEST(Manager, KeepsThreadsOnCoresWhereReservationsFitOnlySo) {
+  Situation now = situation(two_chains(ms(30), ms(30)));
+  now.cores = {.numbers = {1, 2}, .capacity = 0.9};
+  Manager manager({.margin = 0});
+  const Decision pinned = manager.decide(now);
+  EXPECT_THAT(states(pinned), ElementsAre(guaranteed, guaranteed));
+  ASSERT_THAT(pinned.reservations, SizeIs(2));
+  EXPECT_NE(pinned.reservations[0].core, pinned.reservations[1].core);
+  for (const ReservationDecision& r : pinned.reservations) {
+    EXPECT_THAT(r.core, testing::Optional(testing::AnyOf(1, 2)));
+  }
+  EXPECT_EQ(manager.decide(now).reservations, pinned.reservations);
 }
 
 TEST(Manager, KeepsAMargin) {
@@ -206,6 +260,54 @@ TEST(Manager, TellsOfGoalsThatMeanNothing) {
   const Decision decision = manager.decide(given);
   EXPECT_EQ(decision.chains.back().id, "pilot");
   EXPECT_EQ(decision.chains.back().state, unmanaged);
+}
+
+/// What the estimators of the two chains are told while the less important one is degraded.
+std::vector<std::optional<EstimatorDecision>> estimators(const Decision& decision) {
+  std::vector<std::optional<EstimatorDecision>> result;
+  for (const ChainDecision& chain : decision.chains) result.push_back(chain.estimator);
+  return result;
+}
+
+TEST(Manager, AsksEstimatorsForTheirCheapModeWhenThereIsTooLittleTime) {
+  const auto beside = [](Duration second_cost) {
+    Situation found = situation(two_chains(ms(10), second_cost));
+    for (const model::Chain& chain : found.model.chains) {
+      found.estimators.push_back({chain.id, "/of_" + chain.id, CheapMode::asked, ""});
+    }
+    return found;
+  };
+  const Situation quiet = beside(ms(10));
+  Situation surge = beside(ms(45));
+  const std::string first = surge.model.chains[0].id;
+  Manager manager;
+  EXPECT_THAT(estimators(manager.decide(quiet)), Each(std::nullopt));
+  Decision decision = manager.decide(surge);
+  ASSERT_THAT(states(decision), ElementsAre(guaranteed, degraded));
+  EXPECT_EQ(decision.chains[0].estimator,
+            (EstimatorDecision{"/of_" + first, CheapMode::asked, ""}));
+  EXPECT_THAT(decision.changes,
+              Contains("chain " + first + ": /of_" + first + " is asked for its cheap mode"));
+  // Without a guarantee nothing bounds the way back, whatever the estimator would say.
+  surge.estimators[1].answer = CheapMode::accepted;
+  decision = manager.decide(surge);
+  EXPECT_EQ(decision.chains[1].estimator->mode, CheapMode::refused);
+  EXPECT_THAT(decision.chains[1].estimator->reason, HasSubstr("degraded"));
+  // What it answers is told once.
+  surge.estimators[0].answer = CheapMode::refused;
+  surge.estimators[0].reason = "the input is outside the decision bound";
+  decision = manager.decide(surge);
+  EXPECT_EQ(decision.chains[0].estimator->reason, surge.estimators[0].reason);
+  EXPECT_THAT(decision.changes, ElementsAre(HasSubstr("does not use its cheap mode: the input")));
+  EXPECT_THAT(manager.decide(surge).changes, IsEmpty());
+  surge.estimators[0].answer = CheapMode::accepted;
+  EXPECT_THAT(manager.decide(surge).changes, ElementsAre(HasSubstr("uses its cheap mode")));
+  const std::string log =
+      header_line(Manager().options()) + entry_line(surge, Manager().decide(surge));
+  const auto again = replay(log, "log");
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_THAT(again->differences, IsEmpty());
+  EXPECT_EQ(again->decisions[0].chains[0].estimator->mode, CheapMode::accepted);
 }
 
 TEST(Manager, HasNothingToDoWithoutGoals) {

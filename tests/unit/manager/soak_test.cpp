@@ -121,7 +121,7 @@ TEST(Soak, EightHoursInWhichEveryDecisionHasItsReason) {
                               .model = std::move(*made),
                               .missing_goals = {},
                               .doubts = {},
-                              .cores = {.may_pin = false}};
+                              .cores = {.pinnable = std::vector<int>{}}};
     const Decision decision = manager.decide(situation);
 
     ASSERT_EQ(decision.chains.size(), 2u);

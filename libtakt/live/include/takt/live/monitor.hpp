@@ -81,6 +81,8 @@ class Monitor {
     static constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t all = 0;
     std::uint64_t prompt = 0;
+    /// When it ran for the first time; of a join, the last of its inputs.
+    Instant first{};
   };
 
   [[nodiscard]] static Result<std::unique_ptr<Monitor>> start(Options options);

@@ -63,6 +63,10 @@ class BusyThreads final : public execution::Observer {
 
   /// What a thread ran of the seconds that end at `now`, between 0 and 1.
   [[nodiscard]] double share(events::ThreadIndex thread, Instant now) const;
+  /// When a callback began to run for the first time; it has run.
+  [[nodiscard]] Instant first_run(execution::ObservedCallbackIndex callback) const {
+    return first_[callback.value()];
+  }
   [[nodiscard]] std::uint64_t runs(execution::ObservedCallbackIndex callback) const {
     return callback.value() < runs_.size() ? runs_[callback.value()] : 0;
   }
@@ -74,6 +78,8 @@ class BusyThreads final : public execution::Observer {
   };
   std::vector<std::array<Second, seconds + 1>> threads_;
   std::vector<std::uint64_t> runs_;
+  /// When each began to run for the first time.
+  std::vector<Instant> first_;
 };
 
 }  // namespace takt::live

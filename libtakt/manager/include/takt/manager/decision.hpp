@@ -24,6 +24,22 @@ enum class ChainState {
 
 [[nodiscard]] std::string_view to_string(ChainState state);
 
+/// Whether a state estimator uses its cheap mode.
+enum class CheapMode { asked, accepted, refused };
+
+[[nodiscard]] std::string_view to_string(CheapMode mode);
+
+/// The cheap mode of a chain's estimator is a step of degradation: it leaves processor time to
+/// chains that have no reservation.
+struct EstimatorDecision {
+  /// Its node.
+  std::string node;
+  CheapMode mode = CheapMode::asked;
+  /// Why it is refused.
+  std::string reason;
+  bool operator==(const EstimatorDecision&) const = default;
+};
+
 struct ChainDecision {
   std::string id;
   ChainState state = ChainState::unmanaged;
@@ -32,6 +48,8 @@ struct ChainDecision {
   std::optional<Duration> goal{};
   /// With the reservations decided on; of a guaranteed chain.
   std::optional<Duration> bound{};
+  /// Of a chain with an estimator, while a chain is degraded.
+  std::optional<EstimatorDecision> estimator{};
   bool operator==(const ChainDecision&) const = default;
 };
 
@@ -41,6 +59,8 @@ struct ReservationDecision {
   Duration budget{};
   Duration deadline{};
   Duration period{};
+  /// The core that its threads are kept on; none: any will do.
+  std::optional<int> core{};
   bool operator==(const ReservationDecision&) const = default;
 };
 

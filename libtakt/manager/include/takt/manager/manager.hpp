@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ struct Options {
   /// Budgets stay as they are as long as they are enough, and take no more than this many percent
   /// more bandwidth than new ones would.
   int spare = 20;
-  /// All reservations have this period.
-  Duration period = budget::default_period;
+  /// What larger budgets than the goals need leave of each core to all other programs, in percent.
+  /// 100: budgets are as small as the goals allow.
+  int left = 25;
+  /// All reservations have this period. None: it is chosen when the chains change, or fewer can be
+  /// guaranteed.
+  std::optional<Duration> period = budget::default_period;
   analysis::Options analysis{.horizon = std::chrono::seconds{10}};
 };
 
@@ -48,13 +53,26 @@ class Manager {
     std::size_t next = 0;
   };
   [[nodiscard]] budget::ReservationPlan plan(const model::Model& model, const budget::Cores& cores);
+  [[nodiscard]] Result<budget::ReservationPlan> search(const model::Model& model,
+                                                       budget::Options options);
+  /// The reservations of a plan, larger where that is possible (Options::left).
+  [[nodiscard]] std::vector<ReservationDecision> reservations(const model::Model& model,
+                                                              const budget::ReservationPlan& plan,
+                                                              const Situation& situation);
+  /// With these reservations, and execution times longer by the margin, all goals are kept.
+  [[nodiscard]] bool keeps_goals(const model::Model& model,
+                                 const std::vector<ReservationDecision>& reservations);
   /// Adjusts level_ to what a plan of all chains can guarantee.
   void settle(const std::vector<std::string>& chains, std::size_t possible);
-  [[nodiscard]] bool still_good(const model::Model& model, const budget::ReservationPlan& plan,
-                                const budget::Cores& cores);
+  [[nodiscard]] std::optional<std::vector<ReservationDecision>> kept(
+      const model::Model& model, const std::vector<ReservationDecision>& wanted,
+      const budget::Cores& cores);
 
   Options options_;
   Level level_;
+  /// The period that was chosen, and the chains that it was chosen for, if none is given.
+  std::optional<Duration> period_;
+  std::vector<std::string> period_of_;
   Decision last_;
   std::size_t analyses_ = 0;
 };

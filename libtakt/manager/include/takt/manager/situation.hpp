@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "takt/budget/mapping.hpp"
+#include "takt/manager/decision.hpp"
 #include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
@@ -16,6 +17,18 @@ struct Doubt {
   /// A sentence for people, without a full stop.
   std::string reason;
   bool operator==(const Doubt&) const = default;
+};
+
+/// The state estimator that a chain has by its goal.
+struct Estimator {
+  /// The chain's id.
+  std::string chain;
+  /// Its node, which can be asked for its cheap mode.
+  std::string node;
+  /// What it said last when it was asked; until then `asked`.
+  CheapMode answer = CheapMode::asked;
+  std::string reason;
+  bool operator==(const Estimator&) const = default;
 };
 
 /// All that a decision depends on, besides the decisions before it.
@@ -31,6 +44,10 @@ struct Situation {
   /// delays of the model are the shortest that were seen.
   std::vector<std::string> unproved{};
   budget::Cores cores;
+  /// The kernel has refused reservations: somebody else has some, and budgets are to be as small as
+  /// the goals allow.
+  bool crowded = false;
+  std::vector<Estimator> estimators{};
 };
 
 }  // namespace takt::manager

@@ -14,6 +14,8 @@ inline Json or_null(const std::optional<Duration>& time) {
   return time ? Json(time->count()) : Json();
 }
 
+/// What was decided on one chain, in decisions and in the status.
+[[nodiscard]] Json to_json(const ChainDecision& chain);
 /// The members `chains`, `reservations` and `changes`.
 [[nodiscard]] Json to_json(const Decision& decision);
 
