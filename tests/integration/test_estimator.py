@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,57 +20,26 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from std_msgs.msg import Float64MultiArray, String
 
-from takt import runtime
+from recording import TAKT
+from takt import control, runtime
+from takt.errors import UserError
 
 LONG = 60.0
 """Seconds in which anything comes, however busy the machine."""
 
 MILLISECOND = 1_000_000
 
+EXAMPLE = Path(__file__).parents[1] / "fuzz" / "corpus" / "handoff" / "ekf.json"
+
 numbers = itertools.count()
 
 
 def document(path: Path, timing: dict[str, Any]) -> Path:
-    """The cubic example: x' = -x - x^3 + d, linearised at 0."""
-    path.write_text(
-        json.dumps(
-            {
-                "format": "takt/handoff",
-                "version": 1,
-                "plant": {
-                    "states": ["x"],
-                    "inputs": ["d"],
-                    "measurements": ["y"],
-                    "dynamics": ["-x - x**3 + d"],
-                    "outputs": ["x"],
-                    "jacobians": {"dynamics": [["-1 - 3*x**2"]], "outputs": [["1"]]},
-                    "physical_inputs": {"lower": [-1], "upper": [1]},
-                    "process_noise": [[1e-4]],
-                    "measurement_noise": [[1e-4]],
-                },
-                "linear": {
-                    "state": [0],
-                    "input": [0],
-                    "state_matrix": [[0.98]],
-                    "input_matrix": [[0.02]],
-                    "output_matrix": [[1]],
-                },
-                "nonlinear": {"kind": "ekf"},
-                "start": {"state": [0], "covariance": [[1e-4]]},
-                "error_bound": {"epsilon": 0.1},
-                "decision": {"lower": [-0.55], "upper": [0.55]},
-                "timing": timing,
-                "regions": {
-                    "back": {
-                        "space": "state",
-                        "axes": [{"first": -1, "last": 1, "count": 3}],
-                        "values": [0.55, -0.45, 0.55],
-                    }
-                },
-            }
-        ),
-        encoding="utf-8",
-    )
+    """The cubic example, x' = -x - x^3 + d, with a gain that the covariances give."""
+    found = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    found["plant"]["process_noise"] = [[1e-4]]
+    del found["linear"]["gain"]
+    path.write_text(json.dumps(found | {"timing": timing}), encoding="utf-8")
     return path
 
 
@@ -134,6 +103,14 @@ class Robot:
         result = answer.result().results[0]
         return result.successful, result.reason
 
+    def refused(self, mode: str, why: str, value: float, state: float) -> None:
+        """Asks until it is refused for this reason: what was sent before may be on its way."""
+        while True:
+            granted, reason = self.request(mode, value, state)
+            assert not granted
+            if why in reason:
+                return
+
 
 @contextmanager
 def running(arguments: list[str], name: str) -> Iterator[tuple[Robot, subprocess.Popen[str]]]:
@@ -182,9 +159,7 @@ def test_modes_follow_input_and_state_under_every_executor(kind: str, tmp_path: 
         robot.until(lambda: robot.diagnostics["handovers"] == 1, 0.2, 0.7)
         steps = robot.diagnostics["steps"]
         robot.until(lambda: robot.diagnostics["steps"] > steps + 3, 0.2, 0.7)
-        refused, reason = robot.request("linear", 0.2, 0.7)
-        assert not refused
-        assert "confidence set" in reason
+        robot.refused("linear", "confidence set", 0.2, 0.7)
         assert not robot.request("nonlinear", 0.2, 0.7)[0]
         robot.until(lambda: abs(robot.estimate[0]) < 0.05, 0.0, 0.0)
         assert robot.mode == "nonlinear"  # nobody asked
@@ -200,6 +175,7 @@ def test_modes_follow_input_and_state_under_every_executor(kind: str, tmp_path: 
         robot.until(lambda: robot.diagnostics["refused_messages"] > before, 0.0)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["single_threaded", "edf"])
 def test_the_window_holds_under_load_while_the_reservation_holds(kind: str, tmp_path: Path) -> None:
     """Every processor is busy, and the inputs leave the decision bound again and again."""
@@ -234,6 +210,51 @@ def test_the_window_holds_under_load_while_the_reservation_holds(kind: str, tmp_
     assert found["handovers"] >= 40
     assert found["windows_exceeded"] == 0
     assert 0 < found["longest_window"] <= found["window"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_the_manager_asks_for_the_cheap_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One goal can be kept and another cannot, so the estimator is to do with less."""
+    runtime_folder = tmp_path / "run"
+    runtime_folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
+    timing = {"period": 20 * MILLISECOND, "window": 10**14, "return_when": "requested"}
+    path, goals = document(tmp_path / "handoff.json", timing), tmp_path / "goals.yaml"
+    goals.write_text(
+        "period: 1s\nchains:\n"
+        "- {name: estimates, from: estimate, to: estimate, latency: 5s, estimator: estimator}\n"
+        "- {name: inputs, from: input, to: input, latency: 1us}\n",
+        encoding="utf-8",
+    )
+    log = tmp_path / "decisions.jsonl"
+    manage = [*TAKT, "manage", "--goals", str(goals), "--log", str(log), "--", *native(path)]
+
+    def chains() -> dict[str, Any]:
+        with suppress(UserError):  # it has not begun to listen yet
+            return {chain["id"]: chain for chain in control.request("status")["chains"]}
+        return {}
+
+    def mode(chain: str) -> str:
+        asked = chains().get(chain, {}).get("estimator", {})
+        return f"{asked.get('cheap_mode')}: {asked.get('reason')}"
+
+    refused = "refused: the input is outside the decision bound"
+    with running(manage, "estimator") as (robot, program):
+        robot.until(lambda: mode("estimates") == refused, 0.9, 0.7)
+        assert robot.mode == "nonlinear"
+        assert chains()["inputs"]["state"] == "degraded"
+        robot.until(lambda: robot.mode == "linear", 0.0, 0.0)
+        robot.until(lambda: mode("estimates") == "accepted: ", 0.0, 0.0)
+        program.send_signal(signal.SIGINT)
+        program.wait(LONG)
+    replayed = subprocess.run(
+        [*TAKT, "manage", "--replay", str(log)], capture_output=True, text=True, check=False
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert "chain estimates: /estimator is asked for its cheap mode" in replayed.stdout
+    assert "chain estimates: /estimator uses its cheap mode" in replayed.stdout
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:

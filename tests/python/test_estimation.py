@@ -25,6 +25,9 @@ AGREEMENT = 1e-9
 
 SEEDS = range(25)
 
+DOCUMENT = Path(__file__).parents[1] / "fuzz" / "corpus" / "handoff" / "ekf.json"
+"""The cubic example, x' = -x - x^3 + d, with a window of 0.2 s."""
+
 
 def covariance(random: np.random.Generator, size: int, scale: float) -> Array:
     root = random.normal(size=(size, size))
@@ -217,50 +220,8 @@ def test_mistakes_are_one_line() -> None:
     assert extended.restart(np.zeros(2), -two) == "not_positive_semidefinite"
 
 
-def document() -> dict[str, Any]:
-    """The cubic example of the theory with a window of 0.2 s, by hand."""
-    decay = float(np.exp(-0.02))
-    return {
-        "format": "takt/handoff",
-        "version": 1,
-        "plant": {
-            "states": ["x"],
-            "inputs": ["d"],
-            "measurements": ["y"],
-            "dynamics": ["-x - x**3 + d"],
-            "outputs": ["x"],
-            "jacobians": {"dynamics": [["-1 - 3*x**2"]], "outputs": [["1"]]},
-            "physical_inputs": {"lower": [-1], "upper": [1]},
-            "process_noise": [[1e-6]],
-            "measurement_noise": [[1e-4]],
-        },
-        "linear": {
-            "state": [0],
-            "input": [0],
-            "state_matrix": [[decay]],
-            "input_matrix": [[1 - decay]],
-            "output_matrix": [[1]],
-            "gain": [[0]],
-        },
-        "nonlinear": {"kind": "ekf"},
-        "start": {"state": [0], "covariance": [[1e-4]]},
-        "error_bound": {"epsilon": 0.1},
-        "decision": {"lower": [-0.55], "upper": [0.55]},
-        "timing": {"period": 20_000_000, "load_periods": 2, "window": 200_000_000},
-        "regions": {
-            "back": {
-                "space": "state",
-                "axes": [{"first": -1, "last": 1, "count": 3}],
-                "values": [0.55, -0.45, 0.55],
-            }
-        },
-    }
-
-
-def test_dual_mode_from_a_document(tmp_path: Path) -> None:
-    path = tmp_path / "handoff.json"
-    path.write_text(json.dumps(document()), encoding="utf-8")
-    handoff = takt_native.read_handoff(str(path))
+def test_dual_mode_from_a_document() -> None:
+    handoff = takt_native.read_handoff(str(DOCUMENT))
     estimator = takt_native.DualMode(handoff)
     assert estimator.mode == "linear"
     time, state = 0, np.zeros(1)
@@ -284,7 +245,7 @@ def test_dual_mode_from_a_document(tmp_path: Path) -> None:
 
 
 def test_documents_are_refused_in_one_line(tmp_path: Path) -> None:
-    broken = document()
+    broken = json.loads(DOCUMENT.read_text(encoding="utf-8"))
     broken["error_bound"]["epsilon"] = -1
     with pytest.raises(takt_native.InputError, match=r"h.json: error_bound.epsilon: must"):
         takt_native.parse_handoff(json.dumps(broken), "h.json")

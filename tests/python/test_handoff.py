@@ -23,7 +23,7 @@ from takt.errors import UserError
 from takt.handoff import design, document, expressions, game, intervals, search, zonotopes
 from takt.handoff.attack import Attack
 from takt.handoff.grids import Grid, Surface, largest_over_time
-from takt.handoff.linear import linearise
+from takt.handoff.linear import NANOSECONDS, Motion, linearise
 from takt.handoff.plant import Box
 from takt.handoff.regions import box
 
@@ -57,6 +57,7 @@ COARSE = "method: {kind: grid, nodes: 201}\n"
         ("y: 1e-4", "y: -1", "noise.measurement.y: a variance must be above 0"),
         ("states: {x", "states: {x: [0, 1], x", "plant.yaml:4: 'x' stands here twice"),
         ("gain: none", "gain: *a", "plant.yaml:12: aliases are not read"),
+        ("gain: none", "gain: none\nfeedback: {d: -x}", "feedback: not supported; leave it out"),
         ("gain: none", "gain: some", "gain: 'some' is not one of kalman, none"),
         ("gain: none", "gain: none\ndecision: {d: [-3, 3]}", "decision: not within the physical"),
         ("load_periods: 4", "load_periods: 400000", "no decision bound keeps the error within 0.1"),
@@ -226,8 +227,6 @@ def test_six_states_are_designed_by_zonotopes() -> None:
 
 def _check_by_simulation(found: design.Design) -> None:
     """Random bang-bang inputs, from random starts in the region."""
-    from takt.handoff.linear import Motion
-
     plant, generator = found.plant, numpy.random.default_rng(7)
     motion = Motion(plant, found.linear, 0.02)
     low, high = found.back.grid.lower, found.back.grid.upper
@@ -457,6 +456,55 @@ def test_two_states_in_bounded_memory(tmp_path: Path) -> None:
     document = Handoff.model_validate_json(path.read_text())
     assert document.decision.upper[0] > 0.5
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 * 1024 * 1024
+
+
+def test_the_sets_of_state_and_estimate_of_two_states() -> None:
+    """Safe set and linear region of the pendulum, on grids of four dimensions."""
+    text = (EXAMPLES / "pendulum.yaml").read_text(encoding="utf-8")
+    plant = parse(text + "method: {nodes: 61}\n")
+    found = design.design(plant, pairs=True)
+    safe, reach = found.safe, found.reach
+    assert safe is not None
+    assert reach is not None
+    assert len(reach.grid.shape) == 4
+    generator = numpy.random.default_rng(8)
+    states = generator.uniform(reach.grid.lower[:2], reach.grid.upper[:2], (400_000, 2))
+    errors = generator.uniform([-0.12, -1.2], [0.12, 1.2], states.shape)
+    pairs = numpy.hstack([states, states + errors])
+    in_safe, in_reach = safe.contains(pairs), reach.contains(pairs)
+    assert in_reach.sum() > 1000
+    assert in_safe.sum() > in_reach.sum()
+    assert not (in_reach & ~in_safe).any()
+    norms = abs(errors * plant.weights).max(axis=1)
+    assert norms[in_safe].max() <= plant.epsilon
+    # From the linear region: any time in linear mode, then a window, bang-bang.
+    motion = Motion(plant, found.linear, found.window.length * NANOSECONDS)
+    x, e = states[in_reach], errors[in_reach]
+    held = numpy.ones((len(x), 1))
+    for number in range(100):
+        held = numpy.where(generator.random(held.shape) < 0.2, -held, held)
+        _, rho = motion(x, held * plant.physical.upper)
+        then = e @ motion.error_matrix.T + rho
+        assert abs(then * plant.weights).max() <= plant.epsilon, number
+        x, rho = motion(x, held * found.decision.upper)
+        e = e @ motion.error_matrix.T + rho
+    # Where a physical input does harm within the window is not in the safe set.
+    for control in plant.physical.corners():
+        _, rho = motion(states, control)
+        then = errors @ motion.error_matrix.T + rho
+        harmed = abs(then * plant.weights).max(axis=1) > plant.epsilon
+        assert (harmed & (norms <= plant.epsilon)).sum() > 1000
+        assert not (harmed & in_safe).any()
+
+
+def test_the_sets_of_state_and_estimate_are_refused_where_there_are_too_many_axes() -> None:
+    lines = "\n".join(f"  x{i}: -x{i} + d" for i in range(3))
+    states = ", ".join(f"x{i}: [-3, 3]" for i in range(3))
+    text = CHAIN.format(states=states, dynamics=lines).replace("x5", "x2")
+    with pytest.raises(UserError, match="of 3 states have too many axes for a grid"):
+        design.design(parse(text + "method: {kind: grid}\n"), pairs=True)
+    with pytest.raises(UserError, match="need method: grid"):
+        design.design(parse(text + "method: {kind: zonotope}\n"), pairs=True)
 
 
 def test_an_empty_file_is_no_plant(tmp_path: Path) -> None:

@@ -75,6 +75,13 @@ def handoff(
     picture: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a picture of the design, .svg.")
     ] = None,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Also write the sets of state and estimate of two states, not only of one.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the takt/handoff document.")] = False,
 ) -> None:
     """Find within which inputs a linear estimator is safe, and from where it may be used again.
@@ -84,7 +91,7 @@ def handoff(
     which it never does, whatever inputs come during the hand-over, and the region from which the
     way back is safe. Needs the extra "estimation".
     """
-    found, document = _design(plant, model, callback, analysis)
+    found, document = _design(plant, model, callback, analysis, pairs)
     if keep is not None:
         document["design"]["keep"] = _keep(found, keep, model, analysis)
     worst = _attack(found, check, seed) if check or picture else None
@@ -113,7 +120,7 @@ def handoff(
 
 
 def _design(
-    path: str, models: list[str] | None, callback: str | None, analysis: str
+    path: str, models: list[str] | None, callback: str | None, analysis: str, pairs: bool
 ) -> tuple[Design, dict[str, Any]]:
     if (models is None) != (callback is None):
         raise UserError("--model and --callback belong together: give both")
@@ -134,7 +141,7 @@ def _design(
         window = timing.from_model(read.timing, model, callback, analysis)
         origins.append((model.source, model.text))
     with console.progress("Designing the hand-over") as progress:
-        found = design.design(read, window, progress)
+        found = design.design(read, window, progress, pairs)
     digests = [
         {"path": name, "sha256": hashlib.sha256(content.encode()).hexdigest()}
         for name, content in origins

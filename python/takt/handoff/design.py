@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy
 
 from takt.errors import UserError
-from takt.handoff import monotone, regions, search, zonotopes
+from takt.handoff import certificates, monotone, regions, search, zonotopes
 from takt.handoff.expressions import Array
 from takt.handoff.game import Progress, directions
 from takt.handoff.grids import Grid
@@ -20,8 +21,8 @@ from takt.handoff.timing import Window
 
 LARGEST_GRID = 4
 """States; a grid of five has too many nodes."""
-PAIR_NODES = 161
-"""Along each axis of an augmented region of one state."""
+PAIR_NODES = {1: 161**2, 2: 22**4}
+"""Of an augmented region, by the number of states; those of more have too many axes."""
 ROOM = 0.95
 """The share of the largest scale that a zonotope's design uses: the rest is where it may start."""
 WINDOW_PRECISION = 1e-3
@@ -46,12 +47,22 @@ class Design:
     figures: dict[str, Any] = field(default_factory=dict)
 
 
-def design(plant: Plant, window: Window | None = None, progress: Progress = None) -> Design:
-    """UserError if no decision bound keeps the error within its bound."""
+def design(
+    plant: Plant, window: Window | None = None, progress: Progress = None, pairs: bool = False
+) -> Design:
+    """UserError if no decision bound keeps the error within its bound. pairs: also the augmented
+    regions of two states, which are large; those of one are always there.
+    """
     window = window or Window(plant.timing)
     plant = replace(plant, timing=window.timing)
     linear = linearise(plant)
     method = choose(plant, linear)
+    if method == "grid":
+        return _grid(plant, linear, window, progress, pairs)
+    if pairs and len(plant.states) > 1:
+        raise UserError(
+            f"{plant.source}: the augmented regions of several states need method: grid"
+        )
     return _METHODS[method](plant, linear, window, progress)
 
 
@@ -66,6 +77,8 @@ def choose(plant: Plant, linear: Linear) -> str:
                 f"{plant.source}: method: not known to be cooperative over the domain (or its norm "
                 "or gain needs another method); say kind: auto"
             )
+    if plant.method == "certificate" and (reason := certificates.applies(plant, linear)):
+        raise UserError(f"{plant.source}: method: {reason}")
     if plant.method == "grid" and states > LARGEST_GRID:
         raise UserError(f"{plant.source}: method: grids are for at most {LARGEST_GRID} states")
     if plant.method == "auto":
@@ -105,6 +118,10 @@ def _test(plant: Plant, linear: Linear, scale: float) -> Callable[[int], bool]:
     if method == "grid":
         plant = replace(plant, timing=replace(plant.timing, return_window=None))
         return lambda window: search.Search(plant, linear, window, coarse=True).holds(scale)
+    if method == "certificate":
+        return lambda window: (
+            certificates.Certificates(plant, linear, window).find(decision) is not None
+        )
 
     def holds(window: int) -> bool:
         start = numpy.zeros(len(plant.states))
@@ -174,18 +191,24 @@ def _monotone(plant: Plant, linear: Linear, window: Window, progress: Progress) 
     )
 
 
-def _grid(plant: Plant, linear: Linear, window: Window, progress: Progress) -> Design:
+def _grid(plant: Plant, linear: Linear, window: Window, progress: Progress, pairs: bool) -> Design:
+    with_pairs = pairs or len(plant.states) == 1
+    if with_pairs and len(plant.states) not in PAIR_NODES:
+        raise UserError(
+            f"{plant.source}: the augmented regions of {len(plant.states)} states have too many "
+            "axes for a grid"
+        )
     coarse = search.Search(plant, linear, window.length, coarse=True)
     scale = search.largest_scale(coarse, progress)
     if scale == 0:
         raise _refuse(plant, window)
     one = search.Search(plant, linear, window.length)
-    found = search.regions(one, coarse, scale, keep_steps=len(plant.states) == 1)
+    found = search.regions(one, coarse, scale)
     tries = 0
     while found.at_start + found.error > 0 and tries < 10:
         # The error is more than the margin; a smaller decision bound leaves more room for it.
         scale, tries = scale * (1 - 2 * search.MARGIN), tries + 1
-        found = search.regions(one, coarse, scale, keep_steps=len(plant.states) == 1)
+        found = search.regions(one, coarse, scale)
     back = Region("state", found.grid, found.back, found.error)
     if found.at_start + found.error > 0:
         raise UserError(
@@ -198,16 +221,16 @@ def _grid(plant: Plant, linear: Linear, window: Window, progress: Progress) -> D
             "long; shorten it"
         )
     safe = reach = None
-    if len(plant.states) == 1:
+    if with_pairs:
         inside = found.grid.nodes()[found.linear + found.error <= 0]
-        size = numpy.array([plant.epsilon / plant.weights.max()])
+        size = _allowed(plant)
         grid = _pair_grid(
             plant,
             numpy.concatenate([inside.min(axis=0), -size]),
             numpy.concatenate([inside.max(axis=0), size]),
         )
         safe = _safe(one, grid)
-        steps = [*found.safe_steps, *found.linear_steps]
+        steps = itertools.chain(one.safe_steps, one.linear_steps(scale, found.steps))
         reach = _pairs_of(found.grid, steps, grid, found.error)
     return Design(
         plant,
@@ -259,29 +282,72 @@ def _zonotope(plant: Plant, linear: Linear, window: Window, progress: Progress) 
     )
 
 
+def _certificate(plant: Plant, linear: Linear, window: Window, progress: Progress) -> Design:
+    returning = max(plant.timing.return_window or window.length, window.length)
+    one = certificates.Certificates(plant, linear, returning)
+    found = certificates.largest(one, progress)
+    if found is None:
+        raise UserError(
+            f"{plant.source}: method: no certificate of degree {one.degree} was found for any "
+            "decision bound; try a higher degree, smaller intervals of states, or another method"
+        )
+    scale, certificate = found
+    back = Region("state", *one.region(certificate))
+    if not back.contains(plant.state)[0]:
+        raise UserError(f"{plant.source}: method: the certificate is too steep for a grid")
+    return Design(
+        plant,
+        linear,
+        window,
+        returning,
+        "certificate",
+        scale,
+        plant.decision.scaled(plant.input, scale),
+        back,
+        None,
+        None,
+        {"largest_error": plant.epsilon, "certificate": certificate.document(one)},
+    )
+
+
+def _allowed(plant: Plant) -> Array:
+    """The largest error of each state; for one that does not matter that of the most important."""
+    weights = numpy.where(plant.weights > 0, plant.weights, plant.weights.max())
+    allowed: Array = plant.epsilon / weights
+    return allowed
+
+
 def _pair_grid(plant: Plant, low: Array, high: Array) -> Grid:
-    """Of [x, x^], around a box of (x, e)."""
-    error = 1.3 * plant.epsilon / plant.weights.max()
-    wide = 1.5 * numpy.maximum(high[0] - plant.state[0], plant.state[0] - low[0])
-    ends = (plant.domain.lower[0], plant.domain.upper[0])
-    lower, upper = max(plant.state[0] - wide, ends[0]), min(plant.state[0] + wide, ends[1])
-    return Grid([lower, lower - error], [upper, upper + error], [PAIR_NODES, PAIR_NODES])
+    """Of [x, x^], around a box of (x, e). More nodes where errors are small beside states."""
+    n = len(plant.states)
+    error = 1.3 * _allowed(plant)
+    wide = 1.5 * numpy.maximum(high[:n] - plant.state, plant.state - low[:n])
+    lower = numpy.maximum(plant.state - wide, plant.domain.lower)
+    upper = numpy.minimum(plant.state + wide, plant.domain.upper)
+    ends = numpy.concatenate([lower, lower - error]), numpy.concatenate([upper, upper + error])
+    cells = numpy.tile((upper - lower) / error, 2)
+    cells *= (PAIR_NODES[n] / cells.prod()) ** (1 / (2 * n))
+    return Grid(*ends, [max(round(count), 5) for count in cells])
 
 
 def _safe(one: search.Search, grid: Grid) -> Region:
     return _pairs_of(one.grid, one.safe_steps, grid, 0.0)
 
 
-def _pairs_of(states: Grid, steps: list[tuple[Array, Array]], grid: Grid, error: float) -> Region:
-    """An augmented region of one state from the values of each step."""
-    axis, estimates = grid.axes()
-    at = states.interpolation(axis[:, None])
-    found = numpy.full((len(axis), len(estimates)), -numpy.inf)
-    errors = estimates[None, :] - axis[:, None]
+def _pairs_of(
+    states: Grid, steps: Iterable[tuple[Array, Array]], grid: Grid, error: float
+) -> Region:
+    """An augmented region from the values of each step."""
+    n = len(states.shape)
+    true = Grid(grid.lower[:n], grid.upper[:n], grid.shape[:n]).nodes()
+    estimates = Grid(grid.lower[n:], grid.upper[n:], grid.shape[n:]).nodes()
+    at = states.interpolation(true)
+    found = numpy.full((len(true), len(estimates)), -numpy.inf)
     for now, costate in steps:
-        value = at.linear(now)
+        value = at.linear(now) - true @ costate.T
+        ahead = estimates @ costate.T
         for direction in range(len(costate)):
-            one = value[:, direction, None] + costate[direction, 0] * errors
+            one = value[:, direction, None] + ahead[None, :, direction]
             numpy.maximum(found, one, out=found)
     values = found.ravel() - 1.0
     return Region(
@@ -289,4 +355,4 @@ def _pairs_of(states: Grid, steps: list[tuple[Array, Array]], grid: Grid, error:
     )
 
 
-_METHODS = {"monotone": _monotone, "grid": _grid, "zonotope": _zonotope}
+_METHODS = {"monotone": _monotone, "zonotope": _zonotope, "certificate": _certificate}

@@ -23,7 +23,7 @@ FIELDS = (
     *("name", "states", "inputs", "parameters", "time", "dynamics", "outputs", "operating_point"),
     *("noise", "error", "timing", "gain", "nonlinear", "start", "confidence", "decision", "method"),
 )
-METHODS = ("auto", "monotone", "grid", "zonotope")
+METHODS = ("auto", "monotone", "grid", "zonotope", "certificate")
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ class Plant:
     method: str = "auto"
     nodes: int = 0
     """Along each axis of a grid; 0: by the number of states."""
+    degree: int = 0
+    """Of a certificate; 0: as is usual."""
     source: str = ""
     symbols: dict[str, sympy.Symbol] = field(default_factory=dict)
 
@@ -125,6 +127,11 @@ def read(path: str) -> Plant:
 
 def parse(text: str, source: str) -> Plant:
     top = Section(load(text, source), source)
+    if "feedback" in top.values:
+        raise UserError(
+            f"{source}: feedback: not supported; leave it out: inputs are what is applied, "
+            "whatever they depend on, and the design holds for all that stay within their bounds"
+        )
     states = top.required_section("states").intervals(limit=MAXIMUM_STATES)
     inputs = top.required_section("inputs").intervals(limit=16)
     parameters = top.section("parameters").numbers()
@@ -177,6 +184,7 @@ def parse(text: str, source: str) -> Plant:
         decision=_decision(top.section("decision"), input_names, physical),
         method=method.choice("kind", METHODS, "auto"),
         nodes=method.whole("nodes", 0, 0, 2001),
+        degree=method.whole("degree", 0, 0, 12),
         source=source,
         symbols=symbols,
     )
@@ -184,7 +192,7 @@ def parse(text: str, source: str) -> Plant:
     for section, known in (
         (noise, ("process", "measurement")),
         (error, ("epsilon", "norm", "weights")),
-        (method, ("kind", "nodes")),
+        (method, ("kind", "nodes", "degree")),
         (
             top,
             FIELDS,
@@ -205,6 +213,8 @@ def _check(plant: Plant) -> None:
         raise UserError(f"{source}: operating_point: its input is not among the decision's inputs")
     if (plant.weights < 0).any() or not plant.weights.any():
         raise UserError(f"{source}: error.weights: none may be below 0, and one must be above")
+    if plant.degree % 2:
+        raise UserError(f"{source}: method.degree: must be even")
     returning = plant.timing.return_window
     if returning is not None and returning < plant.timing.window:
         raise UserError(

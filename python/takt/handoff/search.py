@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy
@@ -44,9 +45,6 @@ class Found:
     """Of both: how far they may be too low between nodes."""
     at_start: float
     """`linear` at the operating point: the largest error, minus 1."""
-    safe_steps: list[tuple[Array, Array]]
-    linear_steps: list[tuple[Array, Array]]
-    """(v, p M^k) of each step, of which the augmented sets are made; empty unless asked for."""
     steps: int
     errors: dict[str, float]
     """What `error` is the sum of."""
@@ -92,6 +90,7 @@ class Search:
             self.grid, self.physical_motion, self.controls(plant.physical)
         )
         values = Values(self.grid, self.directions.rows)
+        # (v, p M^k) of each step, of which the augmented sets are made.
         self.safe_steps = [(values.now.copy(), values.costate.copy())]
         for _ in range(self.window_steps):
             values.advance(physical)
@@ -123,6 +122,13 @@ class Search:
         values = self.after_window.copy()
         return values, game.settle(values, self.linear_mode(scale), self.plant.state, progress)
 
+    def linear_steps(self, scale: float, steps: int) -> Iterator[tuple[Array, Array]]:
+        """As safe_steps, for the steps of linear mode before a window: up to so many together."""
+        values, moves = self.after_window.copy(), self.linear_mode(scale)
+        while values.steps < steps:
+            values.advance(moves)
+            yield values.now, values.costate
+
     def holds(self, scale: float) -> bool:
         values, settled = self.values(scale)
         return settled and self.at_start(values.largest) <= -MARGIN
@@ -144,7 +150,7 @@ def largest_scale(search: Search, progress: Progress = None) -> float:
     return low
 
 
-def regions(fine: Search, coarse: Search, scale: float, keep_steps: bool = False) -> Found:
+def regions(fine: Search, coarse: Search, scale: float) -> Found:
     """The regions for a scale that holds, with a bound on their errors."""
     values, settled = fine.values(scale)
     rough, _ = coarse.values(scale)
@@ -167,17 +173,6 @@ def regions(fine: Search, coarse: Search, scale: float, keep_steps: bool = False
         back=back,
         error=sum(errors.values()) if settled else numpy.inf,
         at_start=fine.at_start(linear),
-        safe_steps=fine.safe_steps if keep_steps else [],
-        linear_steps=_linear_steps(fine, scale, values.steps) if keep_steps else [],
         steps=values.steps,
         errors=errors,
     )
-
-
-def _linear_steps(search: Search, scale: float, steps: int) -> list[tuple[Array, Array]]:
-    values, moves = search.after_window.copy(), search.linear_mode(scale)
-    found = []
-    while values.steps < steps:
-        values.advance(moves)
-        found.append((values.now.copy(), values.costate.copy()))
-    return found

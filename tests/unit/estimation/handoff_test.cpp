@@ -138,6 +138,7 @@ TEST(Handoff, ReadsValuesFromAFileBesideItAndFromNowhereElse) {
     write("handoff.json", document.dump());
     return read_handoff(folder / "handoff.json");
   };
+  ASSERT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   write("back.f64", bytes);
   const auto whole = read({{"name", "back.f64"}, {"sha256", sha256(bytes)}});
   ASSERT_TRUE(whole) << whole.error().message;

@@ -2,7 +2,7 @@
 
 #include "takt/estimation/belief.hpp"
 #include "takt/estimation/covariance.hpp"
-#include "takt/estimation/refusal.hpp"
+#include "takt/estimation/measurement.hpp"
 
 namespace takt::estimation {
 
@@ -12,7 +12,7 @@ namespace takt::estimation {
 ///   K = P Hᵀ (H P Hᵀ + R)⁻¹,  x = x + K r,  P = (I - K H) P (I - K H)ᵀ + K R Kᵀ
 ///
 /// with the innovation r = y - h(x). Missing components (NaN) are given no innovation, no row of H
-/// and an independent noise: exactly as if they were not there, without another size.
+/// and a noise of their own (leave_out).
 template <int N, int P>
 class Correction {
  public:
@@ -39,9 +39,7 @@ class Correction {
       if (std::isnan(innovation(i))) {
         innovation(i) = 0;
         jacobian.row(i).setZero();
-        noise_.row(i).setZero();
-        noise_.col(i).setZero();
-        noise_(i, i) = 1;
+        leave_out(i, noise_);
         missing_(i) = true;
       } else if (!std::isfinite(innovation(i))) {
         outcome.refusal = Refusal::not_finite;

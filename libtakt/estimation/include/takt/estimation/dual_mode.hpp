@@ -61,14 +61,14 @@ struct StepReport {
 
 /// The dual-mode estimator: the state machine of section 4.6, once in every period.
 ///
-///     LINEAR ──── input outside K ────► TO_NONLINEAR ── filter valid ──► NONLINEAR
-///        ▲                                   │                            ▲    │
-///        │ conditions hold, filter valid     │ deadline missed            │    │ input in K,
-///        confidence │                                   ▼                            │    │ set in
-///        R'∞
-///     TO_LINEAR ◄──────────────────────  FAIL_SAFE                  abort │    │
-///        └── ▲ ───────── a condition fails ───────────────────────────────┘    │
-///            └─────────────────────────────────────────────────────────────────┘
+///     LINEAR ── input outside K ──► TO_NONLINEAR ── filter valid ──► NONLINEAR
+///        ▲                               │                             ▲   │
+///        │ conditions hold,              │ deadline missed             │   │ input in K,
+///        │ filter valid                  ▼                             │   │ confidence set in R'∞
+///        │                           FAIL_SAFE                         │   │
+///        └── TO_LINEAR ────────── a condition fails ───────────────────┘   │
+///                ▲                                                         │
+///                └─────────────────────────────────────────────────────────┘
 ///
 /// An input that the design says cannot occur leads to FAIL_SAFE from everywhere; only restart()
 /// leads out. There the best estimate at hand is still given, without a guarantee.

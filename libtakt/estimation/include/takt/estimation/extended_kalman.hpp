@@ -62,10 +62,7 @@ class ExtendedKalmanFilter {
   }
 
   [[nodiscard]] Outcome step(const Vector<M>& input, const Vector<P>& measurement) {
-    if (const Refusal refusal = predict(input); refusal != Refusal::none) {
-      return {.refusal = refusal};
-    }
-    return update(input, measurement);
+    return predict_and_update(*this, input, measurement);
   }
 
   void save(Snapshot& snapshot) const { snapshot = belief_; }

@@ -94,12 +94,8 @@ class KalmanFilter {
                              gain_ ? &*gain_ : nullptr);
   }
 
-  /// Prediction with the input of the period that ends now, then the update.
   [[nodiscard]] Outcome step(const Vector<M>& input, const Vector<P>& measurement) {
-    if (const Refusal refusal = predict(input); refusal != Refusal::none) {
-      return {.refusal = refusal};
-    }
-    return update(input, measurement);
+    return predict_and_update(*this, input, measurement);
   }
 
   void save(Snapshot& snapshot) const { snapshot = belief_; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/estimation/covariance.hpp"
+#include "takt/estimation/measurement.hpp"
 #include "takt/estimation/nonlinear_model.hpp"
 #include "takt/estimation/particle_settings.hpp"
 
@@ -95,19 +96,14 @@ class ParticleFilter {
 
   /// The update with a measurement; components that are NaN are missing.
   [[nodiscard]] Outcome update(const Vector<M>& input, const Vector<P>& measurement) {
-    Outcome outcome;
     if (input.size() != model_.inputs() || measurement.size() != output_.size()) {
       return {.refusal = Refusal::wrong_size};
     }
-    if (measurement.array().isInf().any()) return {.refusal = Refusal::not_finite};
-    outcome.used = static_cast<int>(measurement.size() - measurement.array().isNaN().count());
+    Outcome outcome = usable(measurement);
     if (outcome.used == 0) return outcome;
     available_ = noise_.measurement;
     for (Eigen::Index i = 0; i < measurement.size(); ++i) {
-      if (!std::isnan(measurement(i))) continue;
-      available_.row(i).setZero();
-      available_.col(i).setZero();
-      available_(i, i) = 1;
+      if (std::isnan(measurement(i))) leave_out(i, available_);
     }
     if (!cholesky(available_, noise_factor_) || is_singular(available_, noise_factor_)) {
       outcome.refusal = Refusal::singular_innovation;
@@ -137,10 +133,7 @@ class ParticleFilter {
   }
 
   [[nodiscard]] Outcome step(const Vector<M>& input, const Vector<P>& measurement) {
-    if (const Refusal refusal = predict(input); refusal != Refusal::none) {
-      return {.refusal = refusal};
-    }
-    return update(input, measurement);
+    return predict_and_update(*this, input, measurement);
   }
 
   /// The smallest value of a state's particles with a cumulative weight of at least `share`.

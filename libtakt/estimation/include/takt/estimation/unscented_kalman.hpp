@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "takt/estimation/covariance.hpp"
+#include "takt/estimation/measurement.hpp"
 #include "takt/estimation/nonlinear_model.hpp"
 #include "takt/estimation/unscented.hpp"
 
@@ -86,12 +87,10 @@ class UnscentedKalmanFilter {
 
   /// The update with a measurement; components that are NaN are missing.
   [[nodiscard]] Outcome update(const Vector<M>& input, const Vector<P>& measurement) {
-    Outcome outcome;
     if (input.size() != model_.inputs() || measurement.size() != output_.size()) {
       return {.refusal = Refusal::wrong_size};
     }
-    if (measurement.array().isInf().any()) return {.refusal = Refusal::not_finite};
-    outcome.used = static_cast<int>(measurement.size() - measurement.array().isNaN().count());
+    Outcome outcome = usable(measurement);
     if (outcome.used == 0) return outcome;
     if (!propagated_ && !spread_points(outcome.mended)) {
       outcome.refusal = Refusal::not_positive_semidefinite;
@@ -205,9 +204,7 @@ class UnscentedKalmanFilter {
       if (!std::isnan(measurement(i))) continue;
       innovation_(i) = 0;
       cross_.row(i).setZero();
-      innovation_covariance_.row(i).setZero();
-      innovation_covariance_.col(i).setZero();
-      innovation_covariance_(i, i) = 1;
+      leave_out(i, innovation_covariance_);
     }
   }
 
