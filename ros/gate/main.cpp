@@ -9,20 +9,15 @@
 // error and exit status 2.
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
-#include <array>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 
 #include "republisher.hpp"
 #include "takt/executor/thread_settings.hpp"
+#include "takt/linux/ending.hpp"
 
 namespace takt::gate {
 namespace {
@@ -33,47 +28,6 @@ void say(const json& line) {
   fmt::print("{}\n", line.dump());
   std::fflush(stdout);
 }
-
-/// Sets `stop` at a signal or the end of standard input, in a thread of its own, until it is set
-/// anyway.
-class Ending {
- public:
-  explicit Ending(std::atomic<bool>& stop) : stop_(stop) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    // Before any thread is made: they all inherit it.
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
-    thread_ = std::thread([this] { watch(); });
-  }
-  ~Ending() {
-    stop_ = true;
-    thread_.join();
-    close(signals_);
-  }
-  Ending(const Ending&) = delete;
-  Ending& operator=(const Ending&) = delete;
-
- private:
-  void watch() {
-    constexpr int milliseconds = 100;
-    while (!stop_) {
-      std::array<pollfd, 2> sources{{{.fd = signals_, .events = POLLIN, .revents = 0},
-                                     {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
-      if (poll(sources.data(), sources.size(), milliseconds) <= 0) continue;
-      std::array<char, 256> buffer{};
-      if (sources[0].revents != 0 || read(STDIN_FILENO, buffer.data(), buffer.size()) <= 0) {
-        stop_ = true;
-      }
-    }
-  }
-
-  std::atomic<bool>& stop_;
-  int signals_ = -1;
-  std::thread thread_;
-};
 
 json to_json(const statistics::Distribution& times) {
   if (times.count() == 0) return json{{"count", 0}};
@@ -120,7 +74,7 @@ Result<void> main(const std::string& text) {
   const Result<Settings> settings = parse_settings(text);
   if (!settings) return tl::unexpected(settings.error());
   std::atomic<bool> stop = false;
-  const Ending ending(stop);
+  const linux_os::Ending ending(stop);
   // Before ROS 2 starts: its threads, which receive, inherit it.
   const std::optional<std::string> refusal = schedule(*settings);
   const auto republisher = Republisher::create(*settings, stop);

@@ -23,6 +23,9 @@ namespace {
 constexpr Duration near = milliseconds(1);
 /// The end is looked for so often.
 constexpr Duration patience = milliseconds(50);
+/// How many outputs a gate's queues hold: those that wait for their slot, and some that come
+/// meanwhile.
+constexpr std::size_t depth = 16;
 /// Outputs that wait at most: beyond, the oldest leaves at once.
 constexpr std::size_t most_waiting = 1024;
 
@@ -72,17 +75,17 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
   const auto offer = await_offer(settings_.input, stop);
   if (!offer) return tl::unexpected(offer.error());
   if (!*offer) return {};
-  auto output = RawPublisher::create(node_, settings_.topic, **offer);
+  auto output = raw::RawPublisher::create(node_, settings_.topic, **offer);
   if (!output) return tl::unexpected(output.error());
   output_ = std::move(*output);
-  auto input = RawSubscription::create(node_, settings_.input, **offer);
+  auto input = raw::RawSubscription::create(node_, settings_.input, **offer);
   if (!input) return tl::unexpected(input.error());
   input_ = std::move(*input);
   if (settings_.phase_topic) {
     const auto told = await_offer(*settings_.phase_topic, stop);
     if (!told) return tl::unexpected(told.error());
     if (!*told) return {};
-    auto phase = RawSubscription::create(node_, *settings_.phase_topic, **told);
+    auto phase = raw::RawSubscription::create(node_, *settings_.phase_topic, **told);
     if (!phase) return tl::unexpected(phase.error());
     phase_ = std::move(*phase);
   }
@@ -91,11 +94,12 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
                "make a wait set");
 }
 
-Result<std::optional<Offer>> Republisher::await_offer(const std::string& topic,
-                                                      const std::atomic<bool>& stop) {
+Result<std::optional<raw::Offer>> Republisher::await_offer(const std::string& topic,
+                                                           const std::atomic<bool>& stop) {
   while (!stop) {
-    auto offer = find_offer(*node_, topic);
-    if (!offer || *offer) return offer;
+    const auto offers = raw::find_offers(*node_, topic, depth);
+    if (!offers) return tl::unexpected(offers.error());
+    if (!offers->empty()) return offers->front();
     std::this_thread::sleep_for(milliseconds(20));
   }
   return std::nullopt;
@@ -147,11 +151,11 @@ Result<void> Republisher::take_all() {
   }
   if (external_) hear(now);
   while (true) {
-    if (free_.empty()) free_.push_back(std::make_unique<Bytes>());
+    if (free_.empty()) free_.push_back(std::make_unique<raw::Bytes>());
     const Result<bool> taken = input_->take(*free_.back());
     if (!taken) return tl::unexpected(taken.error());
     if (!*taken) return {};
-    std::unique_ptr<Bytes> bytes = std::move(free_.back());
+    std::unique_ptr<raw::Bytes> bytes = std::move(free_.back());
     free_.pop_back();
     admit(std::move(bytes), now);
   }
@@ -173,7 +177,7 @@ void Republisher::hear(Instant now) {
   }
 }
 
-void Republisher::admit(std::unique_ptr<Bytes> bytes, Instant ready) {
+void Republisher::admit(std::unique_ptr<raw::Bytes> bytes, Instant ready) {
   ++counts_.received;
   const std::optional<Instant> begin = begin_of_cycle(ready);
   // Outputs keep their order.
@@ -214,7 +218,7 @@ void Republisher::adapt(Duration ready) {
 Result<void> Republisher::release_front() {
   Waiting leaving = std::move(waiting_.front());
   waiting_.pop_front();
-  if (Result<void> published = output_->publish(*leaving.bytes); !published) return published;
+  if (Result<void> published = output_->publish(leaving.bytes->get()); !published) return published;
   const Instant now = linux_os::monotonic_now();
   ++counts_.released;
   if (leaving.begin) {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "endpoints.hpp"
 #include "external_phase.hpp"
 #include "settings.hpp"
+#include "takt/raw/endpoints.hpp"
 #include "takt/shaping/adaptation.hpp"
 #include "takt/shaping/overshoot.hpp"
 #include "takt/shaping/phase.hpp"
@@ -61,7 +61,7 @@ class Republisher {
 
  private:
   struct Waiting {
-    std::unique_ptr<Bytes> bytes;
+    std::unique_ptr<raw::Bytes> bytes;
     Instant release;
     /// When its cycle began; none: it is late.
     std::optional<Instant> begin;
@@ -71,13 +71,13 @@ class Republisher {
 
   [[nodiscard]] Result<void> connect(const std::atomic<bool>& stop);
   /// None: stopped before there was a publisher.
-  [[nodiscard]] Result<std::optional<Offer>> await_offer(const std::string& topic,
-                                                         const std::atomic<bool>& stop);
+  [[nodiscard]] Result<std::optional<raw::Offer>> await_offer(const std::string& topic,
+                                                              const std::atomic<bool>& stop);
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
   /// What a loop outside of ROS 2 has told by now.
   void hear(Instant now);
-  void admit(std::unique_ptr<Bytes> bytes, Instant ready);
+  void admit(std::unique_ptr<raw::Bytes> bytes, Instant ready);
   /// Learns from an output that was ready so long after the beginning of a cycle.
   void adapt(Duration ready);
   [[nodiscard]] Result<void> release_front();
@@ -87,10 +87,10 @@ class Republisher {
   shaping::Gate gate_;
   std::optional<shaping::Adaptation> adaptation_;
   std::shared_ptr<executor::Context> context_;
-  NodePointer node_;
-  std::unique_ptr<RawSubscription> input_;
-  std::unique_ptr<RawSubscription> phase_;
-  std::unique_ptr<RawPublisher> output_;
+  raw::NodePointer node_;
+  std::unique_ptr<raw::RawSubscription> input_;
+  std::unique_ptr<raw::RawSubscription> phase_;
+  std::unique_ptr<raw::RawPublisher> output_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
   std::optional<shaping::PhaseTracker> tracker_;
   std::unique_ptr<ExternalPhase> external_;
@@ -98,8 +98,8 @@ class Republisher {
   Instant last_heard_ = Instant::min();
   std::deque<Waiting> waiting_;
   /// Messages' memory that is free.
-  std::vector<std::unique_ptr<Bytes>> free_;
-  Bytes phase_bytes_;
+  std::vector<std::unique_ptr<raw::Bytes>> free_;
+  raw::Bytes phase_bytes_;
   Counts counts_;
 };
 

@@ -44,6 +44,7 @@ FlowControl::FlowControl(Description description, std::span<Transport* const> pe
       peers_(peers.begin(), peers.end()),
       chunk_bytes_(description.chunk_bytes),
       sends_(instances_.size()),
+      waiting_sends_(peers_.size(), scheduling::HoldableHeap<Key>(instances_.size())),
       calls_(instances_.size()),
       due_(timer_count(description) + instances_.size()),
       now_(start) {
@@ -176,7 +177,7 @@ void FlowControl::activate(TaskIndex index, Arrival arrival) {
 }
 
 /// A place for one more instance: a free one, or that of the oldest which has not begun. There is
-/// one place more than may wait, for the instance on the link.
+/// one place more than may wait, for the instance that has begun.
 std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
   std::optional<LocalIndex> unused;
   std::optional<LocalIndex> oldest;
@@ -185,9 +186,8 @@ std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
     const LocalIndex place(task.first_instance + i);
     const Instance& instance = at(place);
     if (instance.state == State::free) unused = place;
-    if (instance.state != State::waiting) continue;
+    if (instance.state != State::waiting || instance.sent > 0) continue;
     ++waiting;
-    if (instance.sent > 0) continue;
     if (!oldest || instance.subject.order < at(*oldest).subject.order) oldest = place;
   }
   if (unused && waiting < task.description.depth) return unused;
@@ -207,7 +207,9 @@ void FlowControl::enqueue(LocalIndex instance, const Subject& subject, const Arr
 }
 
 scheduling::HoldableHeap<FlowControl::Key>& FlowControl::queue(const Task& task) {
-  return std::holds_alternative<Send>(task.description.operation) ? sends_ : calls_;
+  const auto* send = std::get_if<Send>(&task.description.operation);
+  if (send == nullptr) return calls_;
+  return send->waits ? waiting_sends_[send->peer.value()] : sends_;
 }
 
 /// Takes a waiting instance out: a newer one comes in its place.
@@ -326,7 +328,8 @@ bool FlowControl::run_calls() {
   calls_.remove(index);
   Instance& instance = at(index);
   instance.state = State::running;
-  Activation activation{.input = instance.cause.input,
+  Activation activation{.flow = this,
+                        .input = instance.cause.input,
                         .subject = instance.cause.subject,
                         .outcome = instance.cause.outcome,
                         .item = instance.cause.item,
@@ -347,26 +350,45 @@ bool FlowControl::hear_of_link() {
   if (!on_link_) return false;
   const LocalIndex index = *on_link_;
   Instance& instance = at(index);
-  const Task& task = at(instance.subject.task);
+  Task& task = at(instance.subject.task);
   const auto& send = std::get<Send>(task.description.operation);
   const auto outcome = peers_[send.peer.value()]->poll(now_);
   if (!outcome) return false;
   on_link_.reset();
   const std::size_t bytes = message(*instance.cause.item).size();
-  if (*outcome == Outcome::delivered && !instance.withdrawn && instance.sent < bytes) {
+  const bool goes_on = *outcome == Outcome::delivered && instance.sent < bytes;
+  const bool begins_anew = *outcome == Outcome::lost && send.waits;
+  if ((goes_on || begins_anew) && !instance.withdrawn) {
+    if (begins_anew) {
+      instance.sent = 0;
+      ++task.counts.resumed;
+    }
     instance.state = State::waiting;
-    sends_.insert(index, Key{-task.description.priority, instance.subject.order});
+    queue(task).insert(index, Key{-task.description.priority, instance.subject.order});
   } else {
     end(index, *outcome);
   }
   return true;
 }
 
+/// Where the most urgent message is that may go; null: there is none.
+scheduling::HoldableHeap<FlowControl::Key>* FlowControl::most_urgent_sends() {
+  scheduling::HoldableHeap<Key>* best = sends_.empty() ? nullptr : &sends_;
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
+    scheduling::HoldableHeap<Key>& sends = waiting_sends_[peer];
+    if (sends.empty() || !peers_[peer]->reachable()) continue;
+    if (best == nullptr || sends.key(sends.top()) < best->key(best->top())) best = &sends;
+  }
+  return best;
+}
+
 /// Lets the most urgent message have the link for a chunk.
 bool FlowControl::use_link() {
-  if (on_link_ || sends_.empty()) return false;
-  const LocalIndex index = sends_.top();
-  sends_.remove(index);
+  if (on_link_) return false;
+  scheduling::HoldableHeap<Key>* const sends = most_urgent_sends();
+  if (sends == nullptr) return false;
+  const LocalIndex index = sends->top();
+  sends->remove(index);
   on_link_ = index;
   Instance& instance = at(index);
   instance.state = State::running;

@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "inheriting_mutex.hpp"
+
 namespace takt::transport {
 
 namespace {
@@ -53,7 +55,9 @@ class LinkThread::State {
   }
 
   /// Copies while the thread goes on: a long message keeps nothing from the link.
-  bool push(link::ChannelIndex channel, std::span<const std::byte> message) {
+  bool push(link::ChannelIndex channel, std::span<const std::byte> message,
+            std::span<const std::byte> rest) {
+    const std::size_t bytes = message.size() + rest.size();
     std::optional<link::Item> item;
     std::span<std::byte> memory;
     {
@@ -61,15 +65,15 @@ class LinkThread::State {
       item = flow_->loan(channel);
       if (!item) return false;
       memory = flow_->memory(*item);
-      if (message.size() > memory.size()) {
+      if (bytes > memory.size()) {
         flow_->release(*item);
         return false;
       }
     }
-    if (!message.empty()) std::memcpy(memory.data(), message.data(), message.size());
+    std::ranges::copy(rest, std::ranges::copy(message, memory.begin()).out);
     {
       const std::lock_guard lock(mutex_);
-      flow_->push(*item, message.size(), now());
+      flow_->push(*item, bytes, now());
     }
     wake();
     return true;
@@ -137,7 +141,7 @@ class LinkThread::State {
 
   std::vector<Line> lines_;
   std::unique_ptr<link::FlowControl> flow_;
-  std::mutex mutex_;
+  InheritingMutex mutex_;
   std::atomic<bool> stopping_ = false;
   int wake_;
   std::vector<pollfd> watched_;
@@ -169,8 +173,9 @@ Result<std::unique_ptr<LinkThread>> LinkThread::start(link::Description descript
       new LinkThread(std::make_unique<State>(std::move(lines), std::move(*flow), wake)));
 }
 
-bool LinkThread::push(link::ChannelIndex channel, std::span<const std::byte> message) {
-  return state_->push(channel, message);
+bool LinkThread::push(link::ChannelIndex channel, std::span<const std::byte> message,
+                      std::span<const std::byte> rest) {
+  return state_->push(channel, message, rest);
 }
 
 void LinkThread::with(const std::function<void(link::FlowControl&)>& look) {

@@ -8,15 +8,17 @@ from typing import Annotated, Any
 import typer
 
 import takt_native
-from takt import console, files, inputs, pipeline, starvation
+from takt import bridge_plan, console, files, inputs, pipeline, starvation
+from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.starvation import Relief
 
 EXAMPLES = """
 takt plan model.json --executor edf -o plan.json     deadlines and chains for EDF executors
 takt plan model.json --executor fixed_priority       to standard output
-takt plan model.json --avoid-starvation              raises what would lose messages
-takt plan model.json --own-executors                 a thread of its own for what makes chains late
+takt plan model.json --avoid-starvation              nothing loses messages or is late
+takt plan model.json --same-executors                the same without a thread more
+takt plan model.json --link robot=10.0.0.1,base=10.0.0.2 -o bridge.yaml     for takt bridge
 """
 
 
@@ -42,17 +44,27 @@ def plan(
         bool,
         typer.Option(
             "--avoid-starvation",
-            help="Raise callbacks that would lose messages or be late, as far as they need it.",
+            help="Raise callbacks that would lose messages or be late, as far as they need it. "
+            "Where that makes a chain longer by more than a tenth, give nodes of such callbacks "
+            "executors of their own.",
         ),
     ] = False,
-    own_executors: Annotated[
+    same_executors: Annotated[
         bool,
         typer.Option(
-            "--own-executors",
-            help="The same, and where that makes a chain longer by a tenth or more, give nodes of "
-            "such callbacks executors of their own.",
+            "--same-executors",
+            help="The same by priorities alone, however long chains become.",
         ),
     ] = False,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            metavar="HOSTS",
+            help="Write a file for takt bridge instead: what crosses the model's links. HOSTS are "
+            "NAME=ADDRESS,NAME=ADDRESS, in the model's order; see docs/link.md.",
+        ),
+    ] = None,
     goals: inputs.Goals = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the takt/plan document, wherever it is written.")
@@ -65,9 +77,14 @@ def plan(
 
     Simulations of the plan tell which callbacks it would starve: those that lose messages or end
     late where they do not under the default executor. --avoid-starvation raises their priorities,
-    --own-executors spends a thread more where chains would have to wait for what is raised.
+    and spends a thread more where chains would have to wait too long for what is raised.
     """
     text, source = inputs.model(models, goals)
+    if link is not None:
+        if executor or options or avoid_starvation or same_executors or json:
+            raise UserError("--link plans messages, not executors; only --goals and -o go with it")
+        files.write_text(output, bridge_plan.plan(text, source, link))
+        return
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     if executor is not None:
         wanted["executor"] = executor
@@ -75,11 +92,10 @@ def plan(
     for warning in document.pop("warnings", []):
         console.say(f"takt: warning: {warning}")
     reliefs = _reliefs(text, source, document, wanted)
-    wished = {"--avoid-starvation": reliefs[:1], "--own-executors": reliefs[1:]}
-    taken = reliefs[-1:] if own_executors else reliefs[:1] if avoid_starvation else []
-    for option, offered in wished.items():
-        for relief in offered:
-            _say(relief, None if relief in taken else option)
+    taken = reliefs[:1] if same_executors else reliefs[-1:] if avoid_starvation else []
+    options_of = ("--same-executors", "--avoid-starvation")[-len(reliefs) :]
+    for option, relief in zip(options_of, reliefs, strict=False):
+        _say(relief, None if relief in taken else option)
     for relief in taken:
         document = relief.plan
         document.pop("warnings", None)
@@ -117,13 +133,15 @@ def _reliefs(
 
 def _say(relief: Relief, option: str | None) -> None:
     """What the plan is, or would be with the option."""
+    give, raise_ = ("gives", "raises") if option else ("given", "raised")
     parts = []
-    if relief.raised:
-        verb = f"{option} raises" if option and not relief.apart else "raised"
-        parts.append(f"{verb} {', '.join(relief.raised)}")
     if relief.apart:
-        verb = f"{option} gives" if option else "given"
-        parts.insert(0, f"{verb} executors of their own to {', '.join(relief.apart)}")
+        own = "executors of their own" if len(relief.apart) > 1 else "an executor of its own"
+        parts.append(f"{give} {', '.join(relief.apart)} {own}")
+    if relief.raised:
+        parts.append(f"{raise_} {', '.join(relief.raised)}")
+    if option:
+        parts[0] = f"{option} {parts[0]}"
     latencies = ", ".join(
         f"{chain} {duration(before)} → {duration(after)}"
         for chain, (before, after) in relief.chains.items()

@@ -1,24 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "simulated_host.hpp"
 #include "takt/link/robust_send.hpp"
-
-// Counts what is taken from the allocator.
-namespace {
-thread_local long allocations = 0;
-}
-
-// Not inlined, or the compiler sees new with free and takes them for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "takt/test/counted_allocations.hpp"
 
 namespace takt::link {
 namespace {
@@ -69,9 +53,9 @@ TEST(Allocation, NoneAfterSetUp) {
     receiver.flow->step(at(now));
   };
   for (int i = 0; i < 10; ++i) round();
-  const long before = allocations;
+  const long before = test::allocations;
   for (int i = 0; i < 1000; ++i) round();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(test::allocations - before, 0);
   EXPECT_GT(received, 10);
 }
 

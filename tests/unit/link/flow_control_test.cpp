@@ -28,6 +28,24 @@ TEST(FlowControl, AnActivationTooMuchDropsTheOldestThatWaits) {
   EXPECT_EQ(host.flow->free_slots(channel), 7u);  // all but the newest, which can be sampled
 }
 
+TEST(FlowControl, WhatHasBegunTakesNoPlaceOfThoseThatWait) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex large = add_sender(description, 0, 1, 300, 8);
+  const ChannelIndex urgent = add_sender(description, 1, 2, 100, 8);
+  description.tasks[0].depth = 1;
+  SimulatedHost host(description);
+  ASSERT_TRUE(host.push(large, 300, 0));
+  // After its first chunk the large message waits for this one.
+  ASSERT_TRUE(host.push(urgent, 100, 50));
+  ASSERT_TRUE(host.push(large, 200, 150));
+  ASSERT_TRUE(host.push(large, 100, 160));
+  host.run(1000);
+  const TaskCounts& counts = host.flow->counts(TaskIndex(0));
+  EXPECT_EQ(counts.dropped, 1u) << "of those that wait, the newest stays";
+  EXPECT_EQ(counts.delivered, 2u);
+  EXPECT_EQ(host.link.carried.back().chunk.message_bytes, 100u);
+}
+
 TEST(FlowControl, AMessageWithoutAFreeSlotIsNotTaken) {
   Description description{.chunk_bytes = 100};
   const ChannelIndex channel = add_sender(description, 0, 1, 100, 2);
@@ -122,6 +140,59 @@ TEST(FlowControl, PiecesThatDoNotFitTogetherAreRejected) {
   EXPECT_EQ(placed([](Chunk& c) { c.message = 2; }), Kind::accepted) << "the first was given up";
   EXPECT_EQ(receiver.flow->received({}).abandoned, 1u);
   EXPECT_EQ(receiver.flow->free_slots(arrived), 3u);
+}
+
+ChannelIndex add_waiting_sender(Description& description, std::uint32_t stream, std::size_t depth) {
+  const ChannelIndex channel = add_sender(description, 1, stream, 1000, depth + 2);
+  description.tasks.back().operation = Send{.stream = stream, .peer = {}, .waits = true};
+  description.tasks.back().depth = depth;
+  return channel;
+}
+
+TEST(FlowControl, MessagesWaitForAPeerThatCannotBeReached) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex patient = add_waiting_sender(description, 1, 3);
+  const ChannelIndex other = add_sender(description, 0, 2);
+  SimulatedHost host(description);
+  host.link.up = false;
+  host.link.outcome = [&](std::size_t) {
+    return host.link.up ? Outcome::delivered : Outcome::lost;
+  };
+  for (std::int64_t when = 1; when <= 5; ++when) ASSERT_TRUE(host.push(patient, 100, when));
+  ASSERT_TRUE(host.push(other, 100, 6));
+  host.run(1000);
+  EXPECT_THAT(host.streams(), testing::ElementsAre(2)) << "the others are lost, and hear of it";
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).dropped, 2U) << "the oldest give way";
+  EXPECT_EQ(host.flow->counts(TaskIndex(1)).lost, 1U);
+
+  host.link.up = true;
+  host.run(2000);
+  EXPECT_THAT(host.streams(), testing::ElementsAre(2, 1, 1, 1));
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).delivered, 3U);
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).lost, 0U);
+}
+
+TEST(FlowControl, WhatWasUnderWayBeginsAnew) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex patient = add_waiting_sender(description, 1, 3);
+  SimulatedHost host(description);
+  host.link.outcome = [&](std::size_t n) {
+    if (n == 1) host.link.up = false;
+    return n == 1 ? Outcome::lost : Outcome::delivered;
+  };
+  ASSERT_TRUE(host.push(patient, 250, 1));
+  host.run(1000);
+  ASSERT_EQ(host.link.carried.size(), 2U);
+  host.link.up = true;
+  host.run(2000);
+  ASSERT_EQ(host.link.carried.size(), 5U);
+  for (std::size_t n = 0; n < 3; ++n) {
+    const Chunk& chunk = host.link.carried[2 + n].chunk;
+    EXPECT_EQ(chunk.offset, 100 * n);
+    EXPECT_EQ(chunk.message, 1U) << "the same message, so that it is not delivered twice";
+  }
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).resumed, 1U);
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).delivered, 1U);
 }
 
 TEST(FlowControl, MistakesAreNamed) {

@@ -43,6 +43,8 @@ class SimulatedLink final : public Transport {
     return last.outcome;
   }
 
+  [[nodiscard]] bool reachable() const override { return up; }
+
   /// When the chunk under way ends.
   [[nodiscard]] std::optional<Instant> end() const {
     if (!busy_) return std::nullopt;
@@ -51,6 +53,7 @@ class SimulatedLink final : public Transport {
 
   std::vector<Carried> carried;
   Sink* sink = nullptr;
+  bool up = true;
   /// What becomes of the n-th chunk; delivered without it.
   std::function<Outcome(std::size_t)> outcome;
 

@@ -81,7 +81,10 @@ class LinkThreads : public testing::Test {
                      .operation = link::Call{[this](const Activation& activation) {
                        arrivals.add(activation.message);
                        return true;
-                     }}});
+                     }},
+                     // What comes in one burst waits: messages without a slot are rejected, and
+                     // none is dropped here, where its sender would not be told.
+                     .depth = channel.slots});
     }
     const std::array<Peer, 1> there{
         Peer{.address = {.local = {"127.0.0.1", ports[0]}, .remote = {"127.0.0.1", ports[1]}},

@@ -65,8 +65,12 @@ struct Subject {
   std::uint32_t restarts = 0;
 };
 
+class FlowControl;
+
 /// Why an operation runs, and on what.
 struct Activation {
+  /// Who runs it, for what a Call may do: FlowControl::keep() and restart().
+  FlowControl* flow = nullptr;
   /// The input that completed the activation, by its place in the description.
   std::size_t input = 0;
   /// For OnEnd, OnSuccess and OnTimeout: the instance that it is about, and what became of it.
@@ -84,6 +88,9 @@ struct Activation {
 struct Send {
   std::uint32_t stream = 0;
   PeerIndex peer{};
+  /// While the peer cannot be reached messages wait, as many as the task's depth says, and what was
+  /// under way begins anew. Otherwise they are lost.
+  bool waits = false;
 };
 /// Whatever takes no time on the link: checks, what follows an acknowledgement. False: the task has
 /// not ended well.
@@ -102,7 +109,7 @@ struct TaskDescription {
   /// no activation. None: the message of an input.
   std::optional<ChannelIndex> samples{};
   Operation operation{};
-  /// How many activations may wait; one more drops the oldest of them.
+  /// How many activations may wait beside the one that has begun; one more drops the oldest.
   std::size_t depth = 8;
 };
 

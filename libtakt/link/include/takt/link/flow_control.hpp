@@ -30,6 +30,8 @@ struct TaskCounts {
   std::uint64_t timed_out = 0;
   /// Activations without a message to send, or without a new one to sample.
   std::uint64_t idle = 0;
+  /// How often a message began anew because its peer had been lost.
+  std::uint64_t resumed = 0;
   /// Periods of its timers that nobody had time for.
   std::uint64_t missed_periods = 0;
 };
@@ -162,6 +164,7 @@ class FlowControl {
   void time_out(LocalIndex instance);
   bool run_calls();
   bool hear_of_link();
+  [[nodiscard]] scheduling::HoldableHeap<Key>* most_urgent_sends();
   bool use_link();
 
   std::vector<Channel> channels_;
@@ -173,6 +176,8 @@ class FlowControl {
   std::deque<Inbox> inboxes_;
   std::uint32_t chunk_bytes_;
   scheduling::HoldableHeap<Key> sends_;
+  /// Those that wait for their peer, for each peer.
+  std::vector<scheduling::HoldableHeap<Key>> waiting_sends_;
   scheduling::HoldableHeap<Key> calls_;
   /// Timers first, then the timeouts of instances. What is due in the same instant comes in the
   /// order of the second part.

@@ -47,6 +47,9 @@ class Transport {
   /// Begins to send a chunk. The bytes stay as they are until poll() has told its outcome.
   virtual void send(const Chunk& chunk, std::span<const std::byte> bytes, Instant now) = 0;
 
+  /// Whether what is sent now has a chance to arrive.
+  [[nodiscard]] virtual bool reachable() const { return true; }
+
   /// The outcome of the chunk that was begun, once. None: it is still under way, or there is none.
   virtual std::optional<Outcome> poll(Instant now) = 0;
 };

@@ -69,6 +69,7 @@ class Connection final : public link::Transport {
 
   void send(const link::Chunk& chunk, std::span<const std::byte> bytes, Instant now) override;
   std::optional<link::Outcome> poll(Instant now) override;
+  [[nodiscard]] bool reachable() const override { return connected(); }
 
   /// A datagram, which is decrypted in place.
   void receive(std::span<std::byte> datagram, Instant now);

@@ -31,8 +31,10 @@ class LinkThread {
   LinkThread& operator=(const LinkThread&) = delete;
   ~LinkThread();
 
-  /// Copies a message into a channel, from any thread. False: too long, or no free slot.
-  bool push(link::ChannelIndex channel, std::span<const std::byte> message);
+  /// Copies a message into a channel, from any thread; it may be in two parts. False: too long, or
+  /// no free slot.
+  bool push(link::ChannelIndex channel, std::span<const std::byte> message,
+            std::span<const std::byte> rest = {});
 
   /// Lets something use the flow control while the thread does not, from any other thread.
   void with(const std::function<void(link::FlowControl&)>& look);

@@ -5,13 +5,17 @@
 #include <rcl/wait.h>
 #include <rmw/serialized_message.h>
 
+#include <cstddef>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "takt/base/error.hpp"
 #include "takt/executor/node.hpp"
 
-namespace takt::gate {
+/// Publishers and subscriptions of messages as bytes, whatever their type.
+namespace takt::raw {
 
 using NodePointer = std::shared_ptr<executor::Node>;
 
@@ -22,9 +26,10 @@ struct Offer {
   rmw_qos_profile_t quality = rmw_qos_profile_default;
 };
 
-/// What the first publisher of the topic offers; none: there is no publisher yet.
-[[nodiscard]] Result<std::optional<Offer>> find_offer(executor::Node& node,
-                                                      const std::string& topic);
+/// What the publishers of the topic offer that belong to other nodes, with a history that keeps
+/// the last `depth` messages. Empty: there is no publisher yet.
+[[nodiscard]] Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& topic,
+                                                     std::size_t depth);
 
 /// The type support of a message type, from the library of its package, which stays loaded.
 [[nodiscard]] Result<const rosidl_message_type_support_t*> load_type(const std::string& type);
@@ -38,6 +43,9 @@ class Bytes {
   Bytes& operator=(const Bytes&) = delete;
 
   [[nodiscard]] rmw_serialized_message_t* handle() { return &message_; }
+  [[nodiscard]] std::span<const std::byte> get() const {
+    return std::as_bytes(std::span(message_.buffer, message_.buffer_length));
+  }
 
  private:
   rmw_serialized_message_t message_;
@@ -46,16 +54,18 @@ class Bytes {
 /// Takes messages of any type without looking into them.
 class RawSubscription {
  public:
+  /// `others_only`: messages that this process publishes itself do not come back.
   [[nodiscard]] static Result<std::unique_ptr<RawSubscription>> create(NodePointer node,
                                                                        const std::string& topic,
-                                                                       const Offer& offer);
+                                                                       const Offer& offer,
+                                                                       bool others_only = false);
   ~RawSubscription();
   RawSubscription(const RawSubscription&) = delete;
   RawSubscription& operator=(const RawSubscription&) = delete;
 
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set);
-  /// False: there is no message.
-  [[nodiscard]] Result<bool> take(Bytes& bytes);
+  /// False: there is no message. `about`: what the middleware knows of it, if wanted.
+  [[nodiscard]] Result<bool> take(Bytes& bytes, rmw_message_info_t* about = nullptr);
 
  private:
   explicit RawSubscription(NodePointer node) : node_(std::move(node)) {}
@@ -74,7 +84,10 @@ class RawPublisher {
   RawPublisher(const RawPublisher&) = delete;
   RawPublisher& operator=(const RawPublisher&) = delete;
 
-  [[nodiscard]] Result<void> publish(Bytes& bytes);
+  [[nodiscard]] Result<void> publish(std::span<const std::byte> bytes);
+
+  /// Whether there are subscriptions, and all that this node knows of have found it.
+  [[nodiscard]] bool matched() const;
 
  private:
   explicit RawPublisher(NodePointer node) : node_(std::move(node)) {}
@@ -83,4 +96,4 @@ class RawPublisher {
   rcl_publisher_t publisher_ = rcl_get_zero_initialized_publisher();
 };
 
-}  // namespace takt::gate
+}  // namespace takt::raw

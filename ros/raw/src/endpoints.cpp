@@ -1,4 +1,4 @@
-#include "endpoints.hpp"
+#include "takt/raw/endpoints.hpp"
 
 #include <dlfcn.h>
 #include <rcl/error_handling.h>
@@ -6,22 +6,18 @@
 
 #include <algorithm>
 #include <cassert>
-#include <vector>
+#include <string_view>
 
 #include "takt/executor/rcl_result.hpp"
 
-namespace takt::gate {
+namespace takt::raw {
 
 using executor::check;
 
 namespace {
 
-/// How many outputs a gate's queues hold: those that wait for their slot, and some that come
-/// meanwhile.
-constexpr std::size_t depth = 16;
-
 /// The publisher's reliability and durability, with a history of our own.
-rmw_qos_profile_t taken_on(const rmw_qos_profile_t& offered) {
+rmw_qos_profile_t taken_on(const rmw_qos_profile_t& offered, std::size_t depth) {
   rmw_qos_profile_t quality = rmw_qos_profile_default;
   quality.history = RMW_QOS_POLICY_HISTORY_KEEP_LAST;
   quality.depth = depth;
@@ -32,7 +28,8 @@ rmw_qos_profile_t taken_on(const rmw_qos_profile_t& offered) {
 
 }  // namespace
 
-Result<std::optional<Offer>> find_offer(executor::Node& node, const std::string& topic) {
+Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& topic,
+                                       std::size_t depth) {
   rcutils_allocator_t allocator = rcutils_get_default_allocator();
   rcl_topic_endpoint_info_array_t publishers = rcl_get_zero_initialized_topic_endpoint_info_array();
   const Result<void> asked =
@@ -40,13 +37,15 @@ Result<std::optional<Offer>> find_offer(executor::Node& node, const std::string&
                                              &publishers),
             fmt::format("ask who publishes on {}", topic));
   if (!asked) return tl::unexpected(asked.error());
-  std::optional<Offer> offer;
-  if (publishers.size > 0) {
-    offer =
-        Offer{publishers.info_array[0].topic_type, taken_on(publishers.info_array[0].qos_profile)};
+  const std::string_view own_name = rcl_node_get_name(node.handle());
+  const std::string_view own_namespace = rcl_node_get_namespace(node.handle());
+  std::vector<Offer> offers;
+  for (const auto& one : std::span(publishers.info_array, publishers.size)) {
+    if (one.node_name == own_name && one.node_namespace == own_namespace) continue;
+    offers.push_back({one.topic_type, taken_on(one.qos_profile, depth)});
   }
   if (rcl_topic_endpoint_info_array_fini(&publishers, &allocator) != RCL_RET_OK) rcl_reset_error();
-  return offer;
+  return offers;
 }
 
 Result<const rosidl_message_type_support_t*> load_type(const std::string& type) {
@@ -89,12 +88,14 @@ Bytes::~Bytes() {
 
 Result<std::unique_ptr<RawSubscription>> RawSubscription::create(NodePointer node,
                                                                  const std::string& topic,
-                                                                 const Offer& offer) {
+                                                                 const Offer& offer,
+                                                                 bool others_only) {
   const auto type = load_type(offer.type);
   if (!type) return tl::unexpected(type.error());
   std::unique_ptr<RawSubscription> made(new RawSubscription(std::move(node)));
   rcl_subscription_options_t options = rcl_subscription_get_default_options();
   options.qos = offer.quality;
+  options.rmw_subscription_options.ignore_local_publications = others_only;
   const Result<void> result =
       check(rcl_subscription_init(&made->subscription_, made->node_->handle(), *type, topic.c_str(),
                                   &options),
@@ -113,9 +114,9 @@ Result<void> RawSubscription::add_to(rcl_wait_set_t& wait_set) {
                "wait for a subscription");
 }
 
-Result<bool> RawSubscription::take(Bytes& bytes) {
+Result<bool> RawSubscription::take(Bytes& bytes, rmw_message_info_t* about) {
   const rcl_ret_t code =
-      rcl_take_serialized_message(&subscription_, bytes.handle(), nullptr, nullptr);
+      rcl_take_serialized_message(&subscription_, bytes.handle(), about, nullptr);
   if (code == RCL_RET_SUBSCRIPTION_TAKE_FAILED) {
     rcl_reset_error();
     return false;
@@ -145,10 +146,26 @@ RawPublisher::~RawPublisher() {
   if (rcl_publisher_fini(&publisher_, node_->handle()) != RCL_RET_OK) rcl_reset_error();
 }
 
-Result<void> RawPublisher::publish(Bytes& bytes) {
-  const rcl_ret_t code = rcl_publish_serialized_message(&publisher_, bytes.handle(), nullptr);
+Result<void> RawPublisher::publish(std::span<const std::byte> bytes) {
+  // The middleware reads it only.
+  rmw_serialized_message_t message = rmw_get_zero_initialized_serialized_message();
+  message.buffer = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes.data()));
+  message.buffer_length = bytes.size();
+  message.buffer_capacity = bytes.size();
+  const rcl_ret_t code = rcl_publish_serialized_message(&publisher_, &message, nullptr);
   if (code == RCL_RET_OK) return {};
   return check(code, "publish a message");
 }
 
-}  // namespace takt::gate
+bool RawPublisher::matched() const {
+  std::size_t found = 0;
+  std::size_t known = 0;
+  const bool told =
+      rcl_publisher_get_subscription_count(&publisher_, &found) == RCL_RET_OK &&
+      rcl_count_subscribers(node_->handle(), rcl_publisher_get_topic_name(&publisher_), &known) ==
+          RCL_RET_OK;
+  if (!told) rcl_reset_error();
+  return told && found > 0 && found >= known;
+}
+
+}  // namespace takt::raw

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/base/error.hpp"
+#include "takt/time/time.hpp"
+
+/// Topics of ROS 2 that are carried between hosts over takt/link: which, in which order, and in how
+/// much memory. Nothing here needs ROS 2.
+namespace takt::bridge {
+
+enum class Reliability : std::uint8_t { best_effort, reliable };
+enum class Durability : std::uint8_t { volatile_, transient_local };
+
+struct Host {
+  std::string name;
+  /// In numbers.
+  std::string address;
+  /// The first of those that it uses; it has one for each other host, in their order.
+  std::uint16_t port = 0;
+};
+
+/// A topic whose messages one host takes and others publish.
+struct Topic {
+  /// Fully qualified.
+  std::string name;
+  /// "package/msg/Type"; none: as it is published.
+  std::optional<std::string> type{};
+  std::size_t from = 0;
+  std::vector<std::size_t> to{};
+  /// Larger is more urgent.
+  std::int64_t priority = 0;
+  /// The newest message at most once in this time; 0: every message.
+  Duration period{};
+  /// How many messages wait at most, and how many of a transient local topic late joiners get.
+  std::size_t depth = 10;
+  std::size_t largest_message = 64'000;
+  /// None: as publishers offer.
+  std::optional<Reliability> reliability{};
+  std::optional<Durability> durability{};
+  /// A message that takes longer is counted as late; none: no message is.
+  std::optional<Duration> latency{};
+};
+
+struct LinkNumbers {
+  std::uint32_t chunk_bytes = 65'536;
+  /// How long a message waits for less urgent ones at most, where the bandwidth is known.
+  std::optional<Duration> blocking{};
+};
+
+struct Configuration {
+  /// The file of the key, relative to the configuration's folder unless it is absolute.
+  std::string key;
+  std::vector<Host> hosts;
+  LinkNumbers link;
+  std::vector<Topic> topics;
+};
+
+/// Reads a bridge file, which is YAML. `source` names it in messages, and errors name the field.
+/// The text may be hostile.
+[[nodiscard]] Result<Configuration> parse(std::string_view text, std::string_view source);
+
+/// The index of the host of that name. Error: there is none.
+[[nodiscard]] Result<std::size_t> find_host(const Configuration& configuration,
+                                            std::string_view name, std::string_view source);
+
+/// The number of a topic's stream on a connection: both ends know it without having the same file.
+[[nodiscard]] std::uint32_t stream_of(std::string_view topic);
+
+}  // namespace takt::bridge

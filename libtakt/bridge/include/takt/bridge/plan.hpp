@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "takt/bridge/configuration.hpp"
+#include "takt/link/description.hpp"
+#include "takt/transport/link_thread.hpp"
+
+namespace takt::bridge {
+
+/// A topic on its way between this host and one peer.
+struct Route {
+  std::size_t topic = 0;
+  link::PeerIndex peer{};
+  std::uint32_t stream = 0;
+};
+
+/// What one of the hosts has to do with.
+struct Plan {
+  /// The hosts that it has a topic in common with.
+  std::vector<std::size_t> peers;
+  std::vector<transport::Peer> connections;
+  /// The most urgent first.
+  std::vector<Route> out;
+  std::vector<Route> in;
+};
+
+[[nodiscard]] Plan plan(const Configuration& configuration, std::size_t host);
+
+/// What the flow control tells, in its thread. Routes by their index in the plan.
+struct Hooks {
+  /// A message has come in.
+  std::function<void(std::size_t, const link::Activation&)> arrived;
+  /// A message has gone out, or will not.
+  std::function<void(std::size_t, const link::Activation&)> ended;
+  /// A peer has said its state.
+  std::function<void(link::PeerIndex, std::span<const std::byte>)> state_arrived;
+};
+
+/// Where things are in the flow control.
+struct Flow {
+  link::Description description;
+  /// For each route out: where messages are pushed, and what sends them.
+  std::vector<link::ChannelIndex> out_channels;
+  std::vector<link::TaskIndex> out_tasks;
+  /// For each peer: where our state is pushed.
+  std::vector<link::ChannelIndex> state_channels;
+};
+
+[[nodiscard]] Flow describe(const Configuration& configuration, const Plan& plan,
+                            const Hooks& hooks);
+
+/// How much memory for messages a host takes at most.
+[[nodiscard]] std::uint64_t memory_of(const Configuration& configuration, std::size_t host);
+constexpr std::uint64_t most_memory = 16'000'000'000;
+
+}  // namespace takt::bridge

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// What bridges write to each other. What is read may come from anybody who has the key.
+namespace takt::bridge {
+
+/// In front of every message of a topic.
+struct Header {
+  /// The receiving bridge's process, as far as the sender knows it; 0: not yet.
+  std::uint64_t to = 0;
+  /// The publisher of the message, and the message's number there; 0: not known.
+  std::uint64_t publisher = 0;
+  std::uint64_t number = 0;
+
+  bool operator==(const Header&) const = default;
+};
+
+constexpr std::size_t header_bytes = 24;
+
+[[nodiscard]] std::array<std::byte, header_bytes> write(const Header& header);
+/// None: it is shorter than a header.
+[[nodiscard]] std::optional<Header> read_header(std::span<const std::byte> message);
+
+/// A topic that the sender subscribes to.
+struct Offered {
+  std::uint32_t stream = 0;
+  std::string type;
+  bool reliable = false;
+  bool transient_local = false;
+
+  bool operator==(const Offered&) const = default;
+};
+
+/// What a bridge says when it has begun and when something of this changes. The newest says all.
+struct State {
+  /// A number of this process, which no other has, not 0.
+  std::uint64_t process = 0;
+  std::vector<Offered> offers;
+
+  bool operator==(const State&) const = default;
+};
+
+constexpr std::uint32_t state_stream = 0;
+constexpr std::size_t most_offers = 512;
+constexpr std::size_t most_state_bytes = 16 + most_offers * 262;
+
+/// Of at most most_offers offers with types of at most 255 characters.
+[[nodiscard]] std::vector<std::byte> write(const State& state);
+/// None: it is no state, or that of another version.
+[[nodiscard]] std::optional<State> read_state(std::span<const std::byte> bytes);
+
+}  // namespace takt::bridge

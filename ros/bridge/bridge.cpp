@@ -1,0 +1,293 @@
+#include "bridge.hpp"
+
+#include <rcl/error_handling.h>
+#include <rcl/graph.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
+
+#include "takt/executor/rcl_result.hpp"
+
+namespace takt::bridge {
+
+using executor::check;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// The end is looked for so often, and whether peers are connected.
+constexpr Duration patience = milliseconds(100);
+/// Whether subscriptions have found a new publisher is looked for so often.
+constexpr Duration held_period = milliseconds(10);
+/// Publishers are looked for when the graph changes, and so often in case that was missed.
+constexpr Duration look_period = std::chrono::seconds(1);
+
+/// Others may give as many reasons for notices as they like.
+constexpr std::size_t most_notices = 1000;
+
+std::uint64_t make_process_number() {
+  std::random_device random;
+  std::uniform_int_distribution<std::uint64_t> any(1);
+  return any(random);
+}
+
+}  // namespace
+
+Bridge::Bridge(const Configuration& configuration, std::size_t host, Tell tell)
+    : configuration_(configuration),
+      plan_(plan(configuration, host)),
+      tell_(std::move(tell)),
+      process_(make_process_number()),
+      peers_(plan_.peers.size()),
+      latencies_(plan_.out.size()) {}
+
+Bridge::~Bridge() {
+  if (rcl_wait_set_fini(&wait_set_) != RCL_RET_OK) rcl_reset_error();
+}
+
+Result<std::unique_ptr<Bridge>> Bridge::create(const Configuration& configuration, std::size_t host,
+                                               const transport::Key& key, Tell tell) {
+  std::unique_ptr<Bridge> made(new Bridge(configuration, host, std::move(tell)));
+  if (made->plan_.peers.empty()) {
+    return error("no topic comes from {} or goes there", configuration.hosts[host].name);
+  }
+  auto context = executor::Context::create();
+  if (!context) return tl::unexpected(context.error());
+  made->context_ = *context;
+  auto node =
+      executor::Node::create(made->context_, "/takt_bridge_" + configuration.hosts[host].name);
+  if (!node) return tl::unexpected(node.error());
+  made->node_ = *node;
+  if (const Result<void> connected = made->connect(key); !connected) {
+    return tl::unexpected(connected.error());
+  }
+  return made;
+}
+
+Result<void> Bridge::connect(const transport::Key& key) {
+  for (const Topic& topic : configuration_.topics) {
+    if (!topic.type) continue;
+    if (const auto type = raw::load_type(*topic.type); !type) {
+      return error("{}: {}", topic.name, type.error().message);
+    }
+  }
+  auto arrival = executor::GuardCondition::create(context_);
+  if (!arrival) return tl::unexpected(arrival.error());
+  arrival_ = std::move(*arrival);
+  graph_ = rcl_node_get_graph_guard_condition(node_->handle());
+  const auto once = [this](const std::string& text) { say(text); };
+  for (std::size_t i = 0; i < plan_.out.size(); ++i) {
+    const Route& route = plan_.out[i];
+    out_.emplace_back(
+        topic_of(route), route.stream, node_,
+        [this, i](const Header& header, std::span<const std::byte> bytes) {
+          return link_->push(flow_.out_channels[i], write(header), bytes);
+        },
+        once);
+  }
+  const Instant begin = transport::now();
+  for (const Route& route : plan_.in) {
+    in_.emplace_back(topic_of(route), process_, begin, node_, once);
+  }
+  const Result<void> made =
+      check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0, context_->handle(),
+                              rcl_get_default_allocator()),
+            "make a wait set");
+  if (!made) return made;
+  flow_ = describe(configuration_, plan_, hooks());
+  auto started = transport::LinkThread::start(std::move(flow_.description), key, plan_.connections);
+  if (!started) return tl::unexpected(started.error());
+  link_ = std::move(*started);
+  for (std::size_t peer = 0; peer < plan_.peers.size(); ++peer) tell_state(link::PeerIndex(peer));
+  return {};
+}
+
+/// In the link's thread.
+Hooks Bridge::hooks() {
+  Hooks hooks;
+  hooks.arrived = [this](std::size_t route, const link::Activation& activation) {
+    activation.flow->keep(*activation.item);
+    std::optional<Inbound::Waiting> oldest;
+    {
+      const std::lock_guard lock(mutex_);
+      oldest = in_[route].wait({*activation.item, activation.message});
+    }
+    if (oldest) activation.flow->release(oldest->item);
+    arrival_->trigger();
+  };
+  hooks.ended = [this](std::size_t route, const link::Activation& activation) {
+    if (activation.outcome != link::Outcome::delivered) return;
+    const Duration time = activation.now - activation.written;
+    const std::optional<Duration> wanted = topic_of(plan_.out[route]).latency;
+    const std::lock_guard lock(mutex_);
+    latencies_[route].times.record(time);
+    if (wanted && time > *wanted) ++latencies_[route].late;
+  };
+  hooks.state_arrived = [this](link::PeerIndex peer, std::span<const std::byte> bytes) {
+    {
+      std::optional<State> state = read_state(bytes);
+      const std::lock_guard lock(mutex_);
+      if (!state) peers_[peer.value()].unreadable = true;
+      if (state) peers_[peer.value()].said = std::move(state);
+    }
+    arrival_->trigger();
+  };
+  return hooks;
+}
+
+const Topic& Bridge::topic_of(const Route& route) const {
+  return configuration_.topics[route.topic];
+}
+
+const std::string& Bridge::host_of(link::PeerIndex peer) const {
+  return configuration_.hosts[plan_.peers[peer.value()]].name;
+}
+
+void Bridge::say(const std::string& text) {
+  if (said_.size() < most_notices && said_.insert(text).second)
+    tell_({{"event", "notice"}, {"text", text}});
+}
+
+Result<void> Bridge::run(const std::atomic<bool>& stop) {
+  while (!stop) {
+    watch_peers();
+    hear_states();
+    if (Result<void> looked = look(); !looked) return looked;
+    if (Result<void> published = publish_all(); !published) return published;
+    if (Result<void> taken = take_all(); !taken) return taken;
+    if (Result<void> waited = wait(); !waited) return waited;
+  }
+  return {};
+}
+
+Result<void> Bridge::wait() {
+  Result<void> prepared = check(rcl_wait_set_clear(&wait_set_), "clear a wait set");
+  if (prepared) prepared = arrival_->add_to(wait_set_);
+  std::size_t place = 0;
+  if (prepared) {
+    prepared = check(rcl_wait_set_add_guard_condition(&wait_set_, graph_, &place),
+                     "wait for changes of the graph");
+  }
+  for (Outbound& out : out_) {
+    if (prepared && out.subscription() != nullptr) {
+      prepared = out.subscription()->add_to(wait_set_);
+    }
+  }
+  if (!prepared) return prepared;
+  const rcl_ret_t code = rcl_wait(&wait_set_, (held_ ? held_period : patience).count());
+  if (code == RCL_RET_TIMEOUT) {
+    rcl_reset_error();
+    return {};
+  }
+  graph_changed_ = graph_changed_ || wait_set_.guard_conditions[place] != nullptr;
+  return check(code, "wait for messages");
+}
+
+/// Whether topics are published, and how.
+Result<void> Bridge::look() {
+  const Instant now = transport::now();
+  if (!graph_changed_ && now - looked_ < look_period) return {};
+  graph_changed_ = false;
+  looked_ = now;
+  std::set<link::PeerIndex> changed;
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const Result<bool> different = out_[i].look();
+    if (!different) return tl::unexpected(different.error());
+    if (*different) changed.insert(plan_.out[i].peer);
+  }
+  for (const link::PeerIndex peer : changed) tell_state(peer);
+  return {};
+}
+
+void Bridge::watch_peers() {
+  const Instant now = transport::now();
+  if (now - watched_ < patience) return;
+  watched_ = now;
+  for (std::size_t p = 0; p < peers_.size(); ++p) {
+    const link::PeerIndex peer(p);
+    const bool connected = link_->connected(peer);
+    if (std::exchange(peers_[p].connected, connected) == connected) continue;
+    tell_({{"event", "peer"}, {"host", host_of(peer)}, {"connected", connected}});
+  }
+}
+
+void Bridge::hear_states() {
+  for (std::size_t p = 0; p < peers_.size(); ++p) {
+    const link::PeerIndex peer(p);
+    std::optional<State> state;
+    bool unreadable = false;
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(state, peers_[p].said);
+      unreadable = std::exchange(peers_[p].unreadable, false);
+    }
+    if (unreadable) say(fmt::format("{} runs another version of takt bridge", host_of(peer)));
+    if (state) heed(peer, *state);
+  }
+}
+
+void Bridge::heed(link::PeerIndex peer, const State& state) {
+  if (std::exchange(peers_[peer.value()].process, state.process) != state.process) {
+    // It has heard nothing of what was said before. What it gets from here on is sent for it.
+    tell_state(peer);
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (plan_.out[i].peer == peer) out_[i].repeat(state.process);
+    }
+  }
+  for (const Offered& offered : state.offers) {
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      const Route& route = plan_.in[i];
+      if (route.peer == peer && route.stream == offered.stream)
+        in_[i].offer(offered, transport::now());
+    }
+  }
+}
+
+void Bridge::tell_state(link::PeerIndex peer) {
+  State state{.process = process_, .offers = {}};
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const auto offered = out_[i].offered();
+    if (plan_.out[i].peer == peer && offered) state.offers.push_back(*offered);
+  }
+  static_cast<void>(link_->push(flow_.state_channels[peer.value()], write(state)));
+}
+
+/// One of each topic, the most urgent first, so that none waits for many of another one.
+Result<void> Bridge::take_all() {
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const Result<bool> taken = out_[i].take(peers_[plan_.out[i].peer.value()].process);
+    if (!taken) return tl::unexpected(taken.error());
+    if (!*taken) continue;
+    if (Result<void> published = publish_all(); !published) return published;
+  }
+  return {};
+}
+
+Result<void> Bridge::publish_all() {
+  const Instant now = transport::now();
+  held_ = false;
+  for (std::size_t i = 0; i < in_.size();) {
+    const bool open = in_[i].open(now);
+    std::optional<Inbound::Waiting> message;
+    {
+      const std::lock_guard lock(mutex_);
+      if (open) message = in_[i].next();
+      held_ = held_ || (!open && in_[i].waits());
+    }
+    if (!message) {
+      ++i;
+      continue;
+    }
+    const Result<void> published = in_[i].publish(message->message);
+    link_->with([&](link::FlowControl& flow) { flow.release(message->item); });
+    if (!published) return published;
+    // Something more urgent may have come.
+    i = 0;
+  }
+  return {};
+}
+
+}  // namespace takt::bridge

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "inbound.hpp"
+#include "outbound.hpp"
+#include "takt/bridge/plan.hpp"
+#include "takt/executor/guard_condition.hpp"
+#include "takt/statistics/distribution.hpp"
+#include "takt/transport/key.hpp"
+#include "takt/transport/link_thread.hpp"
+
+namespace takt::bridge {
+
+/// From when a message was taken until the other bridge had it.
+struct Latency {
+  statistics::Distribution times{};
+  std::uint64_t late = 0;
+};
+
+/// One host's end. Two threads: the link's, which alone sends, and the one of run(), which alone
+/// speaks to ROS 2. What arrives waits for the second in the memory of the link's channels.
+///
+///     ROS 2 ─► Outbound ─► LinkThread ─► … ─► LinkThread ─► Inbound ─► ROS 2
+class Bridge {
+ public:
+  /// Told of what a user should know while the bridge runs: a topic's or peer's trouble.
+  using Tell = std::function<void(const nlohmann::json&)>;
+
+  /// `configuration` outlives the bridge. Error: the network's or ROS 2's reason.
+  [[nodiscard]] static Result<std::unique_ptr<Bridge>> create(const Configuration& configuration,
+                                                              std::size_t host,
+                                                              const transport::Key& key, Tell tell);
+  ~Bridge();
+  Bridge(const Bridge&) = delete;
+  Bridge& operator=(const Bridge&) = delete;
+
+  /// Until `stop`.
+  [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
+
+  /// What went through.
+  [[nodiscard]] nlohmann::json report();
+
+ private:
+  struct Peer {
+    /// Its process, as far as it is known.
+    std::uint64_t process = 0;
+    bool connected = false;
+    /// What it has said and nobody has heeded yet.
+    std::optional<State> said{};
+    bool unreadable = false;
+  };
+
+  Bridge(const Configuration& configuration, std::size_t host, Tell tell);
+
+  [[nodiscard]] Result<void> connect(const transport::Key& key);
+  [[nodiscard]] Hooks hooks();
+  [[nodiscard]] const Topic& topic_of(const Route& route) const;
+  [[nodiscard]] const std::string& host_of(link::PeerIndex peer) const;
+  void say(const std::string& text);
+
+  [[nodiscard]] Result<void> wait();
+  [[nodiscard]] Result<void> look();
+  void watch_peers();
+  void hear_states();
+  void heed(link::PeerIndex peer, const State& state);
+  void tell_state(link::PeerIndex peer);
+  [[nodiscard]] Result<void> take_all();
+  [[nodiscard]] Result<void> publish_all();
+
+  const Configuration& configuration_;
+  Plan plan_;
+  Flow flow_;
+  Tell tell_;
+  std::set<std::string> said_;
+  /// Tells this process from those before it.
+  std::uint64_t process_ = 0;
+
+  std::shared_ptr<executor::Context> context_;
+  raw::NodePointer node_;
+  std::unique_ptr<executor::GuardCondition> arrival_;
+  const rcl_guard_condition_t* graph_ = nullptr;
+  rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
+  /// By the routes of the plan.
+  std::deque<Outbound> out_;
+  std::deque<Inbound> in_;
+  std::vector<Peer> peers_;
+  bool graph_changed_ = true;
+  /// Messages wait for subscriptions to find their publisher.
+  bool held_ = false;
+  Instant looked_{};
+  Instant watched_{};
+
+  /// For what both threads use: the queues of in_, what peers have said, and latencies.
+  std::mutex mutex_;
+  std::vector<Latency> latencies_;
+
+  /// Ends before what its thread uses.
+  std::unique_ptr<transport::LinkThread> link_;
+};
+
+}  // namespace takt::bridge

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "outbound.hpp"
+#include "takt/bridge/seen.hpp"
+#include "takt/link/channel.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::bridge {
+
+/// A topic that comes from a peer: publishes its messages as the peer offers them.
+class Inbound {
+ public:
+  /// `process`: this process's number, which is in messages that were sent for it. `begin`: when
+  /// its node was made.
+  Inbound(const Topic& topic, std::uint64_t process, Instant begin, raw::NodePointer node, Say say);
+
+  /// The peer offers this now.
+  void offer(const Offered& offered, Instant now);
+
+  /// Whether messages are published; until then they wait. A new publisher gives subscriptions time
+  /// to find it, as messages would be lost to them otherwise.
+  [[nodiscard]] bool open(Instant now);
+  [[nodiscard]] Result<void> publish(std::span<const std::byte> message);
+
+  /// A message that waits to be published.
+  struct Waiting {
+    link::Item item;
+    std::span<const std::byte> message;
+  };
+  /// Adds a message; returns the oldest if it has to give way.
+  [[nodiscard]] std::optional<Waiting> wait(const Waiting& message);
+  [[nodiscard]] std::optional<Waiting> next();
+  [[nodiscard]] bool waits() const { return !waiting_.empty(); }
+
+  std::uint64_t received = 0;
+  std::uint64_t published = 0;
+  /// Not published, because it had been before.
+  std::uint64_t repeated = 0;
+  std::uint64_t dropped = 0;
+
+ private:
+  const Topic& topic_;
+  std::uint64_t process_;
+  Instant begin_;
+  raw::NodePointer node_;
+  Say say_;
+  std::optional<Offered> offered_;
+  std::unique_ptr<raw::RawPublisher> publisher_;
+  Instant made_{};
+  /// It keeps messages for late joiners.
+  bool keeps_ = false;
+  bool open_ = false;
+  /// What has been published here.
+  Seen published_before_;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace takt::bridge

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# run.sh PROGRAMS SECONDS: each fuzzer of a build for so many seconds from its corpus, as many at once
+# as there are processors. What a fuzzer finds it leaves in PROGRAMS/NAME_fuzzer.corpus/, with all
+# inputs that it made.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+fuzz() { # PROGRAM SECONDS
+  local program=$1 name log
+  name=$(basename "$program" _fuzzer)
+  log=$program.log
+  mkdir -p "$program.corpus" "tests/fuzz/corpus/$name"
+  if "$program" -max_total_time="$2" -timeout=20 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+    -artifact_prefix="$program.corpus/" "$program.corpus" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
+    echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, at most" \
+      "$(sed -n 's/^stat::peak_rss_mb: *//p' "$log") MB"
+  else
+    echo "$name failed:" && cat "$log"
+    return 1
+  fi
+}
+export -f fuzz
+
+printf '%s\0' "$1"/*_fuzzer | xargs -0 -P "$(nproc)" -I PROGRAM bash -c 'fuzz PROGRAM "$0"' "$2"
