@@ -5,6 +5,7 @@
 namespace takt::native {
 
 // Each is in the file of its name.
+void bind_aging(nanobind::module_& module);
 void bind_analysis(nanobind::module_& module);
 void bind_budget(nanobind::module_& module);
 void bind_capture(nanobind::module_& module);
@@ -13,6 +14,7 @@ void bind_estimation(nanobind::module_& module);
 void bind_flow(nanobind::module_& module);
 void bind_goals(nanobind::module_& module);
 void bind_generation(nanobind::module_& module);
+void bind_link(nanobind::module_& module);
 void bind_live(nanobind::module_& module);
 void bind_manager(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
@@ -28,6 +30,7 @@ void bind_viewer(nanobind::module_& module);
 NB_MODULE(takt_native, module) {
   module.doc() = "Takt's C++ library: documents in, documents out.";
   nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);
+  takt::native::bind_aging(module);
   takt::native::bind_analysis(module);
   takt::native::bind_budget(module);
   takt::native::bind_capture(module);
@@ -36,6 +39,7 @@ NB_MODULE(takt_native, module) {
   takt::native::bind_flow(module);
   takt::native::bind_goals(module);
   takt::native::bind_generation(module);
+  takt::native::bind_link(module);
   takt::native::bind_live(module);
   takt::native::bind_manager(module);
   takt::native::bind_model(module);

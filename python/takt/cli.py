@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import takt
+from takt import libraries
 from takt.errors import UserError
 from takt.formatting import printable
 
@@ -166,6 +167,10 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in _OUTPUT_FAULTS and error.filename is None:
         _drop_output()
         _complain(f"standard output: cannot be written: {error.strerror}")
+        return BAD_INPUT
+    lacking = libraries.wrong()
+    if lacking is not None:
+        _complain(lacking)
         return BAD_INPUT
     _complain(
         f"internal error: {type(error).__name__}: {error}; "

@@ -40,6 +40,8 @@ __all__ = [
     "Join",
     "LatencyStatistics",
     "LinearEstimator",
+    "Link",
+    "LinkBound",
     "MeasuredCallback",
     "MeasuredChain",
     "MeasuredEdge",
@@ -64,6 +66,7 @@ __all__ = [
     "ShapingServer",
     "SimulatedCallback",
     "SimulatedChain",
+    "SimulatedHop",
     "Simulation",
     "Slot",
     "Start",
@@ -72,6 +75,7 @@ __all__ = [
     "Table",
     "TableSlot",
     "Term",
+    "Unexplored",
     "ValueFile",
     "Way",
 ]
@@ -182,6 +186,11 @@ class Activation(Document):
     """Time from one activation to the next."""
     jitter: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
     """Longest delay of an activation."""
+    phase: Annotated[int, Field(ge=0, le=1000000000000000)] | None = None
+    """When the first activation is due, on a clock that all phases count from; null: not known.
+    Only the analysis "exact", whose bounds then hold for these phases alone, and takt
+    simulate go by it.
+    """
     min_separation: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
     """Least time from one activation to the next."""
     values: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
@@ -225,6 +234,21 @@ class Callback(Document):
     """
 
 
+class Link(Document):
+    """What one host sends to others over one network interface, the most urgent message first,
+    chunk by chunk.
+    """
+
+    id: str
+    """A unique name."""
+    bandwidth: Annotated[int, Field(ge=1, le=9223372036854775807)]
+    """Bits per second."""
+    chunk_bytes: Annotated[int, Field(ge=1, le=8388608)] = 65536
+    """After so many bytes of a message a more urgent one may go first."""
+    overhead: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    """Longest time that each chunk takes beyond its bits."""
+
+
 class Edge(Document):
     """Messages from one callback to another."""
 
@@ -235,11 +259,17 @@ class Edge(Document):
     topic: str | None = None
     """The topic of the messages; null: the receiver's."""
     delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
-    """Longest time from publication to activation."""
+    """Longest time from publication to activation, beside the link if there is one."""
+    link: str | None = None
+    """The link that its messages take to another host; null: none. Edges of one topic from one
+    callback over one link are one message there.
+    """
+    priority: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] = 0
+    """Of its messages on the link: larger is more urgent."""
     triggered_by: tuple[str, ...] | None = None
     """Predecessors of `from` whose messages make it publish here; null: whatever activates it."""
     message_size: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    """Payload of a message in bytes, for takt run."""
+    """Payload of a message in bytes: in takt run, and at most on a link."""
     confidence: Annotated[int, Field(ge=1, le=100)] | None = None
     """Percent; of an inferred edge to a timer, which reads what the sender keeps; null: declared
     or observed.
@@ -302,12 +332,39 @@ class Model(Document):
     """Its executors."""
     callbacks: tuple[Callback, ...] = ()
     """Its callbacks."""
+    links: tuple[Link, ...] = ()
+    """Its links between hosts."""
     edges: tuple[Edge, ...] = ()
     """Its edges."""
     joins: tuple[Join, ...] = ()
     """Its joins."""
     chains: tuple[Chain, ...] = ()
     """Its chains."""
+
+
+class LinkBound(Document):
+    """Messages of a topic that a callback sends over a link."""
+
+    link: str
+    source: str = Field(alias="from")
+    """The callback that publishes."""
+    topic: str
+    target: tuple[str, ...] = Field(default=(), alias="to")
+    """The callbacks that receive."""
+    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    """The longest time from publication to the arrival of the last chunk."""
+    by: str | None = None
+    """The analysis that gave the bound."""
+    reason: str | None = None
+    """Why there is no bound."""
+
+
+class Unexplored(Document):
+    """An executor whose schedules were not explored."""
+
+    executor: str
+    reason: str
+    """Why its schedules were not explored."""
 
 
 class CallbackBound(Document):
@@ -424,8 +481,15 @@ class Bounds(Document):
     """Executors for whose own analysis the steps allowed did not suffice: their bounds are
     coarser, or missing.
     """
+    unexplored: tuple[Unexplored, ...] = ()
+    """By the analysis exact: executors whose schedules were not explored. They have the bounds
+    of combined.
+    """
+    depends_on_phases: bool = False
+    """Some bounds hold for the phases of timers that the model gives, and for no others."""
     callbacks: tuple[CallbackBound, ...] = ()
     chains: tuple[ChainBound, ...] = ()
+    links: tuple[LinkBound, ...] = ()
     explanation: Explanation | None = None
 
 
@@ -548,6 +612,17 @@ class SimulatedChain(Statistics):
     goal: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
 
 
+class SimulatedHop(Statistics):
+    """Messages of a topic that a callback sends over a link, from publication to the arrival of
+    the last chunk.
+    """
+
+    link: str
+    source: str = Field(alias="from")
+    topic: str
+    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+
+
 class Simulation(Document):
     """What a simulation of a timing model shows. Times are integers in nanoseconds, but for
     means and standard deviations. Statistics of nothing are null.
@@ -563,6 +638,7 @@ class Simulation(Document):
     warnings: tuple[str, ...] = ()
     callbacks: tuple[SimulatedCallback, ...] = ()
     chains: tuple[SimulatedChain, ...] = ()
+    links: tuple[SimulatedHop, ...] = ()
     timeline_is_partial: bool = False
     timeline: tuple[Instance, ...] = ()
 

@@ -53,7 +53,8 @@ def compare(document: Json, model: ModelText, analysis: str) -> Json:
     """
     chain, flow = _matching(document, model)
     explanation = pipeline.explain(model.text, model.source, chain, analysis)
-    terms = _terms(explanation)
+    executors = {executor.id for executor in model.parsed().executors}
+    terms = _terms(explanation, executors)
     observed = _observed(flow)
     keys = sorted({*terms, *observed}, key=lambda key: -terms.get(key, 0))
     return {
@@ -107,9 +108,12 @@ def _matching(document: Json, model: ModelText) -> tuple[str, Json]:
     )
 
 
-def _terms(explanation: Explanation) -> dict[Key, int]:
+def _terms(explanation: Explanation, executors: set[str]) -> dict[Key, int]:
     terms: dict[Key, int] = {}
     for segment in explanation.segments:
+        if segment.executor not in executors:  # a link: all of it is seen as transport
+            terms[("delay", None)] = terms.get(("delay", None), 0) + segment.bound
+            continue
         for term in segment.terms:
             kind = KINDS.get(term.kind, term.kind)
             named = kind in ("execution", "interference", "sampling")

@@ -6,6 +6,7 @@ Where a command reads a model it takes traces too, and synthesises the model fro
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,39 @@ def _known_analysis(name: str) -> str:
     return name
 
 
+BEST_PERIOD = "auto"
+"""What stands for the best period of reservations, instead of one in milliseconds."""
+
+
+def period(text: str) -> int | None:
+    """The period of reservations in ns; None: the best. Raises typer.BadParameter."""
+    if text == BEST_PERIOD:
+        return None
+    try:
+        milliseconds = float(text)
+    except ValueError:
+        milliseconds = math.nan
+    if not 0.1 <= milliseconds <= 10_000:
+        raise typer.BadParameter(
+            f"{text!r} is neither {BEST_PERIOD!r} nor from 0.1 to 10000 milliseconds",
+            param_hint="--period",
+        )
+    return round(milliseconds * 1e6)
+
+
+def cores(text: str) -> list[int]:
+    """Processor numbers like "1-3,5"; "none": none. Raises typer.BadParameter."""
+    if text == "none":
+        return []
+    numbers: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal() and len(part) <= 9):
+            raise typer.BadParameter(f"{text!r} is not like 1-3,5, nor 'none'", param_hint="--pin")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return sorted(numbers)
+
+
 # Options that many commands have.
 Models = Annotated[list[str], typer.Argument(metavar="MODEL|TRACE...", help=MODEL_HELP)]
 Goals = Annotated[
@@ -46,7 +80,8 @@ Analysis = Annotated[
     typer.Option(
         metavar="|".join(pipeline.ANALYSES),
         callback=_known_analysis,
-        help="Which analysis; combined takes the better of the first two. edf_paper: "
+        help="Which analysis; combined takes the better of the first two. exact: also "
+        "explores all schedules, where that is possible. edf_paper: "
         "deadline-based executors by the formula as printed, which is not safe.",
     ),
 ]

@@ -75,12 +75,14 @@ def budget(
     cores: int = 2,
     capacity: float = 0.9,
     period: int | None = None,
+    best_period: bool = False,
 ) -> tuple[Json, str]:
     """The smallest reservations that guarantee a model's goals (`takt/budget`), and the model with
-    them (`takt/model`). Raises takt_native.InputError.
+    them (`takt/model`). Their period is the model's, or `period`, or the best. Raises
+    takt_native.InputError.
     """
     found, planned = takt_native.budget(
-        model_text, source, analysis, margin, list(range(cores)), capacity, period
+        model_text, source, analysis, margin, list(range(cores)), capacity, period, best_period
     )
     document = _document(found)
     document["provenance"] |= _origin(model_text, source)

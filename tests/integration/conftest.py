@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from recording import until
+from recording import needs_privileges, until
 from takt import loopback
 
 inherited = loopback.environment()
 os.environ.clear()
 os.environ.update(inherited)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Probes in the kernel see what all processes do, and know them by the machine's numbers."""
+    for item in items:
+        if needs_privileges.mark in item.iter_markers("skipif"):
+            item.add_marker("alone")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,19 @@ def until(condition: Callable[[], bool]) -> None:
     """Waits as long as it takes; the test run's own time limit is the only one."""
     while not condition():
         time.sleep(0.01)
+
+
+def stop(process: int) -> None:
+    """Stops a process: its threads go on until its first one has been told."""
+
+    def stopped(task: Path) -> bool:
+        try:
+            return (task / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+        except OSError:
+            return False
+
+    os.kill(process, signal.SIGSTOP)
+    until(lambda: all(map(stopped, Path(f"/proc/{process}/task").iterdir())))
 
 
 BREAKPOINT = 0xCC  # what a probe puts in place of an instruction's first byte (x86-64)

@@ -19,6 +19,7 @@ from takt.formatting import duration
 from takt.names import labels
 from takt.verdict import Status
 
+pytestmark = pytest.mark.alone
 MODELS = Path(__file__).resolve().parents[2] / "models"
 
 

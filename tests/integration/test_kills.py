@@ -24,6 +24,7 @@ import babeltrace
 from recording import TAKT, needs_privileges, probe_is_placed, until
 from takt import pipeline
 
+pytestmark = pytest.mark.alone
 KILLS = int(os.environ.get("TAKT_KILLS", "5"))
 BACKENDS = ["lttng", "ring", pytest.param("ebpf", marks=needs_privileges)]
 TICKED = "ros2:rclcpp_executor_wait_for_work"

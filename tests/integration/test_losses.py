@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
-from recording import TAKT, Run, needs_privileges
+from recording import TAKT, Run, needs_privileges, stop
 
 EBPF = pytest.param("ebpf", marks=needs_privileges)
 
@@ -60,7 +60,7 @@ def test_overflow_is_counted_exactly(
             assert recorder.poll() is None
         readers = consumers_of(tmp_path) if backend == "lttng" else [recorder.pid]
         for reader in readers:
-            os.kill(reader, signal.SIGSTOP)
+            stop(reader)
         recorder.stdin.write("\n")
         recorder.stdin.flush()
         assert recorder.stderr.readline() == "done\n"

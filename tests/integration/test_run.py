@@ -182,6 +182,7 @@ def test_a_dedicated_executor_is_scheduled_as_it_was_started(tmp_path: Path) -> 
     assert policies == {(os.SCHED_RR, 7)}
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not may_reserve(), reason="SCHED_DEADLINE needs CAP_SYS_NICE")
 def test_reservations_are_granted_and_told_to_the_trace(tmp_path: Path) -> None:
     recorded = Run.of(
@@ -257,7 +258,8 @@ def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
         assert process.stdout is not None
         ran = json.loads(process.stdout.read())
     # While a process starts, its main thread is what delivers messages.
-    assert (0, 50, 60) in found
+    # What delivers messages is above the executors, what recurs in DDS below them.
+    assert (0, 49, 50, 60) in found
     assert all(one["granted"] for one in ran["executors"])
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from recording import PROGRAMS, TAKT, Run, takt
 
+# An overloaded machine leaves expiries of timers out, which the simulated one does not.
+pytestmark = pytest.mark.alone
 MODELS = Path(__file__).resolve().parents[2] / "models"
 Json = dict[str, Any]
 

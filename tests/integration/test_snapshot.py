@@ -16,9 +16,11 @@ import babeltrace
 import takt_native
 from recording import TAKT, needs_privileges, until
 
-# An object at the start, then more events than a megabyte holds, a line, and one more object.
+# An object at the start, then more events than a megabyte holds, a line, and one more object. Of
+# one processor: LTTng has a buffer for each, and one may keep what is older than what another lost.
 PROGRAM = """
-import ctypes, sys
+import ctypes, os, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 library = ctypes.CDLL("libtracetools.so")
 library.ros_trace_rcl_timer_init(ctypes.c_void_p(1), ctypes.c_int64(111))
 for i in range(100_000):

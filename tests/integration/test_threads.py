@@ -76,7 +76,12 @@ def test_a_thread_that_sleeps_by_a_rate_is_a_periodic_source(tmp_path: Path, bac
     found = model(tmp_path, "rate", backend)
     lidar = callback(found, "/lidar:rate-50ms")
     assert lidar["kind"] == executor_of(found, lidar["id"])["kind"] == "event_source"
-    assert lidar["activation"] == {"kind": "periodic", "period": 50 * MILLISECOND, "jitter": 0}
+    assert lidar["activation"] == {
+        "kind": "periodic",
+        "period": 50 * MILLISECOND,
+        "jitter": 0,
+        "phase": None,
+    }
     # It burns 2 ms of its own processor time, and sleeps in between.
     assert 2 * MILLISECOND <= lidar["execution_time"]["curve"][0] < 50 * MILLISECOND
     assert edges(found) == {("/lidar:rate-50ms", "/sink:/scan")}

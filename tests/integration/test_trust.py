@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import babeltrace
-from recording import PROGRAMS, TAKT, Run, needs_privileges, until
+from recording import PROGRAMS, TAKT, Run, needs_privileges, stop, until
 from takt.runtime import tracetools
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
@@ -495,7 +495,7 @@ def stopped_recorder(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], di
     ) as recorder:
         until(lambda: said.exists() or recorder.poll() is not None)
         entries = said.read_bytes().decode().split("\0")
-        recorder.send_signal(signal.SIGSTOP)
+        stop(recorder.pid)
         yield recorder, dict(entry.split("=", 1) for entry in entries if entry)
 
 
@@ -544,7 +544,7 @@ def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
         assert recorder.stderr
         while recorder.stderr.readline() != "ready\n":
             assert recorder.poll() is None
-        recorder.send_signal(signal.SIGSTOP)
+        stop(recorder.pid)
         recorder.stdin.write("\n")
         recorder.stdin.flush()
         # Said while the recorder cannot have admitted it.

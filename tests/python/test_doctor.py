@@ -18,7 +18,7 @@ from takt.doctor.check import Check, State, first_line, output_of
 SUBJECTS = {
     *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
     "reservations",
-    *("privileges", "cores", "clocks", "cgroups", "netns", "graphviz", "compilers"),
+    *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "graphviz", "compilers"),
 }
 
 

@@ -54,7 +54,11 @@ MODEL: Json = {
             "callback_group": "reentrant",
         },
     ],
-    "edges": [{"from": "tick", "to": "sub"}, {"from": "laser", "to": "sub", "delay": 9}],
+    "links": [{"id": "wire", "bandwidth": 1000000000, "overhead": 20}],
+    "edges": [
+        {"from": "tick", "to": "sub"},
+        {"from": "laser", "to": "sub", "delay": 9, "link": "wire", "message_size": 9},
+    ],
     "joins": [{"callback": "sub", "inputs": ["tick", "laser"]}],
     "chains": [{"id": "pilot", "callbacks": ["tick", "sub"], "goal": 500}],
 }

@@ -256,11 +256,18 @@ def test_the_command_gives_what_chains_would_wait_for_an_executor_of_its_own(
     path = tmp_path / "model.json"
     path.write_text(json.dumps(controlled()))
     done = run_takt("plan", path)
-    assert "--own-executors gives executors of their own to /control" in done.stderr
-    done = run_takt("plan", path, "--own-executors")
+    raising, apart = done.stderr.splitlines()[-2:]
+    assert raising.startswith("takt: --same-executors raises control, and nothing starves;")
+    assert apart.startswith("takt: --avoid-starvation gives /control an executor of its own, and")
+    done = run_takt("plan", path, "--avoid-starvation")
     assert done.returncode == 0
+    assert "takt: given /control an executor of its own, and nothing starves;" in done.stderr
     assert {e["id"] for e in json.loads(done.stdout)["executors"]} >= {"main", "main/control"}
+    done = run_takt("plan", path, "--same-executors")
+    assert done.returncode == 0
+    assert "takt: raised control, and nothing starves;" in done.stderr
+    assert {e["id"] for e in json.loads(done.stdout)["executors"]} == {"main", "sensor"}
     # Where raising costs next to nothing, no thread is spent.
     path.write_text(json.dumps(model()))
-    done = run_takt("plan", path, "--own-executors")
+    done = run_takt("plan", path, "--avoid-starvation")
     assert {e["id"] for e in json.loads(done.stdout)["executors"]} == {"main", "sensor"}

@@ -27,6 +27,7 @@ from takt.names import executor_labels, labels
 EXAMPLES = """
 takt analyze model.json                          tables for people
 takt analyze model.json --analysis round_robin   one analysis alone
+takt analyze model.json --analysis exact         all schedules, where there are not too many
 takt analyze model.json --explain pilot          what the bound of chain "pilot" is made of
 takt analyze model.json --what-if "executor=edf, budget(e1)=3ms, split(/node)"   with these changes
 takt analyze model.json --sensitivity            what may grow or shrink until a goal is missed
@@ -137,6 +138,17 @@ def analyze(
             + (f" and {more} more" if more > 0 else "")
             + " are coarser than they might be, or missing; --effort allows more"
         )
+    if bounds.unexplored:
+        names = executor_labels(valid)
+        for unexplored in bounds.unexplored[:MOST_NAMED]:
+            console.say(
+                f"takt: executor {names[unexplored.executor]} was not explored, so its bounds are "
+                f"those of combined: {unexplored.reason}"
+            )
+        if (more := len(bounds.unexplored) - MOST_NAMED) > 0:
+            console.say(f"takt: nor were {more} more executors")
+    if bounds.depends_on_phases:
+        console.say("takt: these bounds hold for the phases of timers in the model, and no others")
     if any(judged.status is verdict.Status.NOT_GUARANTEED for judged in verdicts):
         console.say(f"takt: takt budget {source} says which reservations would guarantee the goals")
     diverged = any(callback.bound is None for callback in bounds.callbacks)

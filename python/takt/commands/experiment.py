@@ -19,6 +19,9 @@ takt experiment edf-case-study --json
 takt experiment tracing-overhead --full     hours, as published
 """
 
+LONGEST_WORDS = 40
+"""Longer ones are notes below the table."""
+
 
 def experiment(
     name: Annotated[
@@ -72,6 +75,8 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
     for column in ("Published", "Ours", "Difference"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
+        if _is_a_note(row):
+            continue
         table.add_row(
             cell(row.what),
             _value(row.published, row.unit),
@@ -79,6 +84,13 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
             _difference(row),
         )
     console.output().print(table)
+    for row in filter(_is_a_note, rows):
+        print(f"{row.what}: {row.ours}")
+
+
+def _is_a_note(row: experiments.Row) -> bool:
+    """Words that would leave no room for the other columns."""
+    return isinstance(row.ours, str) and len(row.ours) > LONGEST_WORDS
 
 
 def _value(value: float | str | None, unit: str) -> str:

@@ -18,6 +18,7 @@ CHECKS = (
     machine.cores,
     machine.clocks,
     machine.control_groups,
+    machine.exclusive_cores,
     machine.network_namespaces,
     machine.graphviz,
     machine.compilers,

@@ -82,6 +82,30 @@ def control_groups() -> Check:
     )
 
 
+def exclusive_cores() -> Check:
+    """What `takt manage` needs to keep reservations on cores: cpusets of cgroup version 1."""
+    root = Path("/sys/fs/cgroup/cpuset")
+    balance = root / "cpuset.sched_load_balance"
+    balanced = balance.read_text().strip() == "1" if balance.exists() else None
+    facts = {"cpusets": balanced is not None, "balanced": balanced}
+    if balanced and os.access(balance, os.W_OK):
+        return Check(
+            "pinning", "Exclusive cores", State.OK, "cpusets of cgroup version 1", facts=facts
+        )
+    if balanced is None:
+        detail, remedy = (
+            "no cpusets of cgroup version 1: reservations fit only where no thread is kept on a "
+            "core",
+            f"mkdir {root}; mount -t cgroup -o cpuset none {root}",
+        )
+    elif balanced:
+        detail, remedy = f"{root} is not to be changed by this user", "run as root"
+    else:
+        detail = "somebody has taken the cores apart: reservations are kept on none"
+        remedy = f"echo 1 > {balance}"
+    return Check("pinning", "Exclusive cores", State.LIMITED, detail, remedy, facts=facts)
+
+
 def network_namespaces() -> Check:
     """Tried in a child process: a namespace is the safest way to keep DDS off the network."""
     allowed = (

@@ -1,8 +1,11 @@
 #include "process.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <variant>
 
 #include "entities.hpp"
@@ -10,6 +13,7 @@
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
 #include "takt/linux/memory.hpp"
+#include "takt/linux/thread_identity.hpp"
 #include "takt/model/names.hpp"
 #include "takt/policy/describe.hpp"
 #include "takt/workload/periodic_releases.hpp"
@@ -27,6 +31,18 @@ constexpr std::size_t capacity = 1024;
 /// (performance-engineering 3.4).
 constexpr int middleware_above = 10;
 constexpr int highest_priority = 99;
+
+/// Fast DDS's thread for what recurs: it announces the process every three seconds, for half a
+/// millisecond, and no message waits for that.
+constexpr std::string_view middleware_chores = "dds.ev";
+
+/// Has the middleware's chores wait for the executors.
+void lower_chores(int priority) {
+  const linux_os::FifoScheduling below{.priority = std::max(priority - 1, 1)};
+  for (const auto& thread : linux_os::threads_named(getpid(), middleware_chores)) {
+    (void)linux_os::set_scheduling(thread.thread, below);
+  }
+}
 
 /// Schedules the calling thread and all that it starts at a priority, as far as it may, until the
 /// end of the scope.
@@ -129,6 +145,7 @@ class Process::Implementation {
     }
     // Where that is not allowed, page faults remain.
     if (priority_) (void)linux_os::keep_memory();
+    if (priority_) lower_chores(*priority_);
     for (const Thread& thread : threads_) thread.gated->go();
     return supplies;
   }

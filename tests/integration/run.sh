@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# All integration tests. Most of them wait most of the time, so several workers share them, each in
+# namespaces of its own; those that are marked `alone` come after these, one at a time. Without the
+# right to make namespaces all come one after the other.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+workers=${TAKT_WORKERS:-3}
+
+if ! reason=$(./isolated_python.sh -c '' 2>&1); then
+  echo "one test at a time, as there are no namespaces to be had: $reason"
+  exec python -m pytest .
+fi
+failed=0
+python -m pytest . -m "not alone" --dist loadfile --tx "$workers*popen//python=$PWD/isolated_python.sh" || failed=1
+python -m pytest . -m alone || failed=1
+exit $failed
