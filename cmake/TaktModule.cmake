@@ -165,13 +165,26 @@ function(takt_module name)
 endfunction()
 
 # takt_test(model DEPENDS takt::model): one GoogleTest program, model_test, of all *.cpp of its
-# folder or of SOURCES.
+# folder or of SOURCES. INPUT: it is about what reads inputs from outside; THREADS: about what runs in
+# several threads. Continuous integration runs these with the sanitizer for them (input_tests,
+# thread_tests).
+add_custom_target(input_tests)
+add_custom_target(thread_tests)
 function(takt_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "INPUT;THREADS" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main takt_warnings)
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60)
+  set(label unit)
+  if(arg_INPUT)
+    add_dependencies(input_tests ${name}_test)
+    string(APPEND label "+input")
+  endif()
+  if(arg_THREADS)
+    add_dependencies(thread_tests ${name}_test)
+    string(APPEND label "+threads")
+  endif()
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
 endfunction()

@@ -160,6 +160,11 @@ def test_the_doctor_finds_what_is_missing(root: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
+def test_the_manager_is_there_and_not_enabled(root: Path) -> None:
+    units = {path.relative_to(root) for path in root.rglob("takt-manage.service")}
+    assert units == {Path("usr/lib/systemd/system/takt-manage.service")}
+
+
 @pytest.mark.parametrize("command", [("run", "/model.json"), ("demo",)])
 def test_what_needs_ros_says_so_in_one_line(root: Path, command: tuple[str, ...]) -> None:
     done = takt(root, *command)

@@ -114,6 +114,7 @@ def test_it_has_what_runs_inside_both_distributions(wheel: Path) -> None:
         for program in (
             "takt-dispatch",
             "takt-estimator",
+            "takt-bridge",
             "takt-gate",
             "takt-manager",
             "takt-workload",

@@ -9,7 +9,8 @@ namespace consumer {
 class Clock : public rclcpp::Node {
  public:
   explicit Clock(const rclcpp::NodeOptions& options) : Node("clock", options) {
-    publisher_ = create_publisher<rosgraph_msgs::msg::Clock>("numbers", 10);
+    // Nothing is lost on a busy machine.
+    publisher_ = create_publisher<rosgraph_msgs::msg::Clock>("numbers", 1000);
     timer_ = create_wall_timer(std::chrono::milliseconds(10), [this] {
       rosgraph_msgs::msg::Clock message;
       message.clock.sec = sent_++;

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
 
   int heard = 0;
   auto numbers = node->create_subscription<rosgraph_msgs::msg::Clock>(
-      "numbers", 10, [&](const rosgraph_msgs::msg::Clock& message) {
+      "numbers", 1000, [&](const rosgraph_msgs::msg::Clock& message) {
         std::printf("%d\n", message.clock.sec);
         if (++heard == 10) rclcpp::shutdown();
       });
