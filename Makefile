@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build web test demo man bench check lint format generate asan tsan tsan-ros fuzz faults docs nightly clean help
+.PHONY: setup build web test demo man bench check lint format generate asan tsan fuzz faults docs nightly clean help
 
 FUZZ_SECONDS ?= 60
 FAULTS ?= 20
@@ -40,8 +40,8 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
 	run "C++ tests" ctest --preset release --progress; \
 	run "Viewer tests" npm --silent --prefix web test; \
-	run "Python tests" python -m pytest tests/python; \
-	run "Integration tests on ROS 2 and LTTng" python -m pytest tests/integration; \
+	run "Python tests" python -m pytest -n auto tests/python; \
+	run "Integration tests on ROS 2 and LTTng" tests/integration/run.sh; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
 # What the demo runs, without tests: steps are those that are left to do.
@@ -84,6 +84,9 @@ lint: check  ## all static checks: the quick ones, then clang-tidy
 
 tidy-changed: build  ## clang-tidy on the sources that differ from TIDY_SINCE, a commit
 	@$(environment); \
+	if ! git rev-parse --quiet --verify '$(TIDY_SINCE)^{commit}' >/dev/null; then \
+	  echo "skipped: this clone has no commit $(TIDY_SINCE)"; exit 0; \
+	fi; \
 	changed=$$(git diff --name-only --diff-filter=d $(TIDY_SINCE) -- \
 	  'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp' | paste -sd '|'); \
 	if [ -z "$$changed" ]; then echo "no source differs from $(TIDY_SINCE)"; exit 0; fi; \
@@ -95,13 +98,20 @@ format:  ## lay out all sources
 	$(sources) '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0 clang-format -i; \
 	ruff check --fix; ruff format
 
-asan tsan: %: setup build/%/build.ninja  ## C++ tests with a sanitizer (asan: addresses, undefined behaviour; tsan: threads)
+.PHONY: asan-build tsan-build asan-all
+asan-build tsan-build: %-build: setup build/%/build.ninja
+	@$(environment); cmake --build --preset $*
+
+asan: asan-build  ## tests of what reads inputs, with the sanitizers of addresses and undefined behaviour
+	@$(environment); ctest --preset $@ --progress
+
+asan-all: setup build/asan/build.ninja  ## all C++ tests with them, but those on ROS 2
 	@$(environment); cmake --build --preset $@; ctest --preset $@ --progress
 
 # The middleware is not compiled with the sanitizer: what it does among itself is left out. So are
 # the threads of LTTng, whose end with the process counts as a fault: ROS's own tracing library.
-tsan-ros: setup build/tsan-ros/build.ninja  ## the executors' tests on ROS 2 with the thread sanitizer
-	@$(environment); $(loopback); cmake --build --preset $@; \
+tsan: tsan-build  ## tests of what runs in several threads, the executors on ROS 2 among them, with the thread sanitizer
+	@$(environment); $(loopback); ctest --preset $@ --progress; \
 	export TSAN_OPTIONS=ignore_noninstrumented_modules=1; \
 	tracing=$$(find $${AMENT_PREFIX_PATH//:/ } -path '*/lib/libtracetools.so' -print -quit); \
 	for test in build/$@/tests/unit/{executor/executor,rclcpp/rclcpp}_test; do \
@@ -109,14 +119,7 @@ tsan-ros: setup build/tsan-ros/build.ninja  ## the executors' tests on ROS 2 wit
 	done
 
 fuzz: setup build/asan/build.ninja  ## each fuzzer for FUZZ_SECONDS, from its corpus
-	@$(environment); cmake --build --preset fuzz; \
-	for program in build/asan/tests/fuzz/*_fuzzer; do \
-	  name=$$(basename "$$program" _fuzzer); echo "== $$name"; \
-	  mkdir -p "$$program.corpus" "tests/fuzz/corpus/$$name"; \
-	  "$$program" -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=1024 -verbosity=0 \
-	    -print_final_stats=1 -artifact_prefix="$$program.corpus/" "$$program.corpus" \
-	    "tests/fuzz/corpus/$$name"; \
-	done
+	@$(environment); cmake --build --preset fuzz; tests/fuzz/run.sh build/asan/tests/fuzz $(FUZZ_SECONDS)
 
 faults: build  ## what the system may refuse, FAULTS moments of each fault (needs root and strace)
 	@$(environment); $(loopback); \

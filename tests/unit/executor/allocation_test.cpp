@@ -1,28 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "ros.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/waitable.hpp"
 #include "takt/scheduling/description.hpp"
-
-// Counts what the calling thread takes from the allocator; the middleware's threads do not matter.
-namespace {
-thread_local long allocations = 0;
-}
-
-// Not inlined, or the compiler sees new with free and takes them for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "takt/test/counted_allocations.hpp"
 
 namespace takt::executor {
 namespace {
@@ -66,9 +51,9 @@ TEST_P(Allocation, NoneFromAReleaseToTheEndOfItsCallback) {
     }
   };
   round();
-  const long before = allocations;
+  const long before = test::allocations;
   for (int i = 0; i < 100; ++i) round();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(test::allocations - before, 0);
   EXPECT_EQ(runs, 101 * static_cast<int>(triggered));
 }
 
