@@ -1,7 +1,7 @@
 // What it costs to dispatch a callback and how soon an executor that sleeps runs one, all executors
 // that this machine has in one run: rounds of all of them alternate, and each figure is the median
-// of the rounds. A ratio is the median of the rounds' ratios, so that what burdens the machine for
-// a while burdens both sides of it.
+// of the rounds. A ratio is the median of the rounds' ratios with their quartiles, so that what
+// burdens the machine for a while burdens both sides of it.
 
 #include <fmt/format.h>
 
@@ -23,29 +23,40 @@
 namespace takt::benchmark {
 namespace {
 
-constexpr int rounds = 9;
+constexpr int rounds = 15;
 
 using Rounds = std::vector<Round>;
 
-double median_microseconds(const Rounds& all, Duration Round::*member) {
+double microseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
+
+double median(const Rounds& all, Duration Round::*member) {
   std::vector<double> values;
-  for (const Round& round : all) {
-    values.push_back(static_cast<double>((round.*member).count()) / 1000);
+  for (const Round& round : all) values.push_back(microseconds(round.*member));
+  return quantile(values, 0.5);
+}
+
+/// The median of what `all` took beyond `floor`.
+double median_beyond(const Rounds& all, const Rounds& floor, Duration Round::*member) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    values.push_back(microseconds(all[i].*member - floor[i].*member));
   }
   return quantile(values, 0.5);
 }
 
-double median_ratio(const Rounds& own, const Rounds& others, Duration Round::*member) {
+std::string ratio(const Rounds& own, const Rounds& others, Duration Round::*member) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < own.size(); ++i) {
     ratios.push_back(static_cast<double>((own[i].*member).count()) /
                      static_cast<double>((others[i].*member).count()));
   }
-  return quantile(ratios, 0.5);
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", quantile(ratios, 0.5), quantile(ratios, 0.25),
+                     quantile(ratios, 0.75));
 }
 
-/// Ratios are to the first subject.
-void compare(std::string_view title, const std::vector<std::unique_ptr<Subject>>& subjects) {
+using Subjects = std::vector<std::unique_ptr<Subject>>;
+
+std::vector<Rounds> measure_all(const Subjects& subjects) {
   std::vector<Rounds> measured(subjects.size());
   for (int round = 0; round < rounds; ++round) {
     // Each is the first in some round: what comes first finds the caches colder.
@@ -54,17 +65,47 @@ void compare(std::string_view title, const std::vector<std::unique_ptr<Subject>>
       measured[i].push_back(measure(*subjects[i]));
     }
   }
-  fmt::print("\n{}\n{:<36} {:>13} {:>6} {:>13} {:>6} {:>12} {:>6} {:>10}\n", title, "executor",
-             "dispatch, us", "ratio", "all, us", "ratio", "wake-up, us", "ratio", "99 %, us");
+  return measured;
+}
+
+/// Microseconds, and in brackets those beyond what any executor pays.
+void print_table(const Subjects& subjects, const std::vector<Rounds>& measured) {
+  fmt::print("{:<40} {:>16} {:>16} {:>16} {:>14}\n", "executor, us", "dispatch", "all", "wake-up",
+             "wake-up, 99 %");
+  const auto floor = std::ranges::find(subjects, Subject::Role::floor, &Subject::role);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    fmt::print("{:<36}", subjects[i]->name());
-    for (const auto& [member, width] :
-         {std::pair(&Round::dispatch, 13), std::pair(&Round::everything, 13),
-          std::pair(&Round::wake_up, 12)}) {
-      fmt::print(" {:>{}.2f} {:>6.2f}", median_microseconds(measured[i], member), width,
-                 median_ratio(measured[i], measured.front(), member));
+    fmt::print("{:<40}", subjects[i]->name());
+    for (const auto member : {&Round::dispatch, &Round::everything, &Round::wake_up}) {
+      std::string text = fmt::format("{:.2f}", median(measured[i], member));
+      if (floor != subjects.end()) {
+        const auto& paid = measured[static_cast<std::size_t>(floor - subjects.begin())];
+        text += fmt::format(" ({:+.2f})", median_beyond(measured[i], paid, member));
+      }
+      fmt::print(" {:>16}", text);
     }
-    fmt::print(" {:>10.1f}\n", median_microseconds(measured[i], &Round::late_wake_up));
+    fmt::print(" {:>14.2f}\n", median(measured[i], &Round::late_wake_up));
+  }
+}
+
+void print_ratios(const Subjects& subjects, const std::vector<Rounds>& measured, std::size_t own) {
+  fmt::print("\n{:<40} {:>21} {:>21} {:>21}\n", subjects[own]->name() + ", to", "dispatch", "all",
+             "wake-up");
+  for (std::size_t other = 0; other < subjects.size(); ++other) {
+    if (other == own) continue;
+    fmt::print("  {:<38}", subjects[other]->name());
+    for (const auto member : {&Round::dispatch, &Round::everything, &Round::wake_up}) {
+      fmt::print(" {:>21}", ratio(measured[own], measured[other], member));
+    }
+    fmt::print("\n");
+  }
+}
+
+void compare(std::string_view title, const Subjects& subjects) {
+  const std::vector<Rounds> measured = measure_all(subjects);
+  fmt::print("\n# {}\n\n", title);
+  print_table(subjects, measured);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (subjects[i]->role() != Subject::Role::other) print_ratios(subjects, measured, i);
   }
   std::fflush(stdout);
 }

@@ -1,10 +1,11 @@
 #include "rclcpp_subjects.hpp"
 
+#include <semaphore.h>
+
 #include <atomic>
 #include <functional>
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #include <rclcpp/rclcpp.hpp>
-#include <semaphore>
 #include <takt_msgs/msg/packet.hpp>
 #include <thread>
 #include <utility>
@@ -22,9 +23,15 @@ using takt_msgs::msg::Packet;
 
 using Make = std::function<std::unique_ptr<::rclcpp::Executor>()>;
 
-/// Takes and runs what its one subscription is told of, and nothing else: what any executor pays.
+/// Takes and runs what its one subscription is told of, on one thread behind one semaphore of the C
+/// library, and nothing else: what any executor pays.
 class NoExecutor final : public ::rclcpp::Executor {
  public:
+  NoExecutor() { sem_init(&came_, 0, 0); }
+  ~NoExecutor() override { sem_destroy(&came_); }
+  NoExecutor(const NoExecutor&) = delete;
+  NoExecutor& operator=(const NoExecutor&) = delete;
+
   using ::rclcpp::Executor::add_node;
   using ::rclcpp::Executor::remove_node;
   void add_node(std::shared_ptr<::rclcpp::Node> node, bool /*notify*/) override {
@@ -53,7 +60,8 @@ class NoExecutor final : public ::rclcpp::Executor {
 
   void spin() override {
     while (true) {
-      came_.acquire();
+      while (sem_wait(&came_) != 0) {
+      }
       if (is_cancelled_) return;
       if (within_process_) {
         within_process_->execute(within_process_->take_data());
@@ -69,18 +77,20 @@ class NoExecutor final : public ::rclcpp::Executor {
   }
 
  private:
-  void came(std::size_t count) { came_.release(static_cast<std::ptrdiff_t>(count)); }
+  void came(std::size_t count) {
+    for (; count > 0; --count) sem_post(&came_);
+  }
 
   ::rclcpp::SubscriptionBase::SharedPtr subscription_;
   ::rclcpp::Waitable::SharedPtr within_process_;
-  std::counting_semaphore<> came_{0};
+  sem_t came_{};
   std::atomic<bool> is_cancelled_ = false;
 };
 
 class RclcppSubject final : public Subject {
  public:
-  RclcppSubject(std::string name, bool intra_process, Make make)
-      : Subject(std::move(name)),
+  RclcppSubject(std::string name, Role role, bool intra_process, Make make)
+      : Subject(std::move(name), role),
         node_(std::make_shared<::rclcpp::Node>("takt_benchmark_" + std::to_string(nodes_++),
                                                ::rclcpp::NodeOptions()
                                                    .use_intra_process_comms(intra_process)
@@ -131,8 +141,8 @@ Make takts(std::size_t threads) {
 std::vector<std::unique_ptr<Subject>> rclcpp_subjects(std::size_t threads, bool intra_process) {
   if (!::rclcpp::ok()) ::rclcpp::init(0, nullptr);
   std::vector<std::unique_ptr<Subject>> subjects;
-  const auto add = [&](const char* name, Make make) {
-    subjects.push_back(std::make_unique<RclcppSubject>(name, intra_process, std::move(make)));
+  const auto add = [&](const char* name, Make make, Subject::Role role = Subject::Role::other) {
+    subjects.push_back(std::make_unique<RclcppSubject>(name, role, intra_process, std::move(make)));
   };
   const ::rclcpp::ExecutorOptions options;
   if (threads == 1) {
@@ -151,13 +161,16 @@ std::vector<std::unique_ptr<Subject>> rclcpp_subjects(std::size_t threads, bool 
       return std::make_unique<::rclcpp::executors::MultiThreadedExecutor>(options, threads);
     });
   }
-  add("Takt, rclcpp: EventsExecutor", takts<rclcpp::EventsExecutor>(threads));
+  add("Takt, rclcpp: EventsExecutor", takts<rclcpp::EventsExecutor>(threads),
+      Subject::Role::compared);
   add("Takt, rclcpp: FixedPriorityExecutor", takts<rclcpp::FixedPriorityExecutor>(threads));
   add("Takt, rclcpp: EdfExecutor", takts<rclcpp::EdfExecutor>(threads));
   if (threads == 1) {
     add("Takt, rclcpp: GraphAwareExecutor", takts<rclcpp::GraphAwareExecutor>(threads));
-    add("no executor: takes and runs", [] { return std::make_unique<NoExecutor>(); });
   }
+  add(
+      "no executor: one thread takes and runs", [] { return std::make_unique<NoExecutor>(); },
+      Subject::Role::floor);
   return subjects;
 }
 

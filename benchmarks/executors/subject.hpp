@@ -2,18 +2,29 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace takt::benchmark {
 
 /// An executor under test, with a publisher and a subscription to its topic.
 class Subject {
  public:
-  explicit Subject(std::string name) : name_(std::move(name)) {}
+  enum class Role {
+    other,
+    /// The ratios of its figures to those of all others are printed.
+    compared,
+    /// The same, and what others take beyond it is their own.
+    floor,
+  };
+
+  explicit Subject(std::string name, Role role = Role::other)
+      : name_(std::move(name)), role_(role) {}
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Role role() const { return role_; }
 
   /// Messages that may wait for the subscription.
   static constexpr int depth = 500;
@@ -31,6 +42,7 @@ class Subject {
 
  private:
   std::string name_;
+  Role role_;
 };
 
 }  // namespace takt::benchmark

@@ -528,17 +528,13 @@ void Builder::add_edges() {
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
       const std::string& name = objects_[topic];
-      model_.edges.push_back({from,
-                              to,
-                              name.empty() ? std::nullopt : std::optional(name),
-                              entry.delay,
-                              entry.triggers,
-                              0,
-                              {},
-                              {},
-                              {},
-                              {}});
-      model::set_message_share(model_.edges.back(), entry.share);
+      model::Edge& edge = model_.edges.emplace_back();
+      edge.from = from;
+      edge.to = to;
+      if (!name.empty()) edge.topic = name;
+      edge.delay = entry.delay;
+      edge.triggered_by = entry.triggers;
+      model::set_message_share(edge, entry.share);
       observed_messages.push_back(entry.observed);
     }
   }

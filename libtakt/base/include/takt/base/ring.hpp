@@ -33,6 +33,14 @@ class Ring {
     elements_[index(size_++)] = element;
   }
 
+  /// The element is now the oldest.
+  void push_front(const T& element) requires(std::is_trivially_copyable_v<T>) {
+    if (size_ == elements_.size()) grow();
+    first_ = index(elements_.size() - 1);
+    ++size_;
+    elements_[first_] = element;
+  }
+
   /// Swaps the oldest or the newest element with `element`. Not of an empty ring.
   void pop_front(T& element) {
     exchange(elements_[first_], element);
