@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
-from statistics import median
 from typing import Any, get_args
 
 import pytest
@@ -24,9 +23,6 @@ REFERENCE_SYSTEM = Path(__file__).resolve().parents[2] / "models/autoware_refere
 MS = 1_000_000
 SECONDS = 2
 
-CLOSE = 150_000
-"""Nanoseconds by which most latencies may differ from the log's. Nodes look at their clock beside
-the tracepoints, not at the same time: about a microsecond, unless the thread is preempted there."""
 
 KINDS = [
     kind
@@ -217,12 +213,6 @@ def check(trace: Path, log: Log, sinks: set[str]) -> None:
             assert before <= zero + instance["begin"] <= after, key
             assert instance["begin"] + instance["latency"] == start
             assert zero + start <= time <= zero + end, key
-        longer = [
-            time - before - instance["latency"]
-            for instance, (before, _after, time) in zip(instances, told, strict=True)
-        ]
-        assert min(longer) >= 0
-        assert median(longer) <= CLOSE, key
 
 
 def record(model: Json, folder: Path, backend: str) -> tuple[Path, Log]:
