@@ -257,6 +257,46 @@ def test_dispatched_threads_are_left_as_they_were(number: signal.Signals) -> Non
         process.communicate(b"\n")
 
 
+@ROOT
+def test_what_a_dispatched_program_starts_is_dispatched_and_left_as_it_was() -> None:
+    """A child in a session of its own, started while its parent has a priority."""
+    child = "import sys; print(flush=True); input()"
+    parent = (
+        "import subprocess, sys; input(); "
+        f"subprocess.run([sys.executable, '-c', {child!r}], start_new_session=True)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        settings = {
+            "leader": process.pid,
+            "cycle": MS,
+            "slots": [{"start": 1, "end": MS}],
+            "inside": 5,
+            "middleware": 6,
+            "priority": 7,
+        }
+        with subprocess.Popen(
+            [str(runtime.dispatcher()), json.dumps(settings)], stdin=subprocess.PIPE
+        ) as dispatching:
+            until(lambda: priority(process.pid) == 5)
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            (started,) = (
+                Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            )
+            until(lambda: priority(int(started)) == 5)
+            dispatching.send_signal(signal.SIGTERM)
+        until(lambda: [priority(process.pid), priority(int(started))] == [0, 0])
+        process.communicate(b"\n")
+
+
 def priority(thread: int) -> int:
     return os.sched_getparam(thread).sched_priority
 

@@ -55,6 +55,7 @@ SchedAttr attributes(const ThreadScheduling& scheduling) {
                         },
                         [&](const FifoScheduling& fifo) {
                           result.sched_policy = policy_fifo;
+                          result.sched_flags = fifo.resets_on_fork ? reset_on_fork : 0;
                           result.sched_priority = static_cast<std::uint32_t>(fifo.priority);
                         },
                         [&](const RoundRobinScheduling& round_robin) {
@@ -192,7 +193,8 @@ Result<ThreadScheduling> get_scheduling(pid_t thread) {
     case policy_other:
       return OtherScheduling{.nice = attr.sched_nice};
     case policy_fifo:
-      return FifoScheduling{.priority = static_cast<int>(attr.sched_priority)};
+      return FifoScheduling{.priority = static_cast<int>(attr.sched_priority),
+                            .resets_on_fork = (attr.sched_flags & reset_on_fork) != 0};
     case policy_round_robin:
       return RoundRobinScheduling{.priority = static_cast<int>(attr.sched_priority)};
     case policy_deadline:

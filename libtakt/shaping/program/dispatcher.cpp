@@ -1,5 +1,6 @@
 #include "dispatcher.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -33,6 +35,30 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
     }
   }
   return found;
+}
+
+/// The processes of a session and all that descend from these, which may have sessions of their own.
+std::set<pid_t> family(pid_t leader) {
+  std::vector<pid_t> found;
+  for (const pid_t process : numbers_in("/proc")) {
+    if (getsid(process) == leader) found.push_back(process);
+  }
+  std::set<pid_t> known(found.begin(), found.end());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string tasks = fmt::format("/proc/{}/task", found[i]);
+    for (const pid_t thread : numbers_in(tasks)) {
+      std::ifstream children(fmt::format("{}/{}/children", tasks, thread));
+      for (pid_t child = 0; children >> child;) {
+        if (known.insert(child).second) found.push_back(child);
+      }
+    }
+  }
+  return known;
+}
+
+/// What a thread starts is looked at like all others, instead of having its priority for ever.
+linux_os::FifoScheduling at_priority(int priority) {
+  return {.priority = priority, .resets_on_fork = true};
 }
 
 }  // namespace
@@ -88,7 +114,7 @@ void Dispatcher::pass(const Boundary& boundary) {
   for (const auto& [thread, former] : main_threads_) {
     // It may have ended.
     if (boundary.begins_slot) {
-      (void)linux_os::set_scheduling(thread, linux_os::FifoScheduling{settings_.inside});
+      (void)linux_os::set_scheduling(thread, at_priority(settings_.inside));
     } else {
       (void)linux_os::set_scheduling(thread, former);
     }
@@ -97,9 +123,8 @@ void Dispatcher::pass(const Boundary& boundary) {
 
 void Dispatcher::look() {
   std::set<pid_t> alive;
-  for (const pid_t process : numbers_in("/proc")) {
-    if (getsid(process) != settings_.leader) continue;
-    for (const pid_t thread : numbers_in("/proc/" + std::to_string(process) + "/task")) {
+  for (const pid_t process : family(settings_.leader)) {
+    for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", process))) {
       alive.insert(thread);
       if (!threads_.contains(thread)) take_on(process, thread);
     }
@@ -118,7 +143,7 @@ void Dispatcher::take_on(pid_t process, pid_t thread) {
   if (process == thread) {
     main_threads_.emplace(thread, *former);
   } else {
-    (void)linux_os::set_scheduling(thread, linux_os::FifoScheduling{settings_.middleware});
+    (void)linux_os::set_scheduling(thread, at_priority(settings_.middleware));
   }
 }
 

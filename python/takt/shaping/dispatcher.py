@@ -52,7 +52,7 @@ class Dispatcher:
     """
 
     def __init__(self, plan: Shaping, leader: int) -> None:
-        """`leader`: of the session. Its processes may start others."""
+        """`leader`: of the session. Its processes may start others, also in new sessions."""
         self._settings = {
             "leader": leader,
             "cycle": plan.cycle,

@@ -23,8 +23,10 @@ struct OtherScheduling {
 /// SCHED_FIFO: runs until it blocks or a thread of higher priority (1 to 99) is ready.
 struct FifoScheduling {
   int priority = 1;
+  /// Threads and processes that such a thread creates are scheduled as SCHED_OTHER.
+  bool resets_on_fork = false;
   friend bool operator==(const FifoScheduling& a, const FifoScheduling& b) {
-    return a.priority == b.priority;
+    return a.priority == b.priority && a.resets_on_fork == b.resets_on_fork;
   }
 };
 
