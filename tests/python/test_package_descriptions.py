@@ -23,6 +23,7 @@ KEYS = {
     "PkgConfig": "pkg-config",
     "lttng-ctl": "liblttng-ctl-dev",
     "lttng-ust": "liblttng-ust-dev",
+    "libcrypto": "libssl-dev",
     "libsodium": "libsodium-dev",
     "nlohmann_json": "nlohmann-json-dev",
     "tl-expected": "libexpected-dev",

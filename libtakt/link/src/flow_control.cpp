@@ -397,6 +397,7 @@ bool FlowControl::use_link() {
   if (instance.subject.message == 0) instance.subject.message = ++task.messages;
   const auto& send = std::get<Send>(task.description.operation);
   const std::span<const std::byte> whole = message(*instance.cause.item);
+  if (instance.sent == 0 && send.begins) send.begins(whole);
   const std::span<const std::byte> part = whole.subspan(
       instance.sent, std::min<std::size_t>(chunk_bytes_, whole.size() - instance.sent));
   const Chunk chunk{.stream = send.stream,
@@ -407,6 +408,11 @@ bool FlowControl::use_link() {
   instance.sent += chunk.bytes;
   peers_[send.peer.value()]->send(chunk, part, now_);
   return true;
+}
+
+void FlowControl::send_next(Instant now) {
+  advance(now);
+  use_link();
 }
 
 std::optional<Instant> FlowControl::step(Instant now) {

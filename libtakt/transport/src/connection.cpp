@@ -17,8 +17,10 @@ namespace takt::transport {
 
 namespace {
 
-/// Sealed before the first of them is sent, which must not take long.
-constexpr std::size_t most_packets_at_once = 12;
+/// Sealed before the first of them is sent, which must not take long, and given to the kernel as
+/// one: a token bucket that lets less than that through at once takes it apart, and then every
+/// packet costs the processor interrupts of its own.
+constexpr std::size_t most_packets_at_once = 16;
 /// A peer that is idle says so this often within the time after which it is lost.
 constexpr std::int64_t pings_in_silence = 4;
 
@@ -36,6 +38,7 @@ class Connection::State {
       : key_(key), settings_(settings), datagrams_(datagrams), heard_(now), next_call_(now) {
     [[maybe_unused]] const int ready = sodium_init();
     assert(ready >= 0);
+    aes_ = settings.aes && has_aes();
     randombytes_buf(&incarnation_, sizeof incarnation_);
     mine_ = make_nonce();
   }
@@ -110,7 +113,7 @@ class Connection::State {
 
   void say_hello(const wire::Nonce& mine, const wire::Nonce& yours) {
     std::array<std::byte, wire::hello_bytes> packet{};
-    wire::write(wire::Hello{.incarnation = incarnation_, .mine = mine, .yours = yours},
+    wire::write(wire::Hello{.aes = aes_, .incarnation = incarnation_, .mine = mine, .yours = yours},
                 packet.data());
     authenticate(key_, packet);
     // One that finds no room is lost like any other.
@@ -145,7 +148,8 @@ class Connection::State {
     if (session_) lose();
     theirs_ = hello.mine;
     session_nonce_ = std::exchange(mine_, make_nonce());
-    session_.emplace(key_, session_nonce_, theirs_);
+    const Cipher cipher = aes_ && hello.aes ? Cipher::aes_256_gcm : Cipher::chacha20_poly1305;
+    session_.emplace(packets_, cipher, key_, session_nonce_, theirs_);
     incoming_.reset();
     heard_ = now;
     next_ping_ = now + settings_.silence / pings_in_silence;
@@ -246,6 +250,9 @@ class Connection::State {
   /// Of this session.
   wire::Nonce session_nonce_{};
   wire::Nonce theirs_{};
+  /// Whether we want AES.
+  bool aes_ = false;
+  PacketCipher packets_;
   std::optional<Session> session_;
   Outgoing outgoing_;
   Incoming incoming_;

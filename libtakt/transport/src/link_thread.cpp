@@ -1,6 +1,7 @@
 #include "takt/transport/link_thread.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -73,7 +74,10 @@ class LinkThread::State {
     std::ranges::copy(rest, std::ranges::copy(message, memory.begin()).out);
     {
       const std::lock_guard lock(mutex_);
-      flow_->push(*item, bytes, now());
+      const Instant pushed = now();
+      flow_->push(*item, bytes, pushed);
+      // An idle link need not wait for its thread to wake up.
+      flow_->send_next(pushed);
     }
     wake();
     return true;
@@ -82,6 +86,11 @@ class LinkThread::State {
   void wake() const {
     constexpr std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
+  }
+
+  int use_fifo(int priority) {
+    const sched_param parameters{.sched_priority = priority};
+    return pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
   }
 
   template <typename Look>
@@ -171,6 +180,12 @@ Result<std::unique_ptr<LinkThread>> LinkThread::start(link::Description descript
   if (wake < 0) return error("eventfd: {}", std::strerror(errno));
   return std::unique_ptr<LinkThread>(
       new LinkThread(std::make_unique<State>(std::move(lines), std::move(*flow), wake)));
+}
+
+Result<void> LinkThread::use_fifo(int priority) {
+  const int refused = state_->use_fifo(priority);
+  if (refused == 0) return {};
+  return error("SCHED_FIFO {} of the link's thread: {}", priority, std::strerror(refused));
 }
 
 bool LinkThread::push(link::ChannelIndex channel, std::span<const std::byte> message,

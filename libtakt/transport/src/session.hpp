@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "cipher.hpp"
 #include "takt/link/number_window.hpp"
 #include "takt/transport/key.hpp"
 #include "wire.hpp"
@@ -18,8 +19,9 @@ void authenticate(const Key& key, std::span<std::byte> hello);
 /// the key can write a packet of it, and no packet counts twice.
 class Session {
  public:
-  /// `mine` and `theirs` are different.
-  Session(const Key& key, const wire::Nonce& mine, const wire::Nonce& theirs);
+  /// `mine` and `theirs` are different. `packets` is this session's until its end.
+  Session(PacketCipher& packets, Cipher cipher, const Key& key, const wire::Nonce& mine,
+          const wire::Nonce& theirs);
 
   /// Seals the body that stands behind the header, in place; `packet` has room for all of it.
   void seal(std::span<std::byte> packet);
@@ -30,8 +32,7 @@ class Session {
                              std::span<std::byte>& body);
 
  private:
-  Key sending_{};
-  Key receiving_{};
+  PacketCipher& packets_;
   std::uint64_t sent_ = 0;
   link::NumberWindow received_;
 };

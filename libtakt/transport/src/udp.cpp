@@ -12,17 +12,20 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 namespace takt::transport {
 
 namespace {
 
-constexpr std::size_t most_at_once = 32;
-/// The longest datagram of the wire format is shorter.
-constexpr std::size_t most_datagram_bytes = 2048;
+/// Reads by one call, each of one datagram or, where the kernel joins those that come in a row
+/// (UDP_GRO), of as many as fit.
+constexpr std::size_t most_at_once = 16;
+constexpr std::size_t most_read_bytes = std::size_t{1} << 16;
 /// What the kernel may keep for us. Less than a chunk waits for room instead of being lost.
 constexpr int send_buffer = 1 << 20;
 constexpr int receive_buffer = 4 << 20;
+constexpr int yes = 1;
 
 struct Resolved {
   sockaddr_storage address{};
@@ -63,19 +66,54 @@ Result<Resolved> resolve(const Address& address, bool beyond_loopback) {
 }  // namespace
 
 struct UdpSocket::Batch {
-  Batch() {
+  struct Read {
+    std::array<std::byte, most_read_bytes> memory;
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control;
+    iovec part{};
+  };
+
+  Batch() : reads(most_at_once) {
     for (std::size_t i = 0; i < most_at_once; ++i) {
-      parts[i] = {.iov_base = memory[i].data(), .iov_len = most_datagram_bytes};
-      headers[i].msg_hdr.msg_iov = &parts[i];
+      reads[i].part = {.iov_base = reads[i].memory.data(), .iov_len = most_read_bytes};
+      headers[i].msg_hdr.msg_iov = &reads[i].part;
       headers[i].msg_hdr.msg_iovlen = 1;
+      headers[i].msg_hdr.msg_control = reads[i].control.data();
     }
   }
 
-  std::array<std::array<std::byte, most_datagram_bytes>, most_at_once> memory{};
-  std::array<iovec, most_at_once> parts{};
+  /// Reads what there is.
+  void read(int descriptor) {
+    next = 0;
+    for (mmsghdr& header : headers) header.msg_hdr.msg_controllen = sizeof(Read::control);
+    int found = 0;
+    do {
+      // An error of an earlier datagram is told once, and then the next is there.
+      found = recvmmsg(descriptor, headers.data(), most_at_once, MSG_DONTWAIT, nullptr);
+    } while (found < 0 && (errno == ECONNREFUSED || errno == EINTR));
+    count = static_cast<std::size_t>(std::max(found, 0));
+    if (count > 0) begin();
+  }
+
+  /// Begins with the datagrams of the next read.
+  void begin() {
+    left = std::span(reads[next].memory).first(headers[next].msg_len);
+    datagram_bytes = left.size();
+    for (cmsghdr* told = CMSG_FIRSTHDR(&headers[next].msg_hdr); told != nullptr;
+         told = CMSG_NXTHDR(&headers[next].msg_hdr, told)) {
+      if (told->cmsg_level != SOL_UDP || told->cmsg_type != UDP_GRO) continue;
+      int bytes = 0;
+      std::memcpy(&bytes, CMSG_DATA(told), sizeof bytes);
+      if (bytes > 0) datagram_bytes = static_cast<std::size_t>(bytes);
+    }
+  }
+
+  std::vector<Read> reads;
   std::array<mmsghdr, most_at_once> headers{};
   std::size_t count = 0;
   std::size_t next = 0;
+  /// What is left of the read, and how long each of its datagrams is but the last.
+  std::span<std::byte> left;
+  std::size_t datagram_bytes = 0;
 };
 
 UdpSocket::UdpSocket(int descriptor)
@@ -95,6 +133,7 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
   // Smaller buffers are slower, and that is all.
   setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  setsockopt(descriptor, SOL_UDP, UDP_GRO, &yes, sizeof yes);
   if (options.priority != 0 && setsockopt(descriptor, SOL_SOCKET, SO_PRIORITY, &options.priority,
                                           sizeof options.priority) != 0) {
     return error("priority {} of the socket: {}", options.priority, std::strerror(errno));
@@ -144,18 +183,12 @@ bool UdpSocket::send(std::span<const std::byte> datagrams, std::size_t datagram_
 
 std::optional<std::span<std::byte>> UdpSocket::receive() {
   Batch& batch = *received_;
-  if (batch.next == batch.count) {
-    batch.next = 0;
-    int count = 0;
-    do {
-      // An error of an earlier datagram is told once, and then the next is there.
-      count = recvmmsg(descriptor_, batch.headers.data(), most_at_once, MSG_DONTWAIT, nullptr);
-    } while (count < 0 && (errno == ECONNREFUSED || errno == EINTR));
-    batch.count = static_cast<std::size_t>(std::max(count, 0));
-    if (batch.count == 0) return std::nullopt;
-  }
-  const std::size_t place = batch.next++;
-  return std::span(batch.memory[place]).first(batch.headers[place].msg_len);
+  if (batch.next == batch.count) batch.read(descriptor_);
+  if (batch.count == 0) return std::nullopt;
+  const auto datagram = batch.left.first(std::min(batch.datagram_bytes, batch.left.size()));
+  batch.left = batch.left.subspan(datagram.size());
+  if (batch.left.empty() && ++batch.next < batch.count) batch.begin();
+  return datagram;
 }
 
 std::uint16_t UdpSocket::port() const {

@@ -51,9 +51,12 @@ class Reader {
   const std::byte* from_;
 };
 
-bool begins_with(std::span<const std::byte> packet, unsigned char kind) {
+constexpr unsigned char aes_flag = 1;
+
+/// The third byte may have these flags.
+bool begins_with(std::span<const std::byte> packet, unsigned char kind, unsigned char flags) {
   return packet[0] == std::byte{kind} && packet[1] == std::byte{version} &&
-         packet[2] == std::byte{0} && packet[3] == std::byte{0};
+         (packet[2] | std::byte{flags}) == std::byte{flags} && packet[3] == std::byte{0};
 }
 
 constexpr std::uint8_t value(BodyKind kind) { return static_cast<std::uint8_t>(kind); }
@@ -90,7 +93,8 @@ void write(const Hello& hello, std::byte* to) {
   Writer(to)
       .put(hello_kind)
       .put(version)
-      .put(nothing)
+      .put(hello.aes ? aes_flag : std::uint8_t{0})
+      .put(std::uint8_t{0})
       .put(hello.incarnation)
       .put(hello.mine)
       .put(hello.yours);
@@ -147,8 +151,9 @@ std::optional<Answer> read_answer(std::span<const std::byte> body) {
 }
 
 std::optional<Hello> read_hello(std::span<const std::byte> packet) {
-  if (packet.size() != hello_bytes || !begins_with(packet, hello_kind)) return std::nullopt;
-  Hello hello;
+  if (packet.size() != hello_bytes || !begins_with(packet, hello_kind, aes_flag))
+    return std::nullopt;
+  Hello hello{.aes = (packet[2] & std::byte{aes_flag}) != std::byte{0}};
   Reader reader(packet.data() + 4);
   reader.get(hello.incarnation);
   reader.get(hello.mine);
@@ -157,7 +162,7 @@ std::optional<Hello> read_hello(std::span<const std::byte> packet) {
 }
 
 std::optional<std::uint64_t> read_sealed_header(std::span<const std::byte> packet) {
-  if (packet.size() <= sealed_header_bytes + tag_bytes || !begins_with(packet, sealed_kind)) {
+  if (packet.size() <= sealed_header_bytes + tag_bytes || !begins_with(packet, sealed_kind, 0)) {
     return std::nullopt;
   }
   std::uint64_t counter = 0;

@@ -10,7 +10,7 @@
 
 /// What is on the wire. All integers are little-endian.
 ///
-///   hello:   kind version 0 0 | incarnation 8 | mine 16 | yours 16 | authentication 32
+///   hello:   kind version ciphers 0 | incarnation 8 | mine 16 | yours 16 | authentication 32
 ///   sealed:  kind version 0 0 | counter 8 | body, encrypted | tag 16
 ///
 /// and the body of a sealed packet is one of
@@ -67,6 +67,8 @@ struct Answer {
 using Nonce = std::array<unsigned char, nonce_bytes>;
 
 struct Hello {
+  /// The sender wants AES if both do.
+  bool aes = false;
   std::uint64_t incarnation = 0;
   Nonce mine{};
   Nonce yours{};

@@ -68,7 +68,8 @@ class Pair : public testing::Test {
                          return true;
                        }}});
     }
-    end(place).emplace(network, place, keys[place], std::move(description));
+    end(place).emplace(network, place, keys[place], std::move(description),
+                       Settings{.aes = aes[place]});
   }
 
   void arrive(std::span<const std::byte> text) {
@@ -111,6 +112,8 @@ class Pair : public testing::Test {
 
   const Key key = make_key();
   std::array<Key, 2> keys{key, key};
+  /// Who wants AES, where the processor has it.
+  std::array<bool, 2> aes{true, true};
   Network network{1};
   std::map<Outcome, std::uint64_t> ends;
   std::uint64_t process = 0;
@@ -142,6 +145,26 @@ TEST_F(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
   EXPECT_GT(counts.replayed, 100u) << "doubled datagrams are found";
   EXPECT_GT(sender().connection.counts().packets_repeated, 100u);
   EXPECT_EQ(counts.sessions, 1u);
+}
+
+TEST_F(Pair, EndsAgreeOnACipherWhicheverTheyHave) {
+  for (const auto& wanted : {std::array{true, false}, {false, true}, {false, false}}) {
+    aes = wanted;
+    network.set(tenth);
+    start(0);
+    start(1);
+    run(seconds(3));
+    ASSERT_TRUE(sender().connection.connected());
+    const std::uint64_t before = arrived;
+    std::uint64_t pushed = 0;
+    for (int i = 0; i < 20; ++i) {
+      if (push(longest)) ++pushed;
+      run(milliseconds(100));
+    }
+    run(seconds(3));
+    EXPECT_GT(pushed, 10u);
+    EXPECT_EQ(arrived - before, pushed);
+  }
 }
 
 TEST_F(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {

@@ -79,8 +79,9 @@ class Network {
 /// A process at one end: flow control on a connection.
 class End final : public Datagrams {
  public:
-  End(Network& network, std::size_t place, const Key& key, link::Description description)
-      : network_(network), place_(place), connection(key, {}, *this, network.now) {
+  End(Network& network, std::size_t place, const Key& key, link::Description description,
+      const Settings& settings = {})
+      : network_(network), place_(place), connection(key, settings, *this, network.now) {
     const std::array<link::Transport*, 1> peers{&connection};
     flow = std::move(link::FlowControl::create(std::move(description), peers, network.now).value());
     connection.deliver_to(flow->sink({}));

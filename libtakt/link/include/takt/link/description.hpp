@@ -91,6 +91,9 @@ struct Send {
   /// While the peer cannot be reached messages wait, as many as the task's depth says, and what was
   /// under way begins anew. Otherwise they are lost.
   bool waits = false;
+  /// Told of each message whose first chunk goes, and of one that begins anew, by
+  /// whoever lets it go. May be empty.
+  std::function<void(std::span<const std::byte> message)> begins{};
 };
 /// Whatever takes no time on the link: checks, what follows an acknowledgement. False: the task has
 /// not ended well.

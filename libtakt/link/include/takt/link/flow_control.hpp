@@ -75,6 +75,10 @@ class FlowControl {
   /// an outcome or an arrival.
   std::optional<Instant> step(Instant now);
 
+  /// Lets the most urgent message have the link if that is free; runs no Call. What step() would do
+  /// first after a push, for whoever cannot wait for the one that steps.
+  void send_next(Instant now);
+
   /// Where the transport of a peer puts what arrives.
   [[nodiscard]] Sink& sink(PeerIndex peer) { return inboxes_[peer.value()]; }
   [[nodiscard]] const Inbox::Counts& received(PeerIndex peer) const {

@@ -32,6 +32,9 @@ struct Settings {
   Duration silence = std::chrono::seconds(1);
   /// How often a peer that is not connected is called.
   Duration call = std::chrono::milliseconds(50);
+  /// Packets are encrypted by AES where both processors have instructions for it; otherwise by
+  /// ChaCha20.
+  bool aes = true;
 };
 
 /// What came and went.

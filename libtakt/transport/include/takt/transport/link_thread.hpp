@@ -20,13 +20,18 @@ struct Peer {
   Settings settings;
 };
 
-/// A link's one thread: what it sends is on the wire in the order of its flow control, because
-/// nobody else sends. Calls of the description run in this thread.
+/// A link and its thread: what is sent is on the wire in the order of its flow control, because
+/// nobody else sends. Who pushes a message while the link is idle sends its first chunk, under the
+/// lock of the thread, which does all else. Calls of the description run in the thread.
 class LinkThread {
  public:
   /// Starts the thread; it ends with the object. Error: see link::check() and UdpSocket::open().
   static Result<std::unique_ptr<LinkThread>> start(link::Description description, const Key& key,
                                                    std::span<const Peer> peers);
+  /// Runs the thread under SCHED_FIFO. It should go before threads that copy messages: while it
+  /// waits for one of those, nothing is sent or acknowledged. Error: the kernel's reason.
+  Result<void> use_fifo(int priority);
+
   LinkThread(const LinkThread&) = delete;
   LinkThread& operator=(const LinkThread&) = delete;
   ~LinkThread();

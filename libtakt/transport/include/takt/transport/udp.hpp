@@ -36,7 +36,8 @@ class UdpSocket final : public Datagrams {
 
   bool send(std::span<const std::byte> datagrams, std::size_t datagram_bytes) override;
 
-  /// The next datagram, which stays until the next call; none: there is none at the moment.
+  /// The next datagram, which stays until the next call; none: there is none at the moment. It may
+  /// be empty.
   std::optional<std::span<std::byte>> receive();
 
   [[nodiscard]] int descriptor() const { return descriptor_; }

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <openssl/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "takt/transport/key.hpp"
+
+namespace takt::transport {
+
+/// How packets are encrypted and authenticated.
+enum class Cipher : std::uint8_t {
+  /// Quick on every processor.
+  chacha20_poly1305,
+  /// Three times as quick where the processor has instructions for it; slow and less safe
+  /// elsewhere.
+  aes_256_gcm,
+};
+
+/// Whether this processor has instructions for AES.
+[[nodiscard]] bool has_aes();
+
+/// Seals the packets of one direction and opens those of the other. Takes its memory when it is
+/// made.
+class PacketCipher {
+ public:
+  PacketCipher();
+
+  /// From now on with these keys, each of which is used for one session.
+  void use(Cipher cipher, const Key& sending, const Key& receiving);
+
+  /// Encrypts `text` in place and writes the tag behind it. No number is used twice.
+  void seal(std::uint64_t number, std::span<const std::byte> header, std::span<std::byte> text,
+            std::span<std::byte> tag);
+  /// Decrypts `text` in place. False: nobody with the key has written this.
+  [[nodiscard]] bool open(std::uint64_t number, std::span<const std::byte> header,
+                          std::span<std::byte> text, std::span<const std::byte> tag);
+
+ private:
+  struct Free {
+    void operator()(EVP_CIPHER_CTX* context) const;
+  };
+  using Context = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+  /// One of each kind, so that a change of cipher takes no memory.
+  struct Pair {
+    Context sending;
+    Context receiving;
+  };
+  static Pair make(const EVP_CIPHER* cipher);
+
+  Pair chacha_;
+  Pair aes_;
+  Pair* used_ = &chacha_;
+};
+
+}  // namespace takt::transport
