@@ -38,6 +38,7 @@ std::uint64_t make_process_number() {
 
 Bridge::Bridge(const Configuration& configuration, std::size_t host, Tell tell)
     : configuration_(configuration),
+      host_(host),
       plan_(plan(configuration, host)),
       tell_(std::move(tell)),
       process_(make_process_number()),
@@ -82,7 +83,8 @@ Result<void> Bridge::connect(const transport::Key& key) {
   for (std::size_t i = 0; i < plan_.out.size(); ++i) {
     const Route& route = plan_.out[i];
     out_.emplace_back(
-        topic_of(route), route.stream, node_,
+        topic_of(route), route.stream,
+        hop_of(configuration_, topic_of(route), plan_.peers[route.peer.value()]), node_,
         [this, i](const Header& header, std::span<const std::byte> bytes) {
           return link_->push(flow_.out_channels[i], write(header), bytes);
         },
@@ -90,7 +92,8 @@ Result<void> Bridge::connect(const transport::Key& key) {
   }
   const Instant begin = transport::now();
   for (const Route& route : plan_.in) {
-    in_.emplace_back(topic_of(route), process_, begin, node_, once);
+    in_.emplace_back(topic_of(route), process_, begin,
+                     hop_of(configuration_, topic_of(route), host_), node_, once);
   }
   const Result<void> made =
       check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0, context_->handle(),
@@ -108,8 +111,12 @@ Result<void> Bridge::connect(const transport::Key& key) {
 /// In the link's thread.
 Hooks Bridge::hooks() {
   Hooks hooks;
+  hooks.begun = [this](std::size_t route, std::span<const std::byte> message) {
+    if (const auto header = read_header(message)) out_[route].trace().goes(*header);
+  };
   hooks.arrived = [this](std::size_t route, const link::Activation& activation) {
     activation.flow->keep(*activation.item);
+    if (const auto header = read_header(activation.message)) in_[route].trace().came(*header);
     std::optional<Inbound::Waiting> oldest;
     {
       const std::lock_guard lock(mutex_);
@@ -177,7 +184,10 @@ Result<void> Bridge::wait() {
     }
   }
   if (!prepared) return prepared;
-  const rcl_ret_t code = rcl_wait(&wait_set_, (held_ ? held_period : patience).count());
+  const Duration timeout = held_ ? held_period : patience;
+  trace_wait(timeout.count());
+  const rcl_ret_t code = rcl_wait(&wait_set_, timeout.count());
+  trace_woken();
   if (code == RCL_RET_TIMEOUT) {
     rcl_reset_error();
     return {};

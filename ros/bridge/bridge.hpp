@@ -44,6 +44,9 @@ class Bridge {
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
+  /// Runs the link's thread under SCHED_FIFO.
+  [[nodiscard]] Result<void> use_fifo(int priority) { return link_->use_fifo(priority); }
+
   /// Until `stop`.
   [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
 
@@ -78,6 +81,7 @@ class Bridge {
   [[nodiscard]] Result<void> publish_all();
 
   const Configuration& configuration_;
+  std::size_t host_;
   Plan plan_;
   Flow flow_;
   Tell tell_;

@@ -13,12 +13,13 @@ constexpr Duration most_discovery = std::chrono::seconds(5);
 
 }  // namespace
 
-Inbound::Inbound(const Topic& topic, std::uint64_t process, Instant begin, raw::NodePointer node,
-                 Say say)
+Inbound::Inbound(const Topic& topic, std::uint64_t process, Instant begin, const Hop& hop,
+                 raw::NodePointer node, Say say)
     : topic_(topic),
       process_(process),
       begin_(begin),
       node_(std::move(node)),
+      trace_(hop, *node_, topic.depth),
       say_(std::move(say)) {}
 
 void Inbound::offer(const Offered& offered, Instant now) {
@@ -68,6 +69,8 @@ Result<void> Inbound::publish(std::span<const std::byte> message) {
     return {};
   }
   ++published;
+  trace_.takes(*header);
+  const TracedRun run = trace_.run();
   return publisher_->publish(message.subspan(header_bytes));
 }
 

@@ -18,7 +18,8 @@ class Inbound {
  public:
   /// `process`: this process's number, which is in messages that were sent for it. `begin`: when
   /// its node was made.
-  Inbound(const Topic& topic, std::uint64_t process, Instant begin, raw::NodePointer node, Say say);
+  Inbound(const Topic& topic, std::uint64_t process, Instant begin, const Hop& hop,
+          raw::NodePointer node, Say say);
 
   /// The peer offers this now.
   void offer(const Offered& offered, Instant now);
@@ -38,6 +39,8 @@ class Inbound {
   [[nodiscard]] std::optional<Waiting> next();
   [[nodiscard]] bool waits() const { return !waiting_.empty(); }
 
+  [[nodiscard]] const TracedReceiver& trace() const { return trace_; }
+
   std::uint64_t received = 0;
   std::uint64_t published = 0;
   /// Not published, because it had been before.
@@ -49,6 +52,7 @@ class Inbound {
   std::uint64_t process_;
   Instant begin_;
   raw::NodePointer node_;
+  TracedReceiver trace_;
   Say say_;
   std::optional<Offered> offered_;
   std::unique_ptr<raw::RawPublisher> publisher_;

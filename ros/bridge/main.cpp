@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -29,6 +30,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t largest_file = std::size_t{1} << 20;
+constexpr int most_priority = 99;
 
 void say(const json& line) {
   fmt::print("{}\n", json_text(line));
@@ -71,6 +73,11 @@ Result<void> main(const std::string& path, const std::string& host_name, int pri
   const std::optional<std::string> refusal = schedule(priority);
   const auto bridge = Bridge::create(*configuration, *host, *key, say);
   if (!bridge) return error("{}: {}", path, bridge.error().message);
+  if (priority > 0 && !refusal) {
+    // Before the threads that copy messages, as an urgent one would wait for a long one to be
+    // copied. Who may have the one priority may have the other.
+    (void)(*bridge)->use_fifo(std::min(priority + 1, most_priority));
+  }
   const auto& blocking = configuration->link.blocking;
   say({{"event", "started"},
        {"host", host_name},
@@ -91,7 +98,7 @@ int parse_priority(std::string_view text) {
   int value = -1;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = fault == std::errc{} && end == text.data() + text.size();
-  return whole && value <= 99 ? value : -1;
+  return whole && value <= most_priority ? value : -1;
 }
 
 }  // namespace

@@ -54,11 +54,12 @@ bool alike(const raw::Offer& one, const raw::Offer& other) {
 
 }  // namespace
 
-Outbound::Outbound(const Topic& topic, std::uint32_t stream, raw::NodePointer node, Send send,
-                   Say say)
+Outbound::Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw::NodePointer node,
+                   Send send, Say say)
     : topic_(topic),
       stream_(stream),
       node_(std::move(node)),
+      trace_(hop, *node_, topic.depth),
       send_(std::move(send)),
       say_(std::move(say)) {}
 
@@ -99,6 +100,7 @@ Result<bool> Outbound::look() {
     return false;
   }
   subscription_ = std::move(*subscription);
+  trace_.subscribed(subscription_->handle());
   offer_ = std::move(*chosen);
   return true;
 }
@@ -120,6 +122,7 @@ Result<bool> Outbound::take(std::uint64_t peer) {
   rmw_message_info_t about = rmw_get_zero_initialized_message_info();
   const Result<bool> got = subscription_->take(*bytes_, &about);
   if (!got || !*got) return got;
+  const TracedRun run = trace_.run();
   ++taken;
   const Header header{
       .to = peer, .publisher = number_of(about.publisher_gid), .number = number_of(about)};
@@ -138,6 +141,7 @@ Result<bool> Outbound::take(std::uint64_t peer) {
     if (kept_.size() == topic_.depth) kept_.pop_front();
     kept_.push_back({header, {message.begin(), message.end()}});
   }
+  trace_.publishes(header);
   send(header, message);
   return true;
 }

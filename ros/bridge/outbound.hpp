@@ -12,6 +12,7 @@
 #include "takt/bridge/seen.hpp"
 #include "takt/bridge/wire.hpp"
 #include "takt/raw/endpoints.hpp"
+#include "trace.hpp"
 
 namespace takt::bridge {
 
@@ -24,7 +25,8 @@ class Outbound {
   /// Puts a message on the link. False: there is no room.
   using Send = std::function<bool(const Header&, std::span<const std::byte>)>;
 
-  Outbound(const Topic& topic, std::uint32_t stream, raw::NodePointer node, Send send, Say say);
+  Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw::NodePointer node,
+           Send send, Say say);
 
   /// Subscribes once somebody publishes, and anew if another publisher offers less. True: what the
   /// peer must know has changed.
@@ -39,6 +41,8 @@ class Outbound {
 
   /// Sends once more what late joiners get, to a peer that has begun anew.
   void repeat(std::uint64_t peer);
+
+  [[nodiscard]] const TracedSender& trace() const { return trace_; }
 
   std::uint64_t taken = 0;
   /// Published, and lost before they could be taken.
@@ -60,6 +64,7 @@ class Outbound {
   const Topic& topic_;
   std::uint32_t stream_;
   raw::NodePointer node_;
+  TracedSender trace_;
   Send send_;
   Say say_;
   std::optional<raw::Offer> offer_;

@@ -30,6 +30,8 @@ OURS = {
     "takt:links_declared",
     "takt:callback_init",
     "takt:waitable_triggered",
+    "takt:link_send",
+    "takt:link_receive",
     "takt:rate_sleep",
     "takt:rate_wakeup",
     "takt:rate_stop",
@@ -94,6 +96,8 @@ def calls() -> list[Call]:
     made = [("void *", 0x60), ("void *", 0x61), ("char *", "event_source"), ("int64_t", 9)]
     result.append(("takt_trace_callback_init", made))
     result.append(("takt_trace_waitable_triggered", [("void *", 0x60)]))
+    message = [("uint8_t *", list(range(gid_size()))), ("int64_t", 11)]
+    result += [(f"takt_trace_link_{what}", message) for what in ("send", "receive")]
     result.append(("takt_trace_rate_sleep", [("int64_t", 9)]))
     result.append(("takt_trace_rate_wakeup", []))
     result.append(("takt_trace_rate_stop", []))
@@ -181,6 +185,13 @@ def test_executor_says_what_it_was_told(run: Run) -> None:
     for what in ("kept", "chosen"):
         named = [e.fields for e in babeltrace.events(run.trace) if e.name == f"takt:message_{what}"]
         assert named == [{"message": 0x3E55}]
+
+
+def test_links_say_which_message_goes_and_comes(run: Run) -> None:
+    for what in ("send", "receive"):
+        (said,) = (e.fields for e in babeltrace.events(run.trace) if e.name == f"takt:link_{what}")
+        assert said["timestamp"] == 11
+        assert said["writer"][: gid_size()] == list(range(gid_size()))
 
 
 @pytest.mark.parametrize("backend", ["lttng", "ring", EBPF])

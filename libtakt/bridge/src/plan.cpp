@@ -99,7 +99,13 @@ Flow describe(const Configuration& configuration, const Plan& plan, const Hooks&
         .name = topic.name,
         .priority = topic.priority,
         .inputs = {link::OnData{channel}},
-        .operation = link::Send{.stream = route.stream, .peer = route.peer, .waits = true},
+        .operation = link::Send{.stream = route.stream,
+                                .peer = route.peer,
+                                .waits = true,
+                                .begins =
+                                    [hooks, i](std::span<const std::byte> message) {
+                                      hooks.begun(i, message);
+                                    }},
         .depth = topic.depth};
     if (topic.period > Duration{0}) {
       sending.inputs = {link::OnTimer{.period = topic.period, .first = Duration{0}}};

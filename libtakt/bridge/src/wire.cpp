@@ -72,6 +72,15 @@ std::optional<Header> read_header(std::span<const std::byte> message) {
   return input.failed() ? std::nullopt : std::optional(header);
 }
 
+std::int64_t stamp(const Header& header) {
+  // Mixed, as neighbours would be taken for times that were rounded (SplitMix64).
+  std::uint64_t mixed = header.publisher + header.number * 0x9e37'79b9'7f4a'7c15U;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9U;
+  mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11ebU;
+  // Documents hold numbers of up to 2^51.
+  return static_cast<std::int64_t>((mixed ^ mixed >> 31) >> 14);
+}
+
 std::vector<std::byte> write(const State& state) {
   assert(state.offers.size() <= most_offers);
   std::vector<std::byte> bytes(most_state_bytes);

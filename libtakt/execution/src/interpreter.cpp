@@ -282,6 +282,16 @@ void Interpreter::on(const Occurrence& at, const tracepoints::DdsReceive& receiv
        at.time);
 }
 
+/// A link is a middleware of its own.
+void Interpreter::on(const Occurrence& at, const tracepoints::LinkSend& send) {
+  tell(&Observer::on_dds_write, DdsMessage{send.writer, send.timestamp}, at.time);
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::LinkReceive& receive) {
+  tell(&Observer::on_dds_receive, DdsMessage{receive.writer, receive.timestamp}, at.process,
+       at.time);
+}
+
 void Interpreter::on(const Occurrence& at, const tracepoints::SchedSwitch& change) {
   run_clocks_.on_switch(database_.threads_, at, change);
   tell(&Observer::on_switch, at, change);

@@ -55,6 +55,16 @@ void announce_trigger(const void* callback) {
   if (trace != nullptr) trace(callback);
 }
 
+void announce_link_send(std::span<const std::uint8_t> writer, std::int64_t timestamp) {
+  auto* const volatile trace = TAKT_TRACING_FUNCTION(takt_trace_link_send);
+  if (trace != nullptr) trace(writer.data(), timestamp);
+}
+
+void announce_link_receive(std::span<const std::uint8_t> writer, std::int64_t timestamp) {
+  auto* const volatile trace = TAKT_TRACING_FUNCTION(takt_trace_link_receive);
+  if (trace != nullptr) trace(writer.data(), timestamp);
+}
+
 void announce_all_links(const std::vector<InputLink>& links) {
   auto* const volatile link_inputs = TAKT_TRACING_FUNCTION(takt_trace_inputs_linked);
   auto* const volatile declare = TAKT_TRACING_FUNCTION(takt_trace_links_declared);

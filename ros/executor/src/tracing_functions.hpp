@@ -14,6 +14,8 @@ __attribute__((weak)) decltype(takt_trace_inputs_linked) takt_trace_inputs_linke
 __attribute__((weak)) decltype(takt_trace_links_declared) takt_trace_links_declared;
 __attribute__((weak)) decltype(takt_trace_callback_init) takt_trace_callback_init;
 __attribute__((weak)) decltype(takt_trace_waitable_triggered) takt_trace_waitable_triggered;
+__attribute__((weak)) decltype(takt_trace_link_send) takt_trace_link_send;
+__attribute__((weak)) decltype(takt_trace_link_receive) takt_trace_link_receive;
 }
 
 /// The function's address; null where ROS 2 was built without tracing, like its own.

@@ -54,18 +54,22 @@ const char* const trivial = R"({"format": "takt/model", "version": 1,
 
 using TrivialChain = test::RelayChain;
 
-TEST_F(TrivialChain, FastDdsSplitsTheWayOfMessages) {
+class Way : public TrivialChain,
+            public testing::WithParamInterface<std::pair<EventType, EventType>> {};
+
+TEST_P(Way, OfMessagesIsSplitByWhoCarriesThem) {
+  const auto [write, receive] = GetParam();
   for (const std::uint64_t stamp : {1u, 2u}) {
     scenario.now = static_cast<std::int64_t>(stamp) * 5000;
     scenario.run(source, timer, 100, std::pair(a, static_cast<std::int64_t>(stamp)));
     const std::uint64_t part[] = {1, a.rmw_handle};  // of the writer's GID
     scenario.now += 10;
-    scenario.add(source, EventType::dds_write, {part[0], part[1], stamp});
+    scenario.add(source, write, {part[0], part[1], stamp});
     scenario.now += 5;
-    scenario.add(source, EventType::dds_write, {part[0], part[1], stamp});  // once more
-    scenario.add(sink, EventType::dds_receive, {part[0], part[1], stamp});  // by another process
+    scenario.add(source, write, {part[0], part[1], stamp});  // once more
+    scenario.add(sink, receive, {part[0], part[1], stamp});  // by another process
     scenario.now += 15;
-    scenario.add(middle, EventType::dds_receive, {part[0], part[1], stamp});
+    scenario.add(middle, receive, {part[0], part[1], stamp});
     scenario.now += 300;
     scenario.handle(middle, on_a, static_cast<std::int64_t>(stamp), 200);
   }
@@ -77,6 +81,11 @@ TEST_F(TrivialChain, FastDdsSplitsTheWayOfMessages) {
   EXPECT_EQ(edges[0]["way"]["waiting"]["max"], 300'000);
   EXPECT_FALSE(edges[1].contains("way"));
 }
+
+INSTANTIATE_TEST_SUITE_P(FastDds, Way,
+                         testing::Values(std::pair(EventType::dds_write, EventType::dds_receive)));
+INSTANTIATE_TEST_SUITE_P(Link, Way,
+                         testing::Values(std::pair(EventType::link_send, EventType::link_receive)));
 
 TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fact 19
   flow(10'020, 1);

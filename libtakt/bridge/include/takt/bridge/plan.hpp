@@ -33,6 +33,8 @@ struct Plan {
 
 /// What the flow control tells, in its thread. Routes by their index in the plan.
 struct Hooks {
+  /// The first part of a message goes.
+  std::function<void(std::size_t, std::span<const std::byte>)> begun;
   /// A message has come in.
   std::function<void(std::size_t, const link::Activation&)> arrived;
   /// A message has gone out, or will not.

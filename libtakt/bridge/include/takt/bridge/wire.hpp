@@ -28,6 +28,9 @@ constexpr std::size_t header_bytes = 24;
 /// None: it is shorter than a header.
 [[nodiscard]] std::optional<Header> read_header(std::span<const std::byte> message);
 
+/// What tells a message of a topic apart in recordings of both hosts; at least 0.
+[[nodiscard]] std::int64_t stamp(const Header& header);
+
 /// A topic that the sender subscribes to.
 struct Offered {
   std::uint32_t stream = 0;

@@ -70,6 +70,8 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RclcppIntraPublish& publish);
   void on(const Occurrence& at, const tracepoints::DdsWrite& write);
   void on(const Occurrence& at, const tracepoints::DdsReceive& receive);
+  void on(const Occurrence& at, const tracepoints::LinkSend& send);
+  void on(const Occurrence& at, const tracepoints::LinkReceive& receive);
   void on(const Occurrence& at, const tracepoints::SchedSwitch& change);
   void on(const Occurrence& at, const tracepoints::SchedWakeup& wakeup);
   void on(const Occurrence& at, const tracepoints::RmwTake& take);

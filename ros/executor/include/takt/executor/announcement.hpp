@@ -3,6 +3,7 @@
 #include <rcl/node.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,5 +52,11 @@ struct InputLink {
 /// Leaves `takt:inputs_linked` in the trace for each link, and `takt:links_declared`: these are all
 /// links within the nodes of the process. Call it when all of the process' callbacks exist.
 void announce_all_links(const std::vector<InputLink>& links);
+
+/// Leaves `takt:link_send` or `takt:link_receive` in the trace: the first part of a message goes to
+/// a link between machines, or the whole message has come. `writer` is the gid by which its sender
+/// is known, `timestamp` tells its messages apart.
+void announce_link_send(std::span<const std::uint8_t> writer, std::int64_t timestamp);
+void announce_link_receive(std::span<const std::uint8_t> writer, std::int64_t timestamp);
 
 }  // namespace takt::executor

@@ -63,6 +63,7 @@ class RawSubscription {
   RawSubscription(const RawSubscription&) = delete;
   RawSubscription& operator=(const RawSubscription&) = delete;
 
+  [[nodiscard]] const rcl_subscription_t* handle() const { return &subscription_; }
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set);
   /// False: there is no message. `about`: what the middleware knows of it, if wanted.
   [[nodiscard]] Result<bool> take(Bytes& bytes, rmw_message_info_t* about = nullptr);

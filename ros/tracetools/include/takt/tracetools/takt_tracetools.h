@@ -68,6 +68,15 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_init(const void* callback, const
 /// runs on this thread. Triggers and instances follow each other in order.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_waitable_triggered(const void* callback);
 
+/// `takt:link_send`, `takt:link_receive`: the first part of a message goes to a link between
+/// machines, and the whole message has come from there. What `dds:write` and `dds:receive` are to
+/// messages of the middleware.
+///
+/// writer: the gid of its `ros2:rmw_publisher_init`; timestamp: that of `ros2:rmw_publish` and
+/// `ros2:rmw_take`, which tells messages of a topic apart.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_link_send(const uint8_t* writer, int64_t timestamp);
+TAKT_TRACETOOLS_PUBLIC void takt_trace_link_receive(const uint8_t* writer, int64_t timestamp);
+
 /// `takt:rate_sleep`, `takt:rate_wakeup`, `takt:rate_stop`: this thread does the same again and
 /// again, and waits in between for what is left of `period` nanoseconds: it begins to wait, goes
 /// on, ends the loop. This library tells them itself of `rclcpp::Rate`; loops that wait in another
