@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from takt.errors import UserError
 ROOT = Path(__file__).parents[2]
 PROGRAM = "experiments/deterministic-link/program/link_experiment"
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
+FRAGMENTS = ("net.ipv4.ipfrag_time=3", "net.ipv4.ipfrag_high_thresh=134217728")
 # Above all that computes on the machine; the programs of all methods alike.
 PRIORITY = 30
 # How long programs may take beyond what they send.
@@ -66,6 +68,13 @@ def _call(*words: str) -> None:
         raise UserError(f"{' '.join(words)}: {done.stderr.strip()}")
 
 
+def _wait_for_carrier(name: str) -> None:
+    """Until programs that look for running interfaces find the link."""
+    show = ["ip", "-n", name, "-o", "link", "show", "dev", "link0"]
+    while " state UP " not in subprocess.run(show, capture_output=True, text=True).stdout:
+        time.sleep(0.01)
+
+
 @contextlib.contextmanager
 def link(megabits: int | None) -> Iterator[tuple[str, str]]:
     """The namespaces' names. Both directions are limited by a token bucket; None: by nothing."""
@@ -77,11 +86,16 @@ def link(megabits: int | None) -> Iterator[tuple[str, str]]:
         _call("ip", "link", "add", *end, "type", "veth", "peer", *other)
         for name, address in zip(names, ADDRESSES, strict=True):
             _call("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "link0")
+            # As the documentation of ROS 2 advises for large messages: datagrams that lack a part
+            # are given up before long.
+            _call("ip", "netns", "exec", name, "sysctl", "-qw", *FRAGMENTS)
             _call("ip", "-n", name, "link", "set", "lo", "up")
             _call("ip", "-n", name, "link", "set", "link0", "up")
             if megabits is not None:
                 bucket = ["tbf", "rate", f"{megabits}mbit", "burst", "32kb", "limit", "4mb"]
                 _call("tc", "-n", name, "qdisc", "add", "dev", "link0", "root", *bucket)
+        for name in names:
+            _wait_for_carrier(name)
         yield names
     finally:
         for name in names:
@@ -100,7 +114,7 @@ def exchange(
     here, there = ADDRESSES
 
     def command(name: str, action: str, local: str, remote: str) -> list[str]:
-        run = ["ip", "netns", "exec", name, "chrt", "-f", str(PRIORITY), str(program())]
+        run = [*inside(name, names), str(program())]
         return [*run, action, method, local, remote, *words]
 
     with subprocess.Popen(
@@ -116,6 +130,33 @@ def exchange(
         finally:
             receiver.kill()
     return [Arrival(*map(int, line.split())) for line in output.splitlines()]
+
+
+def inside(name: str, names: tuple[str, str]) -> list[str]:
+    """What to put before a program of one of the hosts. Each host has processors of its own: the
+    wire is work of the kernel for who sends, and more urgent than all threads there."""
+    processors = sorted(os.sched_getaffinity(0))
+    half = max(1, len(processors) // 2)
+    own = processors[:half] if name == names[0] else processors[-half:]
+    pinned = ["taskset", "-c", ",".join(map(str, own))]
+    return ["ip", "netns", "exec", name, *pinned, "chrt", "-f", str(PRIORITY)]
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Arrival]]:
+    """Meanwhile, when which processor (`stream`) did not run the most urgent thread of all, which
+    is known at the end."""
+    stalls: list[Arrival] = []
+    watcher = subprocess.Popen(
+        [str(program()), "watch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with watcher:
+        try:
+            yield stalls
+            output, _ = watcher.communicate(input="", timeout=PATIENCE)
+        finally:
+            watcher.kill()
+    stalls += [Arrival(*map(int, line.split())) for line in output.splitlines()]
 
 
 def _wait_for_socket(receiver: subprocess.Popen[str], name: str) -> None:

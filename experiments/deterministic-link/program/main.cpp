@@ -1,6 +1,8 @@
-/// link_experiment send|receive takt|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
+/// link_experiment send|receive takt|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
 /// with STREAM as priority:bytes:count:interval in microseconds.
+/// link_experiment watch
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <charconv>
 #include <cstdio>
@@ -35,10 +37,29 @@ bool read_stream(std::string_view text, Stream& stream) {
   return true;
 }
 
+std::string send(const Traffic& traffic) {
+  if (traffic.method == "takt") return send_by_takt(traffic);
+  return traffic.method == "direct" ? send_directly(traffic) : send_plainly(traffic);
+}
+
+std::string receive(const Traffic& traffic, Arrivals& arrivals) {
+  if (traffic.method == "takt") return receive_by_takt(traffic, arrivals);
+  return traffic.method == "direct" ? receive_directly(traffic, arrivals)
+                                    : receive_plainly(traffic, arrivals);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::vector<std::string> given(arguments + 1, arguments + count);
+  if (given == std::vector<std::string>{"watch"}) {
+    Arrivals stalls;
+    watch_machine(stalls);
+    stalls.print();
+    return 0;
+  }
+  // What is not in memory yet would take its time in the middle of a measurement.
+  mlockall(MCL_CURRENT | MCL_FUTURE);
   Traffic traffic;
   bool understood =
       given.size() > 6 && read(given[4], traffic.chunk_bytes) && read(given[5], traffic.burst);
@@ -46,20 +67,17 @@ int main(int count, char** arguments) {
     understood = read_stream(given[i], traffic.streams.emplace_back());
   }
   if (!understood) {
-    fmt::print(stderr,
-               "usage: link_experiment send|receive takt|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST "
-               "PRIORITY:BYTES:COUNT:INTERVAL...\n");
+    fmt::print(
+        stderr,
+        "usage: link_experiment send|receive takt|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST "
+        "PRIORITY:BYTES:COUNT:INTERVAL...\n       link_experiment watch\n");
     return 2;
   }
   traffic.method = given[1];
   traffic.local = given[2];
   traffic.remote = given[3];
-  const bool takt = traffic.method == "takt";
   Arrivals arrivals;
-  const std::string wrong =
-      given[0] == "send"
-          ? (takt ? send_by_takt(traffic) : send_plainly(traffic))
-          : (takt ? receive_by_takt(traffic, arrivals) : receive_plainly(traffic, arrivals));
+  const std::string wrong = given[0] == "send" ? send(traffic) : receive(traffic, arrivals);
   arrivals.print();
   if (!wrong.empty()) fmt::print(stderr, "link_experiment: {}\n", wrong);
   return wrong.empty() ? 0 : 1;

@@ -1,6 +1,7 @@
 #include "traffic.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace takt::deterministic_link {
 namespace {
 
 /// How soon somebody who found no room tries again.
-constexpr Duration again = std::chrono::microseconds(200);
+constexpr Duration again = std::chrono::milliseconds(5);
 
 void sleep_until(Instant instant) {
   const auto since = instant.time_since_epoch();
@@ -24,6 +25,12 @@ void sleep_until(Instant instant) {
 }
 
 }  // namespace
+
+int own_priority() {
+  sched_param parameters{};
+  sched_getparam(0, &parameters);
+  return parameters.sched_priority;
+}
 
 void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& send,
                  const std::function<bool()>& finished) {
@@ -48,6 +55,11 @@ void send_all(const Traffic& traffic, const SendOne& send) {
   std::vector<std::thread> threads;
   for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
     threads.emplace_back([&, stream] {
+      // Who copies long messages for as long as it lasts does not delay those who send a few.
+      if (traffic.streams[stream].count > 0 && sched_getscheduler(0) == SCHED_FIFO) {
+        const sched_param before{.sched_priority = own_priority() + 1};
+        sched_setscheduler(0, SCHED_FIFO, &before);
+      }
       send_stream(traffic, stream, send, [&] { return counted == 0; });
       if (traffic.streams[stream].count > 0) --counted;
     });

@@ -69,12 +69,21 @@ class Arrivals {
   std::vector<Line> lines_;
 };
 
+/// The calling thread's priority under SCHED_FIFO.
+int own_priority();
+
 /// Waits for the end of standard input.
 void wait_for_end();
+
+/// Until the end of standard input: when which processor (`stream`) did not run whom it should.
+void watch_machine(Arrivals& stalls);
 
 /// Each returns what is wrong, or nothing.
 std::string send_by_takt(const Traffic& traffic);
 std::string receive_by_takt(const Traffic& traffic, Arrivals& arrivals);
+/// Of one stream.
+std::string send_directly(const Traffic& traffic);
+std::string receive_directly(const Traffic& traffic, Arrivals& arrivals);
 std::string send_plainly(const Traffic& traffic);
 std::string receive_plainly(const Traffic& traffic, Arrivals& arrivals);
 
