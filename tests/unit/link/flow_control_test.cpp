@@ -46,6 +46,35 @@ TEST(FlowControl, WhatHasBegunTakesNoPlaceOfThoseThatWait) {
   EXPECT_EQ(host.link.carried.back().chunk.message_bytes, 100u);
 }
 
+TEST(FlowControl, WhoPushesMaySendTheMostUrgentMessageAtOnceAndNothingElse) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex large = add_sender(description, 0, 1, 300);
+  const ChannelIndex urgent = add_sender(description, 1, 2, 100);
+  int begun = 0;
+  int called = 0;
+  std::get<Send>(description.tasks[1].operation).begins = [&](auto message) {
+    EXPECT_EQ(message.size(), 100u);
+    ++begun;
+  };
+  description.add({.name = "call", .inputs = {OnData{urgent}}, .operation = Call{[&](auto&) {
+                                                                 ++called;
+                                                                 return true;
+                                                               }}});
+  SimulatedHost host(description);
+  ASSERT_TRUE(host.push(large, 300, 0));
+  ASSERT_TRUE(host.push(urgent, 100, 0));
+  host.flow->send_next(at(0));
+  EXPECT_THAT(host.streams(), ElementsAre(2)) << "the more urgent one, though it came later";
+  host.flow->send_next(at(0));
+  EXPECT_THAT(host.streams(), ElementsAre(2)) << "the link is busy";
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(called, 0);
+  host.run(1000);
+  EXPECT_THAT(host.streams(), ElementsAre(2, 1, 1, 1));
+  EXPECT_EQ(begun, 1) << "once a message";
+  EXPECT_EQ(called, 1);
+}
+
 TEST(FlowControl, AMessageWithoutAFreeSlotIsNotTaken) {
   Description description{.chunk_bytes = 100};
   const ChannelIndex channel = add_sender(description, 0, 1, 100, 2);
