@@ -17,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t host = 0; host < parsed->hosts.size(); ++host) {
       const bridge::Plan planned = bridge::plan(*parsed, host);
       const auto ignore = [](const auto&...) {};
-      const bridge::Flow flow = bridge::describe(*parsed, planned, {ignore, ignore, ignore});
+      const bridge::Flow flow = bridge::describe(
+          *parsed, planned,
+          {.begun = ignore, .arrived = ignore, .ended = ignore, .state_arrived = ignore});
       fuzz::require(link::check(flow.description, planned.peers.size()).has_value());
     }
   }
@@ -25,6 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto state = bridge::read_state(bytes)) {
     fuzz::require(bridge::read_state(bridge::write(*state)) == *state);
   }
-  static_cast<void>(bridge::read_header(bytes));
+  if (const auto header = bridge::read_header(bytes)) {
+    const std::int64_t stamp = bridge::stamp(*header);
+    fuzz::require(stamp >= 0 && stamp < std::int64_t{1} << 51);
+  }
   return 0;
 }

@@ -16,7 +16,7 @@ constexpr std::size_t longest_type = 255;
 template <typename Number>
 void put(std::byte*& at, Number number) {
   for (std::size_t i = 0; i < sizeof number; ++i) {
-    *at++ = static_cast<std::byte>(number >> (8 * i) & 0xFFU);
+    *at++ = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i) & 0xFFU);
   }
 }
 
