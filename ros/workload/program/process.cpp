@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -32,15 +33,19 @@ constexpr std::size_t capacity = 1024;
 constexpr int middleware_above = 10;
 constexpr int highest_priority = 99;
 
-/// Fast DDS's thread for what recurs: it announces the process every three seconds, for half a
-/// millisecond, and no message waits for that.
-constexpr std::string_view middleware_chores = "dds.ev";
+/// Fast DDS's threads that no message waits for: one announces the process every three seconds, for
+/// half a millisecond; the other one repeats what was lost. That one does not sleep while a reader's
+/// acknowledgement is due, and under SCHED_FIFO it would keep who acknowledges from running, for
+/// ever if they share a processor.
+constexpr std::array<std::string_view, 2> middleware_chores{"dds.ev", "dds.asyn"};
 
-/// Has the middleware's chores wait for the executors.
+/// Has the middleware's chores wait for the executors, and in turns.
 void lower_chores(int priority) {
-  const linux_os::FifoScheduling below{.priority = std::max(priority - 1, 1)};
-  for (const auto& thread : linux_os::threads_named(getpid(), middleware_chores)) {
-    (void)linux_os::set_scheduling(thread.thread, below);
+  const linux_os::RoundRobinScheduling below{.priority = std::max(priority - 1, 1)};
+  for (const std::string_view chore : middleware_chores) {
+    for (const auto& thread : linux_os::threads_named(getpid(), chore)) {
+      (void)linux_os::set_scheduling(thread.thread, below);
+    }
   }
 }
 
