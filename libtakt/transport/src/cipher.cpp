@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cassert>
+#include <utility>
 
 namespace takt::transport {
 
@@ -35,8 +36,8 @@ bool has_aes() { return crypto_aead_aes256gcm_is_available() != 0; }
 void PacketCipher::Free::operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 
 PacketCipher::Pair PacketCipher::make(const EVP_CIPHER* cipher) {
-  assert(EVP_CIPHER_get_iv_length(cipher) == nonce_bytes &&
-         EVP_CIPHER_get_key_length(cipher) == std::tuple_size_v<Key>);
+  assert(std::cmp_equal(EVP_CIPHER_get_iv_length(cipher), nonce_bytes) &&
+         std::cmp_equal(EVP_CIPHER_get_key_length(cipher), std::tuple_size_v<Key>));
   Pair pair{Context(EVP_CIPHER_CTX_new()), Context(EVP_CIPHER_CTX_new())};
   [[maybe_unused]] const bool made =
       EVP_EncryptInit_ex(pair.sending.get(), cipher, nullptr, nullptr, nullptr) == 1 &&

@@ -67,8 +67,8 @@ Result<Resolved> resolve(const Address& address, bool beyond_loopback) {
 
 struct UdpSocket::Batch {
   struct Read {
-    std::array<std::byte, most_read_bytes> memory;
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control;
+    std::array<std::byte, most_read_bytes> memory{};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
     iovec part{};
   };
 
