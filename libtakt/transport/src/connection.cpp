@@ -199,6 +199,7 @@ class Connection::State {
   }
 
   void seal_packet() {
+    assert(session_ && "a chunk is under way in a session alone");
     const std::span<const std::byte> payload = outgoing_.payload();
     const std::size_t bytes =
         wire::sealed_header_bytes + wire::data_header_bytes + payload.size() + wire::tag_bytes;
@@ -218,6 +219,7 @@ class Connection::State {
   void send_small(std::array<std::byte, most>& packet, std::size_t body_bytes) {
     const auto sealed =
         std::span(packet).first(wire::sealed_header_bytes + body_bytes + wire::tag_bytes);
+    assert(session_ && "there is somebody to hear it");
     session_->seal(sealed);
     static_cast<void>(datagrams_.send(sealed, sealed.size()));
     ++counts.packets_sent;

@@ -28,7 +28,7 @@ class InheritingMutex {
   void unlock() { pthread_mutex_unlock(&mutex_); }
 
  private:
-  pthread_mutex_t mutex_;
+  pthread_mutex_t mutex_{};
 };
 
 }  // namespace takt::transport

@@ -62,7 +62,7 @@ class LinkThread::State {
     std::optional<link::Item> item;
     std::span<std::byte> memory;
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       item = flow_->loan(channel);
       if (!item) return false;
       memory = flow_->memory(*item);
@@ -73,7 +73,7 @@ class LinkThread::State {
     }
     std::ranges::copy(rest, std::ranges::copy(message, memory.begin()).out);
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       const Instant pushed = now();
       flow_->push(*item, bytes, pushed);
       // An idle link need not wait for its thread to wake up.
@@ -95,7 +95,7 @@ class LinkThread::State {
 
   template <typename Look>
   auto with(Look look) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     return look(*flow_, lines_);
   }
 
@@ -109,7 +109,7 @@ class LinkThread::State {
 
   /// One round of all that is due; returns when the next is.
   std::optional<Instant> turn() {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     for (Line& line : lines_) {
       for (int left = most_datagrams_in_turn; left > 0; --left) {
         const auto datagram = line.socket->receive();
