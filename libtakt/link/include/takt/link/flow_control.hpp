@@ -165,7 +165,7 @@ class FlowControl {
   }
   void advance(Instant now);
   void expire();
-  void time_out(LocalIndex instance);
+  void time_out(LocalIndex index);
   bool run_calls();
   bool hear_of_link();
   [[nodiscard]] scheduling::HoldableHeap<Key>* most_urgent_sends();
