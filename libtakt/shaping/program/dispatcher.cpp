@@ -37,7 +37,8 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   return found;
 }
 
-/// The processes of a session and all that descend from these, which may have sessions of their own.
+/// The processes of a session and all that descend from these, which may have sessions of their
+/// own.
 std::set<pid_t> family(pid_t leader) {
   std::vector<pid_t> found;
   for (const pid_t process : numbers_in("/proc")) {

@@ -34,9 +34,9 @@ constexpr int middleware_above = 10;
 constexpr int highest_priority = 99;
 
 /// Fast DDS's threads that no message waits for: one announces the process every three seconds, for
-/// half a millisecond; the other one repeats what was lost. That one does not sleep while a reader's
-/// acknowledgement is due, and under SCHED_FIFO it would keep who acknowledges from running, for
-/// ever if they share a processor.
+/// half a millisecond; the other one repeats what was lost. That one does not sleep while a
+/// reader's acknowledgement is due, and under SCHED_FIFO it would keep who acknowledges from
+/// running, for ever if they share a processor.
 constexpr std::array<std::string_view, 2> middleware_chores{"dds.ev", "dds.asyn"};
 
 /// Has the middleware's chores wait for the executors, and in turns.
