@@ -483,7 +483,7 @@ class Bounds(Document):
     """
     unexplored: tuple[Unexplored, ...] = ()
     """By the analysis exact: executors whose schedules were not explored. They have the bounds
-    of combined.
+    of the analysis tight.
     """
     depends_on_phases: bool = False
     """Some bounds hold for the phases of timers that the model gives, and for no others."""

@@ -80,7 +80,8 @@ Analysis = Annotated[
     typer.Option(
         metavar="|".join(pipeline.ANALYSES),
         callback=_known_analysis,
-        help="Which analysis; combined takes the better of the first two. exact: also "
+        help="Which analysis; combined takes the better of the first two. tight: lower where "
+        "callbacks send to each other, and slower. exact: also "
         "explores all schedules, where that is possible. edf_paper: "
         "deadline-based executors by the formula as printed, which is not safe.",
     ),

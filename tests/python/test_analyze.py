@@ -171,7 +171,7 @@ def test_an_unknown_analysis_names_the_known_ones() -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "takt: Invalid value for '--analysis': 'guess' is not one of 'round_robin', "
-        "'busy_window', 'combined', 'exact', 'edf_paper'; see 'takt analyze --help'\n"
+        "'busy_window', 'combined', 'tight', 'exact', 'edf_paper'; see 'takt analyze --help'\n"
     )
 
 

@@ -17,6 +17,7 @@ constexpr Names methods{std::to_array<Name<Method>>({
     {Method::round_robin, "round_robin"},
     {Method::busy_window, "busy_window"},
     {Method::combined, "combined"},
+    {Method::tight, "tight"},
     {Method::exact, "exact"},
     {Method::edf_paper, "edf_paper"},
 })};

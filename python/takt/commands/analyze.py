@@ -143,7 +143,7 @@ def analyze(
         for unexplored in bounds.unexplored[:MOST_NAMED]:
             console.say(
                 f"takt: executor {names[unexplored.executor]} was not explored, so its bounds are "
-                f"those of combined: {unexplored.reason}"
+                f"those of tight: {unexplored.reason}"
             )
         if (more := len(bounds.unexplored) - MOST_NAMED) > 0:
             console.say(f"takt: nor were {more} more executors")

@@ -138,7 +138,8 @@ Tally change_and_compare(const Shape& shape, const Options& options) {
 }
 
 TEST(Analyzer, BoundsAfterChangesAreThoseFromScratch) {
-  for (const Method method : {Method::round_robin, Method::busy_window, Method::combined}) {
+  for (const Method method :
+       {Method::round_robin, Method::busy_window, Method::combined, Method::tight}) {
     const Tally tally =
         change_and_compare(several_executors, {.method = method, .horizon = Duration{200'000}});
     // Models lose their bounds and get them back, and a part of the work is spared.

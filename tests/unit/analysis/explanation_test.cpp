@@ -100,7 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{single_threaded, Method::combined}, Case{events, Method::combined},
                     Case{fixed_priority, Method::combined}, Case{chain_priority, Method::combined},
                     Case{edf, Method::combined}, Case{graph_aware, Method::combined},
-                    Case{multi_threaded, Method::combined}, Case{table_driven, Method::combined}));
+                    Case{multi_threaded, Method::combined}, Case{table_driven, Method::combined},
+                    Case{single_threaded, Method::tight}, Case{events, Method::tight},
+                    Case{fixed_priority, Method::tight}, Case{chain_priority, Method::tight},
+                    Case{edf, Method::tight}, Case{graph_aware, Method::tight}));
 
 /// ros-llama's equations by hand: one polling point, so that each other runs once before and, where
 /// it precedes, once more.

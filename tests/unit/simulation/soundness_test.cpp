@@ -45,6 +45,10 @@ TEST_P(SoundnessOf, TheAnalysis) {
   check(generation::any_model(GetParam()), Method::combined, 4'000'000);
 }
 
+TEST_P(SoundnessOf, TheTightAnalysis) {
+  check(generation::any_model(GetParam()), Method::tight, 7'000'000);
+}
+
 INSTANTIATE_TEST_SUITE_P(Executors, SoundnessOf, testing::ValuesIn(all_kinds().list()),
                          [](const auto& test) {
                            return std::string(model::to_string(test.param));
@@ -61,6 +65,15 @@ TEST(Soundness, OfAnUnsafeAnalysisIsRefuted) {
 
 TEST(Soundness, OfAllAnalysesTogether) {
   check(generation::any_model(all_kinds()), Method::combined, 5'000'000);
+}
+
+/// Where the response was longest at an offset at which the windows do not change, but what is
+/// activated after it does.
+TEST(Soundness, BetweenTheOffsetsOfAWindow) {
+  for (const std::uint64_t seed : {20'016'217U, 20'027'058U}) {
+    Tally tally;
+    EXPECT_FALSE(hunt(generation::any_model(single_threaded), Method::tight, seed, 1, tally));
+  }
 }
 
 TEST(Soundness, OfLinks) {

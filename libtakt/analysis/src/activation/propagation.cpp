@@ -73,16 +73,18 @@ Curves::Curves(const System& system)
     own_[c].source.curve = &*system.tasks[c].own;
     renew(CallbackIndex{c});
   }
-  for (Family* family : {&ordinary_, &busy_}) {
-    for (std::size_t j = 0; j < family->joins.size(); ++j) {
-      const bool all = system.joins[j].kind == model::JoinKind::and_;
-      family->joins[j].curve.kind =
-          all ? curves::JoinCurve::Kind::all : curves::JoinCurve::Kind::newest;
-    }
-    for (Join& join : family->partial_joins) join.curve.kind = curves::JoinCurve::Kind::least;
-    for (auto* joins : {&family->joins, &family->partial_joins}) {
-      for (Join& join : *joins) join.source.join = &join.curve;
-    }
+  for (Family* family : {&ordinary_, &busy_}) set_up_joins(*family);
+}
+
+void Curves::set_up_joins(Family& family) const {
+  for (std::size_t j = 0; j < family.joins.size(); ++j) {
+    const bool all = system_.joins[j].kind == model::JoinKind::and_;
+    family.joins[j].curve.kind =
+        all ? curves::JoinCurve::Kind::all : curves::JoinCurve::Kind::newest;
+  }
+  for (Join& join : family.partial_joins) join.curve.kind = curves::JoinCurve::Kind::least;
+  for (auto* joins : {&family.joins, &family.partial_joins}) {
+    for (Join& join : *joins) join.source.join = &join.curve;
   }
 }
 
@@ -166,7 +168,43 @@ void Curves::follow_busy(const PropagationStep& step) {
   }
 }
 
-void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) {
+void Curves::derive_within(ExecutorIndex executor,
+                           const std::function<Runs(CallbackIndex)>& runs) const {
+  if (!within_) {
+    within_ = make_family();
+    set_up_joins(*within_);
+  }
+  for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
+    switch (kind) {
+      case PropagationStep::Kind::activations:
+        if (system_.tasks[index].is_source()) {
+          within_->activations[index] = own(CallbackIndex{index});
+        } else {
+          sum_activations(CallbackIndex{index}, *within_, true);
+        }
+        break;
+      case PropagationStep::Kind::join:
+        build_join(index, *within_, true);
+        break;
+      case PropagationStep::Kind::edge: {
+        const TriggerEdge& edge = system_.edges[index];
+        if (!edge.local) break;
+        curves::DerivedCurve& curve = within_->edges[index];
+        const Runs sender = runs(edge.from);
+        if (sender == Runs::always) {
+          pass_on(edge, *within_, true, Duration{0}, curve);
+          break;
+        }
+        curve.clear();
+        if (sender == Runs::once) curve.add(once_source_);
+        curve.finish();
+        break;
+      }
+    }
+  }
+}
+
+void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) const {
   const Task& task = system_[callback];
   if (task.is_source()) return;
   curves::DerivedCurve& sum = family.activations[callback.value()];
@@ -182,7 +220,7 @@ void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) 
   sum.finish();
 }
 
-void Curves::build_join(std::size_t index, Family& family, bool busy) {
+void Curves::build_join(std::size_t index, Family& family, bool busy) const {
   const JoinInputs& inputs = system_.joins[index];
   std::vector<curves::DerivedCurve> operands(inputs.inputs.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -213,7 +251,7 @@ void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shif
 }
 
 void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
-                     curves::DerivedCurve& curve) {
+                     curves::DerivedCurve& curve) const {
   curve.clear();
   const Task& sender = system_[edge.from];
   if (!edge.triggers) {

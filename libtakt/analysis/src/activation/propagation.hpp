@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "system/system.hpp"
@@ -36,6 +38,15 @@ class Curves {
     return own_[callback.value()].curve;
   }
 
+  /// What a callback of the executor does in a window in which not all of them run.
+  enum class Runs { always, once, never };
+  /// Derives activations anew for windows that begin when none of the callbacks that run always
+  /// waits; of those that run once, an instance may have begun before. Valid until the next call.
+  void derive_within(ExecutorIndex executor, const std::function<Runs(CallbackIndex)>& runs) const;
+  [[nodiscard]] const curves::DerivedCurve& activations_within(CallbackIndex callback) const {
+    return within_->activations[callback.value()];
+  }
+
   /// The callback's activations of its own have changed, and so have all curves derived from them.
   void renew(CallbackIndex callback);
 
@@ -62,15 +73,16 @@ class Curves {
     std::vector<Join> partial_joins;
   };
   Family make_family() const;
+  void set_up_joins(Family& family) const;
 
   /// Takes one step of propagate() for η^b, after the same step for η.
   void follow_busy(const PropagationStep& step);
-  void sum_activations(CallbackIndex callback, Family& family, bool busy);
-  void build_join(std::size_t index, Family& family, bool busy);
+  void sum_activations(CallbackIndex callback, Family& family, bool busy) const;
+  void build_join(std::size_t index, Family& family, bool busy) const;
   static void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift);
   /// Sets `curve` to the activations of the edge's sender that make it publish there, shifted.
   void pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
-               curves::DerivedCurve& curve);
+               curves::DerivedCurve& curve) const;
   /// The curve of an edge within the family: an edge from elsewhere has only its ordinary one.
   [[nodiscard]] const curves::DerivedCurve& edge_curve(std::size_t edge, const Family& family,
                                                        bool busy) const {
@@ -87,6 +99,11 @@ class Curves {
   std::vector<Own> own_;
   Family ordinary_;
   Family busy_;
+  /// By derive_within().
+  mutable std::optional<Family> within_;
+  curves::ActivationCurve once_ =
+      curves::ActivationCurve::periodic(curves::longest_time, Duration{0});
+  curves::ActivationSource once_source_{.curve = &once_};
   curves::DerivedCurve scratch_;
 };
 

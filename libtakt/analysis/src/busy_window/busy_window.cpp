@@ -21,12 +21,18 @@ BusyWindow::BusyWindow(const curves::SupplyBound& supply, const Limits& limits, 
       blockers_(std::move(blockers)),
       before_decision_(before_decision) {}
 
-Duration BusyWindow::length() const {
+Duration BusyWindow::length() const { return least_length(epsilon); }
+
+/// Before that, what is activated within the time that has passed is not done, so the window goes
+/// on; and there it is done with all that it leads to.
+Duration BusyWindow::completion_of_all() const { return least_length(Duration{0}); }
+
+Duration BusyWindow::least_length(Duration rounding) const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
   if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
-  return curves::least_solution(supply_, epsilon, limits_.horizon, [this](Duration x) {
+  return curves::least_solution(supply_, epsilon, limits_.horizon, [&](Duration x) {
     limits_.effort.spend(others_.size() + 1);
-    Duration sum = saturating_add(saturating_add(epsilon, blockers_.longest().time),
+    Duration sum = saturating_add(saturating_add(rounding, blockers_.longest().time),
                                   (*self_.cost)(self_.activations->count(x)));
     for (const Interferer& other : others_) {
       sum = saturating_add(sum, (*other.cost)(other.activations->count(x)));
@@ -36,7 +42,7 @@ Duration BusyWindow::length() const {
 }
 
 std::int64_t BusyWindow::earlier(Duration offset) const {
-  return std::max<std::int64_t>(0, self_.activations->count(offset + epsilon) - 1);
+  return std::max<std::int64_t>(0, self_.activations->count(offset - lag_ + epsilon) - 1);
 }
 
 std::int64_t Interferer::most(Duration offset) const {
@@ -67,7 +73,8 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
 
 /// Lemma 22: where the count of own instances or a limit changes.
 Duration BusyWindow::next_offset(Duration offset) const {
-  Duration next = self_.activations->next_step(offset) - epsilon;
+  Duration next = self_.activations->next_step(offset - lag_);
+  if (next != unbounded_time) next += lag_ - epsilon;
   for (const Interferer& other : others_) {
     if (!other.limit) continue;
     const Duration reach = other.limit->reach;

@@ -53,6 +53,12 @@ class BusyWindow {
              std::vector<Interferer> others, Blockers blockers = {},
              Duration before_decision = Duration{0});
 
+  /// The victim is activated only when so much work of the window is done that its activation
+  /// needs: it counts as activated so much later than its curve admits, and no earlier than that
+  /// (docs/analysis-theory.md, "What must have run before"). Not for longest_response().
+  void set_lag(Duration lag) { lag_ = lag; }
+  [[nodiscard]] Duration lag() const { return lag_; }
+
   /// The longest such window (Lemma 21); unbounded_time if it is longer than the horizon.
   [[nodiscard]] Duration length() const;
 
@@ -66,6 +72,65 @@ class BusyWindow {
   /// in which a start lies beyond the given length.
   [[nodiscard]] LongestResponse search_longest_response(Duration length);
 
+  /// The longest response, if besides what the window says `from_activation(offset)` bounds the
+  /// start and the completion of an instance activated there, counted from its activation and not
+  /// decreasing with the offset. No bound if there are too many offsets.
+  struct Narrowed {
+    LongestResponse longest;
+    /// It is from_activation() that gives it.
+    bool from_activation = false;
+  };
+  template <typename FromActivation>
+  [[nodiscard]] Narrowed narrowed_response(Duration length, FromActivation from_activation) {
+    constexpr int most_offsets = 1 << 12;
+    Narrowed result{.longest = {.response = epsilon, .offset = lag_, .start = epsilon}};
+    LongestResponse& longest = result.longest;
+    Duration start = epsilon;
+    int offsets = 0;
+    Duration next{};
+    for (Duration offset = lag_; offset < length - longest.response; offset = next) {
+      const Completion in_window = complete(offset, start);
+      if (in_window.finish == curves::unbounded_time || ++offsets > most_offsets) return {};
+      start = in_window.start;
+      next = next_offset(offset + epsilon);
+      // Up to the next offset the completion stays where it is: what the window says falls, and the
+      // longest response is where the two meet, if it is longer than those before.
+      Duration last = std::min({next, length, in_window.finish - longest.response}) - epsilon;
+      if (last < offset) continue;
+      Completion direct = from_activation(last);
+      if (direct.finish <= longest.response) continue;
+      if (direct.finish <= in_window.finish - last) {
+        longest = {direct.finish, last, direct.start};
+        result.from_activation = true;
+        continue;
+      }
+      Duration first = offset;
+      while (first < last) {
+        const Duration middle = first + (last - first) / 2;
+        const Completion there = from_activation(middle);
+        if (there.finish <= in_window.finish - middle) {
+          if (there.finish > longest.response) {
+            longest = {there.finish, middle, there.start};
+            result.from_activation = true;
+          }
+          first = middle + epsilon;
+        } else {
+          last = middle;
+        }
+      }
+      if (in_window.finish - first <= longest.response) continue;
+      longest = {in_window.finish - first, first, in_window.start};
+      result.from_activation = false;
+    }
+    return result;
+  }
+
+  /// The first offset from `offset` on at which the completion may differ from the one before.
+  [[nodiscard]] Duration next_offset(Duration offset) const;
+  /// When all that is activated in the longest such window is complete, if activations count from
+  /// the activation of what they stem from; unbounded_time if it is beyond the horizon.
+  [[nodiscard]] Duration completion_of_all() const;
+
   /// How many instances of its own callback run before one activated at `offset`.
   [[nodiscard]] std::int64_t earlier(Duration offset) const;
 
@@ -76,7 +141,7 @@ class BusyWindow {
   [[nodiscard]] Duration before_decision() const { return before_decision_; }
 
  private:
-  [[nodiscard]] Duration next_offset(Duration offset) const;
+  [[nodiscard]] Duration least_length(Duration rounding) const;
 
   const curves::SupplyBound& supply_;
   Limits limits_;
@@ -84,6 +149,7 @@ class BusyWindow {
   std::vector<Interferer> others_;
   Blockers blockers_;
   Duration before_decision_;
+  Duration lag_{};
   std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
 };
 

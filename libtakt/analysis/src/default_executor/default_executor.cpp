@@ -37,6 +37,7 @@ DefaultExecutor::DefaultExecutor(const Round& round, ExecutorIndex executor,
 
 void DefaultExecutor::begin_round() {
   ExecutorAnalysis::begin_round();
+  jobs_.reset();
   swept_.reset();
   for (Memory& memory : memory_) {
     memory.busy_window = {.response = epsilon};
@@ -262,6 +263,13 @@ Terms DefaultExecutor::terms(std::span<const CallbackIndex> chain, const LocalBo
   }
   const std::int64_t points = polling_points(chain);
   if (witness.equation == Equation::round_robin) return round_robin_terms(last, points, witness);
+  if (witness.equation == Equation::narrowed_executor) {
+    return terms_of_instance(narrowed_window(last, points), witness, witness.offset);
+  }
+  if (witness.equation == Equation::from_activation) {
+    const BusyWindow window = narrowed_window(last, points);
+    return direct_terms(direct(last, points, window, witness.offset)[witness.index], witness.start);
+  }
   // A chain may have been activated at the beginning of the window.
   return terms_of_instance(processing_window(last, points), witness,
                            chain.size() == 1 ? witness.offset : Duration{0});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busy_window/offset_sweep.hpp"
+#include "default_executor/jobs.hpp"
 #include "default_executor/round_robin.hpp"
 #include "executors/executor_analysis.hpp"
 
@@ -29,6 +30,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
   [[nodiscard]] Duration least_bound(CallbackIndex callback) const override;
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] LocalBound narrowed(CallbackIndex callback) override;
+  using ExecutorAnalysis::narrowed;
   [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
                                          const LongRunPoint& point) override;
   [[nodiscard]] std::optional<Reason> divergence(CallbackIndex callback) const override;
@@ -72,6 +75,51 @@ class DefaultExecutor final : public ExecutorAnalysis {
   void begin_sweep(std::size_t index, std::int64_t points);
   [[nodiscard]] LocalBound busy_window_of_chain(std::size_t last, std::int64_t points);
 
+  // Both, and what messages within the executor must have waited for (narrowed.cpp).
+
+  /// An instance from its activation on, by what made it wait: the instance of a callback of the
+  /// executor, which is running then, or something else.
+  struct Direct {
+    std::size_t victim = 0;
+    std::optional<std::size_t> sender;
+    std::int64_t points = 0;
+    Duration offset{};
+    /// Instances of the victim that go before.
+    std::int64_t earlier = 0;
+  };
+  [[nodiscard]] const Jobs& jobs() const;
+  [[nodiscard]] BusyWindow narrowed_window(std::size_t index, std::int64_t points) const;
+  [[nodiscard]] std::vector<Direct> direct(std::size_t index, std::int64_t points,
+                                           const BusyWindow& window, Duration offset) const;
+  /// What the jobs of a group do at most before the victim, all together.
+  struct JobDemand {
+    struct Root {
+      std::size_t rank = 0;
+      /// No job goes on for longer; unbounded_time: nothing limits it.
+      Duration life{};
+      /// Of each job; and of the victim's own one, which is among them.
+      Duration each{};
+      std::optional<Duration> own{};
+    };
+    std::vector<std::size_t> members;
+    /// Empty: nothing is known but what each callback does.
+    std::vector<Root> roots;
+  };
+  /// What counts of the window in which the victim is activated: all of it, what its last ε and the
+  /// time after it may have, or nothing, as it has just ended.
+  enum class First { all, last_epsilon, none };
+  [[nodiscard]] std::int64_t instances(const Direct& direct, std::size_t other, Duration x,
+                                       First first) const;
+  [[nodiscard]] std::vector<JobDemand> job_demands(const Direct& direct, First first) const;
+  [[nodiscard]] JobDemand::Root job_demand(const Direct& direct, const Jobs::Group& group,
+                                           std::size_t root, First first) const;
+  [[nodiscard]] Duration demand(const Direct& direct, const std::vector<JobDemand>& jobs,
+                                Duration x, First first) const;
+  [[nodiscard]] Completion complete(const Direct& direct) const;
+  /// Whether an activation of the victim at a polling point is seen there.
+  [[nodiscard]] bool seen_when_activated(const Direct& direct) const;
+  [[nodiscard]] Terms direct_terms(const Direct& direct, Duration start) const;
+
   // S-3.6.
   [[nodiscard]] BusyWindow privileged_window(std::size_t index) const;
 
@@ -90,6 +138,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
   };
 
   std::string_view privileged_;
+  /// By the curves of this round; none: not needed so far.
+  mutable std::optional<Jobs> jobs_;
   std::vector<Memory> memory_;
   /// The time in which one instance of every callback runs.
   Duration all_once_ = epsilon;

@@ -15,7 +15,42 @@ class Events final : public JobQueueExecutor {
     return {.blocks = false, .precedes = true, .limit = until_victim};
   }
   [[nodiscard]] std::string_view name() const override { return "fifo"; }
+  [[nodiscard]] Completion from_activation(const Member& victim, const BusyWindow& window,
+                                           Duration offset) const override;
 };
+
+/// What waits when an instance is activated goes before it, and nothing else. It was activated
+/// within its own bound before; and if the instance was activated by another one of the executor,
+/// after that one was, or it would have run before that one.
+Completion Events::from_activation(const Member& victim, const BusyWindow& window,
+                                   Duration offset) const {
+  round_.effort.spend(members_.size() + victim.task->incoming.size());
+  Duration since{0};
+  bool within = !victim.task->is_source() && !victim.task->own;
+  for (const std::size_t e : victim.task->incoming) {
+    const TriggerEdge& edge = round_.system.edges[e];
+    within = within && edge.local;
+    since = std::max(since, round_.response[edge.from.value()]);
+  }
+  const auto waiting = [&](const Member& member) {
+    std::int64_t most = member.busy_activations->count(offset + epsilon);
+    if (response(member) != curves::unbounded_time) {
+      most = std::min(most, member.activations->count(response(member)));
+    }
+    if (!within || since == curves::unbounded_time) return most;
+    return std::min(most, member.activations->count(since + epsilon));
+  };
+  const Cost& cost = victim.task->cost;
+  const std::int64_t earlier = std::min(window.earlier(offset), waiting(victim) - 1);
+  Duration demand = epsilon + cost(earlier);
+  for (const Member& other : members_) {
+    if (&other == &victim) continue;
+    demand = curves::saturating_add(demand, other.task->cost(waiting(other)));
+  }
+  const Duration start = executor_.supply.time_for(demand);
+  if (start == curves::unbounded_time) return {start, start};
+  return {start, completion(start, cost.marginal(earlier + 1))};
+}
 
 }  // namespace
 

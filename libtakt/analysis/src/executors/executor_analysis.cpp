@@ -60,6 +60,34 @@ Duration ExecutorAnalysis::longest_piece(const Member& member) const {
   return executor_.longest_piece > Duration{0} ? std::min(whole, executor_.longest_piece) : whole;
 }
 
+/// A callback starts when all that had to run for its activation is done, and before it publishes.
+std::vector<Duration> ExecutorAnalysis::lags(
+    const std::function<Curves::Runs(CallbackIndex)>& runs) const {
+  std::vector<Duration> lags(members_.size());
+  std::vector<Duration> done_at_start(members_.size());
+  for (const auto& [kind, index] : executor_.propagation) {
+    if (kind != PropagationStep::Kind::activations) continue;
+    const Task& task = round_.system.tasks[index];
+    const auto from_within = [&](std::size_t e) {
+      const TriggerEdge& edge = round_.system.edges[e];
+      return edge.local && runs(edge.from) == Curves::Runs::always;
+    };
+    round_.effort.spend(1 + task.incoming.size());
+    if (task.is_source() || task.own || !std::ranges::all_of(task.incoming, from_within)) continue;
+    Duration lag = unbounded_time;
+    Duration done = unbounded_time;
+    for (const std::size_t e : task.incoming) {
+      const Task& sender = round_.system[round_.system.edges[e].from];
+      const Duration at_start = done_at_start[sender.rank];
+      lag = std::min(lag, at_start);
+      done = std::min(done, saturating_add(at_start, sender.cost.least_marginal()));
+    }
+    lags[task.rank] = lag;
+    done_at_start[task.rank] = done;
+  }
+  return lags;
+}
+
 LocalBound ExecutorAnalysis::sum_of_callbacks(std::span<const CallbackIndex> chain) const {
   Duration sum{0};
   for (const CallbackIndex callback : chain) {
@@ -117,7 +145,7 @@ Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witnes
 }
 
 Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration length,
-                                        CallbackIndex victim) const {
+                                        CallbackIndex victim, Duration rounding) const {
   Terms terms(round_.system);
   const auto add = [&](const Interferer& interferer) {
     const std::int64_t instances = interferer.activations->count(length);
@@ -133,7 +161,7 @@ Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration lengt
   std::ranges::for_each(window.others(), add);
   const Blocking blocking = window.blockers().longest();
   terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
-  terms.add(Kind::rounding, epsilon);
+  terms.add(Kind::rounding, rounding);
   terms.add(Kind::supply, length - terms.total());
   return terms;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,22 +23,28 @@ namespace takt::analysis {
 /// it. An explanation counts the equation's terms for these values and searches for nothing.
 struct Witness {
   enum class Equation {
-    sum_of_callbacks,  ///< of a chain: the sum of the bounds of its callbacks
-    round_robin,       ///< ros-llama Theorem 2, by its least start S
-    executor_window,   ///< a busy window of the whole executor (ros-llama Theorem 3)
-    level_window,      ///< a busy window of the callbacks that are at least as urgent
-    executor_length,   ///< of a chain: the length of the executor's longest busy window
-    level_length,      ///< of a chain: the length of its level's longest busy window
-    deadline_chain,    ///< edf-executor Eqs. 9 to 11
-    deadline_window,   ///< a busy window of all that is due before a deadline chain's instance
-    tree,              ///< component-cps 4.7
-    threads,           ///< work that occupies threads, from an activation to the latest start
-    threads_group,     ///< the same from a quiet time of its group
-    threads_window,    ///< the same from a quiet time of the executor, in its longest busy window
-    threads_length,    ///< the length of that window, in which some thread is always busy
-    chain_parts,       ///< the sum of the bounds of a chain's parts in one group each
-    exploration,       ///< an exploration of all schedules (exploration/explore.hpp)
-    slots,             ///< the open slots of a table
+    sum_of_callbacks,   ///< of a chain: the sum of the bounds of its callbacks
+    round_robin,        ///< ros-llama Theorem 2, by its least start S
+    executor_window,    ///< a busy window of the whole executor (ros-llama Theorem 3)
+    level_window,       ///< a busy window of the callbacks that are at least as urgent
+    executor_length,    ///< of a chain: the length of the executor's longest busy window
+    level_length,       ///< of a chain: the length of its level's longest busy window
+    deadline_chain,     ///< edf-executor Eqs. 9 to 11
+    deadline_window,    ///< a busy window of all that is due before a deadline chain's instance
+    tree,               ///< component-cps 4.7
+    threads,            ///< work that occupies threads, from an activation to the latest start
+    threads_group,      ///< the same from a quiet time of its group
+    threads_window,     ///< the same from a quiet time of the executor, in its longest busy window
+    threads_length,     ///< the length of that window, in which some thread is always busy
+    chain_parts,        ///< the sum of the bounds of a chain's parts in one group each
+    exploration,        ///< an exploration of all schedules (exploration/explore.hpp)
+    slots,              ///< the open slots of a table
+    narrowed_executor,  ///< a busy window of the executor, with what must have run before
+    narrowed_level,     ///< the same of the callbacks that are at least as urgent
+    tree_from_sender,   ///< a tree's instance from the start of what sends to it on
+    from_activation,    ///< what waits or comes from the activation on
+    executor_completion,  ///< of a chain: the completion of all of the executor's longest window
+    level_completion,     ///< of a chain: the same of its level
   };
   /// The analysis, as users know it.
   std::string_view by;
@@ -46,7 +53,8 @@ struct Witness {
   /// window that the equation is about.
   Duration offset{};
   Duration start{};
-  /// Which tree, deadline chain, instance in a row, or way to count what threads lack.
+  /// Which tree, deadline chain, instance in a row, way to count what threads lack, or instance
+  /// that has begun before a narrowed window.
   std::size_t index = 0;
 };
 
@@ -105,6 +113,11 @@ class ExecutorAnalysis {
   [[nodiscard]] virtual LocalBound bound(std::span<const CallbackIndex> chain) {
     return sum_of_callbacks(chain);
   }
+
+  /// Bounds of a callback and of such a chain, by all bounds found so far: none of them need follow
+  /// from the others, so this is not part of the fixed point (Method::tight).
+  [[nodiscard]] virtual LocalBound narrowed(CallbackIndex) { return {}; }
+  [[nodiscard]] virtual LocalBound narrowed(std::span<const CallbackIndex>) { return {}; }
 
   /// The simplest bound of such a chain.
   [[nodiscard]] LocalBound sum_of_callbacks(std::span<const CallbackIndex> chain) const;
@@ -178,6 +191,14 @@ class ExecutorAnalysis {
   /// The longest time that an instance runs without a decision.
   [[nodiscard]] Duration longest_piece(const Member& member) const;
 
+  /// By rank: how much work of a window at least is done when the callback is activated in it, of
+  /// those instances that had to run for it.
+  [[nodiscard]] std::vector<Duration> lags(
+      const std::function<Curves::Runs(CallbackIndex)>& runs) const;
+  [[nodiscard]] std::vector<Duration> lags() const {
+    return lags([](CallbackIndex) { return Curves::Runs::always; });
+  }
+
   /// The longest busy window of the whole executor: no instance waits or runs for longer without a
   /// quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
@@ -205,7 +226,7 @@ class ExecutorAnalysis {
                                         std::span<const CallbackIndex> own = {}) const;
   /// The terms of a window's length, which bounds the response of a chain that ends with `victim`.
   [[nodiscard]] Terms terms_of_length(const BusyWindow& window, Duration length,
-                                      CallbackIndex victim) const;
+                                      CallbackIndex victim, Duration rounding = epsilon) const;
 
   /// long_run_response() for bounds that are found in such busy windows.
   [[nodiscard]] Int128 long_run_response(const BusyWindow& window, Window which,

@@ -57,6 +57,12 @@ class GraphAware final : public PriorityExecutor {
   [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
                             const LocalBound& bound) const override;
 
+  /// The bound of an instance that is no root, from the start of the one that sends to it on.
+  [[nodiscard]] LocalBound narrowed_own(CallbackIndex callback) override;
+  /// All of which `edge`, to the victim, may wait for in that tree: its sender, whatever else that
+  /// one sends to, and more urgent trees.
+  [[nodiscard]] TreeWindow sender_window(const Tree& tree, std::size_t edge) const;
+
   [[nodiscard]] TreeWindow::Work work(const Tree& tree) const;
   /// None: it does not end.
   [[nodiscard]] std::optional<TreeWindow> tree_window(const Tree& tree) const;
@@ -161,6 +167,53 @@ LocalBound GraphAware::own_bound(std::span<const CallbackIndex> chain) {
   return best;
 }
 
+TreeWindow GraphAware::sender_window(const Tree& tree, std::size_t edge) const {
+  const auto priority = [this](const Tree& t) {
+    return round_.system[t.root].urgency.greatest_priority;
+  };
+  const CallbackIndex sender = round_.system.edges[edge].from;
+  TreeWindow window{.self = {.tree = &tree, .each = member(sender).task->cost(1)}};
+  for (const PropagationStep& step : executor_.propagation) {
+    if (step.kind != PropagationStep::Kind::edge || step.index == edge) continue;
+    if (round_.system.edges[step.index].from != sender) continue;
+    round_.effort.spend(executor_.propagation.size());
+    const ExecutorIndex executor = round_.system[sender].executor;
+    for (const auto& [callback, copies] : unfold_edge(round_.system, executor, step.index)) {
+      const Duration cost = saturating_multiply(member(callback).task->cost(1), copies);
+      window.self.each = saturating_add(window.self.each, cost);
+    }
+  }
+  for (const Tree& other : trees_) {
+    if (priority(other) > priority(tree)) window.others.push_back(work(other));
+  }
+  return window;
+}
+
+LocalBound GraphAware::narrowed_own(CallbackIndex callback) {
+  LocalBound latest{.response = Duration{0}};
+  const Task& task = round_.system[callback];
+  if (trees_.empty() || is_root(round_.system, callback)) return {};
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    if (!has(trees_[t], callback)) continue;
+    if (!tree_window(trees_[t])) return {};
+    for (const std::size_t e : task.incoming) {
+      if (!has(trees_[t], round_.system.edges[e].from)) continue;
+      const TreeWindow window = sender_window(trees_[t], e);
+      const Duration start =
+          least_window(window, epsilon, saturating_add(epsilon, window.self.each));
+      if (start == unbounded_time) return {};
+      const Duration response = completion(start, task.cost(1));
+      if (response <= latest.response) continue;
+      latest = {response,
+                {.by = "tight",
+                 .equation = Equation::tree_from_sender,
+                 .start = start,
+                 .index = t * round_.system.edges.size() + e}};
+    }
+  }
+  return latest.response == Duration{0} ? LocalBound{} : latest;
+}
+
 /// As for other busy windows; all of the tree's instances count, and there is no last cost.
 Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point) {
   if (tree_bound(std::span(&callback, 1)).response == unbounded_time) return point.most();
@@ -184,8 +237,22 @@ Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint
 
 Terms GraphAware::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
   const Witness& witness = bound.witness;
-  if (witness.equation != Equation::tree) return PriorityExecutor::terms(chain, bound);
   Terms terms(round_.system);
+  if (witness.equation == Equation::tree_from_sender) {
+    const std::size_t edges = round_.system.edges.size();
+    const TreeWindow window = sender_window(trees_[witness.index / edges], witness.index % edges);
+    const CallbackIndex sender = round_.system.edges[witness.index % edges].from;
+    terms.add_longest(Kind::execution, chain.back(), member(chain.back()).task->cost, 1);
+    terms.add(Kind::interference, window.self.each, sender, 1);
+    for (const TreeWindow::Work& other : window.others) {
+      terms.add(Kind::interference,
+                saturating_multiply(other.each, other.activations->count(witness.start)),
+                other.tree->root, other.activations->count(witness.start));
+    }
+    terms.add(Kind::supply, bound.response - terms.total());
+    return terms;
+  }
+  if (witness.equation != Equation::tree) return PriorityExecutor::terms(chain, bound);
   const Tree& tree = trees_[witness.index];
   const TreeWindow window = tree_window(tree).value();
   const auto add = [&](Kind kind, const Tree& of, std::int64_t activations) {

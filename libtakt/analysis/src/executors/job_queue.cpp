@@ -172,7 +172,22 @@ Terms JobQueueExecutor::terms(std::span<const CallbackIndex> chain, const LocalB
   if (witness.equation == Equation::executor_length) {
     return terms_of_length(window_of_all(), witness.start, chain.back());
   }
+  if (witness.equation == Equation::executor_completion) {
+    return terms_of_length(window_of_all(), witness.start, chain.back(), Duration{0});
+  }
   const Member& victim = member(chain.back());
+  if (witness.equation == Equation::level_completion) {
+    const Member& least = least_urgent(chain);
+    return terms_of_length(narrowed_level(least, level_of(least).value(), witness.index),
+                           witness.start, chain.back(), Duration{0});
+  }
+  if (witness.equation == Equation::narrowed_level) {
+    return terms_of_instance(narrowed_level(victim, level_of(victim).value(), witness.index),
+                             witness, witness.offset);
+  }
+  if (witness.equation == Equation::narrowed_executor) {
+    return terms_of_instance(narrowed_executor(victim), witness, witness.offset);
+  }
   const BusyWindow window =
       witness.equation == Equation::level_window ? level_window(victim) : executor_window(victim);
   return terms_of_instance(window, witness, witness.offset);

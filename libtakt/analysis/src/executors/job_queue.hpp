@@ -25,6 +25,8 @@ class JobQueueExecutor : public ExecutorAnalysis {
   void begin_round() override;
   [[nodiscard]] LocalBound bound(CallbackIndex callback) override;
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> chain) override;
+  [[nodiscard]] LocalBound narrowed(CallbackIndex callback) override;
+  [[nodiscard]] LocalBound narrowed(std::span<const CallbackIndex> chain) override;
   [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
                                          const LongRunPoint& point) override;
 
@@ -62,6 +64,16 @@ class JobQueueExecutor : public ExecutorAnalysis {
   [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
                             const LocalBound& bound) const override;
 
+  /// As own_bound() of a callback, for narrowed().
+  [[nodiscard]] virtual LocalBound narrowed_own(CallbackIndex) { return {}; }
+
+  /// The latest start and completion of an instance that is activated at that offset of a window of
+  /// the executor, counted from its activation, by what may wait then.
+  [[nodiscard]] virtual Completion from_activation(const Member&, const BusyWindow&,
+                                                   Duration) const {
+    return {curves::unbounded_time, curves::unbounded_time};
+  }
+
   /// How long releases put off a decision.
   Duration before_decision_{};
   /// How long the last decision about an instance is put off by what is part of its cost: by
@@ -74,6 +86,28 @@ class JobQueueExecutor : public ExecutorAnalysis {
   bool follow_releases();
   [[nodiscard]] BusyWindow executor_window(const Member& victim) const;
   [[nodiscard]] BusyWindow level_window(const Member& victim) const;
+
+  // narrowed.cpp
+
+  /// What may run in windows of a level: who is at least as urgent as the victim does, and of who
+  /// is not, one instance that has begun before.
+  struct Level {
+    std::vector<Interference> how;  // of each member
+    /// Those who may have begun before and send into the level, by rank.
+    std::vector<std::size_t> senders;
+    /// The longest of the others, and whether it has run for some time before the window begins.
+    Blocking blocking;
+  };
+  /// None: some instances of a callback are urgent enough and others are not.
+  [[nodiscard]] std::optional<Level> level_of(const Member& victim) const;
+  /// How often a level is looked at: each time with another instance that has begun before.
+  [[nodiscard]] static std::size_t begun_before(const Level& level);
+  /// The windows that begin with that one.
+  [[nodiscard]] BusyWindow narrowed_level(const Member& victim, const Level& level,
+                                          std::size_t begun) const;
+  [[nodiscard]] BusyWindow narrowed_executor(const Member& victim) const;
+  [[nodiscard]] bool narrows() const;
+  [[nodiscard]] const Member& least_urgent(std::span<const CallbackIndex> chain) const;
 
   /// By rank: the members' tasks with the time that releases during an instance add to its cost;
   /// empty if releases cost nothing.

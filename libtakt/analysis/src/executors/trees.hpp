@@ -29,4 +29,8 @@ struct Tree {
 /// not known to which tree it belongs. O(roots · edges).
 [[nodiscard]] std::vector<Tree> unfold(const System& system, ExecutorIndex executor);
 
+/// What a message along that edge leads to: as a tree without its root, in the same way.
+[[nodiscard]] std::vector<Tree::Member> unfold_edge(const System& system, ExecutorIndex executor,
+                                                    std::size_t edge);
+
 }  // namespace takt::analysis

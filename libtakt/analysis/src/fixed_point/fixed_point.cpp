@@ -15,6 +15,10 @@ namespace {
 
 /// A look ahead costs as much as many rounds.
 constexpr std::size_t rounds_per_look_ahead = 32;
+/// Most of what can be gained, the first ones gain.
+constexpr int rounds_of_narrowing = 4;
+
+bool narrows(Method method) { return method == Method::tight || method == Method::exact; }
 
 }  // namespace
 
@@ -59,6 +63,7 @@ void FixedPoint::solve() {
     before.clear();
     for (const std::size_t edge : component.leaving) before.push_back(curves_.edge(edge));
     solve_within_effort(c);
+    if (narrows(options_.method) && !effort_spent_[c]) narrow(component);
     if (options_.method == Method::exact) explore(component);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const std::size_t edge = component.leaving[i];
@@ -98,6 +103,40 @@ void FixedPoint::solve_within_effort(std::size_t index) {
   solve(component);
 }
 
+void FixedPoint::narrow(const Component& component) {
+  std::size_t callbacks = 0;
+  for (const ExecutorIndex index : component.executors) {
+    callbacks += system_.executors[index.value()].callbacks.size();
+  }
+  effort_.allow(effort_for(callbacks));
+  try {
+    bool lowered = true;
+    for (int round = 0; lowered && round < rounds_of_narrowing; ++round) {
+      lowered = false;
+      for (const ExecutorIndex index : component.executors) lowered = narrow(index) || lowered;
+    }
+  } catch (const Effort::Exhausted&) {
+    // What was lowered so far holds.
+  }
+  for (const ExecutorIndex index : component.executors) curves_.propagate(index, response_);
+}
+
+bool FixedPoint::narrow(ExecutorIndex index) {
+  ExecutorAnalysis* analysis = executor(index);
+  if (analysis == nullptr) return false;
+  curves_.propagate(index, response_);
+  analysis->begin_round();
+  bool lowered = false;
+  for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
+    const LocalBound bound = analysis->narrowed(callback);
+    if (bound.response >= response_[callback.value()]) continue;
+    response_[callback.value()] = bound.response;
+    witness_[callback.value()] = bound.witness;
+    lowered = true;
+  }
+  return lowered;
+}
+
 void FixedPoint::explore(const Component& component) {
   for (const ExecutorIndex index : component.executors) {
     const auto& callbacks = system_.executors[index.value()].callbacks;
@@ -128,6 +167,7 @@ LocalBound FixedPoint::bound(std::span<const CallbackIndex> stretch) {
   effort_.allow(effort_for(stretch.size()));
   try {
     bound = analysis->bound(stretch);
+    if (narrows(options_.method)) bound.take_lower(analysis->narrowed(stretch));
   } catch (const Effort::Exhausted&) {
     bound = analysis->sum_of_callbacks(stretch);
   }

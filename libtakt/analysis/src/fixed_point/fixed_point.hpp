@@ -103,6 +103,9 @@ class FixedPoint {
   void solve(const Component& component);
   /// Solves with each executor's own analysis, or if that takes too much effort, coarsely.
   void solve_within_effort(std::size_t component);
+  /// Lowers the component's bounds to what follows from all of them, and again from the lower ones.
+  void narrow(const Component& component);
+  [[nodiscard]] bool narrow(ExecutorIndex index);
   /// Lowers the component's bounds to those that an exploration of its executors' schedules finds,
   /// and the curves that follow from them.
   void explore(const Component& component);

@@ -27,6 +27,12 @@ class Cost {
   /// The cost that instance n adds to that of the n - 1 before it (ros-llama Lemma 17).
   [[nodiscard]] Duration marginal(std::int64_t n) const { return (*this)(n) - (*this)(n - 1); }
 
+  /// The cost that each instance adds at least to that of any others.
+  [[nodiscard]] Duration least_marginal() const {
+    const bool constant = execution_.given() == 1 && (!overhead_ || overhead_->given() == 1);
+    return constant ? (*this)(1) : Duration{0};
+  }
+
   /// The cost if every instance takes `each` longer.
   [[nodiscard]] Cost plus(Duration each) const {
     std::vector<Duration> values;

@@ -14,7 +14,8 @@ namespace {
 using analysis::Bounds;
 using analysis::Method;
 
-constexpr std::array methods{Method::round_robin, Method::busy_window, Method::combined};
+constexpr std::array methods{Method::round_robin, Method::busy_window, Method::combined,
+                             Method::tight};
 
 struct Violation {
   std::string what;

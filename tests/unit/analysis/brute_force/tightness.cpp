@@ -146,7 +146,9 @@ int main(int count, char** arguments) {
     given.rows = argument;
   }
   using takt::Duration;
-  const std::vector<Method> all{Method::round_robin, Method::busy_window, Method::combined};
+  const std::vector<Method> own{Method::combined, Method::tight, Method::exact};
+  const std::vector<Method> all{Method::round_robin, Method::busy_window, Method::combined,
+                                Method::tight, Method::exact};
   Shape shape{.most_callbacks = 6,
               .shortest_period = Duration{10},
               .longest_period = Duration{50},
@@ -166,15 +168,15 @@ int main(int count, char** arguments) {
   shape.fewest_executors = shape.most_executors = 1;
   shape.most_callbacks = 6;
   shape.kinds = takt::model::ExecutorKind::events;
-  print_rows("one events", shape, {Method::combined});
+  print_rows("one events", shape, own);
   shape.kinds = takt::model::ExecutorKind::fixed_priority;
-  print_rows("one fixed-priority", shape, {Method::combined});
+  print_rows("one fixed-priority", shape, own);
   shape.kinds = takt::model::ExecutorKind::edf;
-  print_rows("one EDF", shape, {Method::combined});
+  print_rows("one EDF", shape, own);
   shape.kinds = takt::model::ExecutorKind::chain_priority;
-  print_rows("one chain-priority", shape, {Method::combined});
+  print_rows("one chain-priority", shape, own);
   shape.kinds = takt::model::ExecutorKind::graph_aware;
-  print_rows("one graph-aware", shape, {Method::combined});
+  print_rows("one graph-aware", shape, own);
   shape.kinds = takt::model::ExecutorKind::multi_threaded;
   shape.most_threads = 3;
   print_rows("one multi-threaded", shape, {Method::combined});

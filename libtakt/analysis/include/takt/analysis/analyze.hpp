@@ -16,14 +16,16 @@ enum class Method {
   round_robin,  ///< ros-llama Theorem 2
   busy_window,  ///< ros-llama Theorem 3
   combined,     ///< the lesser of both for every callback and chain (S-3.5)
-  exact,        ///< combined, and lower bounds where an exploration of all schedules finds them
+  tight,        ///< combined, and lower bounds by what callbacks that send to each other cannot do
+                ///< at the same time
+  exact,        ///< tight, and lower bounds where an exploration of all schedules finds them
   edf_paper,    ///< combined; deadline-based executors by the formula printed in DAC 2022, which is
                 ///< not safe (edf-executor 5.5, Eq. 12), to compare with its tables
 };
 
 [[nodiscard]] std::string_view to_string(Method method);
 [[nodiscard]] std::optional<Method> method_from_string(std::string_view name);
-/// "round_robin, busy_window, combined, exact, edf_paper"
+/// "round_robin, busy_window, combined, tight, exact, edf_paper"
 [[nodiscard]] std::string all_method_names();
 
 struct Options {
