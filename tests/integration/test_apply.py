@@ -61,16 +61,19 @@ def apply(plan: str, count: int, *arguments: str) -> tuple[Json, list[str]]:
     """What takt apply says, and what a consumer of /command heard."""
     listen = [sys.executable, str(PROGRAMS / "listen.py"), "/command", str(count)]
     with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as listener:
-        assert listener.stdout is not None
-        assert listener.stdout.readline() == '"ready"\n'
-        done = subprocess.run(
-            [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode in (0, 1), done.stderr
-        heard = [json.loads(line) for line in listener.stdout]
+        try:
+            assert listener.stdout is not None
+            assert listener.stdout.readline() == '"ready"\n'
+            done = subprocess.run(
+                [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode in (0, 1), done.stderr
+            heard = [json.loads(line) for line in listener.stdout]
+        finally:
+            listener.kill()
     applied: Json = json.loads(done.stdout)
     return applied, heard
 

@@ -9,6 +9,7 @@ import time
 
 import rclpy
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 PERIOD = 50_000_000
@@ -17,7 +18,9 @@ count = int(sys.argv[1])
 rclpy.init()
 node = Node("jittery", namespace="/robot")
 ticks = node.create_publisher(String, "/tick", 10)
-commands = node.create_publisher(String, "/command", 10)
+# Whoever finds them late gets all of them.
+kept = QoSProfile(depth=count, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+commands = node.create_publisher(String, "/command", kept)
 randoms = random.Random(1)
 
 

@@ -1,10 +1,13 @@
-"""Prints what comes on a topic of strings, a JSON string a line, until so many have come."""
+"""Prints what comes on a topic of strings, a JSON string a line, until so many have come, with what
+its publishers have kept.
+"""
 
 import json
 import sys
 
 import rclpy
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 topic, count = sys.argv[1], int(sys.argv[2])
@@ -18,7 +21,8 @@ def hear(message: String) -> None:
 
 rclpy.init()
 node = Node("listener")
-subscription = node.create_subscription(String, topic, hear, 10)
+all_of_them = QoSProfile(depth=count, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+subscription = node.create_subscription(String, topic, hear, all_of_them)
 print('"ready"', flush=True)
 while len(heard) < count:
     rclpy.spin_once(node)
