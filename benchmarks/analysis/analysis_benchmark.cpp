@@ -243,11 +243,45 @@ void print_limited_models() {
   }
 }
 
+/// What bounds cost by size, kind of executor, structure and load, as comma-separated values: for
+/// benchmarks/analysis/cost_plot.py. `--costs ANALYSIS`: by another analysis than combined.
+void print_costs(Method method) {
+  using Kind = takt::model::ExecutorKind;
+  fmt::print("kind,structure,utilisation,callbacks,ms,steps,bounded,coarse\n");
+  for (const Kind kind :
+       {Kind::single_threaded, Kind::multi_threaded, Kind::events, Kind::fixed_priority, Kind::edf,
+        Kind::chain_priority, Kind::graph_aware}) {
+    for (const takt::shapes::Structure structure : takt::shapes::structures) {
+      for (const std::int64_t percent : {50, 99}) {
+        for (const std::size_t count : {10U, 30U, 100U, 300U, 1000U, 3000U, 10'000U}) {
+          const Model model = takt::shapes::structured(kind, structure, count, percent);
+          takt::analysis::Bounds bounds;
+          const Duration begin = processor_time();
+          bounds = takt::analysis::analyze(model, {.method = method});
+          const Duration took = processor_time() - begin;
+          fmt::print("{},{},{},{},{:.3f},{},{},{}\n", takt::model::to_string(kind),
+                     takt::shapes::to_string(structure), percent, count, in_ms(took), bounds.steps,
+                     std::ranges::count_if(bounds.callbacks,
+                                           [](const auto& c) { return c.bound.has_value(); }),
+                     bounds.coarse.size());
+          std::fflush(stdout);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--limited") {
     print_limited_models();
+    return 0;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "--costs") {
+    const auto method = takt::analysis::method_from_string(argc > 2 ? argv[2] : "combined");
+    if (!method) return 2;
+    print_costs(*method);
     return 0;
   }
   fmt::print(

@@ -90,4 +90,69 @@ model::Model nested_joins(model::JoinKind kind, std::size_t count) {
   return model;
 }
 
+std::string_view to_string(Structure structure) {
+  switch (structure) {
+    case Structure::independent:
+      return "independent";
+    case Structure::chain:
+      return "chain";
+    case Structure::fan_out:
+      return "fan-out";
+    case Structure::nested_joins:
+      return "nested joins";
+    case Structure::cycle:
+      return "cycle";
+  }
+  return "";
+}
+
+model::Model structured(model::ExecutorKind kind, Structure structure, std::size_t count,
+                        std::int64_t percent) {
+  if (structure == Structure::independent) {
+    return independent(kind, static_cast<std::int64_t>(count), percent);
+  }
+  const bool several = structure == Structure::chain || structure == Structure::cycle;
+  const std::size_t executors = several ? std::min<std::size_t>(10, count) : 1;
+  model::Model model;
+  for (std::size_t e = 0; e < executors; ++e) {
+    model::Executor& executor = model.executors.emplace_back();
+    executor.id = fmt::format("e{}", e);
+    executor.kind = kind;
+  }
+  const Duration period = milliseconds{100};
+  const auto share = static_cast<std::int64_t>(100 * (count + executors - 1) / executors);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool source = i == 0 || (structure == Structure::nested_joins && i % 2 == 1);
+    model::Callback& callback = model.callbacks.emplace_back();
+    callback.id = fmt::format("c{}", i);
+    callback.executor =
+        model::ExecutorIndex{structure == Structure::cycle ? i % executors : i * executors / count};
+    callback.kind = source ? model::CallbackKind::timer : model::CallbackKind::subscription;
+    callback.registration = static_cast<std::int64_t>(i);
+    callback.execution_time = {std::max(epsilon, period * percent / share)};
+    callback.priority = static_cast<std::int64_t>(count - i);
+    if (source) callback.activation = model::PeriodicActivation{period, {}};
+    const auto receive = [&](std::size_t from) {
+      model::Edge edge;
+      edge.from = model::CallbackIndex{from};
+      edge.to = model::CallbackIndex{i};
+      model.edges.push_back(edge);
+      return edge.from;
+    };
+    if (source) continue;
+    if (structure == Structure::fan_out) {
+      receive((i - 1) / 10);
+    } else if (structure == Structure::nested_joins) {
+      const auto before = receive(i - 2);
+      const auto other = receive(i - 1);
+      model.joins.push_back({.callback = model::CallbackIndex{i},
+                             .kind = model::JoinKind::newest,
+                             .inputs = {before, other}});
+    } else {
+      receive(i - 1);
+    }
+  }
+  return model;
+}
+
 }  // namespace takt::shapes

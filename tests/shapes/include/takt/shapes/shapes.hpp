@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "takt/model/model.hpp"
 
@@ -19,5 +21,22 @@ namespace takt::shapes {
 
 /// On one executor, joins of which each joins the one before with a source of its own.
 [[nodiscard]] model::Model nested_joins(model::JoinKind kind, std::size_t count);
+
+/// How callbacks depend on each other.
+enum class Structure {
+  independent,
+  chain,         ///< a chain through 10 executors, one after the other
+  fan_out,       ///< a tree on one executor, in which each callback sends to ten others
+  nested_joins,  ///< on one executor, newest-value joins of the one before with a timer
+  cycle,         ///< a chain that goes round 10 executors, again and again
+};
+inline constexpr std::array structures{Structure::independent, Structure::chain, Structure::fan_out,
+                                       Structure::nested_joins, Structure::cycle};
+[[nodiscard]] std::string_view to_string(Structure structure);
+
+/// `count` callbacks of that structure on executors of that kind, each of which needs `percent` of
+/// a processor.
+[[nodiscard]] model::Model structured(model::ExecutorKind kind, Structure structure,
+                                      std::size_t count, std::int64_t percent);
 
 }  // namespace takt::shapes
