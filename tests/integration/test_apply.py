@@ -59,13 +59,15 @@ def plan(path: Path, **request: Any) -> str:
 
 def apply(plan: str, count: int, *arguments: str) -> tuple[Json, list[str]]:
     """What takt apply says, and what a consumer of /command heard."""
-    listen = [sys.executable, str(PROGRAMS / "listen.py"), "/command", str(count)]
+    there = plan + ".there"
+    Path(there).unlink(missing_ok=True)
+    listen = [sys.executable, str(PROGRAMS / "listen.py"), "/command", str(count), there]
     with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as listener:
         try:
             assert listener.stdout is not None
             assert listener.stdout.readline() == '"ready"\n'
             done = subprocess.run(
-                [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count)],
+                [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count), there],
                 capture_output=True,
                 text=True,
                 check=False,
