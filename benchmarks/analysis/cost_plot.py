@@ -32,7 +32,9 @@ Lines = dict[tuple[str, str], list[tuple[float, float]]]
 
 
 def read(path: Path) -> dict[str, Lines]:
-    """Of each structure, by kind and utilisation, milliseconds by callbacks."""
+    """The lines of each structure's panel: for a kind of executor and a utilisation, how many
+    milliseconds so many callbacks took.
+    """
     panels: dict[str, Lines] = defaultdict(lambda: defaultdict(list))
     with path.open() as file:
         for row in csv.DictReader(file):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import os
 import subprocess
@@ -11,15 +12,18 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from takt import loopback
 from takt.errors import UserError
 
 from .namespaces import ADDRESSES, PATIENCE, Arrival, Stream, inside
 
+FAST_DDS = "http://www.eprosima.com"
+"""The name space of its profiles."""
 PROGRAM = Path(__file__).with_name("dds_end.py")
-# What is under way when the senders have ended.
 GRACE = 2.0
+"""Seconds for messages to arrive that are still under way when their senders have ended."""
 
 
 def is_there() -> bool:
@@ -70,22 +74,20 @@ def exchange(names: tuple[str, str], streams: Sequence[Stream]) -> list[Arrival]
 
 
 def _environment(folder: Path, address: str) -> dict[str, str]:
-    """Of a node that speaks by the link alone: loopback's profile, with the link in its place."""
+    """The environment of a node that speaks by the link alone. Its profile is the loopback one with
+    the link's addresses.
+    """
+    ElementTree.register_namespace("", FAST_DDS)
+    document = ElementTree.parse(loopback.PROFILE)
+    for own in document.iter(f"{{{FAST_DDS}}}address"):
+        own.text = address
+    peers = next(document.iter(f"{{{FAST_DDS}}}initialPeersList"))
+    for other in set(ADDRESSES) - {address}:
+        peer = copy.deepcopy(peers[0])
+        next(peer.iter(f"{{{FAST_DDS}}}address")).text = other
+        peers.append(peer)
     profile = folder / f"{address}.xml"
-    text = loopback.PROFILE.read_text(encoding="utf-8")
-    white = f"<interfaceWhiteList><address>{address}</address></interfaceWhiteList>"
-    locators = [f"<locator><udpv4><address>{one}</address></udpv4></locator>" for one in ADDRESSES]
-    own = locators[ADDRESSES.index(address)]
-    begin, rest = text.split("<interfaceWhiteList>", 1)
-    rest = rest.split("</interfaceWhiteList>", 1)[1]
-    middle, rest = rest.split("<metatrafficUnicastLocatorList>", 1)
-    rest = rest.split("</initialPeersList>", 1)[1]
-    profile.write_text(
-        f"{begin}{white}{middle}<metatrafficUnicastLocatorList>{own}"
-        f"</metatrafficUnicastLocatorList><initialPeersList>{''.join(locators)}"
-        f"</initialPeersList>{rest}",
-        encoding="utf-8",
-    )
+    document.write(profile, encoding="utf-8", xml_declaration=True)
     environment = loopback.environment(os.environ)
     for name in ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"):
         if name in environment:

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from recording import PROGRAMS, TAKT
+from children import Child
+from recording import PROGRAMS, TAKT, until
 from takt import runtime
 from takt.documents import GatePhase
 from takt.shaping import loops, plans
@@ -62,20 +63,17 @@ def apply(plan: str, count: int, *arguments: str) -> tuple[Json, list[str]]:
     there = plan + ".there"
     Path(there).unlink(missing_ok=True)
     listen = [sys.executable, str(PROGRAMS / "listen.py"), "/command", str(count), there]
-    with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as listener:
-        try:
-            assert listener.stdout is not None
-            assert listener.stdout.readline() == '"ready"\n'
-            done = subprocess.run(
-                [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count), there],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode in (0, 1), done.stderr
-            heard = [json.loads(line) for line in listener.stdout]
-        finally:
-            listener.kill()
+    with Child(listen, stdout=subprocess.PIPE, text=True) as listener:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == '"ready"\n'
+        done = subprocess.run(
+            [*TAKT, "apply", plan, "--json", *arguments, "--", *JITTERY, str(count), there],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        heard = [json.loads(line) for line in listener.stdout]
     applied: Json = json.loads(done.stdout)
     return applied, heard
 
@@ -241,21 +239,11 @@ def test_dispatched_threads_are_left_as_they_were(number: signal.Signals) -> Non
     """However the dispatcher ends: a program of two threads, of which the main one is to have a
     priority nearly always and the other one always."""
     program = [sys.executable, "-c", "import threading as t; t.Thread(target=input).start()"]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True) as process:
+    with Child[bytes](program, stdin=subprocess.PIPE, start_new_session=True) as process:
         tasks = Path(f"/proc/{process.pid}/task")
         until(lambda: len(list(tasks.iterdir())) == 2)
-        settings = {
-            "leader": process.pid,
-            "cycle": MS,
-            "slots": [{"start": 1, "end": MS}],
-            "inside": 5,
-            "middleware": 6,
-            "priority": 7,
-        }
         threads = sorted(int(task.name) for task in tasks.iterdir())
-        with subprocess.Popen(
-            [str(runtime.dispatcher()), json.dumps(settings)], stdin=subprocess.PIPE
-        ) as dispatching:
+        with dispatcher_of(process.pid) as dispatching:
             until(lambda: [priority(thread) for thread in threads] == [5, 6])
             dispatching.send_signal(number)
         until(lambda: [priority(thread) for thread in threads] == [0, 0])
@@ -270,23 +258,13 @@ def test_what_a_dispatched_program_starts_is_dispatched_and_left_as_it_was() -> 
         "import subprocess, sys; input(); "
         f"subprocess.run([sys.executable, '-c', {child!r}], start_new_session=True)"
     )
-    with subprocess.Popen(
+    with Child[bytes](
         [sys.executable, "-c", parent],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     ) as process:
-        settings = {
-            "leader": process.pid,
-            "cycle": MS,
-            "slots": [{"start": 1, "end": MS}],
-            "inside": 5,
-            "middleware": 6,
-            "priority": 7,
-        }
-        with subprocess.Popen(
-            [str(runtime.dispatcher()), json.dumps(settings)], stdin=subprocess.PIPE
-        ) as dispatching:
+        with dispatcher_of(process.pid) as dispatching:
             until(lambda: priority(process.pid) == 5)
             assert process.stdin is not None
             assert process.stdout is not None
@@ -302,14 +280,21 @@ def test_what_a_dispatched_program_starts_is_dispatched_and_left_as_it_was() -> 
         process.communicate(b"\n")
 
 
+def dispatcher_of(leader: int) -> Child[bytes]:
+    """Main threads have priority 5 nearly always, the others 6 always."""
+    settings = {
+        "leader": leader,
+        "cycle": MS,
+        "slots": [{"start": 1, "end": MS}],
+        "inside": 5,
+        "middleware": 6,
+        "priority": 7,
+    }
+    return Child([str(runtime.dispatcher()), json.dumps(settings)], stdin=subprocess.PIPE)
+
+
 def priority(thread: int) -> int:
     return os.sched_getparam(thread).sched_priority
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits as long as it takes; the test run's own time limit is the only one."""
-    while not condition():
-        time.sleep(0.01)
 
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 import babeltrace
+from children import Child
 from recording import TAKT, needs_privileges, until
 from takt import pipeline
 
@@ -95,7 +96,7 @@ def record_with_fault(trace: Path, backend: str, fault: str | None, call: str) -
     """
     log = trace.with_suffix(".strace")
     command = [*TAKT, "record", "--json", "--backend", backend, "-o", str(trace)]
-    with subprocess.Popen(
+    with Child(
         [*command, "--", sys.executable, "-c", ROBOT],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -115,7 +116,7 @@ def record_with_fault(trace: Path, backend: str, fault: str | None, call: str) -
             robot = files.name.split("-")[1]
             for path in (trace, partial, files, *files.iterdir(), files / f"thread_{robot}"):
                 injection += ["-P", str(path)]
-        with subprocess.Popen(
+        with Child(
             ["strace", "-f", "-o", log, "-e", f"trace={call}", *injection, "-p", str(recorder.pid)],
             stderr=subprocess.PIPE,
             text=True,

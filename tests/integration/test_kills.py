@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
+from children import Child
 from recording import TAKT, needs_privileges, probe_is_placed, until
 from takt import pipeline
 
@@ -80,7 +81,7 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
     with (
         told.open("r+b") as file,
         mmap.mmap(file.fileno(), 16) as ticks,
-        subprocess.Popen(
+        Child(
             [*command, "--", sys.executable, "-c", ROBOT, str(told)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

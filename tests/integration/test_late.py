@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import babeltrace
+from children import Child
 from recording import PROGRAMS, TAKT, needs_privileges, until
 from takt.runtime import tracetools
 
@@ -33,7 +34,7 @@ def robot(request: pytest.FixtureRequest) -> Iterator[tuple[int, str]]:
     environment["LD_LIBRARY_PATH"] = f"{stock}:{environment.get('LD_LIBRARY_PATH', '')}"
     if request.param == "takt":
         environment["LD_PRELOAD"] = ours
-    with subprocess.Popen(
+    with Child(
         ROBOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as program:
         assert program.stdout
@@ -44,7 +45,7 @@ def record(tmp_path: Path, process: int, backend: str) -> Path:
     """Records until the robot has been heard, and gives the trace of its process alone."""
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+    with Child(command, stderr=subprocess.PIPE, text=True) as recorder:
         pattern = {"lttng": "ust/*/*/*/takt_*"}.get(backend, f"*/*-{process}*/thread_*")
         partial = Path(f"{trace}.partial")
         until(
@@ -82,7 +83,7 @@ def test_objects_older_than_the_recording_are_known(tmp_path: Path, robot: tuple
 @needs_privileges
 def test_a_timing_model_of_what_runs(tmp_path: Path) -> None:
     run = [*TAKT, "run", str(PIPELINE), "--duration", "60"]
-    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as system:
+    with Child(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as system:
         children = Path(f"/proc/{system.pid}/task/{system.pid}/children")
         until(lambda: len(children.read_text().split()) == 2 or system.poll() is not None)
         trace = tmp_path / "trace"

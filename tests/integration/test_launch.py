@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
+from children import Child
 from recording import PROGRAMS
 
 pytest.importorskip("ros2launch", reason="ROS 2's launch is not installed")
@@ -121,9 +122,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
     )
     trace = tmp_path / "trace"
     command = [*ROS2, "launch", str(file), f"trace:={trace}"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as launched:
+    with Child(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launched:
         assert launched.stdout
         for line in launched.stdout:
             if PRINTED.search(line):  # its process id: it ticks

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from types import ModuleType
 
 import pytest
 
-from takt import experiments
+from bridged import namespaces_of_experiment
 
 if os.geteuid() != 0 or shutil.which("tc") is None:
     pytest.skip("network namespaces need root, ip and tc", allow_module_level=True)
@@ -19,15 +18,7 @@ LARGE = 32_000_000
 
 @pytest.fixture(scope="module")
 def net() -> ModuleType:
-    """The experiment's namespaces.py."""
-    folder = str(experiments.find("deterministic-link").folder)
-    sys.path.insert(0, folder)
-    try:
-        import namespaces  # type: ignore[import-not-found]
-    finally:
-        sys.path.remove(folder)
-    module: ModuleType = namespaces
-    return module
+    return namespaces_of_experiment()
 
 
 @pytest.mark.parametrize("rate", [100, 1000])

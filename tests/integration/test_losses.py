@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
+from children import Child
 from recording import TAKT, Run, needs_privileges, stop
 
 EBPF = pytest.param("ebpf", marks=needs_privileges)
@@ -47,7 +48,7 @@ def test_overflow_is_counted_exactly(
     user = ordinary_user if backend == "lttng" else []
     trace = tmp_path / "trace"
     command = [*user, *TAKT, "record", "--json", "--backend", backend, "-o", str(trace)]
-    with subprocess.Popen(
+    with Child(
         [*command, "--", sys.executable, "-c", FLOOD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from children import Child
 from recording import TAKT, until
 from takt import loopback, runtime
 
@@ -95,7 +96,7 @@ def robot(tmp_path: Path) -> Iterator[list[int]]:
         **loopback.environment(),
         "LD_PRELOAD": str(runtime.tracetools()),
     }
-    with subprocess.Popen(
+    with Child(
         [*TAKT, "run", str(document)],
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -189,7 +190,7 @@ def kill_again_and_again(
     before, guarding, shared, sets = threads(robot), guards(), segments(), cpusets()
     reserved = pinned = 0
     for _ in range(kills):
-        with subprocess.Popen(
+        with Child(
             [str(runtime.manager()), json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from children import Child
 from recording import TAKT
 from takt import loopback
 
@@ -54,9 +55,7 @@ def test_it_stays_as_it_is_for_long(tmp_path: Path) -> None:
         run += ["--surge", f"track=4@{begin}-{begin + SURGE}"]
     manage = [*TAKT, "manage", "--goals", str(goals), "--log", str(log)]
     seen: list[tuple[float, int, int, Json]] = []
-    with subprocess.Popen(
-        [*manage, "--", *run], env=environment, stdout=subprocess.DEVNULL
-    ) as manager:
+    with Child([*manage, "--", *run], env=environment, stdout=subprocess.DEVNULL) as manager:
         begin = time.monotonic()
         try:
             while (passed := time.monotonic() - begin) < seconds:

@@ -28,6 +28,7 @@ from rclpy.time import Time
 from rclpy.waitable import NumberOfEntities, Waitable
 from std_msgs.msg import Int64
 
+from children import Child
 from takt.executors import (
     ChainPriorityExecutor,
     EdfExecutor,
@@ -633,9 +634,7 @@ except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
 
 
 def test_ctrl_c_ends_it() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", SPINNING], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with Child([sys.executable, "-c", SPINNING], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "tick\n"
         process.send_signal(2)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
+from children import Child
 from recording import PROGRAMS, TAKT, Run, needs_privileges, probe_is_placed, until
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
@@ -158,11 +159,11 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path, backend: str) -> No
 
 
 def test_what_already_runs(tmp_path: Path, backend: str) -> None:
-    with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+    with Child(TICK, stdout=subprocess.PIPE, text=True) as program:
         process = int(line(program))
         trace = tmp_path / "trace"
         command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+        with Child(command, stderr=subprocess.PIPE, text=True) as recorder:
             until(lambda: has_events(trace) or recorder.poll() is not None)
             recorder.send_signal(signal.SIGINT)
             _, said = recorder.communicate()
@@ -180,11 +181,11 @@ def test_a_process_that_starts_while_the_recorder_runs(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", "ring", "-o", str(trace)]
     with (
-        subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as older,
-        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder,
+        Child(TICK, stdout=subprocess.PIPE, text=True) as older,
+        Child(command, stderr=subprocess.PIPE, text=True) as recorder,
     ):
         until(lambda: has_events(trace) or recorder.poll() is not None)
-        with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+        with Child(TICK, stdout=subprocess.PIPE, text=True) as program:
             process = int(line(program))
             program.send_signal(signal.SIGINT)
             emitted = int(line(program))
@@ -254,7 +255,7 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
     printed = tmp_path / "printed"
     tick = ["sh", "-c", f'exec "$@" > {printed}', "sh", *TICK]
     command = ["record", "--json", "--backend", tracer, "--kernel", "-o", str(trace), "--", *tick]
-    with subprocess.Popen(
+    with Child(
         [*TAKT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as recorder:
         until(
@@ -372,11 +373,11 @@ def test_no_scheduling_event_is_missing_that_the_kernels_own_tracer_has(
 
 @needs_privileges
 def test_probes_go_with_a_killed_recorder(tmp_path: Path) -> None:
-    with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True) as program:
+    with Child(TICK, stdout=subprocess.PIPE, text=True) as program:
         process = int(line(program))
         assert not probe_is_placed(process)
         command = [*TAKT, "record", "--backend", "ebpf", "-o", str(tmp_path / "trace")]
-        with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
+        with Child(command, stderr=subprocess.PIPE) as recorder:
             until(lambda: probe_is_placed(process) or recorder.poll() is not None)
             recorder.kill()
         until(lambda: not probe_is_placed(process))
@@ -435,7 +436,7 @@ def check_partial(partial: Path, program: int) -> None:
 def test_a_killed_recorder_leaves_its_trace(tmp_path: Path, tracer: str) -> None:
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", tracer, "-o", str(trace), "--", *TICK]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as recorder:
+    with Child(command, stdout=subprocess.PIPE, text=True) as recorder:
         program = int(line(recorder))
         until(lambda: has_events(trace))
         recorder.kill()

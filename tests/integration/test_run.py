@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import babeltrace
+from children import Child
 from recording import TAKT, Run
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -246,7 +247,7 @@ def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
     path = tmp_path / "model.json"
     path.write_text(json.dumps(model))
     command = [*TAKT, "run", str(path), "--duration", "2", "--json", "--priority", "50"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with Child(command, stdout=subprocess.PIPE, text=True) as process:
         found: set[tuple[int, ...]] = set()
         while process.poll() is None:
             # Of each process: of its main thread, then of all others.

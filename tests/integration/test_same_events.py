@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import babeltrace
+from children import Child
 from recording import PROGRAMS, TAKT, needs_privileges, until
 
 MESSAGES = 50
@@ -39,7 +40,7 @@ def test_three_tracers_tell_the_same(tmp_path: Path) -> None:
     system = (
         f"ROS_DOMAIN_ID=41 {TALK} > {tmp_path}/1 & ROS_DOMAIN_ID=42 {TALK} > {tmp_path}/2; wait"
     )
-    with subprocess.Popen(everything, stderr=subprocess.PIPE, text=True) as recorder:
+    with Child(everything, stderr=subprocess.PIPE, text=True) as recorder:
         until(lambda: _traces(recorder.pid) or recorder.poll() is not None)
         done = subprocess.run(
             [

@@ -14,6 +14,7 @@ import pytest
 
 import babeltrace
 import takt_native
+from children import Child
 from recording import TAKT, needs_privileges, until
 
 # An object at the start, then more events than a megabyte holds, a line, and one more object. Of
@@ -41,7 +42,7 @@ def recorder(
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     output = tmp_path / "robot"
     options = ["--snapshot", "--snapshot-size", "1", "--backend", request.param, "-o", str(output)]
-    with subprocess.Popen(
+    with Child(
         [*TAKT, "record", *options, "--", sys.executable, "-c", PROGRAM],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import babeltrace
+from children import Child
 from recording import PROGRAMS, TAKT, Run, needs_privileges, stop, until
 from takt.runtime import tracetools
 
@@ -85,7 +86,7 @@ def test_a_disk_that_becomes_full_ends_the_recording_and_not_the_robot(
 ) -> None:
     trace = small_disk / "trace"
     command = [sys.executable, "-c", FLOOD + "\nsys.stdin.read()\nprint('whole', flush=True)"]
-    with subprocess.Popen(
+    with Child(
         [*TAKT, "record", "--backend", backend, "-o", str(trace), "--", *command, "20000"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -134,7 +135,7 @@ def test_a_disk_that_others_fill_while_lttng_records(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(disk)], check=True)
     try:
         trace = disk / "trace"
-        with subprocess.Popen(
+        with Child(
             [*TAKT, "record", "-o", str(trace), "--", *TICK],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -203,7 +204,7 @@ def test_a_robot_in_a_container_is_recorded(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     container = ["unshare", "--mount", "sh", "-c", CONTAINER, "sh", str(root), str(tracetools())]
-    with subprocess.Popen([*container, *TICK], stdout=subprocess.PIPE, text=True) as robot:
+    with Child([*container, *TICK], stdout=subprocess.PIPE, text=True) as robot:
         assert robot.stdout
         process = int(robot.stdout.readline())
         assert "/robot/libtracetools.so" in Path(f"/proc/{process}/maps").read_text()
@@ -231,7 +232,7 @@ def test_a_running_rclpy_robot_whose_callbacks_nobody_sees_is_named(
     if backend != "ebpf":
         environment["LD_PRELOAD"] = str(tracetools())
     robot = [sys.executable, str(PROGRAMS / "robot.py")]
-    with subprocess.Popen(
+    with Child(
         robot, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as program:
         assert program.stdout
@@ -266,7 +267,7 @@ def test_a_device_stays_a_device(tmp_path: Path) -> None:
 def test_a_pipe_gets_the_document(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with subprocess.Popen([*TAKT, "analyze", str(MODEL), "--json", "-o", str(pipe)]) as writer:
+    with Child([*TAKT, "analyze", str(MODEL), "--json", "-o", str(pipe)]) as writer:
         text = pipe.read_text()
     assert writer.returncode == 0
     assert json.loads(text)["format"] == "takt/bounds"
@@ -474,7 +475,7 @@ def stopped_recorder(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], di
     """A recorder of a shell, stopped, and the environment of what the shell starts."""
     said = tmp_path / "environment"
     wait = f"env -0 > {said}.new; mv {said}.new {said}; read line"
-    with subprocess.Popen(
+    with Child(
         [
             *TAKT,
             "record",
@@ -521,7 +522,7 @@ def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
         "os.waitpid(child, 0)\n"
     )
     trace = tmp_path / "trace"
-    with subprocess.Popen(
+    with Child(
         [
             *TAKT,
             "record",
@@ -578,7 +579,7 @@ def test_a_killed_recorder_leaves_its_trace_alone(
     environment = {**os.environ, "LD_PRELOAD": str(tracetools())} if backend != "ebpf" else None
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
-    with subprocess.Popen(TICK, stdout=subprocess.PIPE, text=True, env=environment) as robot:
+    with Child(TICK, stdout=subprocess.PIPE, text=True, env=environment) as robot:
         assert robot.stdout
         robot.stdout.readline()
         recorder = subprocess.Popen(
@@ -618,7 +619,7 @@ def owner_of(gate: Path) -> int:
 def test_a_trace_that_is_being_recorded_is_not_called_interrupted(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", "ring", "-o", str(trace), "--", *TICK]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as recorder:
+    with Child(command, stdout=subprocess.PIPE, text=True) as recorder:
         assert recorder.stdout
         recorder.stdout.readline()
         again = record("--backend", "ring", "-o", str(trace), "--", "true")
@@ -714,14 +715,14 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
     python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
     python += [str(prefix), malice]
     reachable = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
+    with Child(
         [*user, *python], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=reachable
     ) as attacker:
         assert attacker.stdout
         assert attacker.stdin
         assert attacker.stdout.readline() == "ready\n"
         trace = tmp_path / "trace"
-        with subprocess.Popen(
+        with Child(
             [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
             stderr=subprocess.PIPE,
             text=True,
@@ -763,7 +764,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
 def test_who_reads_events_has_no_capability_but_to_write(tmp_path: Path, backend: str) -> None:
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", backend, "-o", str(trace), "--", *TICK]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as recorder:
+    with Child(command, stdout=subprocess.PIPE, text=True) as recorder:
         assert recorder.stdout
         recorder.stdout.readline()
         threads = {

@@ -58,7 +58,7 @@ int main(int count, char** arguments) {
     stalls.print();
     return 0;
   }
-  // What is not in memory yet would take its time in the middle of a measurement.
+  // Otherwise the kernel would load pages in the middle of a measurement, which takes time.
   mlockall(MCL_CURRENT | MCL_FUTURE);
   Traffic traffic;
   bool understood =

@@ -9,13 +9,15 @@
 
 namespace takt::linux_os {
 
-Ending::Ending(std::atomic<bool>& stop) : stop_(stop) {
+int ending_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
+  return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+Ending::Ending(std::atomic<bool>& stop) : stop_(stop), signals_(ending_signals()) {
   thread_ = std::thread([this] { watch(); });
 }
 

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,11 +109,7 @@ std::string Daemon::greeting() const {
   return json_text(Json{{"event", "ready"}, {"environment", monitor_->environment()}}) + "\n";
 }
 
-std::string Daemon::run() {
-  sigset_t ends;
-  sigemptyset(&ends);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
-  const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
+std::string Daemon::run(int signals) {
   std::array<pollfd, 3> events{{{STDIN_FILENO, POLLIN, 0},
                                 {signals, POLLIN, 0},
                                 {socket_ ? socket_->descriptor() : -1, POLLIN, 0}}};
@@ -136,7 +130,6 @@ std::string Daemon::run() {
     next = std::max(next, Clock::now() - look_interval);
     look();
   }
-  close(signals);
   if (guard_) guard_->restore();
   return "";
 }

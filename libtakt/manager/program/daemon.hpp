@@ -32,9 +32,9 @@ class Daemon {
 
   /// What whoever started the program needs to know to start others: a JSON line.
   [[nodiscard]] std::string greeting() const;
-  /// Until standard input closes or a signal says so. Returns why it ended early; empty: it did
-  /// not.
-  [[nodiscard]] std::string run();
+  /// Until standard input closes or `signals` (linux_os::ending_signals()) is readable. Returns why
+  /// it ended early; empty: it did not.
+  [[nodiscard]] std::string run(int signals);
   [[nodiscard]] std::string status_line();
 
  private:

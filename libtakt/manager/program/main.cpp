@@ -9,6 +9,7 @@
 
 #include "daemon.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/linux/ending.hpp"
 
 namespace {
 
@@ -32,10 +33,7 @@ int main(int count, char** arguments) {
     if (!started) return fail(started.error().message);
     guard = std::move(*started);
   }
-  sigset_t ends;
-  sigemptyset(&ends);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, number);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  const int signals = takt::linux_os::ending_signals();
   signal(SIGPIPE, SIG_IGN);
   if (guard) {
     if (const auto able = takt::linux_os::check_deadline_scheduling(); !able) {
@@ -47,7 +45,7 @@ int main(int count, char** arguments) {
   takt::keep_only_capabilities(takt::scheduling_capabilities | takt::watching_capabilities);
   std::fputs((*daemon)->greeting().c_str(), stdout);
   std::fflush(stdout);
-  const std::string reason = (*daemon)->run();
+  const std::string reason = (*daemon)->run(signals);
   std::fputs((*daemon)->status_line().c_str(), stdout);
   std::fflush(stdout);
   return reason.empty() ? 0 : fail(reason);

@@ -8,13 +8,12 @@
 // also are if it is killed. Errors are one line on standard error and exit status 2.
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "dispatcher.hpp"
+#include "takt/linux/ending.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::shaping {
@@ -25,10 +24,7 @@ Result<void> main(const char* text) {
   if (!settings) return tl::unexpected(settings.error());
   const auto guard = linux_os::Guard::start();  // before this process has another priority
   if (!guard) return tl::unexpected(guard.error());
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGINT, SIGTERM}) sigaddset(&signals, number);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const int signals = linux_os::ending_signals();
   if (const auto set = linux_os::set_scheduling(0, linux_os::FifoScheduling{settings->priority});
       !set) {
     return error("threads cannot be dispatched: {}", set.error().message);
@@ -36,8 +32,7 @@ Result<void> main(const char* text) {
   Dispatcher dispatcher(*settings, **guard);
   fmt::print("{{\"event\": \"started\"}}\n");
   std::fflush(stdout);
-  const Result<void> ran =
-      dispatcher.run({STDIN_FILENO, signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)});
+  const Result<void> ran = dispatcher.run({STDIN_FILENO, signals});
   const std::size_t threads = dispatcher.threads();
   (*guard)->restore();
   if (!ran) return ran;

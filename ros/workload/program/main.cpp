@@ -15,13 +15,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -33,6 +31,7 @@
 #include <vector>
 
 #include "process.hpp"
+#include "takt/linux/ending.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
 #include "takt/policy/describe.hpp"
@@ -94,16 +93,8 @@ Result<std::vector<std::string>> check_executors(const model::Model& model) {
 /// Lines of standard input, and signals that ask for the end.
 class Commands {
  public:
-  Commands() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    // Before any thread is made: they all inherit it.
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
-  }
-
+  /// Before any thread is made, see linux_os::ending_signals().
+  Commands() : signals_(linux_os::ending_signals()) {}
   ~Commands() { close(signals_); }
   Commands(const Commands&) = delete;
   Commands& operator=(const Commands&) = delete;

@@ -5,11 +5,16 @@
 
 namespace takt::linux_os {
 
-/// Sets a flag at SIGINT, SIGTERM or the end of standard input, in a thread of its own. For
-/// programs that other programs start: they end with who started them, however that ends.
+/// From now on the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) are blocked in the
+/// calling thread and in those that it makes. Returns a descriptor that is readable when one of
+/// them has come, for the caller to close. Before any other thread is made.
+[[nodiscard]] int ending_signals();
+
+/// Sets a flag at one of these signals or at the end of standard input, in a thread of its own.
+/// For programs that other programs start: they end with who started them, however that ends.
 class Ending {
  public:
-  /// Before any other thread is made: they all inherit that the signals are blocked.
+  /// Before any other thread is made, see ending_signals().
   explicit Ending(std::atomic<bool>& stop);
   ~Ending();
   Ending(const Ending&) = delete;

@@ -1,0 +1,23 @@
+"""Processes that tests start."""
+
+from __future__ import annotations
+
+import subprocess
+from types import TracebackType
+from typing import AnyStr
+
+
+class Child(subprocess.Popen[AnyStr]):
+    """A process for the time of a `with` block. It is killed if the block fails: Popen would wait
+    for it, for ever if it is why the block failed.
+    """
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, error, traceback)
