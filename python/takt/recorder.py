@@ -455,10 +455,14 @@ def _descendants() -> list[int]:
             state, parent, _, its_session = (
                 (entry / "stat").read_text("latin-1").rpartition(")")[2].split()[:4]
             )
+            process = int(entry.name)
             if state == "Z" and int(parent) == os.getpid():
-                os.waitpid(int(entry.name), os.WNOHANG)
-            elif state not in "ZX" and int(its_session) == session:
-                parents[int(entry.name)] = int(parent)
+                # One with threads that have not ended yet looks like this, too, and is not reaped.
+                ended = os.waitpid(process, os.WNOHANG)[0] == process
+            else:
+                ended = state in "ZX"
+            if not ended and int(its_session) == session:
+                parents[process] = int(parent)
 
     def descends(process: int) -> bool:
         while process in parents:

@@ -656,6 +656,28 @@ def test_a_duration_ends_grandchildren_but_no_daemons(tmp_path: Path) -> None:
         os.kill(daemon, signal.SIGKILL)
 
 
+LEADERLESS = """
+import ctypes, os, threading, time
+threading.Thread(target=time.sleep, args=(1000,)).start()
+print(os.getpid(), flush=True)
+ctypes.CDLL(None).syscall(60, 0)
+"""
+"""Its first thread ends, by exit(2) of x86-64, and the other goes on: /proc calls it a zombie."""
+
+
+def test_a_duration_ends_a_program_whose_first_thread_has_ended(tmp_path: Path) -> None:
+    left = tmp_path / "left.py"
+    left.write_text(LEADERLESS)
+    said = tmp_path / "said"
+    script = f"{sys.executable} {left} > {said} & exec {' '.join(TICK)}"
+    done = record(
+        *("--backend", "ring", "-o", str(tmp_path / "trace"), "--duration", "2"),
+        *("--", "sh", "-c", script),
+    )
+    assert done.returncode == 0, done.stderr
+    assert not Path(f"/proc/{int(said.read_text())}").exists()
+
+
 # Processes that mean harm
 
 MALICE = """
