@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "exploration/state.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
@@ -38,6 +39,7 @@ class Compiler {
   std::optional<Unexplorable> compile() {
     if (auto reason = why_not()) return Unexplorable{std::move(*reason)};
     for (const CallbackIndex callback : executor_.callbacks) add_callback(callback);
+    spare_overheads();
     add_joins();
     for (const CallbackIndex callback : executor_.callbacks) {
       if (auto reason = add_sources(callback)) return Unexplorable{std::move(*reason)};
@@ -113,6 +115,16 @@ class Compiler {
       callback.sends.push_back(std::move(send));
     }
     problem_.callbacks.push_back(std::move(callback));
+  }
+
+  /// Less, where an instance costs no more than that: it takes some time all the same.
+  void spare_overheads() {
+    if (executor_.callbacks.empty()) return;
+    problem_.spared = system_[executor_.callbacks.front()].cost.spared().count();
+    for (const Problem::Callback& callback : problem_.callbacks) {
+      problem_.spared = std::min(problem_.spared, callback.cost - callback.least_cost);
+    }
+    if (problem_.spared > 0) problem_.fixed_columns = State::work + 1;
   }
 
   void add_joins() {

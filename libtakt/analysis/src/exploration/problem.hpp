@@ -105,8 +105,11 @@ struct Problem {
   std::vector<Track> tracks;
   std::size_t grids = 0;
   Time hyperperiod = 0;
+  /// n instances that run one right after the other take n - 1 times this less than the sum of
+  /// their costs, since the overheads of consecutive instances bound each other. 0: they do not.
+  Time spared = 0;
   /// Columns of a state's zone that do not depend on what waits: its time, the beginning of the
-  /// hyperperiod, and what sources remember.
+  /// hyperperiod, State::work where something is spared, and what sources remember.
   std::size_t fixed_columns = 2;
 
   /// The sending along an edge within the executor.

@@ -189,11 +189,20 @@ void forget(const Problem& problem, State& state) {
   // Afterwards, since one bounds what follows from another.
   for (const Source& source : problem.sources) {
     for (std::size_t n = 0; n < source.columns(); ++n) {
-      const auto column = static_cast<Zone::Column>(source.column + n);
-      for (Zone::Column c = 0; c < size; ++c) {
-        if (c != column) state.zone.set(column, c, no_limit);
-      }
+      state.zone.forget_upper(static_cast<Zone::Column>(source.column + n));
     }
+  }
+}
+
+/// After the thread has waited, it may have rested for any time: the next instance is a first one.
+void rest(const Problem& problem, State& state) {
+  if (problem.spared == 0) return;
+  const bool waits =
+      std::ranges::all_of(state.queues, [](const auto& queue) { return queue.empty(); });
+  if (waits) {
+    state.zone.forget_upper(State::work);
+  } else {
+    state.zone.lower(State::work, State::now);
   }
 }
 
@@ -215,6 +224,7 @@ State first_state(const Problem& problem) {
 
 Normal normal(const Problem& problem, State state) {
   const std::int64_t entered = enter_hyperperiod(problem, state);
+  rest(problem, state);
   forget(problem, state);
   Normal normal = Writer(problem, state).take(state.zone);
   normal.hyperperiods = entered;

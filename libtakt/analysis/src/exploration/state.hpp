@@ -37,6 +37,11 @@ struct State {
   static constexpr Zone::Column now = 0;
   /// The beginning of the present hyperperiod.
   static constexpr Zone::Column begin = 1;
+  /// Where Problem::spared is not 0: the instant at which the next instance would begin if those
+  /// since the thread last waited had taken their costs, each less what consecutive ones spare; or
+  /// if those since any later instance had, if that is earlier. The next one ends no later than its
+  /// cost after it. Only its upper bounds are known.
+  static constexpr Zone::Column work = 2;
 
   Zone zone;
   /// What waits, by callback, oldest first.

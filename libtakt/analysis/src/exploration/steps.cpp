@@ -99,6 +99,11 @@ void Steps::run(State state, std::size_t index) {
   const Zone::Column end = state.zone.add();
   static_cast<void>(limit(state, {end}, {State::now}, callback.cost));
   static_cast<void>(limit(state, {State::now}, {end}, -callback.least_cost));
+  if (problem_.spared > 0) {
+    static_cast<void>(limit(state, {end}, {State::work}, callback.cost));
+    state.zone.shift(State::work, callback.cost - problem_.spared);
+    state.zone.forget_lower(State::work);
+  }
   const auto since = [&](Moment moment) {
     return state.zone.most(end, moment.column) - moment.offset;
   };

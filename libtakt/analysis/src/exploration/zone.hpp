@@ -42,6 +42,24 @@ class Zone {
   /// others must stay as tight as they are.
   void set(Column a, Column b, Time bound) { bounds_[a * stride_ + b] = bound; }
 
+  /// The lesser of x_a and x_b takes the place of x_a, of which no lower bounds are known.
+  void lower(Column a, Column b) {
+    for (Column c = 0; c < size_; ++c) {
+      if (c != a) set(a, c, std::min(most(a, c), most(b, c)));
+    }
+  }
+  /// No upper bounds, or no lower bounds, of x_a are known any more.
+  void forget_upper(Column a) {
+    for (Column c = 0; c < size_; ++c) {
+      if (c != a) set(a, c, no_limit);
+    }
+  }
+  void forget_lower(Column a) {
+    for (Column c = 0; c < size_; ++c) {
+      if (c != a) set(c, a, no_limit);
+    }
+  }
+
   /// The variables change places.
   void swap(Column a, Column b);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -31,6 +32,26 @@ class Cost {
   [[nodiscard]] Duration least_marginal() const {
     const bool constant = execution_.given() == 1 && (!overhead_ || overhead_->given() == 1);
     return constant ? (*this)(1) : Duration{0};
+  }
+
+  /// What instances of the executor spare where they run one right after the other: n of them cost
+  /// at least n - 1 times this less than each of them alone, in sum. O(given overheads).
+  ///
+  /// With s the largest of (OT(n) - OT(1)) / (n - 1), 2 <= n <= m, and OT(m) / m, OT(n) is at most
+  /// OT(1) + s·(n - 1) for every n: OT(q·m + r) <= q·OT(m) + OT(r), and the slope of a sum lies
+  /// between those of its parts. It is OT(1) - s, for the cheapest m.
+  [[nodiscard]] Duration spared() const {
+    if (!overhead_) return Duration{0};
+    const curves::ExecutionTimeCurve& overhead = *overhead_;
+    const auto [cost, instances] = overhead.long_run();
+    const auto share = [](Duration total, std::int64_t parts) {
+      return Duration{(total.count() + parts - 1) / parts};
+    };
+    Duration each = share(cost, instances);
+    for (std::int64_t n = 2; n <= instances; ++n) {
+      each = std::max(each, share(overhead(n) - overhead(1), n - 1));
+    }
+    return std::max(Duration{0}, overhead(1) - each);
   }
 
   /// The cost if every instance takes `each` longer.

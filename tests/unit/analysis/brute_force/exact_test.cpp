@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "../model_builder.hpp"
 #include "search.hpp"
 #include "soundness.hpp"
 #include "takt/generation/random_model.hpp"
@@ -94,6 +95,39 @@ void expect_exact(int phase, std::int64_t horizon, std::uint64_t models, int lea
 TEST(Exact, EqualsAllSchedulesIfPhasesAreKnown) { expect_exact(100, 13, 40, 15); }
 
 TEST(Exact, EqualsAllSchedulesOfAnyPhases) { expect_exact(0, 8, 40, 5); }
+
+/// Not all bounds are reached: of an overhead curve it uses a line above.
+TEST(Exact, CountsNoLessThanTheOverheadsOfConsecutiveInstances) {
+  for (const ExecutorKind kind : kinds) {
+    SCOPED_TRACE(model::to_string(kind));
+    Shape shape = small(kind, 50);
+    shape.shortest_period = Duration{6};
+    shape.longest_period = Duration{12};
+    shape.most_utilisation = 30;
+    shape.overhead = 100;
+    shape.longest_overhead = Duration{4};
+    shape.cost_curve = 100;
+    EXPECT_GT(compare(shape, 9, 60).models, 5) << "too few models are small enough";
+  }
+}
+
+TEST(Exact, CountsTheLongestOfConsecutiveOverheadsOnce) {
+  constexpr int timers = 3;
+  model::ModelBuilder builder;
+  const auto executor = builder.executor();
+  auto& overhead = builder.model().executors[0].overhead;
+  for (int n = 0; n < 100; ++n) overhead.push_back(Duration{100 + (n * 10)});
+  for (int n = 0; n < timers; ++n) {
+    builder.timer(executor, Duration{10},
+                  model::PeriodicActivation{.period = Duration{2000}, .phase = Duration{0}});
+  }
+  const auto bounds = analysis::analyze(builder.model(), options(analysis::Method::exact));
+  ASSERT_TRUE(bounds.unexplored.empty());
+  // The line through OT(1) = 100 with the slope ⌈OT(100) / 100⌉ = 11.
+  EXPECT_EQ(bounds.callbacks[0].bound, Duration{110});
+  EXPECT_EQ(bounds.callbacks[1].bound, Duration{110 + 21});
+  EXPECT_EQ(bounds.callbacks[2].bound, Duration{110 + 21 + 21});
+}
 
 }  // namespace
 }  // namespace takt::brute_force
