@@ -89,11 +89,16 @@ ModelOptions parse_options(const std::string& text) {
     } else if (key == "phases") {
       if (!value.is_boolean()) throw InputError("options.phases: must be true or false");
       options.observing.phases = value.get<bool>();
+    } else if (key == "timer_phases") {
+      if (!value.is_boolean()) throw InputError("options.timer_phases: must be true or false");
+      options.observing.timer_phases = value.get<bool>();
     } else if (key == "aging") {
       options.observing.aging = parse_aging(value);
     } else {
       throw InputError(fmt::format(
-          "options.{}: not known; one of name, chains_from, supplies_from, phases, aging", key));
+          "options.{}: not known; one of name, chains_from, supplies_from, phases, timer_phases, "
+          "aging",
+          key));
     }
   }
   return options;

@@ -271,6 +271,13 @@ void Builder::note_times() {
   }
 }
 
+std::optional<Duration> Builder::phase(const execution::Timer& timer) const {
+  const bool recovered = std::ranges::any_of(
+      objects_.recoveries, [&](const auto& recovery) { return recovery.process == timer.process; });
+  if (!observations_.observing().timer_phases || recovered) return std::nullopt;
+  return timer.since.time_since_epoch() % timer.period;
+}
+
 /// 0: it has none.
 Duration Builder::source_period(const execution::Callback& callback) const {
   return callback.event_source ? objects_[*callback.event_source].period : Duration{0};
@@ -280,9 +287,9 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
   const execution::Callback& callback = objects_[index];
   const CallbackObservation& observation = *observations_.callback(index);
   if (callback.timer) {
-    const Duration period = objects_[*callback.timer].period;
-    if (period >= epsilon && period <= curves::longest_time) {
-      return model::PeriodicActivation{period, Duration(0)};
+    const execution::Timer& timer = objects_[*callback.timer];
+    if (timer.period >= epsilon && timer.period <= curves::longest_time) {
+      return model::PeriodicActivation{timer.period, Duration(0), phase(timer)};
     }
   } else if (const Duration period = source_period(callback);
              period >= epsilon && period <= curves::longest_time) {

@@ -57,6 +57,8 @@ class Builder {
  private:
   using Observed = execution::ObservedCallbackIndex;
 
+  /// When the timer is due first after the origin of the trace's clock.
+  [[nodiscard]] std::optional<Duration> phase(const execution::Timer& timer) const;
   void choose_joins();
   /// The callback, or the first member of its join: whichever member comes last sends for all.
   [[nodiscard]] Observed representative(Observed callback) const;

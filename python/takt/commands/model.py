@@ -76,6 +76,14 @@ def model(
             "class of one of its threads changed last.",
         ),
     ] = False,
+    timer_phases: Annotated[
+        bool,
+        typer.Option(
+            "--timer-phases",
+            help="Timers keep the phases of this run, for 'takt analyze --analysis exact', whose "
+            "bounds then hold for these alone, and 'takt simulate'.",
+        ),
+    ] = False,
     aging: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +108,10 @@ def model(
             given[option] = files.read_document(path)
     if phases:
         given["phases"] = True
+    if timer_phases:
+        if merge:
+            raise UserError("--timer-phases and --merge: each run has phases of its own; give one")
+        given["timer_phases"] = True
     if aging is not None:
         given["aging"] = _aging(aging)
     if merge:

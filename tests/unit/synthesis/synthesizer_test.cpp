@@ -146,6 +146,28 @@ TEST_F(Pipeline, CallbacksThatRanOnlyDuringStartUpAreLeftOut) {
   EXPECT_EQ(json::parse(model.provenance)["left_out"], json{"/sensor:timer-100s"});
 }
 
+/// A timer that is made during the recording.
+class TimerPhases : public Pipeline {
+ protected:
+  std::optional<Duration> phase() {
+    scenario.now = 23'456;
+    const auto slow = scenario.timer(first, sensor, std::chrono::milliseconds(20));
+    for (std::int64_t i = 2; i < 5; ++i) {
+      scenario.now = (20'000 * i) + 3'700;
+      scenario.run(first, slow, 100);
+    }
+    const Model model = model_of(scenario, {}, {.timer_phases = true});
+    return std::get<model::PeriodicActivation>(model.callbacks.at(0).activation.value()).phase;
+  }
+};
+
+TEST_F(TimerPhases, AreThoseOfTheRun) { EXPECT_EQ(phase(), std::chrono::microseconds(3'456)); }
+
+TEST_F(TimerPhases, AreNotKnownOfWhatMayHaveBeenMadeBefore) {
+  scenario.add(first, EventType::objects_recovered, {1}, {""});
+  EXPECT_EQ(phase(), std::nullopt);
+}
+
 TEST_F(Pipeline, DelayIsTheLongestSeenToEndAWaitAndNoneWithinAnExecutor) {
   for (const std::int64_t delay : {40, 70, 20}) {
     scenario.now += 10'000;

@@ -26,6 +26,9 @@ namespace takt::synthesis {
 struct Observing {
   /// What a node did before its last change of phase (ros-llama S-4.4.7).
   bool phases = false;
+  /// Timers have the phases in the model that they had: due at multiples of their period after they
+  /// were made. Not known of timers that were made before the recording began.
+  bool timer_phases = false;
   /// Execution times of long ago lose their weight. None: the largest of all counts.
   std::optional<Aging> aging{};
   /// Delays count of messages that these threads took while they were prompt; of others only the
