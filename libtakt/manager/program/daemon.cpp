@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "takt/base/json_text.hpp"
+#include "takt/linux/thread_clock.hpp"
 #include "takt/manager/log.hpp"
 
 namespace takt::manager {
@@ -162,7 +163,7 @@ bool Daemon::is_due(Clock::time_point now) {
 }
 
 void Daemon::decide() {
-  const auto begin = Clock::now();
+  const Duration begin = linux_os::thread_cpu_time();
   if (!monitor_->refresh()) return;
   missed_ = missed();
   std::set<std::string> reserved;
@@ -205,7 +206,8 @@ void Daemon::decide() {
                                        &ChainDecision::state) != decision.chains.end();
   status_.decision = std::move(decision);
   status_.up = true;
-  status_.planning_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  status_.planning_seconds =
+      std::chrono::duration<double>(linux_os::thread_cpu_time() - begin).count();
 }
 
 void Daemon::say(Instant time, const std::vector<std::string>& lines) {

@@ -16,7 +16,7 @@ struct Status {
   bool dry_run = false;
   bool up = false;  ///< there is a model, and a decision
   std::uint64_t decisions = 0;
-  /// Wall-clock time of the last one, from the model to the kernel.
+  /// Processor time of the last one, from the model to the kernel.
   double planning_seconds = 0;
   double cpu_seconds = 0;
   double running_seconds = 0;
