@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import takt_native
 
 from takt import loopback, runtime
 from takt.documents import ShapedChain, Shaping, ShapingBand
@@ -87,7 +88,15 @@ def compare(load: float) -> Rows:
     times = execution_times(load)
     profile = latencies(load, times)
     seconds = [latency / 1e9 for latency in profile]
-    chains = [shaped(profile, 1, "/one_slot"), shaped(profile, 3, "/three_slots"), logical(profile)]
+    try:
+        chains = [
+            shaped(profile, 1, "/one_slot"),
+            shaped(profile, 3, "/three_slots"),
+            logical(profile),
+        ]
+    except takt_native.InputError as error:
+        # A machine that stands still for long enough makes the chain longer than its period.
+        return [Row(f"loop, load {100 * load:.0f} %", None, str(error))]
     plan = chains[0][1].model_copy(update={"chains": tuple(chain for chain, _ in chains)})
     one, three = ([slot.latency / 1e9 for slot in chain.gate.slots] for chain, _ in chains[:2])
     shares = [slot.share for slot in chains[1][0].gate.slots]
