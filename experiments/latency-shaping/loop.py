@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-import takt_native
 
+import takt_native
 from takt import loopback, runtime
 from takt.documents import ShapedChain, Shaping, ShapingBand
 from takt.errors import UserError
