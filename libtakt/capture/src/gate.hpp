@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "if_killed.hpp"
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
-#include "takt/capture/descriptor.hpp"
 
 namespace takt::capture {
 

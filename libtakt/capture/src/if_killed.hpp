@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
-#include "takt/capture/descriptor.hpp"
 
 namespace takt::capture {
 

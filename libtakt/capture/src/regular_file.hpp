@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 
 namespace takt::capture {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 
 namespace takt::capture::ctf {
 

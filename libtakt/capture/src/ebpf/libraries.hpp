@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 
 namespace takt::capture::ebpf {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 
 struct bpf_link;
 struct bpf_program;

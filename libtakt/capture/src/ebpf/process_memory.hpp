@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 
 namespace takt::capture::ebpf {
 

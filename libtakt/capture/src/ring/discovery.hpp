@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../ctf/process_trace.hpp"
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 #include "takt/capture/ring/mapping.hpp"
 
 namespace takt::capture::ring {

@@ -13,7 +13,7 @@
 
 #include "../gate.hpp"
 #include "source.hpp"
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace takt::capture::ring {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "../ctf/process_trace.hpp"
-#include "takt/capture/descriptor.hpp"
+#include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/reader.hpp"
 

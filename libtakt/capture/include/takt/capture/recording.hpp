@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
-#include "takt/capture/descriptor.hpp"
 
 /// Recording what ROS 2 programs do.
 namespace takt::capture {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
-#include "takt/capture/descriptor.hpp"
 #include "takt/capture/ring/event.hpp"
 #include "takt/capture/ring/mapping.hpp"
 #include "takt/capture/ring/object_log.hpp"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace takt::capture {
+namespace takt {
 
 /// An open file descriptor, closed with this object.
 class Descriptor {
@@ -17,11 +17,10 @@ class Descriptor {
     return *this;
   }
   ~Descriptor() {
-    if (number_ >= 0) {
-      close(number_);
-    }
+    if (number_ >= 0) close(number_);
   }
 
+  /// Negative: there is none.
   [[nodiscard]] int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
 
@@ -29,4 +28,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace takt::capture
+}  // namespace takt
