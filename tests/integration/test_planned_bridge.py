@@ -9,24 +9,11 @@ from pathlib import Path
 import yaml
 
 from bridged import Json, digests, joined, namespaces_of_experiment, needs_hosts
+from linked_models import MS, callback
 from recording import TAKT
 
-MS = 1_000_000
 MEGABYTE = 1_000_000
 MEGABITS = 10
-
-
-def _callback(name: str, executor: str, topic: str | None = None, period: int = 0) -> Json:
-    found: Json = {
-        "id": name,
-        "node": f"/{name}",
-        "executor": executor,
-        "kind": "subscription" if topic else "timer",
-        "execution_time": {"curve": [MS]},
-    }
-    if topic:
-        return found | {"topic": topic}
-    return found | {"activation": {"kind": "periodic", "period": period}}
 
 
 def _model() -> Json:
@@ -37,11 +24,11 @@ def _model() -> Json:
         "version": 1,
         "executors": [{"id": "sensors"}, {"id": "planner"}],
         "callbacks": [
-            _callback("map", "sensors", period=10_000 * MS),
-            _callback("bump", "sensors", period=500 * MS),
-            _callback("draw", "planner", "/map"),
-            _callback("stop", "planner", "/bump") | {"queue_depth": 30},
-            _callback("brake", "sensors", "/brake"),
+            callback("map", "sensors", period=10_000 * MS),
+            callback("bump", "sensors", period=500 * MS),
+            callback("draw", "planner", "/map"),
+            callback("stop", "planner", "/bump") | {"queue_depth": 30},
+            callback("brake", "sensors", "/brake"),
         ],
         "links": [
             {"id": "up", "bandwidth": bandwidth, "overhead": 150_000},

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from linked_models import MS, Json, callback
 from robot import run_takt
 
-Json = dict[str, Any]
-
-MS = 1_000_000
 HOSTS = "robot=10.0.0.1,base=10.0.0.2"
-
-
-def _callback(name: str, executor: str, topic: str | None = None, period: int = 0) -> Json:
-    found: Json = {
-        "id": name,
-        "node": f"/{name}",
-        "executor": executor,
-        "kind": "subscription" if topic else "timer",
-        "execution_time": {"curve": [MS]},
-    }
-    if topic:
-        return found | {"topic": topic}
-    return found | {"activation": {"kind": "periodic", "period": period}}
 
 
 def _model() -> Json:
@@ -37,11 +21,11 @@ def _model() -> Json:
         "version": 1,
         "executors": [{"id": "sensors"}, {"id": "planner"}, {"id": "motors"}],
         "callbacks": [
-            _callback("camera", "sensors", period=100 * MS),
-            _callback("log", "sensors", period=20 * MS),
-            _callback("see", "planner", "/image"),
-            _callback("keep", "planner", "/log"),
-            _callback("drive", "motors", "/drive") | {"queue_depth": 3},
+            callback("camera", "sensors", period=100 * MS),
+            callback("log", "sensors", period=20 * MS),
+            callback("see", "planner", "/image"),
+            callback("keep", "planner", "/log"),
+            callback("drive", "motors", "/drive") | {"queue_depth": 3},
         ],
         "links": [
             {"id": "up", "bandwidth": 10**9, "overhead": 150_000},
