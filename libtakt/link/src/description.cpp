@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace takt::link {
@@ -14,21 +16,21 @@ struct InputFault {
   std::size_t channels;
   std::size_t tasks;
 
-  std::string operator()(const OnData& input) const {
+  std::string_view operator()(const OnData& input) const {
     return input.channel.value() < channels ? "" : "reads a channel that does not exist";
   }
-  std::string operator()(const OnTimer& input) const {
+  std::string_view operator()(const OnTimer& input) const {
     if (input.period <= Duration{0}) return "has a timer whose period is not above 0";
     return input.first >= Duration{0} ? "" : "has a timer that begins before the flow";
   }
-  std::string operator()(const OnEnd& input) const { return known(input.task); }
-  std::string operator()(const OnSuccess& input) const { return known(input.task); }
-  std::string operator()(const OnTimeout& input) const {
+  std::string_view operator()(const OnEnd& input) const { return known(input.task); }
+  std::string_view operator()(const OnSuccess& input) const { return known(input.task); }
+  std::string_view operator()(const OnTimeout& input) const {
     if (input.after <= Duration{0}) return "has a timeout that is not above 0";
     return known(input.task);
   }
 
-  [[nodiscard]] std::string known(TaskIndex task) const {
+  [[nodiscard]] std::string_view known(TaskIndex task) const {
     return task.value() < tasks ? "" : "follows a task that does not exist";
   }
 };
@@ -67,7 +69,7 @@ Result<void> check(const Description& description, std::size_t peers) {
     if (task.inputs.empty()) return fault("has no input that could activate it");
     if (task.depth == 0) return fault("has depth 0, so that no activation could wait");
     for (const Input& input : task.inputs) {
-      const std::string wrong =
+      const std::string_view wrong =
           std::visit(InputFault{description.channels.size(), description.tasks.size()}, input);
       if (!wrong.empty()) return fault(wrong);
       const auto* timeout = std::get_if<OnTimeout>(&input);
@@ -75,7 +77,8 @@ Result<void> check(const Description& description, std::size_t peers) {
         return fault("times a task out that another input times out already");
       }
     }
-    if (task.samples && task.samples->value() >= description.channels.size()) {
+    const std::optional<ChannelIndex> samples = task.samples;
+    if (samples && samples->value() >= description.channels.size()) {
       return fault("samples a channel that does not exist");
     }
     if (const auto* send = std::get_if<Send>(&task.operation)) {
@@ -83,9 +86,9 @@ Result<void> check(const Description& description, std::size_t peers) {
       if (!sent.emplace(send->peer, send->stream).second) {
         return fault("sends a stream that another task sends already");
       }
-      if (!task.samples && (task.combination == Combination::all
-                                ? std::ranges::none_of(task.inputs, carries_message)
-                                : !std::ranges::all_of(task.inputs, carries_message))) {
+      if (!samples && (task.combination == Combination::all
+                           ? std::ranges::none_of(task.inputs, carries_message)
+                           : !std::ranges::all_of(task.inputs, carries_message))) {
         return fault("can be activated without a message to send; let it sample a channel");
       }
     } else if (!std::get<Call>(task.operation).run) {

@@ -222,8 +222,9 @@ void FlowControl::drop(LocalIndex instance) {
 
 void FlowControl::free(LocalIndex instance) {
   due_.remove(timeout_of(instance));
-  at(instance).state = State::free;
-  if (at(instance).cause.item) release(*at(instance).cause.item);
+  Instance& freed = at(instance);
+  freed.state = State::free;
+  if (freed.cause.item) release(*freed.cause.item);
 }
 
 void FlowControl::end(LocalIndex instance, Outcome outcome) {
@@ -304,6 +305,7 @@ void FlowControl::time_out(LocalIndex index) {
   Instance& instance = at(index);
   Task& task = at(instance.subject.task);
   ++task.counts.timed_out;
+  assert(task.timed_by && "somebody asked for its timeout");
   const Watcher watcher = *task.timed_by;
   const Arrival about{.input = watcher.input,
                       .subject = instance.subject,
@@ -355,6 +357,7 @@ bool FlowControl::hear_of_link() {
   const auto outcome = peers_[send.peer.value()]->poll(now_);
   if (!outcome) return false;
   on_link_.reset();
+  assert(instance.cause.item && "who sends has a message");
   const std::size_t bytes = message(*instance.cause.item).size();
   const bool goes_on = *outcome == Outcome::delivered && instance.sent < bytes;
   const bool begins_anew = *outcome == Outcome::lost && send.waits;
@@ -396,6 +399,7 @@ bool FlowControl::use_link() {
   // The number follows the order on the wire.
   if (instance.subject.message == 0) instance.subject.message = ++task.messages;
   const auto& send = std::get<Send>(task.description.operation);
+  assert(instance.cause.item && "who sends has a message");
   const std::span<const std::byte> whole = message(*instance.cause.item);
   if (instance.sent == 0 && send.begins) send.begins(whole);
   const std::span<const std::byte> part = whole.subspan(

@@ -66,13 +66,15 @@ Sink::Placement Inbox::place(const Chunk& chunk) {
 
 void Inbox::arrived(const Chunk& chunk, Instant now) {
   Stream* stream = find(chunk.stream);
-  assert(stream != nullptr && stream->slot && stream->message == chunk.message);
+  assert(stream != nullptr && stream->message == chunk.message);
   stream->filled += chunk.bytes;
   if (stream->filled < stream->message_bytes) return;
   ++counts_.messages;
   counts_.missing += chunk.message - stream->delivered.highest() - 1;
   stream->delivered.add(chunk.message);
-  const Item item{stream->channel, *std::exchange(stream->slot, std::nullopt)};
+  const std::optional<std::uint32_t> slot = std::exchange(stream->slot, std::nullopt);
+  assert(slot && "place() has taken one");
+  const Item item{stream->channel, *slot};
   channels_[item.channel.value()].publish(item.slot, stream->message_bytes, now);
   deliver_(item, now);
 }

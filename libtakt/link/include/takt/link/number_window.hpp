@@ -24,7 +24,8 @@ class NumberWindow {
   void add(std::uint64_t number) {
     if (number > highest_) {
       const std::uint64_t first = std::max(highest_ + 1, number - std::min(number, width - 1));
-      for (std::uint64_t fresh = first; fresh <= number; ++fresh) clear(fresh);
+      // By its end and not by its size: there is no number above the largest.
+      for (std::uint64_t fresh = first; fresh != number + 1; ++fresh) clear(fresh);
       highest_ = number;
     } else if (highest_ - number >= width) {
       return;
