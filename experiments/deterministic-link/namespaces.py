@@ -109,12 +109,13 @@ def exchange(
     chunk: int = 64 << 10,
     burst: int = 0,
 ) -> list[Arrival]:
-    """What arrived, in its order, when `method` (takt, tcp, udp) sent these streams."""
+    """What arrived, in its order, when `method` (takt, shared, tcp, udp) sent these streams."""
     words = [str(chunk), str(burst), *map(str, streams)]
     here, there = ADDRESSES
+    one_host = method == "shared"
 
     def command(name: str, action: str, local: str, remote: str) -> list[str]:
-        run = [*inside(name, names), str(program())]
+        run = [*inside(name, names, one_host), str(program())]
         return [*run, action, method, local, remote, *words]
 
     with subprocess.Popen(
@@ -124,7 +125,7 @@ def exchange(
         text=True,
     ) as receiver:
         try:
-            _wait_for_socket(receiver, names[1])
+            _wait_for_socket(receiver, names[0 if one_host else 1])
             subprocess.run(command(names[0], "send", here, there), check=True, timeout=PATIENCE)
             output, _ = receiver.communicate(input="", timeout=PATIENCE)
         finally:
@@ -132,14 +133,16 @@ def exchange(
     return [Arrival(*map(int, line.split())) for line in output.splitlines()]
 
 
-def inside(name: str, names: tuple[str, str]) -> list[str]:
+def inside(name: str, names: tuple[str, str], one_host: bool = False) -> list[str]:
     """What to put before a program of one of the hosts. Each host has processors of its own: the
-    wire is work of the kernel for who sends, and more urgent than all threads there."""
+    wire is work of the kernel for who sends, and more urgent than all threads there. `one_host`:
+    both are programs of the first host, on the same processors as otherwise."""
     processors = sorted(os.sched_getaffinity(0))
     half = max(1, len(processors) // 2)
     own = processors[:half] if name == names[0] else processors[-half:]
     pinned = ["taskset", "-c", ",".join(map(str, own))]
-    return ["ip", "netns", "exec", name, *pinned, "chrt", "-f", str(PRIORITY)]
+    network = names[0] if one_host else name
+    return ["ip", "netns", "exec", network, *pinned, "chrt", "-f", str(PRIORITY)]
 
 
 @contextlib.contextmanager
@@ -161,7 +164,7 @@ def watched() -> Iterator[list[Arrival]]:
 
 def _wait_for_socket(receiver: subprocess.Popen[str], name: str) -> None:
     """Until the receiver can be called."""
-    sockets = ["ip", "netns", "exec", name, "ss", "-Htuan"]
+    sockets = ["ip", "netns", "exec", name, "ss", "-Htuxan"]
     while receiver.poll() is None:
         if subprocess.run(sockets, capture_output=True, text=True, check=True).stdout.strip():
             return

@@ -162,7 +162,8 @@ def _overhead(count: int) -> Rows:
         for size in (1000, 64_000):
             console.say(f"overhead of {size} bytes")
             stream = [Stream(1, size, count, 2000)]
-            methods = ("takt", "direct", "tcp", *(("dds",) if fast_dds.is_there() else ()))
+            methods = ["takt", "direct", "shared", "tcp"]
+            methods += ["dds"] if fast_dds.is_there() else []
             times = {
                 method: 1000 * statistics.median(_times(_exchange(names, method, stream)))
                 for method in methods
@@ -179,7 +180,7 @@ def _pipeline(count: int) -> Rows:
     rows: Rows = []
     published = {"takt": 150.67, "tcp": 165.0}
     with link(1000) as names:
-        for method in (name for name in _methods() if name != "udp"):
+        for method in ("shared", *(name for name in _methods() if name != "udp")):
             console.say(f"pipeline, {method}")
             stream = [Stream(1, TENSOR, count, 200_000)]
             transfer = statistics.median(_times(_exchange(names, method, stream, MEGABYTE)))

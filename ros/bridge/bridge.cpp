@@ -68,7 +68,17 @@ Result<std::unique_ptr<Bridge>> Bridge::create(const Configuration& configuratio
   return made;
 }
 
+/// Error: the host's address is of another machine. Shared memory would not notice.
+Result<void> Bridge::check_address() const {
+  const Host& host = configuration_.hosts[host_];
+  const auto socket = transport::UdpSocket::open(
+      {.local = {host.address, 0}, .remote = {host.address, host.port}, .beyond_loopback = true});
+  if (!socket) return tl::unexpected(socket.error());
+  return {};
+}
+
 Result<void> Bridge::connect(const transport::Key& key) {
+  if (Result<void> checked = check_address(); !checked) return checked;
   for (const Topic& topic : configuration_.topics) {
     if (!topic.type) continue;
     if (const auto type = raw::load_type(*topic.type); !type) {
@@ -95,10 +105,9 @@ Result<void> Bridge::connect(const transport::Key& key) {
     in_.emplace_back(topic_of(route), process_, begin,
                      hop_of(configuration_, topic_of(route), host_), node_, once);
   }
-  const Result<void> made =
-      check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0, context_->handle(),
-                              rcl_get_default_allocator()),
-            "make a wait set");
+  Result<void> made = check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0,
+                                              context_->handle(), rcl_get_default_allocator()),
+                            "make a wait set");
   if (!made) return made;
   flow_ = describe(configuration_, plan_, hooks());
   auto started = transport::LinkThread::start(std::move(flow_.description), key, plan_.connections);
@@ -119,7 +128,7 @@ Hooks Bridge::hooks() {
     if (const auto header = read_header(activation.message)) in_[route].trace().came(*header);
     std::optional<Inbound::Waiting> oldest;
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       oldest = in_[route].wait({*activation.item, activation.message});
     }
     if (oldest) activation.flow->release(oldest->item);
@@ -129,14 +138,14 @@ Hooks Bridge::hooks() {
     if (activation.outcome != link::Outcome::delivered) return;
     const Duration time = activation.now - activation.written;
     const std::optional<Duration> wanted = topic_of(plan_.out[route]).latency;
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     latencies_[route].times.record(time);
     if (wanted && time > *wanted) ++latencies_[route].late;
   };
   hooks.state_arrived = [this](link::PeerIndex peer, std::span<const std::byte> bytes) {
     {
       std::optional<State> state = read_state(bytes);
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       if (!state) peers_[peer.value()].unreadable = true;
       if (state) peers_[peer.value()].said = std::move(state);
     }
@@ -230,7 +239,7 @@ void Bridge::hear_states() {
     std::optional<State> state;
     bool unreadable = false;
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       std::swap(state, peers_[p].said);
       unreadable = std::exchange(peers_[p].unreadable, false);
     }
@@ -283,7 +292,7 @@ Result<void> Bridge::publish_all() {
     const bool open = in_[i].open(now);
     std::optional<Inbound::Waiting> message;
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       if (open) message = in_[i].next();
       held_ = held_ || (!open && in_[i].waits());
     }

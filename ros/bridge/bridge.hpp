@@ -65,6 +65,7 @@ class Bridge {
 
   Bridge(const Configuration& configuration, std::size_t host, Tell tell);
 
+  [[nodiscard]] Result<void> check_address() const;
   [[nodiscard]] Result<void> connect(const transport::Key& key);
   [[nodiscard]] Hooks hooks();
   [[nodiscard]] const Topic& topic_of(const Route& route) const;

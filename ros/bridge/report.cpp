@@ -38,7 +38,7 @@ json Bridge::report() {
                      {"packets_repeated", counts.packets_repeated},
                      {"refused", counts.forged + counts.replayed + counts.malformed}});
   }
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const link::TaskCounts& task = tasks[i];
     const Topic& topic = topic_of(plan_.out[i]);

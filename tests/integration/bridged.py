@@ -103,8 +103,10 @@ class End:
 class Bridge:
     """A takt-bridge on one of the hosts."""
 
-    def __init__(self, namespace: str, file: Path, host: str) -> None:
-        run = ["ip", "netns", "exec", namespace, *TAKT, "bridge", str(file), "--host", host]
+    def __init__(self, namespace: str, file: Path, host: str, before: Sequence[str] = ()) -> None:
+        """`before`: what starts the bridge."""
+        bridge = [*TAKT, "bridge", str(file), "--host", host]
+        run = ["ip", "netns", "exec", namespace, *before, *bridge]
         self._process = subprocess.Popen(
             [*run, "--json"],
             stdout=subprocess.PIPE,
@@ -151,14 +153,19 @@ class Network:
     """Two hosts with a node on each."""
 
     def __init__(self, names: tuple[str, str], folder: Path) -> None:
-        """`folder` has the key and the bridge file."""
+        """`folder` has the key and the bridge file. With the same name twice, both hosts are one
+        machine, and ROS 2 systems in domains of their own."""
         self.names = names
         self.file = folder / "bridge.yaml"
-        self.ends = [End(name) for name in names]
+        self._before: list[list[str]] = [[], []]
+        if names[0] == names[1]:
+            self._before = [["env", f"ROS_DOMAIN_ID={domain}"] for domain in (1, 2)]
+        self.ends = [End(*end) for end in zip(names, self._before, strict=True)]
         self._bridges: list[Bridge] = []
 
     def bridge(self, host: str) -> Bridge:
-        made = Bridge(self.names[HOSTS.index(host)], self.file, host)
+        place = HOSTS.index(host)
+        made = Bridge(self.names[place], self.file, host, self._before[place])
         self._bridges.append(made)
         return made
 
@@ -175,23 +182,25 @@ class Network:
             end.end()
 
 
-def write_files(folder: Path, topics: list[Json]) -> None:
+def write_files(folder: Path, topics: list[Json], one_machine: bool = False) -> None:
     """A key, and a bridge file with these topics."""
     bridging.make_key(str(folder / "bridge.key"))
     addresses = namespaces_of_experiment().ADDRESSES
     hosts = {
-        host: {"address": address, "port": 7500}
-        for host, address in zip(HOSTS, addresses, strict=True)
+        host: {"address": addresses[0 if one_machine else place], "port": 7500 + place}
+        for place, host in enumerate(HOSTS)
     }
     document = {"key": "bridge.key", "hosts": hosts, "topics": topics}
     (folder / "bridge.yaml").write_text(json.dumps(document))
 
 
 @contextlib.contextmanager
-def joined(folder: Path, megabits: int | None = None) -> Iterator[Network]:
+def joined(
+    folder: Path, megabits: int | None = None, one_machine: bool = False
+) -> Iterator[Network]:
     """Two hosts whose bridges use the files in the folder."""
     with namespaces_of_experiment().link(megabits) as names:
-        made = Network(names, folder)
+        made = Network((names[0], names[0]) if one_machine else names, folder)
         try:
             yield made
         finally:

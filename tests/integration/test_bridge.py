@@ -24,12 +24,18 @@ Make = Callable[..., contextlib.AbstractContextManager[Network]]
 @pytest.fixture
 def network(tmp_path: Path) -> Make:
     @contextlib.contextmanager
-    def make(topics: list[Json], megabits: int | None = None) -> Iterator[Network]:
-        write_files(tmp_path, topics)
-        with joined(tmp_path, megabits) as made:
+    def make(
+        topics: list[Json], megabits: int | None = None, one_machine: bool = False
+    ) -> Iterator[Network]:
+        write_files(tmp_path, topics, one_machine)
+        with joined(tmp_path, megabits, one_machine) as made:
             yield made
 
     return make
+
+
+# Over a network, and through shared memory.
+places = pytest.mark.parametrize("one_machine", [False, True], ids=["two machines", "one machine"])
 
 
 def _discovered(end: End, topic: str, count: int = 1) -> None:
@@ -38,13 +44,14 @@ def _discovered(end: End, topic: str, count: int = 1) -> None:
 
 
 @needs_hosts
-def test_messages_come_whole_and_once_in_both_directions(network: Make) -> None:
+@places
+def test_messages_come_whole_and_once_in_both_directions(network: Make, one_machine: bool) -> None:
     topics = [
         {"topic": "/there", "from": "robot", "largest_message": "2MB"},
         {"topic": "/both", "from": "robot"},
         {"topic": "/both", "from": "base"},
     ]
-    with network(topics) as net:
+    with network(topics, one_machine=one_machine) as net:
         robot, base = net.ends
         for end in net.ends:
             end.ask("subscribe", "/both")
@@ -144,9 +151,12 @@ def test_late_joiners_get_the_last_messages_whatever_is_killed(network: Make) ->
 
 
 @needs_hosts
-def test_what_waits_for_a_killed_bridge_comes_once_and_in_order(network: Make) -> None:
+@places
+def test_what_waits_for_a_killed_bridge_comes_once_and_in_order(
+    network: Make, one_machine: bool
+) -> None:
     topics = [{"topic": "/count", "from": "robot", "depth": 1000}]
-    with network(topics) as net:
+    with network(topics, one_machine=one_machine) as net:
         robot, base = net.ends
         base.ask("subscribe", "/count")
         robot.ask("advertise", "/count")

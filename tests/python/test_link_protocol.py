@@ -1,4 +1,5 @@
-"""The acknowledgement protocol of links between machines, in all its executions by SPIN."""
+"""The protocols of links, in all their executions by SPIN: acknowledgements between machines, and
+shared memory on one."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-MODEL = Path(__file__).parents[2] / "libtakt/transport/protocol/acknowledgement.pml"
+PROTOCOLS = Path(__file__).parents[2] / "libtakt/transport/protocol"
 
 if shutil.which("spin") is None or shutil.which("cc") is None:
     pytest.skip(
@@ -17,10 +18,10 @@ if shutil.which("spin") is None or shutil.which("cc") is None:
     )
 
 
-def verify(folder: Path, *definitions: str) -> tuple[int, int]:
+def verify(folder: Path, model: str, *definitions: str) -> tuple[int, int]:
     """How many errors and how many states were found."""
     options = [f"-D{definition}" for definition in definitions]
-    subprocess.run(["spin", *options, "-a", str(MODEL)], cwd=folder, check=True)
+    subprocess.run(["spin", *options, "-a", str(PROTOCOLS / model)], cwd=folder, check=True)
     compiler = ["cc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"]
     subprocess.run(compiler, cwd=folder, check=True)
     done = subprocess.run(
@@ -35,11 +36,26 @@ def verify(folder: Path, *definitions: str) -> tuple[int, int]:
 
 
 def test_nothing_is_torn_doubled_or_reported_wrongly_and_nothing_stops(tmp_path: Path) -> None:
-    errors, states = verify(tmp_path, "LOSSES=1")
+    errors, states = verify(tmp_path, "acknowledgement.pml", "LOSSES=1")
     assert errors == 0
     assert states > 100_000
 
 
 def test_a_sender_that_confuses_chunks_is_found(tmp_path: Path) -> None:
-    errors, _ = verify(tmp_path, "LOSSES=1", "CONFUSED")
+    errors, _ = verify(tmp_path, "acknowledgement.pml", "LOSSES=1", "CONFUSED")
+    assert errors > 0
+
+
+@pytest.mark.parametrize("sender", ["LISTENER", "CALLER"])
+def test_shared_memory_gives_each_chunk_once_and_wakes_whoever_waits(
+    tmp_path: Path, sender: str
+) -> None:
+    errors, states = verify(tmp_path, "shared_memory.pml", f"SENDER={sender}")
+    assert errors == 0
+    assert states > 100_000
+
+
+@pytest.mark.parametrize("sender", ["LISTENER", "CALLER"])
+def test_memory_of_a_former_session_is_found(tmp_path: Path, sender: str) -> None:
+    errors, _ = verify(tmp_path, "shared_memory.pml", f"SENDER={sender}", "FORGETFUL")
     assert errors > 0

@@ -1,4 +1,4 @@
-/// link_experiment send|receive takt|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
+/// link_experiment send|receive takt|shared|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
 /// with STREAM as priority:bytes:count:interval in microseconds.
 /// link_experiment watch
 #include <fmt/format.h>
@@ -37,13 +37,18 @@ bool read_stream(std::string_view text, Stream& stream) {
   return true;
 }
 
+/// Shared memory is another connection below the same flow control.
+bool by_takt(const Traffic& traffic) {
+  return traffic.method == "takt" || traffic.method == "shared";
+}
+
 std::string send(const Traffic& traffic) {
-  if (traffic.method == "takt") return send_by_takt(traffic);
+  if (by_takt(traffic)) return send_by_takt(traffic);
   return traffic.method == "direct" ? send_directly(traffic) : send_plainly(traffic);
 }
 
 std::string receive(const Traffic& traffic, Arrivals& arrivals) {
-  if (traffic.method == "takt") return receive_by_takt(traffic, arrivals);
+  if (by_takt(traffic)) return receive_by_takt(traffic, arrivals);
   return traffic.method == "direct" ? receive_directly(traffic, arrivals)
                                     : receive_plainly(traffic, arrivals);
 }
@@ -69,8 +74,8 @@ int main(int count, char** arguments) {
   if (!understood) {
     fmt::print(
         stderr,
-        "usage: link_experiment send|receive takt|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST "
-        "PRIORITY:BYTES:COUNT:INTERVAL...\n       link_experiment watch\n");
+        "usage: link_experiment send|receive takt|shared|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES "
+        "BURST PRIORITY:BYTES:COUNT:INTERVAL...\n       link_experiment watch\n");
     return 2;
   }
   traffic.method = given[1];

@@ -17,9 +17,13 @@ constexpr transport::Key key{};
 constexpr std::size_t long_message = 4 << 20;
 
 std::array<transport::Peer, 1> peer(const Traffic& traffic) {
-  return {transport::Peer{.address = {.local = {traffic.local, first_port},
-                                      .remote = {traffic.remote, first_port},
-                                      .beyond_loopback = true},
+  if (traffic.method == "shared") {
+    const transport::SharedMemoryOptions names{traffic.local, traffic.remote};
+    return {transport::Peer{.address = names, .settings = {}}};
+  }
+  return {transport::Peer{.address = transport::UdpOptions{.local = {traffic.local, first_port},
+                                                           .remote = {traffic.remote, first_port},
+                                                           .beyond_loopback = true},
                           .settings = {}}};
 }
 

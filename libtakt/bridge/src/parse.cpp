@@ -33,6 +33,8 @@ constexpr std::size_t longest_name = 255;
 constexpr std::size_t most_hosts = 64;
 constexpr std::int64_t most_depth = 100'000;
 constexpr std::int64_t most_urgent = 1'000'000'000;
+/// More takes a privilege (CAP_NET_ADMIN).
+constexpr std::int64_t most_socket_priority = 6;
 constexpr double bytes_in_gigabyte = 1e9;
 
 constexpr Names reliabilities{std::to_array<Name<Reliability>>(
@@ -134,7 +136,9 @@ class Reader {
     const auto overhead = time(object, "overhead");
     const auto blocking = time(object, "blocking");
     const auto chunk = quantity(object, "chunk", yaml::parse_bytes, "64kB");
-    refuse_unknown(object, {"bandwidth", "overhead", "chunk", "blocking"});
+    configuration_.link.socket_priority =
+        static_cast<int>(whole(object, "socket_priority", 0, 0, most_socket_priority));
+    refuse_unknown(object, {"bandwidth", "overhead", "chunk", "blocking", "socket_priority"});
     if (failed()) return;
     if (chunk && blocking) {
       findings_.fail("link: chunk and blocking say the same; leave one out");
@@ -234,6 +238,7 @@ class Reader {
       return static_cast<std::size_t>(found - configuration_.hosts.begin());
     }
     std::vector<std::string> known;
+    known.reserve(configuration_.hosts.size());
     for (const Host& one : configuration_.hosts) known.push_back(one.name);
     findings_.fail("{}: there is no host \"{}\"; hosts has {}", path, name, fmt::join(known, ", "));
     return 0;
@@ -341,6 +346,7 @@ Result<std::size_t> find_host(const Configuration& configuration, std::string_vi
     return static_cast<std::size_t>(found - configuration.hosts.begin());
   }
   std::vector<std::string_view> known;
+  known.reserve(configuration.hosts.size());
   for (const Host& host : configuration.hosts) known.push_back(host.name);
   return error("{}: has no host \"{}\"; say with --host which of {} this is", source, name,
                fmt::join(known, ", "));

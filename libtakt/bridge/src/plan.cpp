@@ -1,5 +1,7 @@
 #include "takt/bridge/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -26,6 +28,27 @@ std::uint16_t port(const Configuration& configuration, std::size_t host, std::si
   return static_cast<std::uint16_t>(configuration.hosts[host].port + place);
 }
 
+/// How a host talks to another one. Who writes an address into the file asks for what is there.
+/// Hosts of one address are on one machine.
+transport::Peer connection(const Configuration& configuration, std::size_t host,
+                           std::size_t other) {
+  const transport::Address local{configuration.hosts[host].address,
+                                 port(configuration, host, other)};
+  const transport::Address remote{configuration.hosts[other].address,
+                                  port(configuration, other, host)};
+  if (local.host == remote.host) {
+    const auto name = [](const transport::Address& address) {
+      return fmt::format("{} {}", address.host, address.port);
+    };
+    return {.address = transport::SharedMemoryOptions{name(local), name(remote)}, .settings = {}};
+  }
+  return {.address = transport::UdpOptions{.local = local,
+                                           .remote = remote,
+                                           .beyond_loopback = true,
+                                           .priority = configuration.link.socket_priority},
+          .settings = {}};
+}
+
 link::ChannelDescription out_channel(const Topic& topic) {
   return {.slots = topic.depth + more_slots_out, .bytes = topic.largest_message + header_bytes};
 }
@@ -43,13 +66,7 @@ Plan plan(const Configuration& configuration, std::size_t host) {
     const link::PeerIndex index(static_cast<std::size_t>(known - plan.peers.begin()));
     if (known != plan.peers.end()) return index;
     plan.peers.push_back(other);
-    // Who writes an address into the file asks for what is there.
-    plan.connections.push_back(
-        {.address = {.local = {configuration.hosts[host].address, port(configuration, host, other)},
-                     .remote = {configuration.hosts[other].address,
-                                port(configuration, other, host)},
-                     .beyond_loopback = true},
-         .settings = {}});
+    plan.connections.push_back(connection(configuration, host, other));
     return index;
   };
   for (std::size_t t = 0; t < configuration.topics.size(); ++t) {

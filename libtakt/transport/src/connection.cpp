@@ -24,12 +24,6 @@ constexpr std::size_t most_packets_at_once = 16;
 /// A peer that is idle says so this often within the time after which it is lost.
 constexpr std::int64_t pings_in_silence = 4;
 
-wire::Nonce make_nonce() {
-  wire::Nonce nonce{};
-  randombytes_buf(nonce.data(), nonce.size());
-  return nonce;
-}
-
 }  // namespace
 
 class Connection::State {

@@ -16,15 +16,26 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "inheriting_mutex.hpp"
+#include "line.hpp"
+#include "shared_line.hpp"
+#include "udp_line.hpp"
 
 namespace takt::transport {
 
 namespace {
 
-/// So that a flood of datagrams keeps nothing else from its turn.
-constexpr int most_datagrams_in_turn = 512;
+using Lines = std::vector<std::unique_ptr<Line>>;
+
+Result<std::unique_ptr<Line>> open(const Peer& peer, const Key& key, std::size_t chunk_bytes) {
+  if (const auto* udp = std::get_if<UdpOptions>(&peer.address)) {
+    return UdpLine::open(*udp, key, peer.settings, now());
+  }
+  const auto& shared = std::get<SharedMemoryOptions>(peer.address);
+  return SharedLine::open(shared, chunk_bytes, key, peer.settings, now());
+}
 
 }  // namespace
 
@@ -32,16 +43,13 @@ Instant now() { return Instant{std::chrono::steady_clock::now().time_since_epoch
 
 class LinkThread::State {
  public:
-  /// One peer's socket and what runs on it.
-  struct Line {
-    std::unique_ptr<UdpSocket> socket;
-    std::unique_ptr<Connection> connection;
-  };
-
-  State(std::vector<Line> lines, std::unique_ptr<link::FlowControl> flow, int wake)
-      : lines_(std::move(lines)), flow_(std::move(flow)), wake_(wake), watched_(lines_.size() + 1) {
+  State(Lines lines, std::unique_ptr<link::FlowControl> flow, int wake)
+      : lines_(std::move(lines)),
+        flow_(std::move(flow)),
+        wake_(wake),
+        watched_(lines_.size() * Line::most_watched + 1) {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      lines_[i].connection->deliver_to(flow_->sink(link::PeerIndex(i)));
+      lines_[i]->deliver_to(flow_->sink(link::PeerIndex(i)));
     }
     thread_ = std::thread([this] { run(); });
   }
@@ -110,27 +118,19 @@ class LinkThread::State {
   /// One round of all that is due; returns when the next is.
   std::optional<Instant> turn() {
     const std::scoped_lock lock(mutex_);
-    for (Line& line : lines_) {
-      for (int left = most_datagrams_in_turn; left > 0; --left) {
-        const auto datagram = line.socket->receive();
-        if (!datagram) break;
-        line.connection->receive(*datagram, now());
-      }
-    }
+    for (const auto& line : lines_) line->receive(now());
     // The connections first: a lost peer is an outcome that the flow control hears of at once.
     std::optional<Instant> due;
     const auto sooner = [&due](Instant instant) { due = due ? std::min(*due, instant) : instant; };
-    for (Line& line : lines_) line.connection->step(now());
+    for (const auto& line : lines_) line->step(now());
     const auto flow_due = flow_->step(now());
     if (flow_due) sooner(*flow_due);
-    for (std::size_t i = 0; i < lines_.size(); ++i) {
-      sooner(lines_[i].connection->step(now()));
-      watched_[i] = {.fd = lines_[i].socket->descriptor(),
-                     .events = static_cast<short>(
-                         lines_[i].connection->waits_for_room() ? POLLIN | POLLOUT : POLLIN),
-                     .revents = 0};
+    auto watched = watched_.begin();
+    for (const auto& line : lines_) {
+      if (const auto line_due = line->step(now())) sooner(*line_due);
+      watched = std::ranges::copy(line->watched(), watched).out;
     }
-    watched_.back() = {.fd = wake_, .events = POLLIN, .revents = 0};
+    *watched = Line::reading(wake_);
     return due;
   }
 
@@ -148,7 +148,7 @@ class LinkThread::State {
     }
   }
 
-  std::vector<Line> lines_;
+  Lines lines_;
   std::unique_ptr<link::FlowControl> flow_;
   InheritingMutex mutex_;
   std::atomic<bool> stopping_ = false;
@@ -165,14 +165,13 @@ Result<std::unique_ptr<LinkThread>> LinkThread::start(link::Description descript
   if (description.chunk_bytes > Connection::most_bytes) {
     return error("chunk_bytes: at most {}", Connection::most_bytes);
   }
-  std::vector<State::Line> lines;
+  Lines lines;
   std::vector<link::Transport*> transports;
   for (const Peer& peer : peers) {
-    auto socket = UdpSocket::open(peer.address);
-    if (!socket) return tl::unexpected(std::move(socket).error());
-    auto connection = std::make_unique<Connection>(key, peer.settings, **socket, now());
-    transports.push_back(connection.get());
-    lines.push_back({std::move(*socket), std::move(connection)});
+    auto line = open(peer, key, description.chunk_bytes);
+    if (!line) return tl::unexpected(std::move(line).error());
+    transports.push_back(line->get());
+    lines.push_back(std::move(*line));
   }
   auto flow = link::FlowControl::create(std::move(description), transports, now());
   if (!flow) return tl::unexpected(std::move(flow).error());
@@ -199,12 +198,11 @@ void LinkThread::with(const std::function<void(link::FlowControl&)>& look) {
 }
 
 bool LinkThread::connected(link::PeerIndex peer) {
-  return state_->with(
-      [&](auto&, auto& lines) { return lines[peer.value()].connection->connected(); });
+  return state_->with([&](auto&, auto& lines) { return lines[peer.value()]->reachable(); });
 }
 
 ConnectionCounts LinkThread::counts(link::PeerIndex peer) {
-  return state_->with([&](auto&, auto& lines) { return lines[peer.value()].connection->counts(); });
+  return state_->with([&](auto&, auto& lines) { return lines[peer.value()]->counts(); });
 }
 
 }  // namespace takt::transport

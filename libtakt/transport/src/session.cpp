@@ -23,6 +23,12 @@ constexpr std::size_t hello_text = wire::hello_bytes - wire::authentication_byte
 
 }  // namespace
 
+wire::Nonce make_nonce() {
+  wire::Nonce nonce{};
+  randombytes_buf(nonce.data(), nonce.size());
+  return nonce;
+}
+
 void authenticate(const Key& key, std::span<std::byte> hello) {
   assert(hello.size() == wire::hello_bytes);
   crypto_auth(octets(hello.data() + hello_text), octets(hello.data()), hello_text, key.data());

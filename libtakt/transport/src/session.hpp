@@ -11,6 +11,9 @@
 
 namespace takt::transport {
 
+/// A random number that was never used before.
+[[nodiscard]] wire::Nonce make_nonce();
+
 /// The key both ends keep for hellos, as bytes that prove who wrote one.
 void authenticate(const Key& key, std::span<std::byte> hello);
 [[nodiscard]] bool is_authentic(const Key& key, std::span<const std::byte> hello);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "takt/bridge/seen.hpp"
 #include "takt/bridge/wire.hpp"
@@ -20,6 +21,7 @@ Configuration three_hosts() {
       "  arm: {address: 10.0.0.1, port: 7500}\n"
       "  base: {address: 10.0.0.2, port: 7600}\n"
       "  cloud: {address: 10.0.0.3, port: 7700}\n"
+      "link: {socket_priority: 6}\n"
       "topics:\n"
       "  - {topic: /low, from: arm, priority: 1}\n"
       "  - {topic: /high, from: arm, to: cloud, priority: 2, period: 10ms}\n"
@@ -36,11 +38,13 @@ TEST(Plan, BothEndsOfAConnectionMeanTheSamePortsAndStreams) {
     for (std::size_t p = 0; p < plans[host].peers.size(); ++p) {
       const Plan& other = plans[plans[host].peers[p]];
       const auto back = std::ranges::find(other.peers, host) - other.peers.begin();
-      const auto& here = plans[host].connections[p].address;
-      const auto& there = other.connections[static_cast<std::size_t>(back)].address;
+      const auto& here = std::get<transport::UdpOptions>(plans[host].connections[p].address);
+      const auto& there = std::get<transport::UdpOptions>(
+          other.connections[static_cast<std::size_t>(back)].address);
       EXPECT_EQ(here.local.host, there.remote.host);
       EXPECT_EQ(here.local.port, there.remote.port);
       EXPECT_EQ(here.remote.port, there.local.port);
+      EXPECT_EQ(here.priority, 6);
     }
   }
   // The most urgent first.
@@ -50,6 +54,27 @@ TEST(Plan, BothEndsOfAConnectionMeanTheSamePortsAndStreams) {
   EXPECT_EQ(plans[0].in.size(), 1);
   EXPECT_EQ(plans[0].out[0].stream, plans[0].in[0].stream);
   EXPECT_EQ(plans[1].peers.size(), 1) << "base and cloud have no topic in common";
+}
+
+TEST(Plan, HostsOfOneAddressShareMemory) {
+  const auto configuration = parse(
+      "key: k\n"
+      "hosts:\n"
+      "  arm: {address: 10.0.0.1, port: 7500}\n"
+      "  base: {address: 10.0.0.1, port: 7600}\n"
+      "  cloud: {address: 10.0.0.3, port: 7500}\n"
+      "topics:\n"
+      "  - {topic: /a, from: arm}\n",
+      "bridge.yaml");
+  ASSERT_TRUE(configuration) << configuration.error().message;
+  const auto arm = plan(*configuration, 0).connections;
+  const auto base = plan(*configuration, 1).connections;
+  const auto& here = std::get<transport::SharedMemoryOptions>(arm[0].address);
+  const auto& there = std::get<transport::SharedMemoryOptions>(base[0].address);
+  EXPECT_EQ(here.local, there.remote);
+  EXPECT_EQ(here.remote, there.local);
+  EXPECT_NE(here.local, here.remote);
+  EXPECT_TRUE(std::holds_alternative<transport::UdpOptions>(arm[1].address));
 }
 
 TEST(Plan, FlowControlAcceptsWhatIsDescribed) {

@@ -1,13 +1,14 @@
-/// Connections over a network that loses, doubles, exchanges and changes datagrams, in simulated
-/// time: what arrives is whole, in order and once, and the sender knows what did not.
+/// Connections over a network that loses, doubles, exchanges and changes datagrams, and through
+/// shared memory, in simulated time: what arrives is whole, in order and once, and the sender knows
+/// what did not.
 #include "takt/transport/connection.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
-#include <optional>
 
 #include "network.hpp"
 #include "takt/link/robust_send.hpp"
@@ -43,8 +44,10 @@ std::vector<std::byte> message(std::uint64_t process, std::uint64_t number, std:
 }
 
 /// A sender and a receiver of one stream.
-class Pair : public testing::Test {
+class Ends : public testing::Test {
  protected:
+  explicit Ends(Medium between) : medium(between) {}
+
   void start(std::size_t place) {
     Description description{.chunk_bytes = 6000};
     const ChannelIndex channel = description.add(ChannelDescription{.slots = 8, .bytes = longest});
@@ -68,8 +71,15 @@ class Pair : public testing::Test {
                          return true;
                        }}});
     }
-    end(place).emplace(network, place, keys[place], std::move(description),
-                       Settings{.aes = aes[place]});
+    // The one before has ended.
+    end(place).reset();
+    if (medium == Medium::datagrams) {
+      end(place) = std::make_unique<DatagramEnd>(
+          network, place, keys[place], std::move(description), Settings{.aes = aes[place]});
+    } else {
+      end(place) = std::make_unique<SharedEnd>(network, names[place], keys[place],
+                                               std::move(description), Settings{});
+    }
   }
 
   void arrive(std::span<const std::byte> text) {
@@ -84,7 +94,7 @@ class Pair : public testing::Test {
     ++arrived;
   }
 
-  std::optional<End>& end(std::size_t place) { return ends_[place]; }
+  std::unique_ptr<End>& end(std::size_t place) { return ends_[place]; }
   End& sender() { return *ends_[0]; }
   End& receiver() { return *ends_[1]; }
 
@@ -92,13 +102,19 @@ class Pair : public testing::Test {
     const Instant until = network.now + time;
     while (network.now < until) {
       for (auto& datagram : network.take()) {
-        if (end(datagram.to)) end(datagram.to)->connection.receive(datagram.bytes, network.now);
+        if (end(datagram.to)) end(datagram.to)->receive(datagram.bytes);
       }
       for (auto& each : ends_) {
-        if (each) each->step();
+        if (each && each != stopped()) each->step();
       }
-      network.now += microseconds(25);
+      network.now += medium == Medium::datagrams ? microseconds(25) : microseconds(100);
     }
+  }
+
+  /// Shared memory cannot be cut; a debugger stops the receiver instead.
+  [[nodiscard]] const std::unique_ptr<End>& stopped() const {
+    static const std::unique_ptr<End> nobody;
+    return network.cut && medium == Medium::shared_memory ? ends_[1] : nobody;
   }
 
   bool push(std::size_t bytes) {
@@ -110,6 +126,8 @@ class Pair : public testing::Test {
                            [](std::uint64_t sum, const auto& each) { return sum + each.second; });
   }
 
+  const Medium medium;
+  const std::array<SharedMemoryOptions, 2> names = new_names();
   const Key key = make_key();
   std::array<Key, 2> keys{key, key};
   /// Who wants AES, where the processor has it.
@@ -122,15 +140,29 @@ class Pair : public testing::Test {
   std::pair<std::uint64_t, std::uint64_t> last;
 
  private:
-  std::array<std::optional<End>, 2> ends_;
+  std::array<std::unique_ptr<End>, 2> ends_;
 };
 
-TEST_F(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
+/// What holds whatever is between.
+class Pair : public Ends, public testing::WithParamInterface<Medium> {
+ protected:
+  Pair() : Ends(GetParam()) {}
+};
+INSTANTIATE_TEST_SUITE_P(Media, Pair, testing::Values(Medium::datagrams, Medium::shared_memory),
+                         name_of);
+
+/// What holds of datagrams.
+class DatagramPair : public Ends {
+ protected:
+  DatagramPair() : Ends(Medium::datagrams) {}
+};
+
+TEST_P(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
   network.set(tenth);
   start(0);
   start(1);
   run(seconds(1));
-  ASSERT_TRUE(sender().connection.connected());
+  ASSERT_TRUE(sender().connected());
   std::uint64_t pushed = 0;
   for (int i = 0; i < 500; ++i) {
     if (push(16 + network.random(longest - 16))) ++pushed;
@@ -140,21 +172,22 @@ TEST_F(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
   EXPECT_EQ(ended(), pushed);
   EXPECT_EQ(ends[Outcome::delivered], pushed);
   EXPECT_EQ(arrived, pushed);
-  const ConnectionCounts& counts = receiver().connection.counts();
+  const ConnectionCounts& counts = receiver().counts();
+  EXPECT_EQ(counts.sessions, 1u);
+  if (medium == Medium::shared_memory) return;
   EXPECT_GT(counts.forged, 100u) << "changed datagrams are found";
   EXPECT_GT(counts.replayed, 100u) << "doubled datagrams are found";
-  EXPECT_GT(sender().connection.counts().packets_repeated, 100u);
-  EXPECT_EQ(counts.sessions, 1u);
+  EXPECT_GT(sender().counts().packets_repeated, 100u);
 }
 
-TEST_F(Pair, EndsAgreeOnACipherWhicheverTheyHave) {
+TEST_F(DatagramPair, EndsAgreeOnACipherWhicheverTheyHave) {
   for (const auto& wanted : {std::array{true, false}, {false, true}, {false, false}}) {
     aes = wanted;
     network.set(tenth);
     start(0);
     start(1);
     run(seconds(3));
-    ASSERT_TRUE(sender().connection.connected());
+    ASSERT_TRUE(sender().connected());
     const std::uint64_t before = arrived;
     std::uint64_t pushed = 0;
     for (int i = 0; i < 20; ++i) {
@@ -167,7 +200,7 @@ TEST_F(Pair, EndsAgreeOnACipherWhicheverTheyHave) {
   }
 }
 
-TEST_F(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
+TEST_P(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
   network.set(tenth);
   start(0);
   start(1);
@@ -177,7 +210,13 @@ TEST_F(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
   for (int i = 0; i < 400; ++i) {
     if (push(16 + network.random(longest - 16))) ++pushed;
     run(microseconds(network.random(40'000)));
-    switch (network.random(25)) {
+    const std::size_t fault = network.random(25);
+    if (fault <= 2) {
+      // With something under way.
+      if (push(longest)) ++pushed;
+      run(microseconds(network.random(200)));
+    }
+    switch (fault) {
       case 0:
         // What the sender has not heard of dies with it.
         forgotten += pushed - ended() - forgotten;
@@ -207,7 +246,7 @@ TEST_F(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
   EXPECT_LT(network.under_way(), 100u);
 }
 
-TEST_F(Pair, AReceiverWithoutABufferRejects) {
+TEST_P(Pair, AReceiverWithoutABufferRejects) {
   start(0);
   start(1);
   run(seconds(1));
@@ -223,20 +262,20 @@ TEST_F(Pair, AReceiverWithoutABufferRejects) {
   EXPECT_EQ(arrived, 1u);
 }
 
-TEST_F(Pair, AnotherKeyConnectsToNobody) {
+TEST_P(Pair, AnotherKeyConnectsToNobody) {
   keys[1] = make_key();
   start(0);
   start(1);
   run(seconds(1));
-  EXPECT_FALSE(sender().connection.connected());
-  EXPECT_FALSE(receiver().connection.connected());
-  EXPECT_GT(receiver().connection.counts().forged, 0u);
+  EXPECT_FALSE(sender().connected());
+  EXPECT_FALSE(receiver().connected());
+  EXPECT_GT(receiver().counts().forged, 0u);
   ASSERT_TRUE(push(100));
   run(milliseconds(10));
   EXPECT_EQ(ends[Outcome::lost], 1u) << "and the sender is told";
 }
 
-TEST_F(Pair, WhatWasRecordedOnTheWireChangesNothing) {
+TEST_F(DatagramPair, WhatWasRecordedOnTheWireChangesNothing) {
   network.records.emplace_back();
   start(0);
   start(1);
@@ -252,13 +291,13 @@ TEST_F(Pair, WhatWasRecordedOnTheWireChangesNothing) {
     for (const auto& datagram : record) {
       for (std::size_t to = 0; to < 2; ++to) {
         std::vector<std::byte> copy = datagram.bytes;
-        end(to)->connection.receive(copy, network.now);
+        end(to)->receive(copy);
       }
     }
     run(milliseconds(200));
     EXPECT_EQ(arrived, 5u);
-    EXPECT_EQ(receiver().connection.counts().sessions, 1u + static_cast<unsigned>(session));
-    EXPECT_EQ(receiver().connection.counts().peers_lost, 0u + static_cast<unsigned>(session));
+    EXPECT_EQ(receiver().counts().sessions, 1u + static_cast<unsigned>(session));
+    EXPECT_EQ(receiver().counts().peers_lost, 0u + static_cast<unsigned>(session));
     if (session == 1) break;
     network.cut = true;
     run(seconds(2));
@@ -270,7 +309,7 @@ TEST_F(Pair, WhatWasRecordedOnTheWireChangesNothing) {
   EXPECT_EQ(arrived, 6u);
 }
 
-TEST_F(Pair, APeerThatStartedAgainIsFoundAtOnce) {
+TEST_P(Pair, APeerThatStartedAgainIsFoundAtOnce) {
   start(0);
   start(1);
   run(seconds(1));
@@ -278,18 +317,18 @@ TEST_F(Pair, APeerThatStartedAgainIsFoundAtOnce) {
   run(milliseconds(20));
   start(0);
   run(milliseconds(20));
-  EXPECT_TRUE(sender().connection.connected());
+  EXPECT_TRUE(sender().connected());
   push(100);
   run(milliseconds(20));
   EXPECT_EQ(arrived, 2u) << "its first message is not taken for the other's";
 }
 
-TEST_F(Pair, AnIdleConnectionStays) {
+TEST_P(Pair, AnIdleConnectionStays) {
   start(0);
   start(1);
   run(seconds(10));
-  EXPECT_EQ(sender().connection.counts().sessions, 1u);
-  EXPECT_LT(sender().connection.counts().packets_sent, 120u);
+  EXPECT_EQ(sender().counts().sessions, 1u);
+  EXPECT_LT(sender().counts().packets_sent, 120u);
 }
 
 }  // namespace

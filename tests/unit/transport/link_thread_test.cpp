@@ -1,7 +1,8 @@
-/// Two link threads on real sockets of the loopback interface.
+/// Two link threads on real sockets of the loopback interface, and with real shared memory.
 #include "takt/transport/link_thread.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <fstream>
 #include <mutex>
 #include <thread>
+
+#include "network.hpp"
 
 namespace takt::transport {
 namespace {
@@ -57,7 +60,7 @@ class Arrivals {
 
 constexpr std::size_t large = 4 << 20;
 
-class LinkThreads : public testing::Test {
+class LinkThreads : public testing::TestWithParam<Medium> {
  protected:
   /// Longer than a busy machine keeps a thread waiting.
   [[nodiscard]] virtual Duration silence() const { return patience; }
@@ -86,16 +89,10 @@ class LinkThreads : public testing::Test {
                      // none is dropped here, where its sender would not be told.
                      .depth = channel.slots});
     }
-    const std::array<Peer, 1> there{
-        Peer{.address = {.local = {"127.0.0.1", ports[0]}, .remote = {"127.0.0.1", ports[1]}},
-             .settings = {.silence = silence()}}};
-    const std::array<Peer, 1> here{
-        Peer{.address = {.local = {"127.0.0.1", ports[1]}, .remote = {"127.0.0.1", ports[0]}},
-             .settings = {.silence = silence()}}};
-    auto started = LinkThread::start(sending, key, there);
+    auto started = LinkThread::start(sending, key, std::array{peer(0)});
     ASSERT_TRUE(started) << started.error().message;
     sender = std::move(*started);
-    started = LinkThread::start(receiving, key, here);
+    started = LinkThread::start(receiving, key, std::array{peer(1)});
     ASSERT_TRUE(started) << started.error().message;
     receiver = std::move(*started);
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -105,15 +102,29 @@ class LinkThreads : public testing::Test {
     ASSERT_TRUE(sender->connected({}));
   }
 
+  /// Of the end at that place.
+  [[nodiscard]] Peer peer(std::size_t place) const {
+    if (GetParam() == Medium::shared_memory) {
+      return {.address = names[place], .settings = {.silence = silence()}};
+    }
+    return {.address = UdpOptions{.local = {"127.0.0.1", ports[place]},
+                                  .remote = {"127.0.0.1", ports[1 - place]}},
+            .settings = {.silence = silence()}};
+  }
+
   const Key key = make_key();
   std::array<std::uint16_t, 2> ports{free_port(), free_port()};
+  const std::array<SharedMemoryOptions, 2> names = new_names();
   std::array<ChannelIndex, 2> channels;
   Arrivals arrivals;
   std::unique_ptr<LinkThread> sender;
   std::unique_ptr<LinkThread> receiver;
 };
 
-TEST_F(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
+INSTANTIATE_TEST_SUITE_P(Media, LinkThreads,
+                         testing::Values(Medium::datagrams, Medium::shared_memory), name_of);
+
+TEST_P(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
   std::vector<std::byte> low(large);
   for (std::size_t i = 0; i < low.size(); ++i)
     low[i] = static_cast<std::byte>(i * 2654435761U >> 9);
@@ -127,7 +138,7 @@ TEST_F(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
   EXPECT_THAT(arrivals.wait(3), testing::ElementsAre(urgent, low, low));
 }
 
-TEST_F(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
+TEST_P(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
   constexpr std::uint32_t each = 200;
   std::array<std::thread, 3> threads;
   for (std::uint32_t t = 0; t < threads.size(); ++t) {
@@ -170,7 +181,10 @@ class ImpatientLinkThreads : public LinkThreads {
   [[nodiscard]] Duration silence() const override { return std::chrono::seconds(1); }
 };
 
-TEST_F(ImpatientLinkThreads, AReceiverThatEndsIsLost) {
+INSTANTIATE_TEST_SUITE_P(Media, ImpatientLinkThreads,
+                         testing::Values(Medium::datagrams, Medium::shared_memory), name_of);
+
+TEST_P(ImpatientLinkThreads, AReceiverThatEndsIsLost) {
   receiver.reset();
   const auto end = std::chrono::steady_clock::now() + patience;
   while (sender->connected({}) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -190,6 +204,16 @@ TEST(Udp, MistakesAreNamed) {
               HasSubstr("192.0.2.1: beyond the loopback interface"));
   EXPECT_THAT(message({.local = {"localhost", 0}, .remote = {"127.0.0.1", 9}}),
               HasSubstr("not an address in numbers"));
+}
+
+TEST(Udp, ItsPriorityIsWhatQueuesSee) {
+  const auto socket =
+      UdpSocket::open({.local = {"127.0.0.1", 0}, .remote = {"127.0.0.1", 9}, .priority = 6});
+  ASSERT_TRUE(socket) << socket.error().message;
+  int priority = 0;
+  socklen_t length = sizeof priority;
+  ASSERT_EQ(getsockopt((*socket)->descriptor(), SOL_SOCKET, SO_PRIORITY, &priority, &length), 0);
+  EXPECT_EQ(priority, 6);
 }
 
 TEST(Keys, AreReadFromFilesOfTheirOwner) {

@@ -1,15 +1,22 @@
 #pragma once
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "shared_line.hpp"
 #include "takt/link/flow_control.hpp"
 #include "takt/transport/connection.hpp"
+#include "takt/transport/shared_memory.hpp"
 
 namespace takt::transport {
 
@@ -76,15 +83,38 @@ class Network {
   std::multimap<Instant, Datagram> under_way_;
 };
 
-/// A process at one end: flow control on a connection.
-class End final : public Datagrams {
+/// A process at one end of a connection, in simulated time.
+class End {
  public:
-  End(Network& network, std::size_t place, const Key& key, link::Description description,
-      const Settings& settings = {})
-      : network_(network), place_(place), connection(key, settings, *this, network.now) {
-    const std::array<link::Transport*, 1> peers{&connection};
-    flow = std::move(link::FlowControl::create(std::move(description), peers, network.now).value());
-    connection.deliver_to(flow->sink({}));
+  End() = default;
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+  virtual ~End() = default;
+
+  virtual void step() = 0;
+  /// A datagram that came over the network.
+  virtual void receive(std::span<std::byte> datagram) = 0;
+  [[nodiscard]] virtual bool connected() const = 0;
+  [[nodiscard]] virtual const ConnectionCounts& counts() const = 0;
+
+  std::unique_ptr<link::FlowControl> flow;
+
+ protected:
+  /// Flow control on that transport.
+  void add_flow(link::Description description, link::Transport& transport, Instant now) {
+    const std::array<link::Transport*, 1> peers{&transport};
+    flow = std::move(link::FlowControl::create(std::move(description), peers, now).value());
+  }
+};
+
+/// One that sends datagrams over the network.
+class DatagramEnd final : public End, public Datagrams {
+ public:
+  DatagramEnd(Network& network, std::size_t place, const Key& key, link::Description description,
+              const Settings& settings)
+      : network_(network), place_(place), connection_(key, settings, *this, network.now) {
+    add_flow(std::move(description), connection_, network.now);
+    connection_.deliver_to(flow->sink({}));
   }
 
   bool send(std::span<const std::byte> datagrams, std::size_t datagram_bytes) override {
@@ -96,18 +126,62 @@ class End final : public Datagrams {
     return true;
   }
 
-  void step() {
-    connection.step(network_.now);
+  void step() override {
+    connection_.step(network_.now);
     flow->step(network_.now);
   }
+  void receive(std::span<std::byte> datagram) override {
+    connection_.receive(datagram, network_.now);
+  }
+  [[nodiscard]] bool connected() const override { return connection_.connected(); }
+  [[nodiscard]] const ConnectionCounts& counts() const override { return connection_.counts(); }
 
  private:
   Network& network_;
   std::size_t place_;
-
- public:
-  Connection connection;
-  std::unique_ptr<link::FlowControl> flow;
+  Connection connection_;
 };
+
+/// One that shares memory with the other. Of the network it has the time alone.
+class SharedEnd final : public End {
+ public:
+  SharedEnd(Network& network, const SharedMemoryOptions& names, const Key& key,
+            link::Description description, const Settings& settings)
+      : network_(network),
+        line_(std::move(
+            SharedLine::open(names, description.chunk_bytes, key, settings, network.now).value())) {
+    add_flow(std::move(description), *line_, network.now);
+    line_->deliver_to(flow->sink({}));
+  }
+
+  void step() override {
+    line_->receive(network_.now);
+    line_->step(network_.now);
+    flow->step(network_.now);
+  }
+  void receive(std::span<std::byte> /*datagram*/) override {}
+  [[nodiscard]] bool connected() const override { return line_->reachable(); }
+  [[nodiscard]] const ConnectionCounts& counts() const override { return line_->counts(); }
+
+ private:
+  Network& network_;
+  std::unique_ptr<SharedLine> line_;
+};
+
+/// What a connection goes through.
+enum class Medium : std::uint8_t { datagrams, shared_memory };
+
+/// For the names of tests.
+inline std::string name_of(const testing::TestParamInfo<Medium>& medium) {
+  return medium.param == Medium::datagrams ? "Datagrams" : "SharedMemory";
+}
+
+/// Names of the two ends that no other test uses.
+inline std::array<SharedMemoryOptions, 2> new_names() {
+  static int made = 0;
+  const std::string common = fmt::format("test {} {}", getpid(), ++made);
+  const std::array ends{common + " a", common + " b"};
+  return {SharedMemoryOptions{ends[0], ends[1]}, SharedMemoryOptions{ends[1], ends[0]}};
+}
 
 }  // namespace takt::transport

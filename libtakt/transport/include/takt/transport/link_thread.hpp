@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "takt/base/error.hpp"
@@ -10,13 +11,14 @@
 #include "takt/link/flow_control.hpp"
 #include "takt/transport/connection.hpp"
 #include "takt/transport/key.hpp"
+#include "takt/transport/shared_memory.hpp"
 #include "takt/transport/udp.hpp"
 
 namespace takt::transport {
 
 /// A peer of a link, in the order of their PeerIndex.
 struct Peer {
-  UdpOptions address;
+  std::variant<UdpOptions, SharedMemoryOptions> address;
   Settings settings;
 };
 
@@ -25,7 +27,8 @@ struct Peer {
 /// lock of the thread, which does all else. Calls of the description run in the thread.
 class LinkThread {
  public:
-  /// Starts the thread; it ends with the object. Error: see link::check() and UdpSocket::open().
+  /// Starts the thread; it ends with the object. Error: see link::check(), UdpSocket::open() and
+  /// SharedMemoryOptions.
   static Result<std::unique_ptr<LinkThread>> start(link::Description description, const Key& key,
                                                    std::span<const Peer> peers);
   /// Runs the thread under SCHED_FIFO. It should go before threads that copy messages: while it

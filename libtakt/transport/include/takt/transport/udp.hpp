@@ -23,7 +23,8 @@ struct UdpOptions {
   Address remote;
   /// Without it, both addresses are on the loopback interface.
   bool beyond_loopback = false;
-  /// Of the socket, for queues that look at it (SO_PRIORITY, 0 to 6).
+  /// Of the socket, for queues that look at it (SO_PRIORITY, 0 to 6). All messages have the same:
+  /// one of a less urgent message that waits for other traffic holds up the urgent one behind it.
   int priority = 0;
 };
 

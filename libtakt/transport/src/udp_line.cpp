@@ -1,0 +1,38 @@
+#include "udp_line.hpp"
+
+#include <utility>
+
+#include "takt/transport/link_thread.hpp"
+
+namespace takt::transport {
+
+namespace {
+
+/// So that a flood of datagrams keeps nothing else from its turn.
+constexpr int most_datagrams_in_turn = 512;
+
+}  // namespace
+
+Result<std::unique_ptr<UdpLine>> UdpLine::open(const UdpOptions& options, const Key& key,
+                                               const Settings& settings, Instant now) {
+  auto socket = UdpSocket::open(options);
+  if (!socket) return tl::unexpected(std::move(socket).error());
+  return std::unique_ptr<UdpLine>(new UdpLine(std::move(*socket), key, settings, now));
+}
+
+/// Opening many datagrams takes time, so each has its own.
+void UdpLine::receive(Instant /*now*/) {
+  for (int left = most_datagrams_in_turn; left > 0; --left) {
+    const auto datagram = socket_->receive();
+    if (!datagram) break;
+    connection_.receive(*datagram, transport::now());
+  }
+}
+
+std::array<pollfd, Line::most_watched> UdpLine::watched() const {
+  pollfd socket = reading(socket_->descriptor());
+  if (connection_.waits_for_room()) socket.events = POLLIN | POLLOUT;
+  return {socket, nothing, nothing};
+}
+
+}  // namespace takt::transport

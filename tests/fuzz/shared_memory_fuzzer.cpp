@@ -1,0 +1,124 @@
+#include <sys/socket.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "choices.hpp"
+#include "exchange.hpp"
+#include "introduction.hpp"
+#include "takt/link/flow_control.hpp"
+
+namespace {
+
+using namespace takt;
+using namespace takt::transport;
+
+constexpr std::size_t slots = 3;
+constexpr std::size_t slot_bytes = 4000;
+constexpr std::size_t area_bytes = sizeof(SharedArea) + 3000;
+
+struct Unreachable final : link::Transport {
+  void send(const link::Chunk&, std::span<const std::byte>, Instant) override {}
+  std::optional<link::Outcome> poll(Instant) override { return link::Outcome::lost; }
+};
+
+link::Description receiving() {
+  link::Description description{.chunk_bytes = 3000};
+  for (std::uint32_t stream = 0; stream < 2; ++stream) {
+    const auto channel =
+        description.add(link::ChannelDescription{.slots = slots, .bytes = slot_bytes});
+    description.receives.push_back({.peer = {}, .stream = stream, .channel = channel});
+  }
+  return description;
+}
+
+struct alignas(SharedArea::line) Area {
+  std::array<std::byte, area_bytes> bytes{};
+
+  SharedArea& shared() { return *reinterpret_cast<SharedArea*>(bytes.data()); }
+};
+
+/// A peer with the key, which may write whatever it likes into its memory.
+void exchange(fuzz::Choices& choices) {
+  Unreachable nobody;
+  const std::array<link::Transport*, 1> peers{&nobody};
+  const auto flow = std::move(link::FlowControl::create(receiving(), peers, Instant{}).value());
+  link::Sink& sink = flow->sink({});
+  const auto mine = std::make_unique<Area>();
+  const auto theirs = std::make_unique<Area>();
+  Exchange::clear(mine->bytes);
+  Exchange::clear(theirs->bytes);
+  Exchange exchange(mine->bytes, theirs->bytes);
+  const std::vector<std::byte> message(3000);
+  std::uint64_t begun = 0;
+  Instant now{};
+  while (choices.any()) {
+    now += Duration{1};
+    // Small numbers mean something more often than large ones.
+    SharedArea& area = theirs->shared();
+    switch (choices.below(4)) {
+      case 0:
+        area.begun = choices.next<std::uint64_t>();
+        break;
+      case 1:
+        area.ended = choices.next<std::uint8_t>();
+        break;
+      case 2:
+        area.begun = ++begun;
+        area.chunk[0] = choices.next<std::uint8_t>();
+        area.chunk[1] =
+            std::uint64_t{choices.next<std::uint8_t>()} << 32 | choices.next<std::uint16_t>();
+        area.chunk[2] =
+            std::uint64_t{choices.next<std::uint16_t>()} << 32 | choices.next<std::uint16_t>();
+        break;
+      default:
+        area.chunk[choices.below(3)] = choices.next<std::uint64_t>();
+        break;
+    }
+    if (!exchange.active()) {
+      exchange.begin({.stream = 1, .message = 1, .message_bytes = 3000, .bytes = 3000}, message);
+    }
+    static_cast<void>(exchange.ended());
+    if (exchange.take(sink, now) == Exchange::Taken::malformed) begun = area.begun;
+    flow->step(now);
+  }
+  sink.restarted();
+  for (std::size_t channel = 0; channel < 2; ++channel) {
+    // All but the newest message.
+    fuzz::require(flow->free_slots(link::ChannelIndex(channel)) >= slots - 1);
+  }
+}
+
+/// Somebody who calls: without the key nothing is proven.
+void introduce(fuzz::Choices& choices) {
+  static const Key key{1};
+  std::array<int, 2> ends{};
+  fuzz::require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const Descriptor caller(ends[1]);
+  Descriptor answerer(ends[0]);
+  Introduction introduction(std::move(answerer), key, 1);
+  while (choices.any()) {
+    std::vector<std::byte> bytes(choices.below(wire::hello_bytes + 3));
+    for (std::byte& byte : bytes) byte = choices.next<std::byte>();
+    if (send(caller.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
+    const auto state = introduction.hear();
+    fuzz::require(state == Introduction::State::waiting || state == Introduction::State::failed);
+    if (state == Introduction::State::failed) return;
+  }
+}
+
+}  // namespace
+
+/// Nothing is written outside the channels, whatever a peer does to its memory; their slots do not
+/// leak; and nobody gets in without the key.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Choices choices(data, size);
+  if (choices.below(4) == 0) {
+    introduce(choices);
+  } else {
+    exchange(choices);
+  }
+  return 0;
+}
