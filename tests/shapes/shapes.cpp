@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace takt::shapes {
 
@@ -58,18 +59,25 @@ model::Model chain(model::ExecutorKind kind, std::size_t length, std::size_t exe
   return model;
 }
 
-model::Model nested_joins(model::JoinKind kind, std::size_t count) {
+namespace {
+
+/// Callbacks on one executor that take input from the one before and from a source of their own.
+model::Model from_sources(std::size_t count, std::optional<model::JoinKind> join, Duration cost,
+                          Duration period, Duration longer) {
   model::Model model;
   model.executors.emplace_back().id = "e0";
   const auto add = [&](bool source) {
+    const std::size_t index = model.callbacks.size();
     model::Callback& callback = model.callbacks.emplace_back();
-    const std::size_t index = model.callbacks.size() - 1;
     callback.id = fmt::format("c{}", index);
     callback.executor = model::ExecutorIndex{0};
     callback.kind = source ? model::CallbackKind::timer : model::CallbackKind::subscription;
     callback.registration = static_cast<std::int64_t>(index);
-    callback.execution_time = {nanoseconds{100}};
-    if (source) callback.activation = model::PeriodicActivation{milliseconds{100}, {}};
+    callback.execution_time = {cost};
+    if (source) {
+      const Duration own = period + static_cast<std::int64_t>(index) * longer;
+      callback.activation = model::PeriodicActivation{own, {}};
+    }
     return model::CallbackIndex{index};
   };
   const auto send = [&](model::CallbackIndex from, model::CallbackIndex to) {
@@ -81,12 +89,25 @@ model::Model nested_joins(model::JoinKind kind, std::size_t count) {
   model::CallbackIndex before = add(true);
   for (std::size_t i = 0; i < count; ++i) {
     const model::CallbackIndex other = add(true);
-    const model::CallbackIndex joining = add(false);
-    send(before, joining);
-    send(other, joining);
-    model.joins.push_back({.callback = joining, .kind = kind, .inputs = {before, other}});
-    before = joining;
+    const model::CallbackIndex next = add(false);
+    send(before, next);
+    send(other, next);
+    if (join) model.joins.push_back({.callback = next, .kind = *join, .inputs = {before, other}});
+    before = next;
   }
+  return model;
+}
+
+}  // namespace
+
+model::Model nested_joins(model::JoinKind kind, std::size_t count) {
+  return from_sources(count, kind, nanoseconds{100}, milliseconds{100}, nanoseconds{0});
+}
+
+model::Model confluence(model::ExecutorKind kind, std::size_t count) {
+  model::Model model =
+      from_sources(count, std::nullopt, epsilon, std::chrono::seconds{100}, nanoseconds{1});
+  model.executors.front().kind = kind;
   return model;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "takt/curves/saturating.hpp"
 
@@ -16,6 +17,11 @@ void DerivedCurve::Terms::shrink(std::size_t size) {
   size_ = size;
 }
 
+void DerivedCurve::add(const ActivationSource& source) {
+  terms_.add(&source, Duration{0}, 1);
+  if (source.join != nullptr) raise_since_origin(source.join->since_origin);
+}
+
 void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
   if (other.empty()) return;
   if (other.unbounded_ || shift == unbounded_time) {
@@ -27,18 +33,61 @@ void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
     if (total == unbounded_time) unbounded_ = true;
     terms_.add(term.source, total, term.multiplicity);
   }
+  if (other.has_line_) add(other.line_, shift);
+  raise_since_origin(saturating_add(other.since_origin_, shift));
 }
 
-void DerivedCurve::finish() {
-  if (unbounded_) terms_.clear();
-  if (terms_.size() > 1) merge_terms();
+void DerivedCurve::add(const std::optional<ActivationLine>& line, Duration shift) {
+  const auto shifted = line ? line->shifted(shift) : std::nullopt;
+  const auto sum = shifted ? line_.plus(*shifted) : std::nullopt;
+  has_line_ = true;
+  unbounded_ = unbounded_ || !sum;
+  line_ = sum.value_or(ActivationLine{});
+}
+
+void DerivedCurve::finish(std::size_t most) {
+  if (terms_.size() > 1 && !unbounded_) merge_terms(most);
+  weigh();
+  if (weight_ > most && !unbounded_) become_line();
+  if (!unbounded_) return;
+  clear();
+  unbounded_ = true;
+}
+
+void DerivedCurve::weigh() {
+  weight_ = has_line_ ? 1 : 0;
+  revision_ = 0;
   for (const Term& term : terms()) {
     const JoinCurve* join = term.source->join;
+    weight_ += join != nullptr ? join->weight : 1;
     revision_ += join != nullptr ? join->revision : term.source->revision;
   }
+  weight_ = std::max<std::size_t>(1, weight_);
 }
 
-void DerivedCurve::merge_terms() {
+void DerivedCurve::become_line() {
+  const auto line = line_above();
+  const Duration since_origin = since_origin_;
+  clear();
+  add(line, Duration{0});
+  raise_since_origin(since_origin);
+}
+
+std::optional<ActivationLine> DerivedCurve::line_above() const {
+  if (unbounded_) return std::nullopt;
+  std::optional<ActivationLine> sum = line_;
+  for (const auto& [source, shift, multiplicity] : terms()) {
+    auto line = source->curve != nullptr ? ActivationLine::above(*source->curve, multiplicity)
+                                         : source->join->line_above();
+    if (line && source->join != nullptr) line = line->times(multiplicity);
+    if (line) line = line->shifted(shift);
+    sum = line ? sum->plus(*line) : std::nullopt;
+    if (!sum) break;
+  }
+  return sum;
+}
+
+void DerivedCurve::merge_terms(std::size_t most) {
   std::ranges::sort(terms_.all(), {}, [](const Term& term) {
     return std::tuple(reinterpret_cast<std::uintptr_t>(term.source), term.shift);
   });
@@ -57,7 +106,7 @@ void DerivedCurve::merge_terms() {
     terms_.shrink(last + 1);
   };
   merge([](const Term& a, const Term& b) { return a.source == b.source && a.shift == b.shift; });
-  if (terms_.size() > most_terms) {
+  if (terms_.size() > most) {
     merge([](const Term& a, const Term& b) { return a.source == b.source; });
   }
 }
@@ -73,7 +122,7 @@ std::int64_t DerivedCurve::sum(Duration window) const {
                                          : term.source->join->count(reach);
     total = saturating_add(total, saturating_multiply(activations, term.multiplicity));
   }
-  return total;
+  return has_line_ ? saturating_add(total, line_.count(window)) : total;
 }
 
 Plateau DerivedCurve::plateau(Duration window) const {
@@ -87,7 +136,9 @@ Plateau DerivedCurve::plateau(Duration window) const {
     sum.count = saturating_add(sum.count, saturating_multiply(level.count, term.multiplicity));
     if (level.until != unbounded_time) sum.until = std::min(sum.until, level.until - term.shift);
   }
-  return sum;
+  if (!has_line_) return sum;
+  return {saturating_add(sum.count, line_.count(window)),
+          std::min(sum.until, line_.until(window))};
 }
 
 Duration DerivedCurve::distance(std::int64_t n) const {
@@ -100,6 +151,44 @@ Duration DerivedCurve::distance(std::int64_t n) const {
   return window;
 }
 
+namespace {
+
+/// Of the operands' counts.
+std::int64_t joined(JoinCurve::Kind kind, std::int64_t least, std::int64_t largest) {
+  switch (kind) {
+    case JoinCurve::Kind::all:
+      return largest;
+    case JoinCurve::Kind::newest:
+      return std::min(largest, saturating_add(least, 1));
+    case JoinCurve::Kind::least:
+      break;
+  }
+  return least;
+}
+
+/// Whether a rises less steeply than b, or as steeply from a lower start.
+bool rarer(const ActivationLine& a, const ActivationLine& b) {
+  return std::tuple(a.slope(), a.start()) < std::tuple(b.slope(), b.start());
+}
+
+}  // namespace
+
+void JoinCurve::set_operands(std::vector<DerivedCurve> given) {
+  if (operands == given) return;
+  operands = std::move(given);
+  ++revision;
+  depth = 1;
+  weight = 0;
+  since_origin = Duration{0};
+  for (const DerivedCurve& operand : operands) {
+    weight += operand.weight();
+    since_origin = std::max(since_origin, operand.since_origin());
+    for (const auto& term : operand.terms()) {
+      if (term.source->join != nullptr) depth = std::max(depth, term.source->join->depth + 1);
+    }
+  }
+}
+
 std::int64_t JoinCurve::count(Duration window) const {
   std::int64_t least = unbounded_count;
   std::int64_t largest = 0;
@@ -108,23 +197,46 @@ std::int64_t JoinCurve::count(Duration window) const {
     least = std::min(least, count);
     largest = std::max(largest, count);
   }
-  switch (kind) {
-    case Kind::all:
-      return largest;
-    case Kind::newest:
-      return std::min(largest, saturating_add(least, 1));
-    case Kind::least:
-      break;
-  }
-  return least;
+  return joined(kind, least, largest);
 }
 
 Plateau JoinCurve::plateau(Duration window) const {
-  Plateau level{count(window), unbounded_time};
+  std::int64_t least = unbounded_count;
+  std::int64_t largest = 0;
+  Duration until = unbounded_time;
   for (const DerivedCurve& operand : operands) {
-    level.until = std::min(level.until, operand.plateau(window).until);
+    const Plateau level = operand.plateau(window);
+    least = std::min(least, level.count);
+    largest = std::max(largest, level.count);
+    until = std::min(until, level.until);
   }
-  return level;
+  return {joined(kind, least, largest), until};
+}
+
+const DerivedCurve* JoinCurve::rarest() const {
+  const DerivedCurve* rarest = nullptr;
+  std::optional<ActivationLine> least;
+  for (const DerivedCurve& operand : operands) {
+    const auto line = operand.line_above();
+    if (!line || (least && !rarer(*line, *least))) continue;
+    rarest = &operand;
+    least = line;
+  }
+  return rarest;
+}
+
+std::optional<ActivationLine> JoinCurve::line_above() const {
+  std::optional<ActivationLine> largest = ActivationLine{};
+  std::optional<ActivationLine> least;
+  for (const DerivedCurve& operand : operands) {
+    const auto line = operand.line_above();
+    largest = line && largest ? std::optional(largest->larger(*line)) : std::nullopt;
+    if (line && (!least || rarer(*line, *least))) least = line;
+  }
+  if (kind == Kind::all) return largest;
+  if (kind == Kind::newest && least) least = least->plus(ActivationLine::constant(1));
+  const bool below = kind == Kind::newest && largest && (!least || rarer(*largest, *least));
+  return below ? largest : least;
 }
 
 }  // namespace takt::curves

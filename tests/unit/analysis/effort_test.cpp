@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "takt/analysis/analyze.hpp"
@@ -17,8 +18,10 @@ namespace takt::analysis {
 namespace {
 
 using shapes::chain;
+using shapes::confluence;
 using shapes::independent;
 using shapes::nested_joins;
+using shapes::structured;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -62,12 +65,48 @@ TEST(Effort, StepsAreLimitedWhateverTheModel) {
   }
   models.push_back(nested_joins(model::JoinKind::newest, 400));
   models.push_back(nested_joins(model::JoinKind::and_, 400));
+  for (const Kind kind : {Kind::single_threaded, Kind::multi_threaded, Kind::events}) {
+    models.push_back(structured(kind, shapes::Structure::nested_joins, 3'000, 99));
+  }
+  models.push_back(confluence(Kind::events, 2'000));
   for (const model::Model& model : models) {
     const Bounds bounds = analyze(model, {.effort = limit});
     // For the analysis of each executor, for the coarse one, and for the chain.
     EXPECT_LE(bounds.steps, 3 * limit)
         << model::to_string(model.executors.front().kind) << " " << model.callbacks.size();
     EXPECT_EQ(bounds.callbacks.size(), model.callbacks.size());
+  }
+}
+
+/// They took 42 s and 67 s when curves of joins were sums of all that is joined, and nobody counted
+/// what it takes to derive them.
+TEST(Effort, JoinsOfJoinsAreBoundedInSomeStepsEach) {
+  using Kind = model::ExecutorKind;
+  const auto bounds_of = [](Kind kind, std::size_t callbacks, std::int64_t percent) {
+    return analyze(structured(kind, shapes::Structure::nested_joins, callbacks, percent));
+  };
+  for (const auto& [kind, callbacks, percent] :
+       {std::tuple{Kind::single_threaded, 1000, 99}, std::tuple{Kind::multi_threaded, 1000, 99},
+        std::tuple{Kind::events, 3000, 50}}) {
+    const Bounds bounds = bounds_of(kind, callbacks, percent);
+    EXPECT_LE(bounds.steps, 400'000'000) << model::to_string(kind);
+    EXPECT_TRUE(std::ranges::all_of(bounds.callbacks, [](auto& c) { return c.bound.has_value(); }))
+        << model::to_string(kind);
+  }
+}
+
+/// To derive curves is work like any other: where it takes too much, simpler ones are derived.
+TEST(Effort, DerivingCurvesIsWork) {
+  const model::Model model = confluence(model::ExecutorKind::events, 200);
+  const Bounds exact = analyze(model, {.effort = plenty});
+  EXPECT_THAT(exact.coarse, IsEmpty());
+  const Bounds coarse = analyze(model, {.effort = 200'000});
+  EXPECT_THAT(coarse.coarse, ElementsAre("e0"));
+  EXPECT_LE(coarse.steps, 2 * 200'000);
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    ASSERT_TRUE(coarse.callbacks[i].bound.has_value());
+    EXPECT_EQ(coarse.callbacks[i].by, "linear");
+    EXPECT_GE(coarse.callbacks[i].bound, exact.callbacks[i].bound);
   }
 }
 

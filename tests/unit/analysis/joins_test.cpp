@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "activation/propagation.hpp"
 #include "model_builder.hpp"
 #include "system/system.hpp"
+#include "takt/shapes/shapes.hpp"
 
 /// The activation bounds of joins: sound against the rule itself on random messages, and never
 /// above the sum of the inputs.
@@ -187,6 +189,76 @@ TEST(Joins, LadderOfJoinsStaysSmall) {
     EXPECT_EQ(curves.activations(top).count(Duration{1}), 1);
   }
 }
+
+/// Deeper than they are followed: joins of the one before with a source each.
+class DeepJoins : public testing::TestWithParam<JoinKind> {};
+
+TEST_P(DeepJoins, CoverEveryRun) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 30; ++round) {
+    ModelBuilder builder;
+    const auto e = builder.executor();
+    const auto source = [&](std::vector<Times>& arrivals) {
+      const std::int64_t period = 5 + static_cast<std::int64_t>(random() % 30);
+      const std::int64_t jitter = static_cast<std::int64_t>(random() % 40);
+      arrivals.push_back(random_arrivals(random, period, jitter));
+      return builder.event_source(
+          Duration{1}, model::PeriodicActivation{Duration{period}, Duration{jitter}});
+    };
+    std::vector<model::CallbackIndex> joined;
+    std::vector<Times> happened;
+    std::vector<Times> first;
+    auto before = source(first);
+    for (int level = 0; level < 20; ++level) {
+      std::vector<Times> inputs{level == 0 ? first.front() : happened.back()};
+      const auto other = source(inputs);
+      joined.push_back(builder.subscription(e, Duration{1}));
+      for (const auto input : {before, other}) builder.edge(input, joined.back());
+      builder.join(joined.back(), GetParam(), {before, other});
+      happened.push_back(activations(GetParam(), inputs));
+      before = joined.back();
+    }
+    const System system(builder.model());
+    for (const std::size_t most : {curves::DerivedCurve::most_terms, std::size_t{3}}) {
+      Curves curves(system);
+      const std::vector<Duration> response(system.tasks.size(), Duration{1});
+      for (const Component& component : system.components) {
+        curves.limit_terms(component, most);
+        for (const auto executor : component.executors) curves.propagate(executor, response);
+      }
+      for (std::size_t level = 0; level < joined.size(); ++level) {
+        for (std::int64_t window = 1; window < 300; window += 7) {
+          ASSERT_LE(most_in_window(happened[level], window),
+                    curves.activations(joined[level]).count(Duration{window}));
+        }
+      }
+    }
+  }
+}
+
+/// Whatever is joined, activations come no more often than their sources, and a curve is derived
+/// from those before it in a few steps: twice as many joins take twice the work.
+TEST_P(DeepJoins, StayAsRareAndAsSimpleAsTheirSources) {
+  std::vector<std::size_t> work;
+  for (const std::size_t count : {std::size_t{500}, std::size_t{1000}}) {
+    const System system(shapes::nested_joins(GetParam(), count));
+    Curves curves(system);
+    const std::vector<Duration> response(system.tasks.size(), Duration{1000});
+    curves.propagate(model::ExecutorIndex{0}, response);
+    work.push_back(curves.take_work());
+    const auto& last = curves.activations(model::CallbackIndex{system.tasks.size() - 1});
+    EXPECT_LE(last.weight(), 128U);
+    // In 10 s, every 100 ms; and once more for each join whose input may come just before, up to
+    // where that is not followed.
+    EXPECT_LE(last.count(std::chrono::seconds{10}), 100 + 20);
+  }
+  EXPECT_LE(work[1], 2 * work[0] + work[0] / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DeepJoins, testing::Values(JoinKind::and_, JoinKind::newest),
+                         [](const auto& test) {
+                           return test.param == JoinKind::and_ ? "and" : "newest";
+                         });
 
 TEST(Joins, OneThatWaitsForAnInputThatNeverComesHasNoSecondActivation) {
   const auto periodic = curves::ActivationCurve::periodic(Duration{10}, Duration{0});

@@ -1,6 +1,8 @@
 #include "activation/propagation.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "takt/curves/saturating.hpp"
@@ -12,47 +14,38 @@ namespace {
 /// Joins below joins beyond this depth are bounded more simply: evaluation follows every path.
 constexpr int deepest_join = 6;
 
-/// Whether a <= b everywhere, seen from their terms alone.
+/// Whether a <= b everywhere, seen from their terms alone: each of a's sources is among b's. Both
+/// have their terms in the order of their sources.
 bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
   if (b.unbounded()) return true;
-  // Each of a's sources is among b's.
-  if (a.unbounded() || a.terms().size() > b.terms().size()) return false;
-  return std::ranges::all_of(a.terms(), [&](const curves::DerivedCurve::Term& term) {
-    return std::ranges::any_of(b.terms(), [&](const curves::DerivedCurve::Term& other) {
-      return other.source == term.source && other.shift >= term.shift &&
-             other.multiplicity >= term.multiplicity &&
-             std::ranges::count(a.terms(), term.source, &curves::DerivedCurve::Term::source) == 1;
-    });
-  });
+  if (a.unbounded() || a.terms().size() > b.terms().size() || !a.line().below(b.line())) {
+    return false;
+  }
+  auto other = b.terms().begin();
+  const curves::ActivationSource* before = nullptr;
+  for (const curves::DerivedCurve::Term& term : a.terms()) {
+    if (std::exchange(before, term.source) == term.source) return false;
+    const auto is_less = [&] {
+      return std::less<>{}(other->source, term.source) ||
+             (other->source == term.source &&
+              (other->shift < term.shift || other->multiplicity < term.multiplicity));
+    };
+    while (other != b.terms().end() && is_less()) ++other;
+    if (other == b.terms().end() || other->source != term.source) return false;
+  }
+  return true;
 }
 
 /// The operand that all others are dominated by, if there is one.
 const curves::DerivedCurve* largest(const std::vector<curves::DerivedCurve>& operands) {
-  for (const curves::DerivedCurve& candidate : operands) {
-    if (std::ranges::all_of(operands, [&](const curves::DerivedCurve& other) {
-          return &other == &candidate || dominated(other, candidate);
-        })) {
-      return &candidate;
-    }
-  }
-  return nullptr;
-}
-
-int join_depth(const std::vector<curves::DerivedCurve>& operands) {
-  int deepest = 0;
+  const curves::DerivedCurve* largest = nullptr;
   for (const curves::DerivedCurve& operand : operands) {
-    for (const auto& term : operand.terms()) {
-      if (term.source->join != nullptr) deepest = std::max(deepest, term.source->join->depth);
-    }
+    if (largest == nullptr || !dominated(operand, *largest)) largest = &operand;
   }
-  return deepest + 1;
-}
-
-void set_operands(curves::JoinCurve& join, std::vector<curves::DerivedCurve> operands) {
-  if (join.operands == operands) return;
-  join.operands = std::move(operands);
-  join.depth = join_depth(join.operands);
-  ++join.revision;
+  const bool all = std::ranges::all_of(operands, [&](const curves::DerivedCurve& operand) {
+    return &operand == largest || dominated(operand, *largest);
+  });
+  return all ? largest : nullptr;
 }
 
 }  // namespace
@@ -67,7 +60,11 @@ Curves::Family Curves::make_family() const {
 }
 
 Curves::Curves(const System& system)
-    : system_(system), own_(system.tasks.size()), ordinary_(make_family()), busy_(make_family()) {
+    : system_(system),
+      most_terms_(system.executors.size(), curves::DerivedCurve::most_terms),
+      own_(system.tasks.size()),
+      ordinary_(make_family()),
+      busy_(make_family()) {
   for (std::size_t c = 0; c < own_.size(); ++c) {
     if (!system.tasks[c].own) continue;
     own_[c].source.curve = &*system.tasks[c].own;
@@ -98,6 +95,17 @@ void Curves::renew(CallbackIndex callback) {
   for (Family* family : {&ordinary_, &busy_}) family->activations[callback.value()] = curve;
 }
 
+void Curves::limit_terms(const Component& component, std::size_t most) {
+  for (const ExecutorIndex executor : component.executors) most_terms_[executor.value()] = most;
+}
+
+/// A term takes part of the time that it takes to look at what a callback demands.
+void Curves::finish(curves::DerivedCurve& curve, CallbackIndex callback) const {
+  constexpr std::size_t terms_per_unit = 2;
+  work_ += curve.terms().size() / terms_per_unit;
+  curve.finish(most_terms(callback));
+}
+
 void Curves::restart(const Component& component) {
   if (component.executors.size() == 1) return;
   for (const ExecutorIndex executor : component.executors) {
@@ -108,7 +116,7 @@ void Curves::restart(const Component& component) {
             if (!system_.tasks[index].is_source()) family->activations[index].clear();
             break;
           case PropagationStep::Kind::join:
-            set_operands(family->joins[index].curve, {});
+            family->joins[index].curve.set_operands({});
             break;
           case PropagationStep::Kind::edge:
             family->edges[index].clear();
@@ -211,13 +219,13 @@ void Curves::sum_activations(CallbackIndex callback, Family& family, bool busy) 
   sum.clear();
   sum.add(own(callback), Duration{0});
   if (task.join) {
-    add_join(sum, family.joins[*task.join], Duration{0});
+    add_join(sum, family.joins[*task.join], Duration{0}, callback);
   }
   for (const std::size_t e : task.incoming) {
     if (task.join && std::ranges::binary_search(system_.joins[*task.join].edges, e)) continue;
     sum.add(edge_curve(e, family, busy), Duration{0});
   }
-  sum.finish();
+  finish(sum, callback);
 }
 
 void Curves::build_join(std::size_t index, Family& family, bool busy) const {
@@ -227,26 +235,37 @@ void Curves::build_join(std::size_t index, Family& family, bool busy) const {
     for (const std::size_t e : inputs.inputs[i]) {
       operands[i].add(edge_curve(e, family, busy), Duration{0});
     }
-    operands[i].finish();
+    finish(operands[i], inputs.callback);
   }
-  set_operands(family.joins[index].curve, std::move(operands));
+  family.joins[index].curve.set_operands(std::move(operands));
 }
 
-void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shift) {
+void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shift,
+                      CallbackIndex callback) const {
+  using Kind = curves::JoinCurve::Kind;
   const auto& [join, source] = by;
-  const curves::DerivedCurve* only =
-      join.kind == curves::JoinCurve::Kind::least ? nullptr : largest(join.operands);
-  if (only != nullptr && (join.kind == curves::JoinCurve::Kind::all || join.operands.size() == 1)) {
+  work_ += join.weight / 2;
+  curve.raise_since_origin(curves::saturating_add(join.since_origin, shift));
+  const curves::DerivedCurve* only = join.kind == Kind::least ? nullptr : largest(join.operands);
+  const bool simple = join.depth <= deepest_join && join.weight <= most_terms(callback);
+  if (only != nullptr && (join.kind == Kind::all || join.operands.size() == 1)) {
     curve.add(*only, shift);
-  } else if (join.depth <= deepest_join) {
+  } else if (simple) {
     curves::DerivedCurve reference;
     reference.add(source);
     curve.add(reference, shift);
+  } else if (join.kind == Kind::all) {
+    curve.add(join.line_above(), shift);
   } else {
-    // Simpler and above: the operand that bounds the others, or all together; any one of `least`.
-    if (join.kind == curves::JoinCurve::Kind::least) only = &join.operands.front();
-    if (only != nullptr) return curve.add(*only, shift);
-    for (const curves::DerivedCurve& operand : join.operands) curve.add(operand, shift);
+    // Any operand of `least` is above it, and any of `newest` with one more; so is the largest.
+    const curves::DerivedCurve* rarest = join.rarest();
+    if (rarest == nullptr) return curve.add(std::nullopt, shift);
+    const auto most = only != nullptr ? only->line_above() : std::nullopt;
+    const bool as_rare = most && most->slope() <= rarest->line_above()->slope();
+    curve.add(as_rare ? *only : *rarest, shift);
+    if (join.kind == Kind::newest && !as_rare) {
+      curve.add(curves::ActivationLine::constant(1), shift);
+    }
   }
 }
 
@@ -256,7 +275,7 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
   const Task& sender = system_[edge.from];
   if (!edge.triggers) {
     curve.add(family.activations[edge.from.value()], shift);
-    curve.finish();
+    finish(curve, edge.from);
     return;
   }
   const std::vector<std::size_t> none;
@@ -274,17 +293,17 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
   if (by_join && edge.partial_join) {
     // Only activations that one of these inputs completes: no more than they send, and no more than
     // the join has.
-    inputs.finish();
+    finish(inputs, edge.from);
     Join& partial = family.partial_joins[*edge.partial_join];
     curves::DerivedCurve whole;
-    add_join(whole, family.joins[*sender.join], Duration{0});
-    whole.finish();
-    set_operands(partial.curve, {std::move(inputs), std::move(whole)});
-    add_join(curve, partial, shift);
+    add_join(whole, family.joins[*sender.join], Duration{0}, edge.from);
+    finish(whole, edge.from);
+    partial.curve.set_operands({std::move(inputs), std::move(whole)});
+    add_join(curve, partial, shift, edge.from);
   } else if (by_join) {
-    add_join(curve, family.joins[*sender.join], shift);
+    add_join(curve, family.joins[*sender.join], shift, edge.from);
   }
-  curve.finish();
+  finish(curve, edge.from);
 }
 
 }  // namespace takt::analysis

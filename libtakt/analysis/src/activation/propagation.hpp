@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "system/system.hpp"
@@ -54,6 +55,14 @@ class Curves {
   /// executors need that: a single executor derives all of it anew before it uses any.
   void restart(const Component& component);
 
+  /// From now on the curves of the component's callbacks, and those of the edges that leave them,
+  /// have no more terms than that: those that would are replaced by simpler ones above them.
+  void limit_terms(const Component& component, std::size_t most);
+
+  /// How much it took to derive curves since the last call, in units of Effort. Curves of one term
+  /// take none.
+  [[nodiscard]] std::size_t take_work() const { return std::exchange(work_, 0); }
+
   /// Recomputes the curves of an executor's callbacks and of the edges that leave it, from the
   /// edges that enter it and from the bounds of its callbacks. Returns whether a curve of an edge
   /// that leaves it has changed.
@@ -79,7 +88,14 @@ class Curves {
   void follow_busy(const PropagationStep& step);
   void sum_activations(CallbackIndex callback, Family& family, bool busy) const;
   void build_join(std::size_t index, Family& family, bool busy) const;
-  static void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift);
+  /// Adds what the join activates, to a curve of that callback or of an edge that leaves it.
+  void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift,
+                CallbackIndex callback) const;
+  /// Ends the derivation of a curve of that callback or of an edge that leaves it.
+  void finish(curves::DerivedCurve& curve, CallbackIndex callback) const;
+  [[nodiscard]] std::size_t most_terms(CallbackIndex callback) const {
+    return most_terms_[system_[callback].executor.value()];
+  }
   /// Sets `curve` to the activations of the edge's sender that make it publish there, shifted.
   void pass_on(const TriggerEdge& edge, Family& family, bool busy, Duration shift,
                curves::DerivedCurve& curve) const;
@@ -96,6 +112,9 @@ class Curves {
   };
 
   const System& system_;
+  /// By executor.
+  std::vector<std::size_t> most_terms_;
+  mutable std::size_t work_ = 0;
   std::vector<Own> own_;
   Family ordinary_;
   Family busy_;

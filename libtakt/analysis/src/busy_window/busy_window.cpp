@@ -31,12 +31,14 @@ Duration BusyWindow::least_length(Duration rounding) const {
   const auto unlimited = [](const Interferer& i) { return i.activations->unbounded(); };
   if (unlimited(self_) || std::ranges::any_of(others_, unlimited)) return unbounded_time;
   return curves::least_solution(supply_, epsilon, limits_.horizon, [&](Duration x) {
-    limits_.effort.spend(others_.size() + 1);
+    std::size_t looked_at = self_.activations->weight();
     Duration sum = saturating_add(saturating_add(rounding, blockers_.longest().time),
                                   (*self_.cost)(self_.activations->count(x)));
     for (const Interferer& other : others_) {
+      looked_at += other.activations->weight();
       sum = saturating_add(sum, (*other.cost)(other.activations->count(x)));
     }
+    limits_.effort.spend(looked_at);
     return sum;
   });
 }
@@ -58,12 +60,14 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
                                       (*self_.cost)(earlier));
   const Duration latest_start =
       curves::least_solution(supply_, start, limits_.horizon, [&](Duration x) {
-        limits_.effort.spend(others_.size() + 1);
+        std::size_t looked_at = self_.activations->weight();
         Duration sum = own;
         for (std::size_t j = 0; j < others_.size(); ++j) {
+          looked_at += others_[j].activations->weight();
           const std::int64_t activated = others_[j].activations->count(x);
           sum = saturating_add(sum, (*others_[j].cost)(std::min(activated, most_[j])));
         }
+        limits_.effort.spend(looked_at);
         return sum;
       });
   if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};

@@ -104,7 +104,7 @@ void OffsetSweep::advance_start() {
     for (Other& other : others_) {
       if (start_ <= other.start_until) continue;
       count(other);
-      ++counted;
+      counted += other.activated.weight();
     }
     effort_->spend_on_pass(others_.size(), counted);
   }
@@ -114,12 +114,15 @@ LongestResponse OffsetSweep::longest_response(Duration enough) {
   // All that is activated in a busy window completes in it: later offsets cannot exceed `longest`.
   while (longest_.response < enough && offset_ < length_ - longest_.response) {
     if (offset_ > blocking_until_) count_blocking();
-    if (offset_ > own_until_) count_own();
     std::size_t counted = 0;
+    if (offset_ > own_until_) {
+      count_own();
+      counted += self_.activations->weight() - 1;
+    }
     for (Other& other : others_) {
       if (offset_ <= other.offset_until) continue;
       count(other);
-      ++counted;
+      counted += other.activated.weight();
     }
     effort_->spend_on_pass(others_.size(), counted);
     // An instance that completes when one at an earlier offset did has a shorter response.

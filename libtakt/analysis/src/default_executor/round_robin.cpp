@@ -58,15 +58,16 @@ void RoundRobin::count(Other& other, Duration window) {
 }
 
 bool RoundRobin::advance() {
+  std::size_t counted = 0;
   if (const Duration window = saturating_add(start_, own_reach_); window > own_activated_.until()) {
     count_own(window);
+    counted += own_activated_.weight() - 1;
   }
-  std::size_t counted = 0;
   for (Other& other : others_) {
     const Duration window = saturating_add(start_, other.reach);
     if (window <= other.demand_until) continue;
     count(other, window);
-    ++counted;
+    counted += other.activated.weight();
   }
   effort_->spend_on_pass(others_.size(), counted);
   const Duration supplied = supply_->time_for(demand_);

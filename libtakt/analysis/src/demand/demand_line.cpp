@@ -13,6 +13,8 @@ constexpr Int128 unit = Int128{1} << unit_bits;
 /// Beyond these, more makes no difference: lines are cut off there, and stay below.
 constexpr Int128 most_share = Int128{1} << 60;
 constexpr std::int64_t most_multiplicity = 1'000'000;
+/// Of a line of activations, for one of ours.
+constexpr Int128 more_units = Int128{1} << (curves::ActivationLine::unit_bits - unit_bits);
 
 /// Fits: events and instances are at most most_values, times at most longest_time.
 Int128 share_of(const curves::ActivationCurve::Rate& rate, std::int64_t multiplicity,
@@ -37,9 +39,19 @@ Int128 share_of(const curves::JoinCurve& join, const CostSlope& slope) {
   return join.kind == curves::JoinCurve::Kind::all ? largest : least;
 }
 
+/// What is counted by a line of activations is at most one less than the line.
+Line line_of(const curves::ActivationLine& activations, const CostSlope& slope) {
+  if (activations == curves::ActivationLine{}) return {};
+  const Int128 share = activations.slope() * slope.cost.count() / slope.instances;
+  const Int128 at_once = (activations.start() >> curves::ActivationLine::unit_bits) - 1;
+  const Int128 start = std::clamp<Int128>(at_once, 0, most_multiplicity) * slope.cost.count();
+  return {.slope = std::min(share / more_units, most_share),
+          .start = start * unit / slope.instances};
+}
+
 /// For Δ > 0 a term's source is not below rate·(Δ + shift + jitter).
 Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
-  Line line;
+  Line line = line_of(curve.line(), slope);
   for (const auto& [source, shift, multiplicity] : curve.terms()) {
     Int128 share = 0;
     Duration ahead = shift;
@@ -57,60 +69,33 @@ Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
   return line;
 }
 
-/// a·b·c / d in units of 2^-40, rounded up; none: beyond `most`.
-std::optional<Int128> units_of(std::int64_t a, std::int64_t b, std::int64_t c, Int128 d,
-                               Int128 most) {
-  const double size = static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
-  // Far enough from where 128 bits end that rounding does not matter.
-  if (size > 0x1p80 || size / static_cast<double>(d) * 0x1p40 > static_cast<double>(most)) {
-    return std::nullopt;
-  }
-  return (Int128{a} * b * c * unit + d - 1) / d;
-}
-
 /// Beyond these, lines are not of interest: 2^20 processors, and more than the longest time.
 constexpr Int128 most_share_above = Int128{1} << 60;
 constexpr Int128 most_start_above = Int128{1} << 100;
 
-/// With η(Δ) <= events·Δ/span + burst, and ET(n) <= cost·n/instances + cost by sub-additivity; the
-/// last cost is not needed if `instances` is 1. A join has no more activations than its largest
-/// operand.
-std::optional<Line> line_above(const curves::DerivedCurve& curve, const CostSlope& slope) {
-  Line sum;
-  if (slope.instances > 1) sum.start = Int128{slope.cost.count()} * unit;
-  for (const auto& [source, shift, multiplicity] : curve.terms()) {
-    Line term;
-    if (source->curve != nullptr) {
-      const auto rate = source->curve->long_run();
-      const auto share = units_of(multiplicity, rate.events, slope.cost.count(),
-                                  Int128{rate.span.count()} * slope.instances, most_share_above);
-      const auto burst = units_of(multiplicity, source->curve->burst(), slope.cost.count(),
-                                  slope.instances, most_start_above);
-      if (!share || !burst) return std::nullopt;
-      term = {.slope = *share, .start = *burst};
-    } else {
-      for (const curves::DerivedCurve& operand : source->join->operands) {
-        if (operand.unbounded() || multiplicity > most_multiplicity) return std::nullopt;
-        const auto line = line_above(operand, slope);
-        if (!line) return std::nullopt;
-        term.slope = std::max(term.slope, line->slope * multiplicity);
-        term.start = std::max(term.start, line->start * multiplicity);
-      }
-    }
-    if (term.slope > most_share_above || term.start > most_start_above) return std::nullopt;
-    sum.slope += term.slope;
-    sum.start += term.start + term.slope * shift.count();
-    if (sum.slope > most_share_above || sum.start > most_start_above) return std::nullopt;
+/// With ET(n) <= cost·n/instances + cost by sub-additivity; the last cost is not needed if
+/// `instances` is 1.
+std::optional<Line> line_above(const curves::ActivationLine& activations, const CostSlope& slope) {
+  const Int128 divisor = slope.instances * more_units;
+  Line line{.slope = activations.slope() * slope.cost.count()};
+  if (__builtin_mul_overflow(activations.start(), Int128{slope.cost.count()}, &line.start)) {
+    return std::nullopt;
   }
-  return sum;
+  line.slope = line.slope / divisor + 1;
+  line.start = line.start / divisor + 1;
+  if (slope.instances > 1) line.start += slope.cost.count() * unit;
+  if (line.slope > most_share_above || line.start > most_start_above) return std::nullopt;
+  return line;
 }
 
 }  // namespace
 
 std::optional<Line> demand_line_above(const curves::DerivedCurve& curve, const Cost& cost) {
-  std::optional<Line> line = line_above(curve, cost.execution_time().long_run());
+  const auto activations = curve.line_above();
+  if (!activations) return std::nullopt;
+  std::optional<Line> line = line_above(*activations, cost.execution_time().long_run());
   if (!line || !cost.overhead()) return line;
-  const auto overhead = line_above(curve, cost.overhead()->long_run());
+  const auto overhead = line_above(*activations, cost.overhead()->long_run());
   if (!overhead) return std::nullopt;
   line->slope += overhead->slope;
   line->start += overhead->start;

@@ -33,12 +33,14 @@ class Upstream {
     for (const ExecutorIndex executor : component.executors) in_component_[executor.value()] = true;
     // In trigger order: those that an edge passes on come before it.
     for (std::size_t e = 0; e < system.edges.size(); ++e) {
-      if (in_component_[system[system.edges[e].to].executor.value()]) edges_.push_back(e);
+      if (!in_component_[system[system.edges[e].to].executor.value()]) continue;
+      edges_.push_back(e);
+      weight_ += curves.edge(e).weight();
     }
   }
 
-  /// How many edges a call of start() looks at.
-  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+  /// What a call of start() takes, in units of Effort.
+  [[nodiscard]] std::size_t weight() const { return weight_; }
 
   /// `line` tells what a curve of activations needs, if all of them were of the callback.
   template <typename LineOf>
@@ -127,6 +129,7 @@ class Upstream {
   const Curves& curves_;
   std::vector<bool> in_component_;
   std::vector<std::size_t> edges_;
+  std::size_t weight_ = 0;
   /// On how many paths each edge's activations are counted.
   Paths paths_;
   Paths busy_paths_;
@@ -168,7 +171,7 @@ std::vector<LongRunDemand> long_run_demands(
     for (const CallbackIndex callback : system.executors[index.value()].callbacks) {
       const curves::DerivedCurve& activations = curves.activations(callback);
       if (activations.unbounded()) continue;
-      round.effort.spend(upstream.edges());
+      round.effort.spend(upstream.weight());
       const auto line = [&](const curves::DerivedCurve& curve) {
         return executor->long_run_demand(callback, curve);
       };

@@ -24,7 +24,7 @@ class Events final : public JobQueueExecutor {
 /// after that one was, or it would have run before that one.
 Completion Events::from_activation(const Member& victim, const BusyWindow& window,
                                    Duration offset) const {
-  round_.effort.spend(members_.size() + victim.task->incoming.size());
+  round_.effort.spend(weight() + victim.task->incoming.size());
   Duration since{0};
   bool within = !victim.task->is_source() && !victim.task->own;
   for (const std::size_t e : victim.task->incoming) {

@@ -18,6 +18,16 @@ ExecutorAnalysis::ExecutorAnalysis(const Round& round, ExecutorIndex executor)
                         .activations = &round.curves.activations(callback),
                         .busy_activations = &round.curves.busy_activations(callback)});
   }
+  weight_ = members_.size();
+}
+
+void ExecutorAnalysis::begin_round() {
+  busy_window_length_.reset();
+  shares_.clear();
+  weight_ = 0;
+  for (const Member& each : members_) {
+    weight_ += std::max(each.activations->weight(), each.busy_activations->weight());
+  }
 }
 
 BusyWindow ExecutorAnalysis::window_of_all() const {
@@ -39,8 +49,14 @@ Duration ExecutorAnalysis::busy_window_length() {
 }
 
 bool ExecutorAnalysis::ends(const BusyWindow& window) const {
+  if (shares_.empty()) {
+    round_.effort.spend(weight());
+    for (const Member& each : members_) {
+      shares_.push_back(long_run_share(each.callback, round_.system, round_.curves));
+    }
+  }
   const auto share = [this](const Interferer& of) {
-    return long_run_share(of.callback, round_.system, round_.curves);
+    return shares_[round_.system[of.callback].rank];
   };
   Int128 demand = share(window.self());
   for (const Interferer& other : window.others()) {

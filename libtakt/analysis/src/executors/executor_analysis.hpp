@@ -99,7 +99,7 @@ class ExecutorAnalysis {
   virtual ~ExecutorAnalysis() = default;
 
   /// Curves that enter the executor have changed.
-  virtual void begin_round() { busy_window_length_.reset(); }
+  virtual void begin_round();
 
   /// A lower bound of the callback's bound under the current curves, whatever the other bounds
   /// become. The search for the bound may begin there.
@@ -203,6 +203,9 @@ class ExecutorAnalysis {
   /// quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
   [[nodiscard]] BusyWindow window_of_all() const;
+  /// What it takes to count the activations of all members once, in units of Effort: for most
+  /// models their number.
+  [[nodiscard]] std::size_t weight() const { return weight_; }
   /// Whether the callbacks of a window need less than the supply in the long run, so that it ends.
   [[nodiscard]] bool ends(const BusyWindow& window) const;
 
@@ -238,6 +241,9 @@ class ExecutorAnalysis {
 
  private:
   std::optional<Duration> busy_window_length_;
+  std::size_t weight_ = 0;
+  /// The long-run shares by rank, once they are asked for.
+  mutable std::vector<Int128> shares_;
 };
 
 /// The analysis of an executor, by its kind; null if the executor cannot count on its supply, or

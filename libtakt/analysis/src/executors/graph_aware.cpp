@@ -113,11 +113,13 @@ std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
 /// The least window that supplies `own` and all that others need within it.
 Duration GraphAware::least_window(const TreeWindow& window, Duration start, Duration own) const {
   return curves::least_solution(executor_.supply, start, horizon(), [&](Duration x) {
-    round_.effort.spend(window.others.size() + 1);
+    std::size_t looked_at = 1;
     Duration sum = saturating_add(window.blocking.time, own);
     for (const auto& [tree, activations, each] : window.others) {
+      looked_at += activations->weight();
       sum = saturating_add(sum, saturating_multiply(each, activations->count(x)));
     }
+    round_.effort.spend(looked_at);
     return sum;
   });
 }

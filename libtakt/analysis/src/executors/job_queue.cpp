@@ -11,27 +11,6 @@ using curves::saturating_add;
 using curves::unbounded_time;
 using Equation = Witness::Equation;
 
-namespace {
-
-/// The longest time from the origin of an instance, the activation of its source, to its own
-/// activation.
-Duration longest_since_origin(const curves::DerivedCurve& activations) {
-  if (activations.unbounded()) return unbounded_time;
-  Duration longest{0};
-  for (const auto& [source, shift, multiplicity] : activations.terms()) {
-    Duration before{0};
-    if (source->join != nullptr) {
-      for (const curves::DerivedCurve& operand : source->join->operands) {
-        before = std::max(before, longest_since_origin(operand));
-      }
-    }
-    longest = std::max(longest, saturating_add(shift, before));
-  }
-  return longest;
-}
-
-}  // namespace
-
 JobQueueExecutor::JobQueueExecutor(const Round& round, ExecutorIndex executor)
     : ExecutorAnalysis(round, executor) {
   if (executor_.release_overhead == Duration{0}) return;
@@ -76,8 +55,8 @@ JobQueueExecutor::Interference JobQueueExecutor::by_deadline(const Member& other
                                                              const Member& victim) {
   const policy::Urgency& theirs = other.task->urgency;
   const policy::Urgency& ours = victim.task->urgency;
-  const Duration since_origin = longest_since_origin(*other.activations);
-  const Duration own_since_origin = longest_since_origin(*victim.activations);
+  const Duration since_origin = other.activations->since_origin();
+  const Duration own_since_origin = victim.activations->since_origin();
   constexpr Duration none = scheduling::PolicyDescription::longest_deadline;
   if (since_origin == unbounded_time || own_since_origin == unbounded_time ||
       theirs.longest_deadline == none || ours.longest_deadline == none) {

@@ -88,6 +88,7 @@ BusyWindow JobQueueExecutor::narrowed_level(const Member& victim, const Level& l
   const auto in_window = [&](CallbackIndex c) { return runs[round_.system[c].rank]; };
   round_.effort.spend(executor_.propagation.size());
   round_.curves.derive_within(round_.system[victim.callback].executor, in_window);
+  round_.effort.spend(round_.curves.take_work());
   const auto interferer = [&](const Member& member) {
     return Interferer{member.callback, &member.task->cost,
                       &round_.curves.activations_within(member.callback), std::nullopt};

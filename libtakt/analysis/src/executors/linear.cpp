@@ -79,7 +79,7 @@ void add(std::optional<Line>& sum, const curves::DerivedCurve& activations, cons
 }
 
 Duration Linear::longest_window_of_all() const {
-  round_.effort.spend(members_.size());
+  round_.effort.spend(weight());
   std::optional<Line> all = Line{};
   for (const Member& member : members_) add(all, *member.busy_activations, member.task->cost);
   return longest_window(all);
@@ -88,7 +88,7 @@ Duration Linear::longest_window_of_all() const {
 /// Members may have ranges of priorities: one counts from its greatest on, and blocks above its
 /// least.
 void Linear::find_levels() {
-  round_.effort.spend(members_.size());
+  round_.effort.spend(weight());
   std::vector<const Member*> by_greatest;
   std::vector<const Member*> by_least;
   for (const Member& member : members_) {

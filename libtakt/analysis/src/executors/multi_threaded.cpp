@@ -130,7 +130,7 @@ Duration MultiThreaded::work(Lack lack, const Member& member, std::int64_t insta
 
 MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration offset,
                                             Duration x) const {
-  round_.effort.spend(2 * members_.size());  // each is counted, and compared with the instance
+  round_.effort.spend(2 * weight());  // each is counted, and compared with the instance
   Before before;
   shared_.clear();
   for (std::size_t u = 0; u < units_.size(); ++u) {

@@ -24,10 +24,13 @@ Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std:
     }
   }
   const auto released_within = [&](Duration x) {
-    round.effort.spend(releases.size() + 1);
+    std::size_t looked_at = 1;
     std::int64_t count = own;
-    for (const curves::DerivedCurve* curve : releases)
+    for (const curves::DerivedCurve* curve : releases) {
+      looked_at += curve->weight();
       count = saturating_add(count, curve->count(x));
+    }
+    round.effort.spend(looked_at);
     return saturating_multiply(executor.release_overhead, count);
   };
   const Duration end =

@@ -212,10 +212,8 @@ class Compiler {
       }
     }
     const curves::DerivedCurve& curve = curves_.edge(e);
-    if (curve.terms().size() == 1 && curve.terms().front().multiplicity == 1 &&
-        curve.terms().front().source->curve != nullptr) {
-      if (auto source =
-              of_curve(*curve.terms().front().source->curve, curve.terms().front().shift)) {
+    if (const curves::ActivationCurve* single = curve.single()) {
+      if (auto source = of_curve(*single, curve.terms().front().shift)) {
         return *source;
       }
     }

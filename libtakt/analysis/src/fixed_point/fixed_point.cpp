@@ -1,6 +1,7 @@
 #include "fixed_point/fixed_point.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "executors/linear.hpp"
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t rounds_per_look_ahead = 32;
 /// Most of what can be gained, the first ones gain.
 constexpr int rounds_of_narrowing = 4;
+/// Where the effort was spent, curves are of no more terms than that.
+constexpr std::size_t few_terms = 64;
 
 bool narrows(Method method) { return method == Method::tight || method == Method::exact; }
 
@@ -39,6 +42,7 @@ FixedPoint::FixedPoint(const System& system, const Options& options)
       stale_(system.components.size(), true),
       effort_spent_(system.components.size(), false),
       waiting_(system.executors.size(), false),
+      utilisation_(system.executors.size()),
       overload_(system.executors.size()),
       divergence_(system.tasks.size()),
       undecided_(system.tasks.size(), false) {}
@@ -86,8 +90,11 @@ void FixedPoint::solve_within_effort(std::size_t index) {
     callbacks += system_.executors[executor.value()].callbacks.size();
   }
   effort_spent_[index] = false;
+  (void)curves_.take_work();  // of the components before
+  curves_.limit_terms(component, curves::DerivedCurve::most_terms);
   for (Make* make : {&make_analysis, &make_linear}) {
     effort_.allow(effort_for(callbacks));
+    if (effort_spent_[index]) curves_.limit_terms(component, few_terms);
     try {
       restart(component, make);
       solve(component);
@@ -99,6 +106,7 @@ void FixedPoint::solve_within_effort(std::size_t index) {
   const auto none = [](const Round&, ExecutorIndex) -> std::unique_ptr<ExecutorAnalysis> {
     return nullptr;
   };
+  effort_.allow(std::numeric_limits<std::int64_t>::max() / 2);
   restart(component, none);
   solve(component);
 }
@@ -121,10 +129,17 @@ void FixedPoint::narrow(const Component& component) {
   for (const ExecutorIndex index : component.executors) curves_.propagate(index, response_);
 }
 
+bool FixedPoint::propagate(ExecutorIndex index) {
+  const bool changed = curves_.propagate(index, response_);
+  utilisation_[index.value()].reset();
+  effort_.spend(curves_.take_work());
+  return changed;
+}
+
 bool FixedPoint::narrow(ExecutorIndex index) {
   ExecutorAnalysis* analysis = executor(index);
   if (analysis == nullptr) return false;
-  curves_.propagate(index, response_);
+  propagate(index);
   analysis->begin_round();
   bool lowered = false;
   for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
@@ -224,7 +239,7 @@ void FixedPoint::solve(const Component& component) {
 bool FixedPoint::settle(ExecutorIndex index) {
   const LocalExecutor& executor = system_.executors[index.value()];
   ExecutorAnalysis* analysis = executors_[index.value()].get();
-  bool leaving_changed = curves_.propagate(index, response_);
+  bool leaving_changed = propagate(index);
   if (analysis == nullptr) return leaving_changed;
   analysis->begin_round();
   bool grown = false;
@@ -236,14 +251,14 @@ bool FixedPoint::settle(ExecutorIndex index) {
   do {
     // The curves of the executor's busy windows follow from its own bounds as well.
     if (std::exchange(grown, false) && executor.delayed) {
-      leaving_changed = curves_.propagate(index, response_) || leaving_changed;
+      leaving_changed = propagate(index) || leaving_changed;
       analysis->begin_round();
     }
     // Bounds are passed on to the curves that follow from them as soon as they are found: without
     // a cycle, curves are final when they are first used.
     for (const PropagationStep& step : executor.propagation) {
       leaving_changed = curves_.follow(step, response_) || leaving_changed;
-      effort_.spend(1);
+      effort_.spend(1 + curves_.take_work());
       if (step.kind != PropagationStep::Kind::activations) continue;
       const CallbackIndex callback{step.index};
       if (response_[callback.value()] == unbounded_time) continue;
@@ -280,8 +295,10 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
       return;
     }
   }
-  const Utilisation use = utilisation(executor.callbacks, executor.supply, system_, curves_);
-  if (use.overloaded && executor.description.threads == 1) {
+  effort_.spend(executor.callbacks.size());
+  auto& use = utilisation_[index.value()];
+  if (!use) use = utilisation(executor.callbacks, executor.supply, system_, curves_);
+  if (use->overloaded && executor.description.threads == 1) {
     overload_[index.value()] = use;
     return;
   }

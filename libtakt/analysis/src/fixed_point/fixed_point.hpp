@@ -111,6 +111,8 @@ class FixedPoint {
   void explore(const Component& component);
   /// The part of the effort that is due to so many callbacks.
   [[nodiscard]] std::int64_t effort_for(std::size_t callbacks) const;
+  /// Curves::propagate(), of which the work counts.
+  bool propagate(ExecutorIndex index);
   /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
   /// curve that leaves it has changed.
   bool settle(ExecutorIndex index);
@@ -136,6 +138,8 @@ class FixedPoint {
   std::vector<bool> effort_spent_;
   /// By executor: a curve that enters it has changed since it was settled.
   std::vector<bool> waiting_;
+  /// By executor, since curves were last derived there.
+  std::vector<std::optional<Utilisation>> utilisation_;
   std::vector<ExecutorIndex> analysed_;
   /// Rounds so far of the component that is being solved.
   std::size_t rounds_ = 0;

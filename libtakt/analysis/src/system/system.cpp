@@ -178,6 +178,7 @@ void System::add_joins(const model::Model& model) {
     task.join = joins.size();
     JoinInputs& inputs = joins.emplace_back();
     inputs.kind = join.kind;
+    inputs.callback = join.callback;
     for (const CallbackIndex input : join.inputs) {
       auto& from_input = inputs.inputs.emplace_back();
       for (const std::size_t e : task.incoming) {

@@ -65,6 +65,7 @@ struct TriggerEdge {
 
 struct JoinInputs {
   model::JoinKind kind = model::JoinKind::and_;
+  CallbackIndex callback;
   /// The edges of each input.
   std::vector<std::vector<std::size_t>> inputs;
   /// All of them.

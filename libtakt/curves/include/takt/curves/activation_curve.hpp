@@ -73,13 +73,8 @@ class ActivationCurve {
     Duration jitter{0};
   };
   [[nodiscard]] Rate long_run() const { return rate_; }
-  /// η(Δ) is never above Δ·events/span + burst(), of the long-run rate: of periodic activations
-  /// those that jitter lets come together and one that begins the window; of others, by
-  /// super-additivity, `events` of them and one.
-  [[nodiscard]] std::int64_t burst() const {
-    return gaps_.empty() ? (rate_.jitter + rate_.span - epsilon) / rate_.span + 1
-                         : rate_.events + 1;
-  }
+  /// Whether it is ceil((Δ + jitter) / span) everywhere.
+  [[nodiscard]] bool is_periodic() const { return gaps_.empty(); }
   /// From that many activations on it repeats: δ(n + events) = δ(n) + span, of the long-run rate.
   [[nodiscard]] std::int64_t repeats_from() const {
     return gaps_.empty() ? rate_.jitter / rate_.span + 2 : static_cast<std::int64_t>(longest_) + 1;

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "takt/curves/activation_curve.hpp"
+#include "takt/curves/activation_line.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
@@ -30,7 +32,7 @@ struct ActivationSource {
 /// only ever shifts curves and adds them up, so every derived curve is a sum of shifted sources,
 ///   η(Δ) = Σ multiplicity · source(Δ + shift)   for Δ > 0,
 /// kept as a flat array in which equal terms are merged. That makes evaluation and step enumeration
-/// loops over a few numbers.
+/// loops over a few numbers. Where there are too many, a line above them takes their place.
 class DerivedCurve {
  public:
   struct Term {
@@ -43,20 +45,39 @@ class DerivedCurve {
   void clear() {
     terms_.clear();
     unbounded_ = false;
+    has_line_ = false;
+    line_ = {};
+    since_origin_ = Duration{0};
     revision_ = 0;
+    weight_ = 1;
   }
-  void add(const ActivationSource& source) { terms_.add(&source, Duration{0}, 1); }
+  void add(const ActivationSource& source);
   /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
   void add(const DerivedCurve& other, Duration shift);
-  /// Merges equal terms; call once all are added. A curve of more than `most_terms` is replaced by
-  /// a simpler one above it.
-  void finish();
+  /// Adds line(Δ + shift); without a line there is no bound.
+  void add(const std::optional<ActivationLine>& line, Duration shift);
+  /// What is activated may be that long after its origin, whatever terms and lines say.
+  void raise_since_origin(Duration time) { since_origin_ = std::max(since_origin_, time); }
+  /// Merges equal terms; call once all are added. A curve that weighs more than `most` is replaced
+  /// by a simpler one above it.
+  void finish(std::size_t most = most_terms);
 
   /// Whether nothing limits the activations.
   [[nodiscard]] bool unbounded() const { return unbounded_; }
   /// Whether there are no activations at all.
-  [[nodiscard]] bool empty() const { return terms_.size() == 0 && !unbounded_; }
+  [[nodiscard]] bool empty() const { return terms_.size() == 0 && !unbounded_ && !has_line_; }
   [[nodiscard]] std::span<const Term> terms() const { return terms_.all(); }
+  /// What is counted in addition to the terms.
+  [[nodiscard]] const ActivationLine& line() const { return line_; }
+  /// A line above it all; none: there is none that fits.
+  [[nodiscard]] std::optional<ActivationLine> line_above() const;
+  /// How many curves of the model, and lines, a count looks at, also through joins; at least 1.
+  [[nodiscard]] std::size_t weight() const { return weight_; }
+  /// The longest time from the origin of an instance, the activation of its source, to its own
+  /// activation.
+  [[nodiscard]] Duration since_origin() const {
+    return unbounded_ ? unbounded_time : since_origin_;
+  }
   /// Whether both are equal, also in the sources that they refer to.
   [[nodiscard]] bool operator==(const DerivedCurve&) const = default;
 
@@ -122,15 +143,21 @@ class DerivedCurve {
   /// A single curve of the model, shifted.
   [[nodiscard]] bool simple() const {
     return terms_.size() == 1 && terms_.front().multiplicity == 1 &&
-           terms_.front().source->curve != nullptr;
+           terms_.front().source->curve != nullptr && !has_line_;
   }
   [[nodiscard]] std::int64_t sum(Duration window) const;
-  void merge_terms();
+  void merge_terms(std::size_t most);
+  void weigh();
+  void become_line();
 
   Terms terms_;
   bool unbounded_ = false;
+  bool has_line_ = false;
+  std::size_t weight_ = 1;
   /// Sum of the revisions of the sources: curves and joins keep their addresses when they change.
   std::uint64_t revision_ = 0;
+  Duration since_origin_{};
+  ActivationLine line_;
 };
 
 /// The activations of a callback that joins messages of several inputs (one operand each).
@@ -153,8 +180,19 @@ struct JoinCurve {
   std::vector<DerivedCurve> operands;
   /// Joins on the longest path below this one, with itself.
   int depth = 1;
+  /// That of all operands together.
+  std::size_t weight = 1;
+  /// The longest of the operands.
+  Duration since_origin{};
   /// Counts the changes of the operands.
   std::uint64_t revision = 0;
+
+  void set_operands(std::vector<DerivedCurve> given);
+
+  /// A line above it; none: there is none that fits.
+  [[nodiscard]] std::optional<ActivationLine> line_above() const;
+  /// The operand with the least activations in the long run; null: nothing limits any.
+  [[nodiscard]] const DerivedCurve* rarest() const;
 
   [[nodiscard]] std::int64_t count(Duration window) const;
   [[nodiscard]] Plateau plateau(Duration window) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "takt/curves/activation_curve.hpp"
@@ -34,6 +35,8 @@ class GrowingCount {
   }
 
   [[nodiscard]] std::int64_t count() const { return level_.count; }
+  /// See DerivedCurve::weight().
+  [[nodiscard]] std::size_t weight() const { return single_ != nullptr ? 1 : curve_->weight(); }
   /// The longest window for which the count holds; unbounded_time if for all.
   [[nodiscard]] Duration until() const {
     return level_.until == unbounded_time ? level_.until : level_.until - shift_;

@@ -22,6 +22,11 @@ namespace takt::shapes {
 /// On one executor, joins of which each joins the one before with a source of its own.
 [[nodiscard]] model::Model nested_joins(model::JoinKind kind, std::size_t count);
 
+/// On one executor, callbacks that the one before and a source of their own activate, each by
+/// itself: the last one is activated by as many sources as there are. Each takes 1 ns every 100 s
+/// and more, for that is often.
+[[nodiscard]] model::Model confluence(model::ExecutorKind kind, std::size_t count);
+
 /// How callbacks depend on each other.
 enum class Structure {
   independent,

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "takt/base/int128.hpp"
+#include "takt/curves/activation_curve.hpp"
+#include "takt/time/time.hpp"
+
+namespace takt::curves {
+
+/// A line above activations: at most ⌊slope·Δ + start⌋ in any window of length Δ > 0. It takes the
+/// place of curves that have become too many.
+class ActivationLine {
+ public:
+  /// Slope and start are counted in units of 2^-60 activations.
+  static constexpr int unit_bits = 60;
+
+  /// As many activations in every window.
+  [[nodiscard]] static ActivationLine constant(std::int64_t activations) {
+    return {0, Int128{activations} << unit_bits};
+  }
+  /// The line above the curve times `multiplicity`; none: it is steeper than one activation each
+  /// nanosecond, or begins beyond 2^62.
+  [[nodiscard]] static std::optional<ActivationLine> above(const ActivationCurve& curve,
+                                                           std::int64_t multiplicity);
+
+  ActivationLine() = default;
+  bool operator==(const ActivationLine&) const = default;
+
+  [[nodiscard]] Int128 slope() const { return slope_; }
+  [[nodiscard]] Int128 start() const { return start_; }
+
+  [[nodiscard]] std::int64_t count(Duration window) const;
+  /// The longest window with the same count.
+  [[nodiscard]] Duration until(Duration window) const;
+
+  /// This line at Δ + shift, and the sum of two; none: beyond the same limits.
+  [[nodiscard]] std::optional<ActivationLine> shifted(Duration shift) const;
+  [[nodiscard]] std::optional<ActivationLine> plus(const ActivationLine& other) const;
+  [[nodiscard]] std::optional<ActivationLine> times(std::int64_t multiplicity) const;
+  /// A line above both.
+  [[nodiscard]] ActivationLine larger(const ActivationLine& other) const;
+  [[nodiscard]] bool below(const ActivationLine& other) const {
+    return slope_ <= other.slope_ && start_ <= other.start_;
+  }
+
+ private:
+  ActivationLine(Int128 slope, Int128 start) : slope_(slope), start_(start) {}
+  [[nodiscard]] static std::optional<ActivationLine> if_it_fits(Int128 slope, Int128 start);
+
+  Int128 slope_ = 0;
+  Int128 start_ = 0;
+};
+
+}  // namespace takt::curves
