@@ -42,19 +42,18 @@ std::optional<ActivationLine> ActivationLine::above(const ActivationCurve& curve
   return if_it_fits(*slope, *start);
 }
 
-std::int64_t ActivationLine::count(Duration window) const {
-  if (window <= Duration{0}) return 0;
-  if (window == unbounded_time) return unbounded_count;
-  const Int128 activations = (slope_ * window.count() + start_) / unit;
-  return activations > unbounded_count ? unbounded_count : static_cast<std::int64_t>(activations);
-}
-
-Duration ActivationLine::until(Duration window) const {
-  const std::int64_t activations = count(window);
-  if (slope_ == 0 || activations == unbounded_count) return unbounded_time;
-  const Int128 last = ((Int128{activations} + 1) * unit - 1 - start_) / slope_;
-  return last > unbounded_time.count() ? unbounded_time
-                                       : Duration{static_cast<std::int64_t>(last)};
+ActivationCurve::Plateau ActivationLine::plateau(Duration window) const {
+  if (window <= Duration{0}) return {};
+  const Int128 value = slope_ * window.count() + start_;
+  const Int128 activations = value / unit;
+  if (window == unbounded_time || activations >= unbounded_count) {
+    return {unbounded_count, unbounded_time};
+  }
+  const auto count = static_cast<std::int64_t>(activations);
+  if (slope_ == 0) return {count, unbounded_time};
+  // Both fit into 64 bits, of which a division takes a fraction of the time.
+  const auto left = static_cast<std::int64_t>(unit - 1 - value % unit);
+  return {count, saturating_add(window, Duration{left / static_cast<std::int64_t>(slope_)})};
 }
 
 std::optional<ActivationLine> ActivationLine::shifted(Duration shift) const {

@@ -137,8 +137,8 @@ Plateau DerivedCurve::plateau(Duration window) const {
     if (level.until != unbounded_time) sum.until = std::min(sum.until, level.until - term.shift);
   }
   if (!has_line_) return sum;
-  return {saturating_add(sum.count, line_.count(window)),
-          std::min(sum.until, line_.until(window))};
+  const Plateau level = line_.plateau(window);
+  return {saturating_add(sum.count, level.count), std::min(sum.until, level.until)};
 }
 
 Duration DerivedCurve::distance(std::int64_t n) const {

@@ -31,9 +31,9 @@ class ActivationLine {
   [[nodiscard]] Int128 slope() const { return slope_; }
   [[nodiscard]] Int128 start() const { return start_; }
 
-  [[nodiscard]] std::int64_t count(Duration window) const;
-  /// The longest window with the same count.
-  [[nodiscard]] Duration until(Duration window) const;
+  [[nodiscard]] std::int64_t count(Duration window) const { return plateau(window).count; }
+  /// See ActivationCurve::plateau().
+  [[nodiscard]] ActivationCurve::Plateau plateau(Duration window) const;
 
   /// This line at Δ + shift, and the sum of two; none: beyond the same limits.
   [[nodiscard]] std::optional<ActivationLine> shifted(Duration shift) const;
