@@ -37,10 +37,7 @@ struct TreeWindow {
 
 class GraphAware final : public PriorityExecutor {
  public:
-  GraphAware(const Round& round, ExecutorIndex executor)
-      : PriorityExecutor(round, executor),
-        trees_(executor_.description.by_deadline ? std::vector<Tree>{}
-                                                 : unfold(round.system, executor)) {}
+  GraphAware(const Round& round, ExecutorIndex executor);
 
  private:
   [[nodiscard]] Interference interference(const Member& other,
@@ -64,6 +61,7 @@ class GraphAware final : public PriorityExecutor {
   [[nodiscard]] TreeWindow sender_window(const Tree& tree, std::size_t edge) const;
 
   [[nodiscard]] TreeWindow::Work work(const Tree& tree) const;
+  void renew() override;
   /// None: it does not end.
   [[nodiscard]] std::optional<TreeWindow> tree_window(const Tree& tree) const;
   [[nodiscard]] Duration least_window(const TreeWindow& window, Duration start, Duration own) const;
@@ -71,30 +69,81 @@ class GraphAware final : public PriorityExecutor {
   /// tree.
   [[nodiscard]] LongestResponse longest_response(const Tree& tree) const;
   /// By the trees that the chain, or a single callback, belongs to.
-  [[nodiscard]] LocalBound tree_bound(std::span<const CallbackIndex> chain) const;
+  [[nodiscard]] LocalBound tree_bound(std::span<const CallbackIndex> chain);
 
+  /// The trees that the callback belongs to, in their order.
+  [[nodiscard]] const std::vector<std::size_t>& trees_of(CallbackIndex callback) const {
+    return trees_of_[round_.system[callback].rank];
+  }
+  [[nodiscard]] bool has(std::size_t tree, CallbackIndex callback) const {
+    return std::ranges::binary_search(trees_of(callback), tree);
+  }
+
+  /// Of a tree, in this round.
+  struct Known {
+    /// What all of its callbacks cost together, and the one that costs most.
+    Duration each{};
+    Blocking longest{};
+    std::optional<LongestResponse> response{};
+  };
   std::vector<Tree> trees_;
+  std::vector<Known> known_;
+  /// By rank.
+  std::vector<std::vector<std::size_t>> trees_of_;
+  /// Nothing on the executor activates a root: roots' activations stay as they are in a round.
+  bool roots_stay_ = true;
 };
 
-bool has(const Tree& tree, CallbackIndex callback) {
-  return std::ranges::find(tree.members, callback, &Tree::Member::callback) != tree.members.end();
+GraphAware::GraphAware(const Round& round, ExecutorIndex executor)
+    : PriorityExecutor(round, executor), trees_of_(members_.size()) {
+  if (executor_.description.by_deadline) return;
+  constexpr std::size_t passed_in_one_step = 8;
+  const auto roots = std::ranges::count_if(
+      members_, [&](const Member& each) { return is_root(round.system, each.callback); });
+  round.effort.spend(static_cast<std::size_t>(roots) *
+                     (executor_.propagation.size() / passed_in_one_step + 1));
+  trees_ = unfold(round.system, executor);
+  known_.resize(trees_.size());
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    round.effort.spend(trees_[t].members.size());
+    for (const auto& [callback, copies] : trees_[t].members) {
+      trees_of_[round.system[callback].rank].push_back(t);
+    }
+    roots_stay_ = roots_stay_ && std::ranges::none_of(round.system[trees_[t].root].incoming,
+                                                      [&](std::size_t e) {
+                                                        return round.system.edges[e].local;
+                                                      });
+  }
+}
+
+void GraphAware::renew() {
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    known_[t] = {};
+    round_.effort.spend(trees_[t].members.size());
+    for (const auto& [callback, copies] : trees_[t].members) {
+      const Duration cost = member(callback).task->cost(1);
+      known_[t].each = saturating_add(known_[t].each, saturating_multiply(cost, copies));
+      known_[t].longest.take_longer(cost, callback);
+    }
+  }
 }
 
 TreeWindow::Work GraphAware::work(const Tree& tree) const {
-  Duration sum{0};
-  for (const auto& [callback, copies] : tree.members) {
-    sum = saturating_add(sum, saturating_multiply(member(callback).task->cost(1), copies));
-  }
-  return {.tree = &tree, .activations = member(tree.root).activations, .each = sum};
+  const auto index = static_cast<std::size_t>(&tree - trees_.data());
+  return {.tree = &tree,
+          .activations = member(tree.root).activations,
+          .each = known_[index].each};
 }
 
 std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
   const auto priority = [this](const Tree& t) {
     return round_.system[t.root].urgency.greatest_priority;
   };
+  round_.effort.spend(trees_.size());
   TreeWindow window{.self = work(tree)};
   Int128 demand = 0;
-  for (const Tree& other : trees_) {
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    const Tree& other = trees_[t];
     if (priority(other) >= priority(tree)) {
       const TreeWindow::Work level = work(other);
       if (level.activations->unbounded()) return std::nullopt;
@@ -102,8 +151,8 @@ std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
       if (&other != &tree) window.others.push_back(level);
       continue;
     }
-    for (const auto& [callback, copies] : other.members) {
-      window.blocking.take_longer(member(callback).task->cost(1), callback);
+    if (const auto& [time, callback] = known_[t].longest; callback) {
+      window.blocking.take_longer(time, *callback);
     }
   }
   if (demand >= supplied_share(executor_.supply)) return std::nullopt;
@@ -145,19 +194,20 @@ LongestResponse GraphAware::longest_response(const Tree& tree) const {
       });
 }
 
-LocalBound GraphAware::tree_bound(std::span<const CallbackIndex> chain) const {
+LocalBound GraphAware::tree_bound(std::span<const CallbackIndex> chain) {
   // A chain that comes to a root, be it the one that it began with, goes on in another tree.
   const auto root = [this](CallbackIndex c) { return is_root(round_.system, c); };
   if (std::ranges::any_of(chain.subspan(1), root)) return {};
   // Whatever tree an instance belongs to, it is activated after the tree's root and ends with it.
   LocalBound longest{.response = Duration{0}};
-  for (std::size_t t = 0; t < trees_.size(); ++t) {
-    const Tree& tree = trees_[t];
-    if (!has(tree, chain.front())) continue;
-    if (!std::ranges::all_of(chain, [&](CallbackIndex c) { return has(tree, c); })) continue;
-    LocalBound found = witnessed(name(), Equation::tree, longest_response(tree));
+  for (const std::size_t t : trees_of(chain.front())) {
+    if (!std::ranges::all_of(chain, [&](CallbackIndex c) { return has(t, c); })) continue;
+    auto& response = known_[t].response;
+    if (!response || !roots_stay_) response = longest_response(trees_[t]);
+    LocalBound found = witnessed(name(), Equation::tree, *response);
     found.witness.index = t;
     if (found.response > longest.response) longest = found;
+    if (longest.response == unbounded_time) break;
   }
   return longest.response == Duration{0} ? LocalBound{} : longest;
 }
@@ -195,11 +245,10 @@ LocalBound GraphAware::narrowed_own(CallbackIndex callback) {
   LocalBound latest{.response = Duration{0}};
   const Task& task = round_.system[callback];
   if (trees_.empty() || is_root(round_.system, callback)) return {};
-  for (std::size_t t = 0; t < trees_.size(); ++t) {
-    if (!has(trees_[t], callback)) continue;
+  for (const std::size_t t : trees_of(callback)) {
     if (!tree_window(trees_[t])) return {};
     for (const std::size_t e : task.incoming) {
-      if (!has(trees_[t], round_.system.edges[e].from)) continue;
+      if (!has(t, round_.system.edges[e].from)) continue;
       const TreeWindow window = sender_window(trees_[t], e);
       const Duration start =
           least_window(window, epsilon, saturating_add(epsilon, window.self.each));
@@ -224,8 +273,8 @@ Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint
     return point.demand_at_cost(of.tree->root, x, Int128{of.each.count()} << unit_bits);
   };
   Int128 longest = 0;
-  for (const Tree& tree : trees_) {
-    const auto window = has(tree, callback) ? tree_window(tree) : std::nullopt;
+  for (const std::size_t t : trees_of(callback)) {
+    const auto window = tree_window(trees_[t]);
     if (!window) continue;
     Int128 sum = point.demand(window->blocking.time) + demand(window->self, 0) -
                  (point.time(epsilon) * supplied);
