@@ -20,9 +20,10 @@ COLOURS = {
     "graph_aware": "#1b7c83",
 }
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 200, 3
-LEFT, TOP, GAP_X, GAP_Y = 56, 40, 30, 56
+LEFT, TOP, GAP_X, GAP_Y = 56, 40, 44, 68
 SIZES = (10, 10_000)
-TIMES = (0.001, 10_000)  # ms
+TIMES = (0.01, 10_000)  # ms
+THIN_SPACE = "\u2009"
 STYLE = (
     "text{font:11px system-ui,sans-serif;fill:#1b1f24}.title{font-size:13px;font-weight:600}"
     "line{stroke:#d0d7de}polyline{fill:none;stroke-width:1.5}.near{stroke-dasharray:5 3}"
@@ -69,8 +70,12 @@ def panel(title: str, lines: Lines, left: float, top: float) -> list[str]:
     for size in powers(SIZES):
         parts.append(f'<line x1="{x(size):.0f}" y1="{top}" x2="{x(size):.0f}" y2="{bottom}"/>')
         parts.append(
-            f'<text x="{x(size):.0f}" y="{bottom + 14}" text-anchor="middle">{size:g}</text>'
+            f'<text x="{x(size):.0f}" y="{bottom + 14}" text-anchor="middle">'
+            f"{f'{size:,.0f}'.replace(',', THIN_SPACE)}</text>"
         )
+    parts.append(
+        f'<text x="{(left + right) / 2:.0f}" y="{bottom + 30}" text-anchor="middle">callbacks</text>'
+    )
     for ms in powers(TIMES):
         parts.append(f'<line x1="{left}" y1="{y(ms):.0f}" x2="{right}" y2="{y(ms):.0f}"/>')
         if left < LEFT + 1:

@@ -80,7 +80,9 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
   terms.add(Kind::delay, bounded.delay);
   terms.add(Kind::sampling, bounded.sampling, stretch.callbacks.front());
   ExecutorAnalysis& analysis = *solution.executor(system[stretch.callbacks.front()].executor);
-  terms.append(analysis.explain(stretch.callbacks, bound_of(stretch, solution)));
+  const LocalBound bound = bound_of(stretch, solution);
+  solution.allow_any_effort();
+  terms.append(analysis.explain(stretch.callbacks, bound));
   // A bound that an earlier round of the fixed point found is kept even if it could be less.
   terms.add(Kind::limit, segment.bound - terms.total());
   for (const Terms::Term& term : terms.list()) {

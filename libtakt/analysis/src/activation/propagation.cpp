@@ -129,7 +129,9 @@ void Curves::restart(const Component& component) {
 
 bool Curves::propagate(ExecutorIndex executor, const std::vector<Duration>& response) {
   bool changed = false;
-  for (const PropagationStep& step : system_.executors[executor.value()].propagation) {
+  const std::vector<PropagationStep>& steps = system_.executors[executor.value()].propagation;
+  work_ += steps.size();
+  for (const PropagationStep& step : steps) {
     changed = follow(step, response) || changed;
     follow_busy(step);
   }

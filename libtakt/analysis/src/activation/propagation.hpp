@@ -59,8 +59,8 @@ class Curves {
   /// have no more terms than that: those that would are replaced by simpler ones above them.
   void limit_terms(const Component& component, std::size_t most);
 
-  /// How much it took to derive curves since the last call, in units of Effort. Curves of one term
-  /// take none.
+  /// How much it took to derive curves since the last call, in units of Effort: each step of
+  /// propagate(), and terms and joins.
   [[nodiscard]] std::size_t take_work() const { return std::exchange(work_, 0); }
 
   /// Recomputes the curves of an executor's callbacks and of the edges that leave it, from the

@@ -92,6 +92,7 @@ LongestResponse BusyWindow::longest_response(Duration length) {
   if (length == unbounded_time) return {};
   OffsetSweep sweep(supply_, limits_.effort);
   sweep.begin(blockers_, self_, length, before_decision_);
+  sweep.reserve(others_.size());
   for (const Interferer& other : others_) sweep.add(other);
   const LongestResponse swept = sweep.longest_response(unbounded_time);
   return sweep.failed() ? search_longest_response(length) : swept;

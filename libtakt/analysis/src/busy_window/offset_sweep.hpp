@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,8 @@ class OffsetSweep {
   /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
   void begin(Blockers blockers, const Interferer& self, Duration length,
              Duration before_decision = Duration{0});
+  /// For so many others.
+  void reserve(std::size_t others) { others_.reserve(others); }
   void add(const Interferer& other);
 
   /// Goes on until it finds a response of at least `enough`, or to the end. Returns the longest

@@ -125,6 +125,7 @@ LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
   }
   const Member& victim = member(callback);
   if (victim.activations->unbounded() || endless_releases_) return {};
+  round_.effort.spend(members_.size());  // to put two windows of all of them together
   LocalBound best = own_bound(std::span(&callback, 1));
   if (const Duration length = busy_window_length(); length != unbounded_time) {
     best.take_lower(witnessed(name(), Equation::executor_window,

@@ -1,7 +1,6 @@
 #include "fixed_point/fixed_point.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "executors/linear.hpp"
@@ -106,7 +105,7 @@ void FixedPoint::solve_within_effort(std::size_t index) {
   const auto none = [](const Round&, ExecutorIndex) -> std::unique_ptr<ExecutorAnalysis> {
     return nullptr;
   };
-  effort_.allow(std::numeric_limits<std::int64_t>::max() / 2);
+  allow_any_effort();
   restart(component, none);
   solve(component);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,6 +85,8 @@ class FixedPoint {
   [[nodiscard]] bool effort_spent(CallbackIndex callback) const {
     return effort_spent_[system_.component_of(callback)];
   }
+  /// For what searches nothing.
+  void allow_any_effort() { effort_.allow(std::numeric_limits<std::int64_t>::max() / 2); }
   [[nodiscard]] std::int64_t effort_limit() const { return options_.effort; }
   /// Units of work since the last solve() began.
   [[nodiscard]] std::int64_t effort() const { return effort_.spent(); }
