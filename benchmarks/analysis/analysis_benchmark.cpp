@@ -244,13 +244,15 @@ void print_limited_models() {
 }
 
 /// What bounds cost by size, kind of executor, structure and load, as comma-separated values: for
-/// benchmarks/analysis/cost_plot.py. `--costs ANALYSIS`: by another analysis than combined.
-void print_costs(Method method) {
+/// benchmarks/analysis/cost_plot.py. `--costs ANALYSIS KIND`: by another analysis than combined, of
+/// executors of that kind alone.
+void print_costs(Method method, std::string_view only) {
   using Kind = takt::model::ExecutorKind;
   fmt::print("kind,structure,utilisation,callbacks,ms,steps,bounded,coarse\n");
   for (const Kind kind :
        {Kind::single_threaded, Kind::multi_threaded, Kind::events, Kind::fixed_priority, Kind::edf,
         Kind::chain_priority, Kind::graph_aware}) {
+    if (!only.empty() && takt::model::to_string(kind) != only) continue;
     for (const takt::shapes::Structure structure : takt::shapes::structures) {
       for (const std::int64_t percent : {50, 99}) {
         for (const std::size_t count : {10U, 30U, 100U, 300U, 1000U, 3000U, 10'000U}) {
@@ -281,7 +283,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--costs") {
     const auto method = takt::analysis::method_from_string(argc > 2 ? argv[2] : "combined");
     if (!method) return 2;
-    print_costs(*method);
+    print_costs(*method, argc > 3 ? argv[3] : "");
     return 0;
   }
   fmt::print(
