@@ -73,9 +73,8 @@ def panel(title: str, lines: Lines, left: float, top: float) -> list[str]:
             f'<text x="{x(size):.0f}" y="{bottom + 14}" text-anchor="middle">'
             f"{f'{size:,.0f}'.replace(',', THIN_SPACE)}</text>"
         )
-    parts.append(
-        f'<text x="{(left + right) / 2:.0f}" y="{bottom + 30}" text-anchor="middle">callbacks</text>'
-    )
+    middle = (left + right) / 2
+    parts.append(f'<text x="{middle:.0f}" y="{bottom + 30}" text-anchor="middle">callbacks</text>')
     for ms in powers(TIMES):
         parts.append(f'<line x1="{left}" y1="{y(ms):.0f}" x2="{right}" y2="{y(ms):.0f}"/>')
         if left < LEFT + 1:

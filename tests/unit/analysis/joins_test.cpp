@@ -202,8 +202,8 @@ TEST_P(DeepJoins, CoverEveryRun) {
       const std::int64_t period = 5 + static_cast<std::int64_t>(random() % 30);
       const std::int64_t jitter = static_cast<std::int64_t>(random() % 40);
       arrivals.push_back(random_arrivals(random, period, jitter));
-      return builder.event_source(
-          Duration{1}, model::PeriodicActivation{Duration{period}, Duration{jitter}});
+      return builder.event_source(Duration{1},
+                                  model::PeriodicActivation{Duration{period}, Duration{jitter}});
     };
     std::vector<model::CallbackIndex> joined;
     std::vector<Times> happened;

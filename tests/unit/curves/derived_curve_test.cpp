@@ -102,8 +102,7 @@ TEST(DerivedCurve, OfTooManyTermsIsALineAboveThem) {
 
 TEST(DerivedCurve, ALineShiftsAndAddsUpLikeTerms) {
   Sources sources;
-  const DerivedCurve periodic =
-      sources.add(ActivationCurve::periodic(Duration{1000}, Duration{0}));
+  const DerivedCurve periodic = sources.add(ActivationCurve::periodic(Duration{1000}, Duration{0}));
   DerivedCurve line;
   line.add(ActivationLine::above(*periodic.single(), 1), Duration{0});
   line.finish();

@@ -109,10 +109,9 @@ GraphAware::GraphAware(const Round& round, ExecutorIndex executor)
     for (const auto& [callback, copies] : trees_[t].members) {
       trees_of_[round.system[callback].rank].push_back(t);
     }
-    roots_stay_ = roots_stay_ && std::ranges::none_of(round.system[trees_[t].root].incoming,
-                                                      [&](std::size_t e) {
-                                                        return round.system.edges[e].local;
-                                                      });
+    roots_stay_ = roots_stay_ &&
+                  std::ranges::none_of(round.system[trees_[t].root].incoming,
+                                       [&](std::size_t e) { return round.system.edges[e].local; });
   }
 }
 
@@ -130,9 +129,7 @@ void GraphAware::renew() {
 
 TreeWindow::Work GraphAware::work(const Tree& tree) const {
   const auto index = static_cast<std::size_t>(&tree - trees_.data());
-  return {.tree = &tree,
-          .activations = member(tree.root).activations,
-          .each = known_[index].each};
+  return {.tree = &tree, .activations = member(tree.root).activations, .each = known_[index].each};
 }
 
 std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
