@@ -103,7 +103,7 @@ void SharedLine::wake(const Session& session) {
 
 void SharedLine::receive(Instant now) {
   if (door_open_) answer(now);
-  if (introduction_) introduce(now);
+  if (introduction_) introduce(*introduction_, now);
   if (session_ && !serve(*session_, now)) lose(now);
 }
 
@@ -119,33 +119,32 @@ void SharedLine::answer(Instant now) {
 }
 
 /// Hears of whoever called, or was called.
-void SharedLine::introduce(Instant now) {
+void SharedLine::introduce(Introduction& introduction, Instant now) {
   using State = Introduction::State;
-  State state = introduction_->hear();
+  State state = introduction.hear();
   if (state == State::proven) {
     // It is the peer, which knows of no other session any more, and must not see what is left of
     // one in the memory.
     if (session_) lose(now);
     Exchange::clear(memory_.bytes());
-    introduction_->hand_over(memory_);
-    state = introduction_->hear();
+    introduction.hand_over(memory_);
+    state = introduction.hear();
   }
   if (state == State::waiting) return;
   patience_ = now;
-  if (state == State::done) return begin_session(now);
-  ++counts_.forged;
+  if (state == State::done) begin_session(introduction, now);
+  if (state == State::failed) ++counts_.forged;
   introduction_.reset();
 }
 
-void SharedLine::begin_session(Instant now) {
-  PeerMemory theirs = introduction_->take_memory();
+void SharedLine::begin_session(Introduction& introduction, Instant now) {
+  PeerMemory theirs = introduction.take_memory();
   const Exchange exchange(memory_.bytes(), theirs.bytes());
-  session_.emplace(Session{.socket = introduction_->take_socket(),
+  session_.emplace(Session{.socket = introduction.take_socket(),
                            .theirs = std::move(theirs),
                            .exchange = exchange,
                            .begun = now});
-  const std::uint64_t process = introduction_->peer();
-  introduction_.reset();
+  const std::uint64_t process = introduction.peer();
   ++counts_.sessions;
   if (std::exchange(peer_, process) != process && sink_ != nullptr) sink_->restarted();
 }

@@ -64,8 +64,8 @@ class SharedLine final : public Line {
   [[nodiscard]] Result<Descriptor> bound() const;
   void answer(Instant now);
   void call(Instant now);
-  void introduce(Instant now);
-  void begin_session(Instant now);
+  void introduce(Introduction& introduction, Instant now);
+  void begin_session(Introduction& introduction, Instant now);
   bool serve(Session& session, Instant now);
   void wake(const Session& session);
   void lose(Instant now);
