@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -50,7 +51,7 @@ class Robot:
         self.node = rclpy.create_node(f"robot_{os.getpid()}_{next(numbers)}")
         self.mode = ""
         self.modes: list[str] = []
-        self.estimate: list[float] = []
+        self.estimate: list[float] = [math.nan]  # none has come yet
         self.diagnostics: dict[str, Any] = {}
         self.input = self.node.create_publisher(Float64MultiArray, f"/{name}/input", 10)
         self.measurement = self.node.create_publisher(Float64MultiArray, f"/{name}/measurement", 10)
@@ -150,7 +151,7 @@ def test_modes_follow_input_and_state_under_every_executor(kind: str, tmp_path: 
     timing = {"period": 20 * MILLISECOND, "window": 10**14, "return_when": "requested"}
     path = document(tmp_path / "handoff.json", timing)
     with running(command(kind, path), "estimator") as (robot, _):
-        robot.until(lambda: robot.mode == "linear", 0.3, 0.0)
+        robot.until(lambda: bool(robot.diagnostics) and robot.mode == "linear", 0.3, 0.0)
         robot.until(lambda: robot.mode == "nonlinear", 0.9, 0.7)
         robot.until(lambda: abs(robot.estimate[0] - 0.7) < 0.1, 0.9, 0.7)
         refused, reason = robot.request("linear", 0.9, 0.7)
