@@ -21,8 +21,7 @@ Json = dict[str, Any]
 
 LOADS_PER_CORE = 4
 WARM_UP = 15.0
-"""Seconds until the manager has learned and reserved, and until its figures, which are of the last
-ten seconds, are of the time after that. By default the wait is as long."""
+"""Seconds until the manager has learned and reserved. By default the wait is as long."""
 
 BY_DEFAULT = Way("default scheduler")
 MANAGED = Way("takt manage", managed=True)

@@ -452,17 +452,15 @@ def _descendants() -> list[int]:
         if not entry.name.isdigit():
             continue
         with suppress(OSError):
-            state, parent, _, its_session = (
-                (entry / "stat").read_text("latin-1").rpartition(")")[2].split()[:4]
-            )
-            process = int(entry.name)
-            if state == "Z" and int(parent) == os.getpid():
-                # One with threads that have not ended yet looks like this, too, and is not reaped.
-                ended = os.waitpid(process, os.WNOHANG)[0] == process
-            else:
-                ended = state in "ZX"
-            if not ended and int(its_session) == session:
-                parents[process] = int(parent)
+            fields = (entry / "stat").read_text("latin-1").rpartition(")")[2].split()
+            state, threads = fields[0], int(fields[17])
+            parent, its_session = int(fields[1]), int(fields[3])
+            # A process whose first thread has ended looks like a zombie while others go on.
+            if state in "ZX" and threads <= 1:
+                if parent == os.getpid():
+                    os.waitpid(int(entry.name), os.WNOHANG)
+            elif its_session == session:
+                parents[int(entry.name)] = parent
 
     def descends(process: int) -> bool:
         while process in parents:

@@ -25,8 +25,6 @@ TAKT = [sys.executable, "-m", "takt"]
 PATIENCE = 60.0
 LOOK = 0.5
 """Seconds between two questions to the manager."""
-WINDOW = 10.0
-"""Of so many seconds before a question are the longest latencies in its answer."""
 
 
 class Goal(NamedTuple):
@@ -157,8 +155,8 @@ def _follow(
             completed, missed = _counts(one)
             chain.completed = completed - before[name][0]
             chain.missed = missed - before[name][1]
-            # What is counted as missed is of the time after the warm-up alone, too.
-            if passed >= warm_up + min(WINDOW, seconds):
+            # Of a window after the warm-up, of which missed ones are counted, too.
+            if passed >= warm_up + min(status["window"] / 1e9, seconds):
                 chain.worst = max(chain.worst, one["measured"].get("max", 0) / 1e6)
             chain.states.add(one["state"])
             if one["bound"] is not None:

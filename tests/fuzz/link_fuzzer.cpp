@@ -8,6 +8,7 @@
 #include "outgoing.hpp"
 #include "takt/link/flow_control.hpp"
 #include "takt/transport/connection.hpp"
+#include "two_streams.hpp"
 #include "wire.hpp"
 
 namespace {
@@ -15,22 +16,9 @@ namespace {
 using namespace takt;
 using namespace takt::transport;
 
-constexpr std::size_t slots = 3;
-constexpr std::size_t slot_bytes = 4000;
-
 struct Nowhere final : Datagrams {
   bool send(std::span<const std::byte>, std::size_t) override { return true; }
 };
-
-link::Description receiving() {
-  link::Description description{.chunk_bytes = 3000};
-  for (std::uint32_t stream = 0; stream < 2; ++stream) {
-    const auto channel =
-        description.add(link::ChannelDescription{.slots = slots, .bytes = slot_bytes});
-    description.receives.push_back({.peer = {}, .stream = stream, .channel = channel});
-  }
-  return description;
-}
 
 }  // namespace
 
@@ -42,13 +30,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Nowhere nowhere;
   Connection connection(key, {}, nowhere, Instant{});
   const std::array<link::Transport*, 1> peers{&connection};
-  const auto flow = std::move(link::FlowControl::create(receiving(), peers, Instant{}).value());
+  const auto flow =
+      std::move(link::FlowControl::create(fuzz::two_streams(), peers, Instant{}).value());
   link::Sink& sink = flow->sink({});
   connection.deliver_to(sink);
 
   Incoming incoming;
   Outgoing outgoing;
-  const std::vector<std::byte> message(3000);
+  const std::vector<std::byte> message(fuzz::chunk_bytes);
   fuzz::Choices choices(data, size);
   Instant now{};
   while (choices.any()) {
@@ -67,7 +56,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
     if (!outgoing.active()) {
-      outgoing.begin({.stream = 1, .message = 1, .message_bytes = 3000, .bytes = 3000}, message);
+      outgoing.begin({.stream = 1,
+                      .message = 1,
+                      .message_bytes = fuzz::chunk_bytes,
+                      .bytes = fuzz::chunk_bytes},
+                     message);
     }
     for (; outgoing.has_packet(); outgoing.sent(now)) {
       require(outgoing.payload().size() <= wire::payload_bytes);
@@ -82,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sink.restarted();
   for (std::size_t channel = 0; channel < 2; ++channel) {
     // All but the newest message.
-    require(flow->free_slots(link::ChannelIndex(channel)) >= slots - 1);
+    require(flow->free_slots(link::ChannelIndex(channel)) >= fuzz::slots - 1);
   }
   return 0;
 }

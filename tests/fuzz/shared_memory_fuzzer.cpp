@@ -9,30 +9,19 @@
 #include "exchange.hpp"
 #include "introduction.hpp"
 #include "takt/link/flow_control.hpp"
+#include "two_streams.hpp"
 
 namespace {
 
 using namespace takt;
 using namespace takt::transport;
 
-constexpr std::size_t slots = 3;
-constexpr std::size_t slot_bytes = 4000;
-constexpr std::size_t area_bytes = sizeof(SharedArea) + 3000;
+constexpr std::size_t area_bytes = sizeof(SharedArea) + fuzz::chunk_bytes;
 
 struct Unreachable final : link::Transport {
   void send(const link::Chunk&, std::span<const std::byte>, Instant) override {}
   std::optional<link::Outcome> poll(Instant) override { return link::Outcome::lost; }
 };
-
-link::Description receiving() {
-  link::Description description{.chunk_bytes = 3000};
-  for (std::uint32_t stream = 0; stream < 2; ++stream) {
-    const auto channel =
-        description.add(link::ChannelDescription{.slots = slots, .bytes = slot_bytes});
-    description.receives.push_back({.peer = {}, .stream = stream, .channel = channel});
-  }
-  return description;
-}
 
 struct alignas(SharedArea::line) Area {
   std::array<std::byte, area_bytes> bytes{};
@@ -44,14 +33,15 @@ struct alignas(SharedArea::line) Area {
 void exchange(fuzz::Choices& choices) {
   Unreachable nobody;
   const std::array<link::Transport*, 1> peers{&nobody};
-  const auto flow = std::move(link::FlowControl::create(receiving(), peers, Instant{}).value());
+  const auto flow =
+      std::move(link::FlowControl::create(fuzz::two_streams(), peers, Instant{}).value());
   link::Sink& sink = flow->sink({});
   const auto mine = std::make_unique<Area>();
   const auto theirs = std::make_unique<Area>();
   Exchange::clear(mine->bytes);
   Exchange::clear(theirs->bytes);
   Exchange exchange(mine->bytes, theirs->bytes);
-  const std::vector<std::byte> message(3000);
+  const std::vector<std::byte> message(fuzz::chunk_bytes);
   std::uint64_t begun = 0;
   Instant now{};
   while (choices.any()) {
@@ -78,7 +68,11 @@ void exchange(fuzz::Choices& choices) {
         break;
     }
     if (!exchange.active()) {
-      exchange.begin({.stream = 1, .message = 1, .message_bytes = 3000, .bytes = 3000}, message);
+      exchange.begin({.stream = 1,
+                      .message = 1,
+                      .message_bytes = fuzz::chunk_bytes,
+                      .bytes = fuzz::chunk_bytes},
+                     message);
     }
     static_cast<void>(exchange.ended());
     if (exchange.take(sink, now) == Exchange::Taken::malformed) begun = area.begun;
@@ -87,7 +81,7 @@ void exchange(fuzz::Choices& choices) {
   sink.restarted();
   for (std::size_t channel = 0; channel < 2; ++channel) {
     // All but the newest message.
-    fuzz::require(flow->free_slots(link::ChannelIndex(channel)) >= slots - 1);
+    fuzz::require(flow->free_slots(link::ChannelIndex(channel)) >= fuzz::slots - 1);
   }
 }
 

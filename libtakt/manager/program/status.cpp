@@ -71,6 +71,7 @@ Json to_json(const Status& status, const live::Monitor& monitor) {
           {"process", getpid()},
           {"dry_run", status.dry_run},
           {"seconds", status.running_seconds},
+          {"window", monitor.options().window.count()},
           {"cpu_seconds", status.cpu_seconds},
           {"decisions", status.decisions},
           {"planning_seconds", status.planning_seconds},

@@ -13,7 +13,7 @@ constexpr Int128 unit = Int128{1} << unit_bits;
 /// Beyond these, more makes no difference: lines are cut off there, and stay below.
 constexpr Int128 most_share = Int128{1} << 60;
 constexpr std::int64_t most_multiplicity = 1'000'000;
-/// Of a line of activations, for one of ours.
+/// So many units of an ActivationLine are one unit of a Line.
 constexpr Int128 more_units = Int128{1} << (curves::ActivationLine::unit_bits - unit_bits);
 
 /// Fits: events and instances are at most most_values, times at most longest_time.
@@ -39,7 +39,7 @@ Int128 share_of(const curves::JoinCurve& join, const CostSlope& slope) {
   return join.kind == curves::JoinCurve::Kind::all ? largest : least;
 }
 
-/// What is counted by a line of activations is at most one less than the line.
+/// An ActivationLine counts whole activations, so its count is less than one below its value.
 Line line_of(const curves::ActivationLine& activations, const CostSlope& slope) {
   if (activations == curves::ActivationLine{}) return {};
   const Int128 share = activations.slope() * slope.cost.count() / slope.instances;

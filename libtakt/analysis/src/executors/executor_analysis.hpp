@@ -203,8 +203,8 @@ class ExecutorAnalysis {
   /// quiet time of the executor between.
   [[nodiscard]] Duration busy_window_length();
   [[nodiscard]] BusyWindow window_of_all() const;
-  /// What it takes to count the activations of all members once, in units of Effort: for most
-  /// models their number.
+  /// How many units of Effort it takes to count the activations of all members once. For most
+  /// models that is the number of members.
   [[nodiscard]] std::size_t weight() const { return weight_; }
   /// Whether the callbacks of a window need less than the supply in the long run, so that it ends.
   [[nodiscard]] bool ends(const BusyWindow& window) const;

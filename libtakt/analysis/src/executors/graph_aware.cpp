@@ -79,7 +79,7 @@ class GraphAware final : public PriorityExecutor {
     return std::ranges::binary_search(trees_of(callback), tree);
   }
 
-  /// Of a tree, in this round.
+  /// What has been found of a tree in this round.
   struct Known {
     /// What all of its callbacks cost together, and the one that costs most.
     Duration each{};

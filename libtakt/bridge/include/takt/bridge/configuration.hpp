@@ -51,7 +51,8 @@ struct LinkNumbers {
   std::uint32_t chunk_bytes = 65'536;
   /// How long a message waits for less urgent ones at most, where the bandwidth is known.
   std::optional<Duration> blocking{};
-  /// Of all that is sent, beside other traffic of the host; as of a socket, from 0 to 6.
+  /// The SO_PRIORITY of the bridge's sockets, from 0 to 6: how urgent all that it sends is beside
+  /// other traffic of the host.
   int socket_priority = 0;
 };
 
