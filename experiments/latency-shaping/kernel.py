@@ -24,6 +24,7 @@ from typing import Any
 import takt
 import takt.trace
 from takt import console
+from takt.documents import Shaping
 from takt.errors import UserError
 from takt.experiments import Row, Rows
 from takt.shaping import gates, plans
@@ -49,7 +50,7 @@ ROUNDS = 3
 PERIODS = 400
 """How many periods a run has. The graph, whose periods are long, has a fifth of them."""
 PRIORITY = "50"
-"""The SCHED_FIFO priority of the chains. Gates run above it, as those of takt apply do."""
+"""The SCHED_FIFO priority of the chains. What begins them and their gates run above it."""
 BANDS = 1
 SLOTS = 3
 """How many slots the plan has whose distribution is compared with the measured one."""
@@ -170,18 +171,17 @@ def compare(case: Case) -> Rows:
     fifo = gates.insert(case.model, last, [(0, case.period)], case.period, PUBLISH)
     # Until the gate has the output, the way to it included. What the machine delayed tells nothing
     # of the chain.
-    before = [executions(fifo, case)]
+    before = [executions(case, fifo)]
     profile = [one.waited for one in _undisturbed(before[0]) or before[0]]
     request = plans.Request(
         bands=BANDS, slack=round(SLACK * max(profile)), publish_time=PUBLISH, grid=MS // 10
     )
     plan = plans.make(case.model, {"chain": profile}, "trace", request)
-    shaped = plans.gated_model(case.model, plan)
     after: list[list[Execution]] = []
     with console.progress(f"Running {case.name} in turns") as progress:
         for number in range(ROUNDS):
-            after.append(executions(shaped, case))
-            before.append(executions(fifo, case))
+            after.append(executions(case, case.model, plan))
+            before.append(executions(case, fifo))
             if progress:
                 progress(number + 1, ROUNDS)
     (slot,) = plan.chains[0].gate.slots
@@ -206,7 +206,7 @@ def several_slots(case: Case, profile: list[int], request: plans.Request) -> Row
     request = dataclasses.replace(request, bands=SLOTS)
     plan = plans.make(case.model, {"chain": profile}, "trace", request)
     gate = plan.chains[0].gate
-    run = executions(plans.gated_model(case.model, plan), case)
+    run = executions(case, case.model, plan)
     leaves = [band.latency for band in gate.slots]
     nearest = [min(leaves, key=lambda at: abs(at - one.late - one.latency)) for one in run]
     distances = sorted(
@@ -338,13 +338,12 @@ def _why(run: Run) -> str:
     return f" (its thread was ready for {run.waited / MS:.2f} ms while {run.behind} ran)"
 
 
-def executions(model: Json, case: Case) -> list[Execution]:
-    """As a trace of a run of the model with a gate has them."""
-    last = case.path[-1]
-    callbacks = [case.path[0], last, last + gates.SUFFIX]
-    (begins, ends, leaves), stalls = _recorded(_pinned(model, last), callbacks, case)
-    gate = next(one for one in model["executors"] if one["id"] == last + gates.SUFFIX)
-    slot = gate["table"]["slots"][0]["start"]
+def executions(case: Case, model: Json, plan: Shaping | None = None) -> list[Execution]:
+    """As a trace of a run of the model has them; without a plan the model has a gate that lets all
+    out at once.
+    """
+    (begins, ends, leaves), stalls = _recorded(case, model, plan)
+    slot = plan.chains[0].gate.slots[0].start if plan else 0
     grid = statistics.median_low(begin.start % case.period for begin in begins)
     found = []
     for left in leaves:
@@ -361,14 +360,6 @@ def executions(model: Json, case: Case) -> list[Execution]:
         found.append(Execution(begin, worked, left, late, stalled, at_ends))
     # The first ones warm the caches.
     return found[3:]
-
-
-def _pinned(model: Json, last: str) -> Json:
-    """The model with the gate on the processor of the chain's last callback."""
-    result = copy.deepcopy(model)
-    threads = {one["id"]: one for one in result["executors"]}
-    threads[last + gates.SUFFIX]["cpu"] = threads[last]["cpu"]
-    return result
 
 
 def _stalls_in(stalls: Stalls, begin: int, end: int) -> list[int]:
@@ -396,18 +387,23 @@ def _witnessed(processors: Sequence[int]) -> Iterator[Stalls]:
         seen.sort()
 
 
-def _recorded(model: Json, callbacks: Sequence[str], case: Case) -> tuple[list[list[Run]], Stalls]:
-    """The runs of these callbacks, in order, and when the machine stood still. UserError without
-    privileges.
+def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[Run]], Stalls]:
+    """The runs of the chain's first and last callback and of its gate, in order, and when the
+    machine stood still. UserError without privileges.
     """
     seconds = case.period * case.periods / 1e9
     environment = os.environ | {"ROS_DOMAIN_ID": DOMAIN}
     nodes = {one["id"]: one["node"] for one in model["callbacks"]}
+    ends = [nodes[case.path[0]], nodes[case.path[-1]], gates.NODE]
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         document, trace = Path(folder) / "model.json", Path(folder) / "trace"
         document.write_text(json.dumps(model), encoding="utf-8")
         takt_ = [sys.executable, "-m", "takt"]
         run = [*takt_, "run", str(document), "--duration", str(seconds), "--priority", PRIORITY]
+        if plan is not None:
+            chosen = Path(folder) / "plan.json"
+            chosen.write_text(plan.model_dump_json(by_alias=True), encoding="utf-8")
+            run += ["--plan", str(chosen)]
         record = [*takt_, "record", "--backend", "ring", "-o", str(trace)]
         if SCHEDULER_EVENTS.is_dir():
             record.append("--kernel")
@@ -431,9 +427,9 @@ def _recorded(model: Json, callbacks: Sequence[str], case: Case) -> tuple[list[l
                 for node, start, length, thread in runs.select(
                     "node", "start", "duration", "thread"
                 ).iter_rows()
-                if node == nodes[callback]
+                if node == wanted
             ]
-            for callback in callbacks
+            for wanted in ends
         ]
         return found, [(due + shift, late) for due, late in stalls]
 

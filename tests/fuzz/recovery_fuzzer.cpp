@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       "2000-3000 r--p 00000000 00:00 0 /lib/librmw_fastrtps_cpp.so\n"
       "4000-5000 rw-p 00000000 00:00 0 [heap]\n"
       "no line of this kind\n");
-  const ProcessMemory memory(Descriptor(file), maps);
+  const ProcessMemory memory(takt::Descriptor(file), maps);
   const std::size_t gid_size = choices.below(2) == 0 ? 16 : 24;
   for (const auto& [event, fields] : events_of(recover_objects(memory), gid_size)) {
     require(ring::well_formed(static_cast<std::uint8_t>(event), gid_size, fields));

@@ -152,6 +152,23 @@ def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
         assert len(gated["edges"]) == len(model["edges"]) + 1
 
 
+def test_a_gate_is_where_the_callback_is_that_it_follows() -> None:
+    model = chain_model(FIVE)
+    model["executors"][4]["cpu"] = 3
+    for callback, expected in (("cb5", 3), ("cb4", None)):
+        gated = gates.insert(model, callback, [(0, MS)], PERIOD, MS // 10)
+        assert gated["executors"][-1]["id"] == f"{callback}/gate"
+        assert gated["executors"][-1].get("cpu") == expected
+
+
+def test_what_begins_a_chain_is_punctual_unless_it_does_other_work() -> None:
+    model = chain_model(FIVE)
+    plan = plan_of(model, plans.Request())
+    assert plans.punctual_executors(model, plan) == {"e1", "cb5/gate"}
+    model["callbacks"][1]["executor"] = "e1"
+    assert plans.punctual_executors(model, plan) == {"cb5/gate"}
+
+
 def test_several_chains_of_a_core_share_a_table() -> None:
     model = json.loads((MODELS / "pipeline.json").read_text())
     second = {**model["callbacks"][0], "id": "radar", "node": "/radar", "registration": 1}

@@ -32,7 +32,8 @@ takt run model.json --surge track=3@20-40                      a callback is slo
 
 MIDDLEWARE_ABOVE = 10
 """takt-workload adds it to the priority of its executors."""
-GATES_ABOVE = 20
+PUNCTUAL_ABOVE = 20
+"""What gates and timers do when a slot or a period begins may not wait for messages of others."""
 
 
 def run(
@@ -58,7 +59,8 @@ def run(
             min=1,
             max=69,
             help="SCHED_FIFO priority of executors without a reservation; what delivers messages "
-            f"is {MIDDLEWARE_ABOVE} above, gates {GATES_ABOVE}. Without it: best effort.",
+            f"is {MIDDLEWARE_ABOVE} above, a plan's gates and executors that run nothing but the "
+            f"first callbacks of its chains {PUNCTUAL_ABOVE}. Without it: best effort.",
         ),
     ] = None,
     log: Annotated[
@@ -88,7 +90,7 @@ def run(
     reservation get it from the kernel (SCHED_DEADLINE) if this user may ask for that.
     """
     surges = [runner.Surge.parse(text) for text in surge or ()]
-    with _model_file(models, goals, plan_file, executor) as (path, source, gates):
+    with _model_file(models, goals, plan_file, executor) as (path, source, punctual):
         plan = runner.plan(path, executor)
         for warning in plan.warnings:
             console.say(f"takt: warning: {warning}")
@@ -104,7 +106,7 @@ def run(
                 watch,
                 surges,
                 log=log is not None,
-                priorities=_priorities(plan, priority, gates),
+                priorities=_priorities(plan, priority, punctual),
             )
     if log is not None:
         lines = [json_format.dumps(entry, ensure_ascii=False) + "\n" for entry in result.log]
@@ -121,29 +123,29 @@ def run(
 @contextmanager
 def _model_file(
     models: list[str], goals: str | None, plan_file: str | None, executor: str | None
-) -> Iterator[tuple[str, str, list[str]]]:
-    """The model as a file, with the gates of the plan; how messages call it; the executors of the
-    gates.
+) -> Iterator[tuple[str, str, set[str]]]:
+    """The model as a file, with the gates of the plan; how messages call it; the executors on whose
+    instants the plan depends.
     """
     if plan_file is None:
         with inputs.model_file(models, goals) as (path, source):
-            yield path, source, []
+            yield path, source, set()
         return
     text, source = inputs.model(models, goals)
     gated, plan = plans.enacted(text, plan_file, executor, simulated=False)
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         file = Path(folder) / "model.json"
         file.write_text(json_format.dumps(gated), encoding="utf-8")
-        yield str(file), source, plans.gates_of(json_format.loads(text), plan)
+        yield str(file), source, plans.punctual_executors(json_format.loads(text), plan)
 
 
-def _priorities(plan: runner.Plan, priority: int | None, gates: list[str]) -> dict[str, int]:
+def _priorities(plan: runner.Plan, priority: int | None, punctual: set[str]) -> dict[str, int]:
     """Of the executors of each process."""
     if priority is None:
         return {}
     return {
         process["name"]: priority
-        + (GATES_ABOVE if any(one["id"] in gates for one in process["executors"]) else 0)
+        + (PUNCTUAL_ABOVE if all(one["id"] in punctual for one in process["executors"]) else 0)
         for process in plan.processes
     }
 

@@ -77,8 +77,9 @@ def insert(
     topic: str | None = None,
     number: int = 0,
 ) -> Json:
-    """The model with a gate behind a callback, on its topic of that name (None: on all). A message
-    leaves `publish_time` after the gate has begun to run, which is within a slot.
+    """The model with a gate behind a callback, on its topic of that name (None: on all), and
+    on the callback's processor. A message leaves `publish_time` after the gate has begun to run,
+    which is within a slot.
     """
     result = copy.deepcopy(model)
     gate = callback + SUFFIX
@@ -99,9 +100,12 @@ def insert(
         feeding["message_size"] = max(feeding.get("message_size", 0), edge.get("message_size", 0))
     result["edges"].append(feeding)
     table = [{"start": start, "end": end, "callback": gate} for start, end in slots]
-    result["executors"].append(
-        {"id": gate, "kind": "table_driven", "table": {"cycle": cycle, "slots": table}}
-    )
+    executor = {"id": gate, "kind": "table_driven", "table": {"cycle": cycle, "slots": table}}
+    follows = callback_of(model, callback)["executor"]
+    for one in model["executors"]:
+        if one["id"] == follows and one.get("cpu") is not None:
+            executor["cpu"] = one["cpu"]
+    result["executors"].append(executor)
     result["callbacks"].append(
         {
             "id": gate,

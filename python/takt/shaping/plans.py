@@ -240,9 +240,14 @@ def table_warnings(plan: Shaping) -> list[str]:
     return found
 
 
-def gates_of(model: Json, plan: Shaping) -> list[str]:
-    """The executors of the gates in gated_model()."""
-    return [_publishes(model, chain) + gates.SUFFIX for chain in plan.chains]
+def punctual_executors(model: Json, plan: Shaping) -> set[str]:
+    """Executors of gated_model() on whose instants the latency of a shaped chain depends: those of
+    gates, and those that run nothing but first callbacks of shaped chains.
+    """
+    begin = {gates.chain_of(model, chain.id)["callbacks"][0] for chain in plan.chains}
+    others = {one["executor"] for one in model["callbacks"] if one["id"] not in begin}
+    firsts = {gates.callback_of(model, one)["executor"] for one in begin}
+    return firsts - others | {_publishes(model, chain) + gates.SUFFIX for chain in plan.chains}
 
 
 def _publishes(model: Json, chain: ShapedChain) -> str:
