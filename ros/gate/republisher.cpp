@@ -10,6 +10,7 @@
 
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/memory.hpp"
+#include "takt/linux/punctual.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::gate {
@@ -19,7 +20,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Within so much of a release the gate sleeps on the clock instead of waiting for messages.
+/// Within so much of a release the gate waits for the clock instead of for messages.
 constexpr Duration near = milliseconds(1);
 /// The end is looked for so often.
 constexpr Duration patience = milliseconds(50);
@@ -113,7 +114,9 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
     const Instant now = linux_os::monotonic_now();
     const Duration left = waiting_.empty() ? patience : waiting_.front().release - now;
     if (left <= near) {
-      sleep_until(waiting_.front().release);
+      const Instant release = waiting_.front().release;
+      sleep_until(release - linux_os::wakes_ahead(settings_.period));
+      linux_os::poll_until(release, [] { return false; });
       if (Result<void> released = release_front(); !released) return released;
       if (Result<void> taken = take_all(); !taken) return taken;
       continue;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "takt/executor/origin.hpp"
+#include "takt/linux/punctual.hpp"
+#include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {
 namespace {
@@ -71,17 +73,25 @@ bool Arrivals::become_idle(Worker& worker) {
   return true;
 }
 
-void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until) {
+void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until, bool exactly) {
   WakeUp& wake = wakes_[worker.number];
   if (!until) return wake.wait();
-  const bool is_signalled = wake.wait_until(*until);
+  const Instant end{until->time_since_epoch()};
+  const Duration ahead =
+      exactly ? linux_os::wakes_ahead(end - linux_os::monotonic_now()) : Duration{0};
+  const bool is_signalled = wake.wait_until(*until - ahead);
+  bool is_found = true;
   {
     // Also after a signal: the thread sanitizer does not know that sem_clockwait() orders memory.
     const std::lock_guard lock(mutex_);
-    if (!is_signalled && std::erase(idle_, &worker) > 0) return;
+    if (!is_signalled) is_found = std::erase(idle_, &worker) == 0;
   }
-  // Somebody has found it among the idle ones and signals it.
-  if (!is_signalled) wake.wait();
+  if (!is_found) {
+    if (exactly) linux_os::poll_until(end, [this] { return is_unseen_.load(); });
+  } else if (!is_signalled) {
+    // Somebody has found it among the idle ones and signals it.
+    wake.wait();
+  }
 }
 
 Worker* Arrivals::take_idle() {

@@ -47,8 +47,9 @@ class Arrivals {
   /// False: something has come that must be looked at first.
   [[nodiscard]] bool become_idle(Worker& worker);
 
-  /// Until the worker, which is idle, is given a job, told to look for one, or the time has come.
-  void sleep(Worker& worker, std::optional<TimePoint> until);
+  /// Until the worker, which is idle, is given a job, told to look for one, or the time has come:
+  /// `exactly` then, for which it polls at last.
+  void sleep(Worker& worker, std::optional<TimePoint> until, bool exactly);
 
   /// An idle worker, which must be handed back; null: there is none.
   [[nodiscard]] Worker* take_idle();

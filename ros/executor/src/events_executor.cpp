@@ -134,12 +134,11 @@ bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<Tim
     if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
     // A worker without a job is idle before another one can decide, so that it is not passed over.
     if (!arrivals_->become_idle(worker)) continue;
-    std::optional<TimePoint> until = deadline;
-    if (const std::optional<Instant> start = dispatcher_->next_start()) {
-      until = earliest(until, std::optional(on_steady_clock(*start)));
-    }
+    std::optional<TimePoint> start;
+    if (const auto next = dispatcher_->next_start()) start = on_steady_clock(*next);
+    const std::optional<TimePoint> until = earliest(deadline, start);
     decision.unlock();
-    arrivals_->sleep(worker, until);
+    arrivals_->sleep(worker, until, until == start);
     // Who gave it a job has done so before the signal.
     if (worker.has_job) return true;
     decision.lock();
