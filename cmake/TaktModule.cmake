@@ -166,7 +166,7 @@ endfunction()
 
 # takt_test(model DEPENDS takt::model): one GoogleTest program, model_test, of all *.cpp of its
 # folder or of SOURCES. INPUT: it is about what reads inputs from outside; THREADS: about what runs in
-# several threads. Continuous integration runs these with the sanitizer for them (input_tests,
+# several threads. `make asan` and `make tsan` run these with the sanitizer for them (input_tests,
 # thread_tests).
 add_custom_target(input_tests)
 add_custom_target(thread_tests)
@@ -177,6 +177,10 @@ function(takt_test name)
   endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main takt_warnings)
+  if(TAKT_SANITIZE MATCHES address)
+    # Compiling a test takes much longer than running it. What it tests stays optimised.
+    target_compile_options(${name}_test PRIVATE -O0)
+  endif()
   set(label unit)
   if(arg_INPUT)
     add_dependencies(input_tests ${name}_test)
