@@ -92,7 +92,7 @@ void introduce(fuzz::Choices& choices) {
   fuzz::require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const Descriptor caller(ends[1]);
   Descriptor answerer(ends[0]);
-  Introduction introduction(std::move(answerer), key, 1);
+  Introduction introduction(std::move(answerer), key, 1, 1);
   while (choices.any()) {
     std::vector<std::byte> bytes(choices.below(wire::hello_bytes + 3));
     for (std::byte& byte : bytes) byte = choices.next<std::byte>();

@@ -30,7 +30,7 @@ class Line : public link::Transport {
   /// Does what is due; returns when to be called again at the latest; none: not for some time.
   virtual std::optional<Instant> step(Instant now) = 0;
 
-  static constexpr std::size_t most_watched = 3;
+  static constexpr std::size_t most_watched = 4;
   /// Call receive() and step() when something happens to one of these. Entries may be empty.
   [[nodiscard]] virtual std::array<pollfd, most_watched> watched() const = 0;
 

@@ -22,6 +22,7 @@
 #include "line.hpp"
 #include "shared_line.hpp"
 #include "udp_line.hpp"
+#include "verbs_line.hpp"
 
 namespace takt::transport {
 
@@ -33,8 +34,11 @@ Result<std::unique_ptr<Line>> open(const Peer& peer, const Key& key, std::size_t
   if (const auto* udp = std::get_if<UdpOptions>(&peer.address)) {
     return UdpLine::open(*udp, key, peer.settings, now());
   }
-  const auto& shared = std::get<SharedMemoryOptions>(peer.address);
-  return SharedLine::open(shared, chunk_bytes, key, peer.settings, now());
+  if (const auto* shared = std::get_if<SharedMemoryOptions>(&peer.address)) {
+    return SharedLine::open(*shared, chunk_bytes, key, peer.settings, now());
+  }
+  const auto& verbs = std::get<VerbsOptions>(peer.address);
+  return VerbsLine::open(verbs, chunk_bytes, key, peer.settings, now());
 }
 
 }  // namespace

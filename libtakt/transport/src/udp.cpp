@@ -1,6 +1,5 @@
 #include "takt/transport/udp.hpp"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -14,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "socket_address.hpp"
+
 namespace takt::transport {
 
 namespace {
@@ -26,42 +27,6 @@ constexpr std::size_t most_read_bytes = std::size_t{1} << 16;
 constexpr int send_buffer = 1 << 20;
 constexpr int receive_buffer = 4 << 20;
 constexpr int yes = 1;
-
-struct Resolved {
-  sockaddr_storage address{};
-  socklen_t length = 0;
-
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-
-  [[nodiscard]] bool loopback() const {
-    if (address.ss_family == AF_INET) {
-      const auto& in = reinterpret_cast<const sockaddr_in&>(address);
-      return ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    }
-    const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
-    return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr) != 0;
-  }
-};
-
-Result<Resolved> resolve(const Address& address, bool beyond_loopback) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  const int failed =
-      getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (failed != 0) {
-    return error("{}: not an address in numbers: {}", address.host, gai_strerror(failed));
-  }
-  Resolved resolved;
-  resolved.length = found->ai_addrlen;
-  std::memcpy(&resolved.address, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
-  if (!beyond_loopback && !resolved.loopback()) {
-    return error("{}: beyond the loopback interface, which must be asked for", address.host);
-  }
-  return resolved;
-}
 
 }  // namespace
 
@@ -192,12 +157,9 @@ std::optional<std::span<std::byte>> UdpSocket::receive() {
 }
 
 std::uint16_t UdpSocket::port() const {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
-  return address.ss_family == AF_INET
-             ? ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port)
-             : ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  SocketAddress found{.length = sizeof(sockaddr_storage)};
+  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&found.address), &found.length);
+  return found.port();
 }
 
 }  // namespace takt::transport

@@ -32,7 +32,7 @@ void UdpLine::receive(Instant /*now*/) {
 std::array<pollfd, Line::most_watched> UdpLine::watched() const {
   pollfd socket = reading(socket_->descriptor());
   if (connection_.waits_for_room()) socket.events = POLLIN | POLLOUT;
-  return {socket, nothing, nothing};
+  return {socket, nothing, nothing, nothing};
 }
 
 }  // namespace takt::transport

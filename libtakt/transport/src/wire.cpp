@@ -100,6 +100,17 @@ void write(const Hello& hello, std::byte* to) {
       .put(hello.yours);
 }
 
+void write(const Memory& memory, std::byte* to) {
+  Writer(to)
+      .put(value(BodyKind::memory))
+      .put(memory.mtu)
+      .put(memory.room)
+      .put(memory.queue_pair)
+      .put(memory.packet)
+      .put(memory.key)
+      .put(memory.address);
+}
+
 void write_sealed_header(std::uint64_t counter, std::byte* to) {
   Writer(to).put(sealed_kind).put(version).put(nothing).put(counter);
 }
@@ -148,6 +159,26 @@ std::optional<Answer> read_answer(std::span<const std::byte> body) {
   answer.status = static_cast<Status>(status);
   answer.present = body.subspan(answer_header_bytes);
   return answer;
+}
+
+std::optional<Memory> read_memory(std::span<const std::byte> body) {
+  if (body.size() != memory_bytes) return std::nullopt;
+  constexpr std::uint32_t most_number = (1U << 24) - 1;
+  std::uint8_t kind = 0;
+  Memory memory;
+  Reader reader(body.data());
+  reader.get(kind);
+  reader.get(memory.mtu);
+  reader.get(memory.room);
+  reader.get(memory.queue_pair);
+  reader.get(memory.packet);
+  reader.get(memory.key);
+  reader.get(memory.address);
+  if (kind != value(BodyKind::memory) || memory.queue_pair > most_number ||
+      memory.packet > most_number) {
+    return std::nullopt;
+  }
+  return memory;
 }
 
 std::optional<Hello> read_hello(std::span<const std::byte> packet) {

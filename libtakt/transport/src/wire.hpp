@@ -19,6 +19,7 @@
 ///           bytes 4 | index 4 | payload
 ///   answer: 2 | status | round 2 | sequence 8 | a bit for each packet of the chunk that is here
 ///   ping:   3 | flags
+///   memory: 4 | MTU 1 | room 4 | queue pair 4 | packet 4 | key 4 | address 8
 namespace takt::transport::wire {
 
 constexpr unsigned char hello_kind = 1;
@@ -33,13 +34,14 @@ constexpr std::size_t tag_bytes = 16;
 constexpr std::size_t data_header_bytes = 40;
 constexpr std::size_t answer_header_bytes = 12;
 constexpr std::size_t ping_bytes = 2;
+constexpr std::size_t memory_bytes = 26;
 
 /// Payload of one packet, so that all fits into a frame of Ethernet.
 constexpr std::size_t payload_bytes = 1400;
 constexpr std::size_t packet_bytes =
     sealed_header_bytes + data_header_bytes + payload_bytes + tag_bytes;
 
-enum class BodyKind : unsigned char { data = 1, answer = 2, ping = 3 };
+enum class BodyKind : unsigned char { data = 1, answer = 2, ping = 3, memory = 4 };
 
 /// The receiver shall answer this packet.
 constexpr unsigned char answer_flag = 1;
@@ -64,6 +66,20 @@ struct Answer {
   std::span<const std::byte> present;
 };
 
+/// Where the peer may write by RDMA, and what of it.
+struct Memory {
+  /// The longest packet, as enum ibv_mtu numbers it.
+  std::uint8_t mtu = 0;
+  /// How long the chunks of this end may be.
+  std::uint32_t room = 0;
+  /// The queue pair's number, and that of its first packet, of 24 bits each.
+  std::uint32_t queue_pair = 0;
+  std::uint32_t packet = 0;
+  /// What gives access to the memory, and where it begins.
+  std::uint32_t key = 0;
+  std::uint64_t address = 0;
+};
+
 using Nonce = std::array<unsigned char, nonce_bytes>;
 
 struct Hello {
@@ -83,12 +99,14 @@ constexpr std::size_t packets_of(std::size_t bytes) {
 void write(const Data& data, std::byte* to);
 void write(const Answer& answer, std::byte* to);
 void write(const Hello& hello, std::byte* to);
+void write(const Memory& memory, std::byte* to);
 void write_sealed_header(std::uint64_t counter, std::byte* to);
 
 /// None: not such a packet. What they return is consistent in itself: a chunk within its message, a
-/// packet within its chunk, and a payload of the right size.
+/// packet within its chunk, a payload of the right size, and numbers of 24 bits where they are.
 std::optional<Data> read_data(std::span<const std::byte> body);
 std::optional<Answer> read_answer(std::span<const std::byte> body);
+std::optional<Memory> read_memory(std::span<const std::byte> body);
 std::optional<Hello> read_hello(std::span<const std::byte> packet);
 /// The counter of a sealed packet.
 std::optional<std::uint64_t> read_sealed_header(std::span<const std::byte> packet);

@@ -1,5 +1,5 @@
-/// Connections over a network that loses, doubles, exchanges and changes datagrams, and through
-/// shared memory, in simulated time: what arrives is whole, in order and once, and the sender knows
+/// Connections over a network that loses, doubles, exchanges and changes datagrams, through
+/// shared memory, and by RDMA with a device that pretends, in simulated time: what arrives is whole, in order and once, and the sender knows
 /// what did not.
 #include "takt/transport/connection.hpp"
 
@@ -11,7 +11,9 @@
 #include <numeric>
 
 #include "network.hpp"
+#include "pretended_rdma.hpp"
 #include "takt/link/robust_send.hpp"
+#include "verbs_line.hpp"
 
 namespace takt::transport {
 namespace {
@@ -77,9 +79,20 @@ class Ends : public testing::Test {
       end(place) = std::make_unique<DatagramEnd>(
           network, place, keys[place], std::move(description), Settings{.aes = aes[place]});
     } else {
-      end(place) = std::make_unique<SharedEnd>(network, names[place], keys[place],
-                                               std::move(description), Settings{});
+      auto line = open_line(place, description.chunk_bytes);
+      end(place) = std::make_unique<LineEnd>(network, std::move(line), std::move(description));
     }
+  }
+
+  [[nodiscard]] std::unique_ptr<Line> open_line(std::size_t place, std::size_t chunk_bytes) {
+    if (medium == Medium::shared_memory) {
+      return std::move(
+          SharedLine::open(names[place], chunk_bytes, keys[place], {}, network.now).value());
+    }
+    return std::move(VerbsLine::open(addresses[place],
+                                     std::make_unique<PretendedFabric::Device>(fabric), chunk_bytes,
+                                     keys[place], {}, network.now)
+                         .value());
   }
 
   void arrive(std::span<const std::byte> text) {
@@ -111,10 +124,10 @@ class Ends : public testing::Test {
     }
   }
 
-  /// Shared memory cannot be cut; a debugger stops the receiver instead.
+  /// Memory cannot be cut; a debugger stops the receiver instead.
   [[nodiscard]] const std::unique_ptr<End>& stopped() const {
     static const std::unique_ptr<End> nobody;
-    return network.cut && medium == Medium::shared_memory ? ends_[1] : nobody;
+    return network.cut && medium != Medium::datagrams ? ends_[1] : nobody;
   }
 
   bool push(std::size_t bytes) {
@@ -128,6 +141,8 @@ class Ends : public testing::Test {
 
   const Medium medium;
   const std::array<SharedMemoryOptions, 2> names = new_names();
+  const std::array<VerbsOptions, 2> addresses = new_addresses();
+  PretendedFabric fabric;
   const Key key = make_key();
   std::array<Key, 2> keys{key, key};
   /// Who wants AES, where the processor has it.
@@ -148,7 +163,7 @@ class Pair : public Ends, public testing::WithParamInterface<Medium> {
  protected:
   Pair() : Ends(GetParam()) {}
 };
-INSTANTIATE_TEST_SUITE_P(Media, Pair, testing::Values(Medium::datagrams, Medium::shared_memory),
+INSTANTIATE_TEST_SUITE_P(Media, Pair, testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
                          name_of);
 
 /// What holds of datagrams.
@@ -174,7 +189,7 @@ TEST_P(Pair, AllArrivesInOrderOnceAndWholeWithATenthOfEveryFault) {
   EXPECT_EQ(arrived, pushed);
   const ConnectionCounts& counts = receiver().counts();
   EXPECT_EQ(counts.sessions, 1u);
-  if (medium == Medium::shared_memory) return;
+  if (medium != Medium::datagrams) return;
   EXPECT_GT(counts.forged, 100u) << "changed datagrams are found";
   EXPECT_GT(counts.replayed, 100u) << "doubled datagrams are found";
   EXPECT_GT(sender().counts().packets_repeated, 100u);

@@ -1,4 +1,5 @@
-/// Two link threads on real sockets of the loopback interface, and with real shared memory.
+/// Two link threads on real sockets of the loopback interface, with real shared memory, and by RDMA
+/// where the loopback interface has a device for it.
 #include "takt/transport/link_thread.hpp"
 
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 #include <thread>
 
 #include "network.hpp"
+#include "queue_pair.hpp"
 
 namespace takt::transport {
 namespace {
@@ -30,13 +32,6 @@ using testing::HasSubstr;
 
 /// Waits for what threads do; far more than they ever need.
 constexpr auto patience = std::chrono::minutes(2);
-
-/// A free port, found by opening a socket on it.
-std::uint16_t free_port() {
-  const auto socket = UdpSocket::open({.local = {"127.0.0.1", 0}, .remote = {"127.0.0.1", 9}});
-  EXPECT_TRUE(socket);
-  return (*socket)->port();
-}
 
 /// What arrived, told between threads.
 class Arrivals {
@@ -66,6 +61,12 @@ class LinkThreads : public testing::TestWithParam<Medium> {
   [[nodiscard]] virtual Duration silence() const { return patience; }
 
   void SetUp() override {
+    if (GetParam() == Medium::rdma) {
+      const auto loopback = resolve({"127.0.0.1", 0}, false).value();
+      const auto device = open_rdma_device(loopback, loopback, silence());
+      // tests/integration/test_soft_roce.py runs these where there is one.
+      if (!device) GTEST_SKIP() << "127.0.0.1: " << device.error().message;
+    }
     Description sending{.chunk_bytes = 64 << 10};
     Description receiving = sending;
     for (std::uint32_t stream = 0; stream < 2; ++stream) {
@@ -107,14 +108,18 @@ class LinkThreads : public testing::TestWithParam<Medium> {
     if (GetParam() == Medium::shared_memory) {
       return {.address = names[place], .settings = {.silence = silence()}};
     }
+    if (GetParam() == Medium::rdma) {
+      return {.address = addresses[place], .settings = {.silence = silence()}};
+    }
     return {.address = UdpOptions{.local = {"127.0.0.1", ports[place]},
                                   .remote = {"127.0.0.1", ports[1 - place]}},
             .settings = {.silence = silence()}};
   }
 
   const Key key = make_key();
-  std::array<std::uint16_t, 2> ports{free_port(), free_port()};
+  std::array<std::uint16_t, 2> ports{free_port(SOCK_DGRAM), free_port(SOCK_DGRAM)};
   const std::array<SharedMemoryOptions, 2> names = new_names();
+  const std::array<VerbsOptions, 2> addresses = new_addresses();
   std::array<ChannelIndex, 2> channels;
   Arrivals arrivals;
   std::unique_ptr<LinkThread> sender;
@@ -122,7 +127,8 @@ class LinkThreads : public testing::TestWithParam<Medium> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Media, LinkThreads,
-                         testing::Values(Medium::datagrams, Medium::shared_memory), name_of);
+                         testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
+                         name_of);
 
 TEST_P(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
   std::vector<std::byte> low(large);
@@ -182,7 +188,8 @@ class ImpatientLinkThreads : public LinkThreads {
 };
 
 INSTANTIATE_TEST_SUITE_P(Media, ImpatientLinkThreads,
-                         testing::Values(Medium::datagrams, Medium::shared_memory), name_of);
+                         testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
+                         name_of);
 
 TEST_P(ImpatientLinkThreads, AReceiverThatEndsIsLost) {
   receiver.reset();

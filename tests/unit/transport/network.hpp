@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "shared_line.hpp"
+#include "socket_address.hpp"
+#include "takt/base/descriptor.hpp"
 #include "takt/link/flow_control.hpp"
 #include "takt/transport/connection.hpp"
 #include "takt/transport/shared_memory.hpp"
+#include "takt/transport/verbs.hpp"
 
 namespace takt::transport {
 
@@ -142,14 +145,11 @@ class DatagramEnd final : public End, public Datagrams {
   Connection connection_;
 };
 
-/// One that shares memory with the other. Of the network it has the time alone.
-class SharedEnd final : public End {
+/// One that does not need the network, of which it has the time alone.
+class LineEnd final : public End {
  public:
-  SharedEnd(Network& network, const SharedMemoryOptions& names, const Key& key,
-            link::Description description, const Settings& settings)
-      : network_(network),
-        line_(std::move(
-            SharedLine::open(names, description.chunk_bytes, key, settings, network.now).value())) {
+  LineEnd(Network& network, std::unique_ptr<Line> line, link::Description description)
+      : network_(network), line_(std::move(line)) {
     add_flow(std::move(description), *line_, network.now);
     line_->deliver_to(flow->sink({}));
   }
@@ -165,15 +165,23 @@ class SharedEnd final : public End {
 
  private:
   Network& network_;
-  std::unique_ptr<SharedLine> line_;
+  std::unique_ptr<Line> line_;
 };
 
 /// What a connection goes through.
-enum class Medium : std::uint8_t { datagrams, shared_memory };
+enum class Medium : std::uint8_t { datagrams, shared_memory, rdma };
 
 /// For the names of tests.
 inline std::string name_of(const testing::TestParamInfo<Medium>& medium) {
-  return medium.param == Medium::datagrams ? "Datagrams" : "SharedMemory";
+  switch (medium.param) {
+    case Medium::datagrams:
+      return "Datagrams";
+    case Medium::shared_memory:
+      return "SharedMemory";
+    case Medium::rdma:
+      return "Rdma";
+  }
+  return {};
 }
 
 /// Names of the two ends that no other test uses.
@@ -182,6 +190,24 @@ inline std::array<SharedMemoryOptions, 2> new_names() {
   const std::string common = fmt::format("test {} {}", getpid(), ++made);
   const std::array ends{common + " a", common + " b"};
   return {SharedMemoryOptions{ends[0], ends[1]}, SharedMemoryOptions{ends[1], ends[0]}};
+}
+
+/// A port that is free for datagrams (SOCK_DGRAM) or connections (SOCK_STREAM).
+inline std::uint16_t free_port(int type) {
+  const Descriptor made(socket(AF_INET, type | SOCK_CLOEXEC, 0));
+  SocketAddress address = resolve({"127.0.0.1", 0}, false).value();
+  EXPECT_EQ(bind(made.get(), address.get(), address.length), 0);
+  getsockname(made.get(), reinterpret_cast<sockaddr*>(&address.address), &address.length);
+  return address.port();
+}
+
+/// Addresses on the loopback interface of the two ends; the first one waits to be called.
+inline std::array<VerbsOptions, 2> new_addresses() {
+  std::array<Address, 2> ends{Address{"127.0.0.1", free_port(SOCK_STREAM)},
+                              Address{"127.0.0.1", free_port(SOCK_STREAM)}};
+  if (ends[1].port < ends[0].port) std::swap(ends[0], ends[1]);
+  return {VerbsOptions{.local = ends[0], .remote = ends[1]},
+          VerbsOptions{.local = ends[1], .remote = ends[0]}};
 }
 
 }  // namespace takt::transport

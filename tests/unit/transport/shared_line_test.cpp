@@ -15,6 +15,7 @@
 #include "exchange.hpp"
 #include "introduction.hpp"
 #include "network.hpp"
+#include "notes.hpp"
 
 namespace takt::transport {
 namespace {
@@ -24,21 +25,6 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 constexpr std::size_t chunk_bytes = 1000;
-
-/// Takes all that comes.
-class Notes final : public link::Sink {
- public:
-  Placement place(const link::Chunk& chunk) override {
-    if (chunk.bytes > memory.size()) return {};
-    return {.kind = Placement::Kind::accepted, .memory = std::span(memory).first(chunk.bytes)};
-  }
-  void arrived(const link::Chunk& chunk, Instant /*now*/) override { chunks.push_back(chunk); }
-  void restarted() override { ++restarts; }
-
-  std::vector<std::byte> memory = std::vector<std::byte>(chunk_bytes);
-  std::vector<link::Chunk> chunks;
-  int restarts = 0;
-};
 
 link::Chunk chunk(std::uint64_t number, std::uint32_t bytes) {
   return {.stream = 1, .message = number, .message_bytes = bytes, .offset = 0, .bytes = bytes};
@@ -94,7 +80,7 @@ class Shared : public testing::Test {
   const std::array<SharedMemoryOptions, 2> names = new_names();
   const Key key = make_key();
   Instant now{};
-  Notes notes;
+  Notes notes{chunk_bytes};
   std::unique_ptr<SharedLine> line;
 };
 
@@ -135,25 +121,13 @@ TEST_F(Shared, ItsOwnWordsAreNoProof) {
 /// Somebody with the key.
 class Insider {
  public:
-  Insider(Descriptor socket, const Key& key) : introduction_(std::move(socket), key, 7) {}
+  Insider(Descriptor socket, const Key& key) : introduction_(std::move(socket), key, 7, 1) {}
 
   /// Sends a descriptor as if it were its memory, once it may.
   void turn(int descriptor) {
     if (introduction_.hear() != Introduction::State::proven) return;
     constexpr std::byte memory_message{3};
-    iovec part{.iov_base = const_cast<std::byte*>(&memory_message), .iov_len = 1};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof descriptor)> control{};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* const right = CMSG_FIRSTHDR(&header);
-    right->cmsg_level = SOL_SOCKET;
-    right->cmsg_type = SCM_RIGHTS;
-    right->cmsg_len = CMSG_LEN(sizeof descriptor);
-    std::memcpy(CMSG_DATA(right), &descriptor, sizeof descriptor);
-    EXPECT_EQ(sendmsg(introduction_.descriptor(), &header, MSG_NOSIGNAL), 1);
+    introduction_.say(std::span(&memory_message, 1), descriptor);
   }
 
  private:

@@ -13,12 +13,13 @@
 #include "takt/transport/key.hpp"
 #include "takt/transport/shared_memory.hpp"
 #include "takt/transport/udp.hpp"
+#include "takt/transport/verbs.hpp"
 
 namespace takt::transport {
 
 /// A peer of a link, in the order of their PeerIndex.
 struct Peer {
-  std::variant<UdpOptions, SharedMemoryOptions> address;
+  std::variant<UdpOptions, SharedMemoryOptions, VerbsOptions> address;
   Settings settings;
 };
 
@@ -27,8 +28,8 @@ struct Peer {
 /// lock of the thread, which does all else. Calls of the description run in the thread.
 class LinkThread {
  public:
-  /// Starts the thread; it ends with the object. Error: see link::check(), UdpSocket::open() and
-  /// SharedMemoryOptions.
+  /// Starts the thread; it ends with the object. Error: see link::check(), UdpSocket::open(),
+  /// SharedMemoryOptions and VerbsOptions.
   static Result<std::unique_ptr<LinkThread>> start(link::Description description, const Key& key,
                                                    std::span<const Peer> peers);
   /// Runs the thread under SCHED_FIFO. It should go before threads that copy messages: while it

@@ -5,18 +5,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "takt/base/error.hpp"
+#include "takt/transport/address.hpp"
 #include "takt/transport/connection.hpp"
 
 namespace takt::transport {
-
-/// A host's address in numbers, and a port.
-struct Address {
-  std::string host;
-  std::uint16_t port = 0;
-};
 
 struct UdpOptions {
   Address local;

@@ -1,0 +1,228 @@
+#include "exchange_line.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+namespace takt::transport {
+
+namespace {
+
+/// Calls that nobody has answered yet.
+constexpr int most_waiting = 8;
+constexpr int yes = 1;
+
+/// A network tells of the end of a process, but not of the end of a machine, unless it is asked.
+void ask_for_signs_of_life(int socket, Duration silence) {
+  const auto milliseconds = static_cast<unsigned>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
+  // In whole seconds, and at least one.
+  const int seconds = static_cast<int>(milliseconds / 1000) + 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+}  // namespace
+
+ExchangeLine::ExchangeLine(const Ends& ends, std::size_t said_bytes, const Key& key,
+                           const Settings& settings, Instant now)
+    : ends_(ends), said_bytes_(said_bytes), key_(key), settings_(settings), next_call_(now) {
+  [[maybe_unused]] const int ready = sodium_init();
+  assert(ready >= 0);
+  randombytes_buf(&incarnation_, sizeof incarnation_);
+}
+
+Result<void> ExchangeLine::open_door() {
+  auto door = bound();
+  if (!door) return tl::unexpected(door.error());
+  if (ends_.listens && listen(door->get(), most_waiting) != 0) {
+    return error("{}", std::strerror(errno));
+  }
+  door_ = std::move(*door);
+  return {};
+}
+
+Result<Descriptor> ExchangeLine::bound() const {
+  Descriptor made(socket(ends_.local.address.ss_family,
+                         ends_.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made) return error("{}", std::strerror(errno));
+  if (ends_.type == SOCK_STREAM) {
+    // Connections of a process that has ended do not keep its successor from listening.
+    setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    ask_for_signs_of_life(made.get(), settings_.silence);
+  }
+  if (bind(made.get(), ends_.local.get(), ends_.local.length) != 0) {
+    return error("{}", std::strerror(errno));
+  }
+  return made;
+}
+
+void ExchangeLine::send(const link::Chunk& chunk, std::span<const std::byte> bytes, Instant now) {
+  if (!session_) {
+    outcome_ = link::Outcome::lost;
+    return;
+  }
+  session_->exchange.begin(chunk, bytes);
+  session_->begun = now;
+  if (!show_chunk(session_->socket.get(), bytes.size())) lose(now);
+}
+
+void ExchangeLine::receive(Instant now) {
+  if (door_open_) answer(now);
+  if (introduction_) introduce(*introduction_, now);
+  if (session_ && !serve(*session_, now)) lose(now);
+}
+
+/// Whether somebody calls from the peer's host. Names of Unix sockets tell nothing.
+bool ExchangeLine::may_call(const SocketAddress& caller) const {
+  return ends_.type != SOCK_STREAM || caller.host() == ends_.remote.host();
+}
+
+/// One caller at a time: who says nothing has to make way for the next after a while.
+void ExchangeLine::answer(Instant now) {
+  SocketAddress from{.length = sizeof(sockaddr_storage)};
+  Descriptor caller(accept4(door_.get(), reinterpret_cast<sockaddr*>(&from.address), &from.length,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!caller && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (caller && !may_call(from)) {
+    ++counts_.forged;
+    return;
+  }
+  // Also without a free descriptor, so that nobody tries again and again.
+  patience_ = now + settings_.call;
+  if (!caller) return;
+  if (introduction_) {
+    ++counts_.forged;
+    if (!session_) part();
+  }
+  introduction_.emplace(std::move(caller), key_, incarnation_, said_bytes_);
+}
+
+/// Hears of whoever called, or was called.
+void ExchangeLine::introduce(Introduction& introduction, Instant now) {
+  using State = Introduction::State;
+  Agreement agreement = Agreement::open;
+  while (agreement == Agreement::open) {
+    const State state = introduction.hear();
+    switch (state) {
+      case State::waiting:
+        return;
+      case State::proven:
+        // It is the peer, which knows of no other session any more.
+        if (session_) lose(now);
+        agreement = begin(introduction);
+        break;
+      case State::said:
+        agreement = hear(introduction);
+        break;
+      case State::absent:
+      case State::failed:
+        agreement = Agreement::failed;
+        if (state == State::failed) ++counts_.forged;
+        break;
+    }
+  }
+  patience_ = now;
+  if (agreement == Agreement::reached) {
+    begin_session(introduction, now);
+  } else if (!session_) {
+    part();
+  }
+  introduction_.reset();
+}
+
+void ExchangeLine::begin_session(Introduction& introduction, Instant now) {
+  session_.emplace(
+      Connected{.socket = introduction.take_socket(), .exchange = exchange(), .begun = now});
+  const std::uint64_t process = introduction.peer();
+  ++counts_.sessions;
+  if (std::exchange(peer_, process) != process && sink_ != nullptr) sink_->restarted();
+}
+
+/// False: the peer has gone, or should.
+bool ExchangeLine::serve(Connected& session, Instant now) {
+  const News news = look(session.socket.get());
+  // Also of a peer that has gone: what it has finished is finished.
+  if (news.ended) {
+    if (const auto ended = session.exchange.ended()) outcome_ = ended;
+  }
+  if (sink_ == nullptr || !news.chunk) return !news.gone;
+  switch (session.exchange.take(*sink_, now)) {
+    case Exchange::Taken::nothing:
+      break;
+    case Exchange::Taken::chunk:
+      if (!show_ended(session.socket.get())) return false;
+      break;
+    case Exchange::Taken::malformed:
+      ++counts_.malformed;
+      return false;
+  }
+  return !news.gone;
+}
+
+void ExchangeLine::lose(Instant now) {
+  assert(session_ && "there is something to lose");
+  if (session_->exchange.active()) outcome_ = link::Outcome::lost;
+  session_.reset();
+  part();
+  ++counts_.peers_lost;
+  // If it has started again, it waits already.
+  next_call_ = now;
+}
+
+std::optional<Instant> ExchangeLine::step(Instant now) {
+  if (session_ && session_->exchange.active() && now - session_->begun >= settings_.silence) {
+    lose(now);
+  }
+  if (ends_.listens) {
+    door_open_ = now >= patience_;
+  } else {
+    if (introduction_ && now >= patience_) {
+      introduction_.reset();
+      if (!session_) part();
+    }
+    if (!session_ && !introduction_ && now >= next_call_) call(now);
+  }
+  std::optional<Instant> due;
+  const auto sooner = [&due](Instant instant) { due = due ? std::min(*due, instant) : instant; };
+  if (session_ && session_->exchange.active()) sooner(session_->begun + settings_.silence);
+  if (ends_.listens ? !door_open_ : introduction_.has_value()) sooner(patience_);
+  if (!ends_.listens && !session_ && !introduction_) sooner(next_call_);
+  return due;
+}
+
+void ExchangeLine::call(Instant now) {
+  next_call_ = now + settings_.call;
+  if (!door_) {
+    // The name may still be in use for a moment.
+    auto again = bound();
+    if (!again) return;
+    door_ = std::move(*again);
+  }
+  if (connect(door_.get(), ends_.remote.get(), ends_.remote.length) != 0 && errno != EINPROGRESS) {
+    return;
+  }
+  introduction_.emplace(std::move(door_), key_, incarnation_, said_bytes_);
+  patience_ = now + settings_.silence;
+}
+
+std::array<pollfd, Line::most_watched> ExchangeLine::watched() const {
+  pollfd introduced = nothing;
+  if (introduction_) {
+    introduced = reading(introduction_->descriptor());
+    if (introduction_->calling()) introduced.events = POLLOUT;
+  }
+  return {session_ ? reading(session_->socket.get()) : nothing,
+          session_ ? watched_memory() : nothing, introduced,
+          door_open_ ? reading(door_.get()) : nothing};
+}
+
+}  // namespace takt::transport

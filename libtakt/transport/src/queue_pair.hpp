@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "line.hpp"
+#include "socket_address.hpp"
+#include "takt/base/error.hpp"
+#include "takt/time/time.hpp"
+#include "wire.hpp"
+
+namespace takt::transport {
+
+/// A reliable connection of an RDMA device, by which both ends write into memory of the other.
+class QueuePair {
+ public:
+  QueuePair() = default;
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+  /// The peer can write nothing any more.
+  virtual ~QueuePair() = default;
+
+  /// What the peer needs to know; `room` is for others to fill in.
+  [[nodiscard]] virtual wire::Memory description() const = 0;
+  /// False: the device refuses.
+  virtual bool connect(const wire::Memory& peer) = 0;
+
+  /// Writes a part of this end's memory to the same place of the peer's, after all that was written
+  /// before; the memory stays as it is until the peer has answered. With a word the peer is woken,
+  /// and finds it when all is there. False: there is no room, as the peer takes nothing.
+  virtual bool write(std::size_t offset, std::size_t bytes, std::optional<std::uint32_t> word) = 0;
+
+  /// The next word of the peer. None: there is none at the moment, or, with broken(), none will be.
+  virtual std::optional<std::uint32_t> next() = 0;
+  [[nodiscard]] virtual bool broken() const = 0;
+  /// What tells that there may be a word, if next() has found none.
+  [[nodiscard]] virtual pollfd watched() const = 0;
+};
+
+/// A device that makes them.
+class RdmaDevice {
+ public:
+  RdmaDevice() = default;
+  RdmaDevice(const RdmaDevice&) = delete;
+  RdmaDevice& operator=(const RdmaDevice&) = delete;
+  virtual ~RdmaDevice() = default;
+
+  /// `mine` is written to the peer, who writes to `theirs`; both outlive the queue pair. Error: the
+  /// device's reason.
+  virtual Result<std::unique_ptr<QueuePair>> make(std::span<std::byte> mine,
+                                                  std::span<std::byte> theirs) = 0;
+};
+
+/// The device that has an address of this host, for connections to another one, which are given up
+/// when nobody has answered for `silence`. Error: there is none, or it cannot be used.
+[[nodiscard]] Result<std::unique_ptr<RdmaDevice>> open_rdma_device(const SocketAddress& local,
+                                                                   const SocketAddress& remote,
+                                                                   Duration silence);
+
+}  // namespace takt::transport

@@ -1,0 +1,186 @@
+#include "verbs/verbs_queue_pair.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace takt::transport {
+
+namespace {
+
+/// An end posts three requests for each chunk that the other one sends or answers, and hears of
+/// their end before long. A peer that takes nothing fills the queue.
+constexpr std::uint32_t most_writes = 64;
+constexpr std::uint64_t writes_between_completions = 16;
+/// At most two words are under way.
+constexpr std::uint32_t most_words = 16;
+constexpr std::uint32_t packet_numbers = 1U << 24;
+/// Tells the completion of a received word from those of writes.
+constexpr std::uint64_t received = 0;
+
+}  // namespace
+
+VerbsQueuePair::VerbsQueuePair(const VerbsDevice::Route& route, std::span<std::byte> theirs)
+    : route_(route),
+      address_(reinterpret_cast<std::uintptr_t>(theirs.data())),
+      first_packet_(randombytes_uniform(packet_numbers)) {}
+
+Result<std::unique_ptr<QueuePair>> VerbsQueuePair::make(ibv_pd* domain,
+                                                        const VerbsDevice::Route& route,
+                                                        std::span<std::byte> mine,
+                                                        std::span<std::byte> theirs) {
+  std::unique_ptr<VerbsQueuePair> made(new VerbsQueuePair(route, theirs));
+  if (!made->allocate(domain, mine, theirs)) {
+    return error("{}: a queue pair with {} bytes of memory: {}{}",
+                 ibv_get_device_name(domain->context->device), mine.size() + theirs.size(),
+                 std::strerror(errno), errno == ENOMEM ? " (see `ulimit -l`)" : "");
+  }
+  return made;
+}
+
+bool VerbsQueuePair::allocate(ibv_pd* domain, std::span<std::byte> mine,
+                              std::span<std::byte> theirs) {
+  channel_.reset(ibv_create_comp_channel(domain->context));
+  if (!channel_ || fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) return false;
+  completions_.reset(
+      ibv_create_cq(domain->context, most_writes + most_words, nullptr, channel_.get(), 0));
+  if (!completions_) return false;
+  mine_.reset(ibv_reg_mr(domain, mine.data(), mine.size(), 0));
+  if (!mine_) return false;
+  theirs_.reset(ibv_reg_mr(domain, theirs.data(), theirs.size(),
+                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  if (!theirs_) return false;
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = completions_.get();
+  wanted.recv_cq = completions_.get();
+  wanted.cap.max_send_wr = most_writes;
+  wanted.cap.max_recv_wr = most_words;
+  wanted.cap.max_send_sge = 1;
+  wanted.cap.max_recv_sge = 1;
+  wanted.qp_type = IBV_QPT_RC;
+  pair_.reset(ibv_create_qp(domain, &wanted));
+  if (!pair_) return false;
+  ibv_qp_attr initial{};
+  initial.qp_state = IBV_QPS_INIT;
+  initial.port_num = route_.port;
+  initial.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  errno = ibv_modify_qp(pair_.get(), &initial,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (errno != 0) return false;
+  for (std::uint32_t i = 0; i < most_words; ++i) {
+    if (!post_receive()) return false;
+  }
+  return true;
+}
+
+wire::Memory VerbsQueuePair::description() const {
+  return {.mtu = static_cast<std::uint8_t>(route_.mtu),
+          .queue_pair = pair_->qp_num,
+          .packet = first_packet_,
+          .key = theirs_->rkey,
+          .address = address_};
+}
+
+bool VerbsQueuePair::connect(const wire::Memory& peer) {
+  if (peer.mtu < IBV_MTU_256 || peer.mtu > IBV_MTU_4096) return false;
+  peer_ = peer;
+  ibv_qp_attr receiving{};
+  receiving.qp_state = IBV_QPS_RTR;
+  receiving.path_mtu = std::min(route_.mtu, static_cast<ibv_mtu>(peer.mtu));
+  receiving.dest_qp_num = peer.queue_pair;
+  receiving.rq_psn = peer.packet;
+  receiving.max_dest_rd_atomic = 1;
+  // How soon who finds no request for its word may try again: 0.64 ms.
+  receiving.min_rnr_timer = 12;
+  receiving.ah_attr.is_global = 1;
+  receiving.ah_attr.grh.dgid = route_.peer;
+  receiving.ah_attr.grh.sgid_index = route_.gid_index;
+  receiving.ah_attr.grh.hop_limit = 64;
+  receiving.ah_attr.port_num = route_.port;
+  if (ibv_modify_qp(pair_.get(), &receiving,
+                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0) {
+    return false;
+  }
+  ibv_qp_attr sending{};
+  sending.qp_state = IBV_QPS_RTS;
+  sending.sq_psn = first_packet_;
+  sending.timeout = route_.timeout;
+  sending.retry_cnt = 7;
+  sending.rnr_retry = 7;
+  sending.max_rd_atomic = 1;
+  return ibv_modify_qp(pair_.get(), &sending,
+                       IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                           IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC) == 0;
+}
+
+bool VerbsQueuePair::write(std::size_t offset, std::size_t bytes,
+                           std::optional<std::uint32_t> word) {
+  if (posted_ - ended_ >= most_writes) return false;
+  ibv_sge part{.addr = reinterpret_cast<std::uintptr_t>(mine_->addr) + offset,
+               .length = static_cast<std::uint32_t>(bytes),
+               .lkey = mine_->lkey};
+  ibv_send_wr request{};
+  request.wr_id = ++posted_;
+  request.sg_list = &part;
+  request.num_sge = 1;
+  request.opcode = word ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+  request.send_flags = posted_ % writes_between_completions == 0 ? IBV_SEND_SIGNALED : 0;
+  request.imm_data = htonl(word.value_or(0));
+  request.wr.rdma.remote_addr = peer_.address + offset;
+  request.wr.rdma.rkey = peer_.key;
+  ibv_send_wr* refused = nullptr;
+  return ibv_post_send(pair_.get(), &request, &refused) == 0;
+}
+
+bool VerbsQueuePair::post_receive() {
+  ibv_recv_wr request{};
+  request.wr_id = received;
+  ibv_recv_wr* refused = nullptr;
+  errno = ibv_post_recv(pair_.get(), &request, &refused);
+  return errno == 0;
+}
+
+bool VerbsQueuePair::take_tellings() {
+  ibv_cq* from = nullptr;
+  void* ignored = nullptr;
+  bool any = false;
+  while (ibv_get_cq_event(channel_.get(), &from, &ignored) == 0) {
+    ibv_ack_cq_events(from, 1);
+    any = true;
+  }
+  return any;
+}
+
+std::optional<std::uint32_t> VerbsQueuePair::next() {
+  while (!broken_) {
+    ibv_wc completion{};
+    const int count = ibv_poll_cq(completions_.get(), 1, &completion);
+    if (count == 0 && told_ && !take_tellings()) return std::nullopt;
+    if (count == 0) {
+      // What comes from now on is told, and what has come before is looked for once more.
+      take_tellings();
+      told_ = ibv_req_notify_cq(completions_.get(), 0) == 0;
+      broken_ = !told_;
+      continue;
+    }
+    told_ = false;
+    if (count < 0 || completion.status != IBV_WC_SUCCESS) {
+      broken_ = true;
+    } else if (completion.wr_id != received) {
+      ended_ = completion.wr_id;
+    } else if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM) {
+      broken_ = true;
+    } else {
+      broken_ = !post_receive();
+      return ntohl(completion.imm_data);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace takt::transport

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cipher.hpp"
+#include "exchange_line.hpp"
+#include "queue_pair.hpp"
+#include "session.hpp"
+#include "takt/base/error.hpp"
+#include "takt/transport/verbs.hpp"
+
+namespace takt::transport {
+
+/// A connection by RDMA. Each end has an area, as in shared memory, of which the other has a copy:
+/// the sender writes a chunk and its description there, and a word tells that they are whole; the
+/// receiver copies it into the memory that its sink names, and writes its outcome.
+///
+/// What the ends say to each other is sealed with keys of this session:
+///
+///   both: how long chunks are   both: the queue pair, and its memory   both: it is connected
+class VerbsLine final : public ExchangeLine {
+ public:
+  /// For chunks of at most that many bytes. Error: addresses that cannot be used, no device that has
+  /// the local one, or the reason of the device or the kernel.
+  static Result<std::unique_ptr<VerbsLine>> open(const VerbsOptions& options,
+                                                 std::size_t chunk_bytes, const Key& key,
+                                                 const Settings& settings, Instant now);
+  /// On that device.
+  static Result<std::unique_ptr<VerbsLine>> open(const VerbsOptions& options,
+                                                 std::unique_ptr<RdmaDevice> device,
+                                                 std::size_t chunk_bytes, const Key& key,
+                                                 const Settings& settings, Instant now);
+
+ private:
+  /// An area for chunks of some length.
+  class Area {
+   public:
+    /// Makes room; what is in it begins anew.
+    void clear(std::size_t chunk_bytes);
+    [[nodiscard]] std::span<std::byte> bytes();
+
+   private:
+    struct alignas(SharedArea::line) Line {
+      std::array<std::byte, SharedArea::line> bytes;
+    };
+    std::vector<Line> lines_;
+    std::size_t bytes_ = 0;
+  };
+
+  VerbsLine(const Ends& ends, std::unique_ptr<RdmaDevice> device, std::size_t chunk_bytes,
+            const Key& key, const Settings& settings, Instant now);
+
+  Agreement begin(Introduction& introduction) override;
+  Agreement hear(Introduction& introduction) override;
+  Exchange exchange() override { return {mine_.bytes(), theirs_.bytes()}; }
+  void part() override;
+  bool show_chunk(int socket, std::size_t bytes) override;
+  bool show_ended(int socket) override;
+  News look(int socket) override;
+  [[nodiscard]] pollfd watched_memory() const override { return queue_pair_->watched(); }
+
+  void say(Introduction& introduction, wire::Memory memory);
+  Agreement make_queue_pair(Introduction& introduction, std::size_t room);
+
+  std::unique_ptr<RdmaDevice> device_;
+  std::size_t chunk_bytes_;
+  Area mine_;
+  Area theirs_;
+  std::unique_ptr<QueuePair> queue_pair_;
+  /// Of what is said while there is an agreement to be reached.
+  PacketCipher packets_;
+  std::optional<Session> seals_;
+  bool connected_ = false;
+};
+
+}  // namespace takt::transport
