@@ -110,8 +110,9 @@ void ExchangeLine::answer(Instant now) {
 void ExchangeLine::introduce(Introduction& introduction, Instant now) {
   using State = Introduction::State;
   Agreement agreement = Agreement::open;
+  State state = State::waiting;
   while (agreement == Agreement::open) {
-    const State state = introduction.hear();
+    state = introduction.hear();
     switch (state) {
       case State::waiting:
         return;
@@ -126,15 +127,15 @@ void ExchangeLine::introduce(Introduction& introduction, Instant now) {
       case State::absent:
       case State::failed:
         agreement = Agreement::failed;
-        if (state == State::failed) ++counts_.forged;
         break;
     }
   }
   patience_ = now;
   if (agreement == Agreement::reached) {
     begin_session(introduction, now);
-  } else if (!session_) {
-    part();
+  } else {
+    if (state != State::absent) ++counts_.forged;
+    if (!session_) part();
   }
   introduction_.reset();
 }

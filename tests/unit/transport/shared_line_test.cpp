@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <array>
 #include <cstring>
