@@ -126,7 +126,8 @@ def exchange(
     ) as receiver:
         try:
             _wait_for_socket(receiver, names[0 if one_host else 1])
-            subprocess.run(command(names[0], "send", here, there), check=True, timeout=PATIENCE)
+            send = command(names[0], "send", here, there)
+            subprocess.run(send, stdout=subprocess.DEVNULL, check=True, timeout=PATIENCE)
             output, _ = receiver.communicate(input="", timeout=PATIENCE)
         finally:
             receiver.kill()

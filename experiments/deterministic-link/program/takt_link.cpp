@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -20,6 +21,12 @@ std::array<transport::Peer, 1> peer(const Traffic& traffic) {
   if (traffic.method == "shared") {
     const transport::SharedMemoryOptions names{traffic.local, traffic.remote};
     return {transport::Peer{.address = names, .settings = {}}};
+  }
+  if (traffic.method == "rdma") {
+    return {transport::Peer{.address = transport::VerbsOptions{.local = {traffic.local, first_port},
+                                                               .remote = {traffic.remote, first_port},
+                                                               .beyond_loopback = true},
+                            .settings = {}}};
   }
   return {transport::Peer{.address = transport::UdpOptions{.local = {traffic.local, first_port},
                                                            .remote = {traffic.remote, first_port},
@@ -67,10 +74,9 @@ std::string send_by_takt(const Traffic& traffic) {
     for (std::uint32_t number = 0; number < traffic.streams[0].count; number += traffic.burst) {
       for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
         for (std::uint32_t i = 0; i < traffic.burst; ++i) {
-          const Stamp stamp{.sent = transport::now().time_since_epoch().count(),
-                            .stream = stream,
-                            .number = number + i};
-          std::memcpy(message.data(), &stamp, sizeof stamp);
+          mark(message, {.sent = transport::now().time_since_epoch().count(),
+                         .stream = stream,
+                         .number = number + i});
           while (!send(stream, message)) std::this_thread::yield();
         }
       }
@@ -89,6 +95,12 @@ std::string send_by_takt(const Traffic& traffic) {
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  thread.with([&](link::FlowControl& flow) {
+    for (std::size_t i = 0; i < traffic.streams.size(); ++i) {
+      const link::TaskCounts& counts = flow.counts(link::TaskIndex(i));
+      fmt::print("{} {} {} {}\n", counts.delivered, counts.rejected, counts.lost, counts.dropped);
+    }
+  });
   return {};
 }
 
@@ -100,10 +112,9 @@ std::string receive_by_takt(const Traffic& traffic, Arrivals& arrivals) {
     description.add({.name = "application",
                      .inputs = {link::OnData{index}},
                      .operation = link::Call{[&](const link::Activation& activation) {
-                       Stamp stamp;
-                       std::memcpy(&stamp, activation.message.data(), sizeof stamp);
-                       arrivals.add(stamp, activation.message.size(), activation.written);
-                       return true;
+                       const auto stamp = stamp_of(activation.message);
+                       if (stamp) arrivals.add(*stamp, activation.message.size(), activation.written);
+                       return stamp.has_value();
                      }}});
   }
   const auto peers = peer(traffic);

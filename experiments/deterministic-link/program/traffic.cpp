@@ -18,6 +18,7 @@ namespace {
 
 /// How soon somebody who found no room tries again.
 constexpr Duration again = std::chrono::milliseconds(5);
+constexpr std::size_t page = 4096;
 
 void sleep_until(Instant instant) {
   const auto since = instant.time_since_epoch();
@@ -25,6 +26,25 @@ void sleep_until(Instant instant) {
 }
 
 }  // namespace
+
+void mark(std::span<std::byte> message, const Stamp& stamp) {
+  for (std::size_t at = page; at + sizeof stamp.number <= message.size(); at += page) {
+    std::memcpy(message.data() + at, &stamp.number, sizeof stamp.number);
+  }
+  std::memcpy(message.data(), &stamp, sizeof stamp);
+}
+
+std::optional<Stamp> stamp_of(std::span<const std::byte> message) {
+  Stamp stamp;
+  if (message.size() < sizeof stamp) return std::nullopt;
+  std::memcpy(&stamp, message.data(), sizeof stamp);
+  for (std::size_t at = page; at + sizeof stamp.number <= message.size(); at += page) {
+    std::uint32_t number = 0;
+    std::memcpy(&number, message.data() + at, sizeof number);
+    if (number != stamp.number) return std::nullopt;
+  }
+  return stamp;
+}
 
 int own_priority() {
   sched_param parameters{};
@@ -40,9 +60,9 @@ void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& se
   for (std::uint32_t number = 0; sent.count == 0 ? !finished() : number < sent.count; ++number) {
     sleep_until(due);
     due += sent.interval;
-    const Stamp stamp{
-        .sent = transport::now().time_since_epoch().count(), .stream = stream, .number = number};
-    std::memcpy(message.data(), &stamp, sizeof stamp);
+    mark(message, {.sent = transport::now().time_since_epoch().count(),
+                   .stream = stream,
+                   .number = number});
     while (!send(stream, message) && !(sent.count == 0 && finished())) {
       std::this_thread::sleep_for(again);
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct Stream {
   Duration interval{};
 };
 
-/// What stands at the beginning of every message. Both ends have one clock.
+/// What stands at the beginning of every message. Both ends have one clock, unless they are on two
+/// machines.
 struct Stamp {
   std::int64_t sent = 0;
   std::uint32_t stream = 0;
@@ -40,6 +42,11 @@ struct Traffic {
 
 constexpr std::uint16_t first_port = 46700;
 constexpr std::size_t udp_payload = 1400;
+
+/// Writes the stamp, and its number into every page.
+void mark(std::span<std::byte> message, const Stamp& stamp);
+/// None: the message was not marked so, or parts of it are of another one.
+std::optional<Stamp> stamp_of(std::span<const std::byte> message);
 
 /// Sends a whole message, or says that it has to wait.
 using SendOne = std::function<bool(std::uint32_t stream, std::span<const std::byte> message)>;

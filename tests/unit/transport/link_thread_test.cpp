@@ -182,6 +182,27 @@ TEST_P(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
   }
 }
 
+TEST_P(LinkThreads, AReceiverWithoutABufferRejects) {
+  const std::vector<std::byte> message(1000, std::byte{7});
+  std::vector<link::Item> held;
+  receiver->with([&](link::FlowControl& flow) {
+    while (const auto item = flow.loan(channels[1])) held.push_back(*item);
+  });
+  const auto wait = [&](auto ended) {
+    ASSERT_TRUE(sender->push(channels[1], message));
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (bool waits = true; waits && std::chrono::steady_clock::now() < end;) {
+      sender->with([&](link::FlowControl& flow) {
+        waits = flow.counts(link::TaskIndex(1)).*ended == 0;
+      });
+    }
+  };
+  wait(&link::TaskCounts::rejected);
+  receiver->with([&](link::FlowControl& flow) { flow.release(held.back()); });
+  wait(&link::TaskCounts::delivered);
+  EXPECT_THAT(arrivals.wait(1), testing::ElementsAre(message));
+}
+
 class ImpatientLinkThreads : public LinkThreads {
  protected:
   [[nodiscard]] Duration silence() const override { return std::chrono::seconds(1); }
