@@ -69,7 +69,7 @@ TOOLCHAIN
     export LD_LIBRARY_PATH=$prefix/lib _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
     cmake -S "$root" -B "$build" -G Ninja -Wno-dev --log-level=NOTICE \
       -DCMAKE_TOOLCHAIN_FILE="$work/$distribution.cmake" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-      -DTAKT_BUILD_PYTHON=OFF -DTAKT_BUILD_RCLCPP=OFF -DTAKT_REPRODUCIBLE=ON "${cmake_arguments[@]}"
+      -DTAKT_BUILD_PYTHON=OFF -DTAKT_BUILD_RCLCPP=OFF -DTAKT_BUILD_VERBS=OFF -DTAKT_REPRODUCIBLE=ON "${cmake_arguments[@]}"
     cmake --build "$build" --target takt_runtime
   ) >"$work/$distribution.log" 2>&1 || {
     tail -40 "$work/$distribution.log" >&2

@@ -48,7 +48,7 @@ void exchange(fuzz::Choices& choices) {
     now += Duration{1};
     // Small numbers mean something more often than large ones.
     SharedArea& area = theirs->shared();
-    switch (choices.below(4)) {
+    switch (choices.below(8)) {
       case 0:
         area.begun = choices.next<std::uint64_t>();
         break;
@@ -89,7 +89,8 @@ void exchange(fuzz::Choices& choices) {
 void introduce(fuzz::Choices& choices) {
   static const Key key{1};
   std::array<int, 2> ends{};
-  fuzz::require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const int type = choices.below(2) == 0 ? SOCK_SEQPACKET : SOCK_STREAM;
+  fuzz::require(socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const Descriptor caller(ends[1]);
   Descriptor answerer(ends[0]);
   Introduction introduction(std::move(answerer), key, 1, 1);
@@ -103,16 +104,34 @@ void introduce(fuzz::Choices& choices) {
   }
 }
 
+/// What a peer with the key says of its queue pair.
+void describe(fuzz::Choices& choices) {
+  std::vector<std::byte> body(choices.below(wire::memory_bytes + 3));
+  for (std::byte& byte : body) byte = choices.next<std::byte>();
+  const auto memory = wire::read_memory(body);
+  if (!memory) return;
+  fuzz::require(memory->queue_pair < 1U << 24 && memory->packet < 1U << 24);
+  std::vector<std::byte> again(wire::memory_bytes);
+  wire::write(*memory, again.data());
+  fuzz::require(again == body);
+}
+
 }  // namespace
 
 /// Nothing is written outside the channels, whatever a peer does to its memory; their slots do not
 /// leak; and nobody gets in without the key.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Choices choices(data, size);
-  if (choices.below(4) == 0) {
-    introduce(choices);
-  } else {
-    exchange(choices);
+  switch (choices.below(8)) {
+    case 0:
+      introduce(choices);
+      break;
+    case 4:
+      describe(choices);
+      break;
+    default:
+      exchange(choices);
+      break;
   }
   return 0;
 }

@@ -17,7 +17,9 @@ from virtual_machines import ROOT, Machine, machines
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.skipif(not os.environ.get("TAKT_SOFT_ROCE"), reason="slow; TAKT_SOFT_ROCE=1 runs it"),
+    pytest.mark.skipif(
+        not os.environ.get("TAKT_SOFT_ROCE"), reason="slow; TAKT_SOFT_ROCE=1 runs it"
+    ),
 ]
 
 CHUNK = 64 << 10
@@ -79,7 +81,9 @@ def test_the_transports_own_tests_hold_on_a_real_device(pair: tuple[Machine, Mac
     assert "SKIPPED" not in said
 
 
-def test_senders_in_turn_stay_in_their_places(net: ModuleType, pair: tuple[Machine, Machine]) -> None:
+def test_senders_in_turn_stay_in_their_places(
+    net: ModuleType, pair: tuple[Machine, Machine]
+) -> None:
     arrivals = _exchange(net, pair, [net.Stream(5, 1000, 100)] * 3, burst=4)
     assert len(arrivals) == 3 * 100
     for place, arrival in enumerate(arrivals):
@@ -126,7 +130,9 @@ def test_a_killed_peer_is_lost_and_its_successor_is_found(
     assert [arrival.number for arrival in again] == list(range(10))
 
 
-def test_a_machine_whose_power_is_cut_is_lost(net: ModuleType, pair: tuple[Machine, Machine]) -> None:
+def test_a_machine_whose_power_is_cut_is_lost(
+    net: ModuleType, pair: tuple[Machine, Machine]
+) -> None:
     """The last test: the machine stays so."""
     sender, receiver = pair
     streams = [net.Stream(0, LARGE, 40, 1000)]

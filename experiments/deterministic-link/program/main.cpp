@@ -1,7 +1,7 @@
-/// link_experiment send|receive takt|shared|rdma|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST STREAM...
-/// with STREAM as priority:bytes:count:interval in microseconds. Prints what arrived; who sends by takt,
-/// shared or rdma: how many messages of each stream were delivered, rejected, lost and dropped.
-/// link_experiment watch
+/// link_experiment send|receive takt|shared|rdma|direct|tcp|udp LOCAL REMOTE CHUNK_BYTES BURST
+/// STREAM... with STREAM as priority:bytes:count:interval in microseconds. Prints what arrived; who
+/// sends by takt, shared or rdma: how many messages of each stream were delivered, rejected, lost
+/// and dropped. link_experiment watch
 #include <fmt/format.h>
 #include <sys/mman.h>
 

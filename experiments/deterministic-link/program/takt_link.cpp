@@ -23,10 +23,11 @@ std::array<transport::Peer, 1> peer(const Traffic& traffic) {
     return {transport::Peer{.address = names, .settings = {}}};
   }
   if (traffic.method == "rdma") {
-    return {transport::Peer{.address = transport::VerbsOptions{.local = {traffic.local, first_port},
-                                                               .remote = {traffic.remote, first_port},
-                                                               .beyond_loopback = true},
-                            .settings = {}}};
+    return {
+        transport::Peer{.address = transport::VerbsOptions{.local = {traffic.local, first_port},
+                                                           .remote = {traffic.remote, first_port},
+                                                           .beyond_loopback = true},
+                        .settings = {}}};
   }
   return {transport::Peer{.address = transport::UdpOptions{.local = {traffic.local, first_port},
                                                            .remote = {traffic.remote, first_port},
@@ -113,7 +114,8 @@ std::string receive_by_takt(const Traffic& traffic, Arrivals& arrivals) {
                      .inputs = {link::OnData{index}},
                      .operation = link::Call{[&](const link::Activation& activation) {
                        const auto stamp = stamp_of(activation.message);
-                       if (stamp) arrivals.add(*stamp, activation.message.size(), activation.written);
+                       if (stamp)
+                         arrivals.add(*stamp, activation.message.size(), activation.written);
                        return stamp.has_value();
                      }}});
   }

@@ -60,9 +60,8 @@ void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& se
   for (std::uint32_t number = 0; sent.count == 0 ? !finished() : number < sent.count; ++number) {
     sleep_until(due);
     due += sent.interval;
-    mark(message, {.sent = transport::now().time_since_epoch().count(),
-                   .stream = stream,
-                   .number = number});
+    mark(message,
+         {.sent = transport::now().time_since_epoch().count(), .stream = stream, .number = number});
     while (!send(stream, message) && !(sent.count == 0 && finished())) {
       std::this_thread::sleep_for(again);
     }

@@ -28,8 +28,8 @@ struct SharedArea {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "other processes use them as well");
 
-/// One session of two ends that each write an area and read the other's, or a copy of it. What is read
-/// may change at any time: everything is read once, and then looked at.
+/// One session of two ends that each write an area and read the other's, or a copy of it. What is
+/// read may change at any time: everything is read once, and then looked at.
 class Exchange {
  public:
   /// Both as large as an area at least, and aligned like one. `mine` begins anew.

@@ -19,10 +19,10 @@ constexpr int yes = 1;
 
 /// A network tells of the end of a process, but not of the end of a machine, unless it is asked.
 void ask_for_signs_of_life(int socket, Duration silence) {
-  const auto milliseconds = static_cast<unsigned>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
-  // In whole seconds, and at least one.
-  const int seconds = static_cast<int>(milliseconds / 1000) + 1;
+  const auto milliseconds =
+      static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
+  // In whole seconds.
+  const int seconds = static_cast<int>((milliseconds + 999) / 1000);
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
@@ -51,8 +51,8 @@ Result<void> ExchangeLine::open_door() {
 }
 
 Result<Descriptor> ExchangeLine::bound() const {
-  Descriptor made(socket(ends_.local.address.ss_family,
-                         ends_.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Descriptor made(
+      socket(ends_.local.address.ss_family, ends_.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) return error("{}", std::strerror(errno));
   if (ends_.type == SOCK_STREAM) {
     // Connections of a process that has ended do not keep its successor from listening.

@@ -17,11 +17,11 @@
 
 namespace takt::transport {
 
-/// A connection of two ends that each see memory which the other one writes. They find each other by
-/// a socket: one waits to be called by the other. Both prove that they have the key, and are told
-/// how to get at the memory; then chunks go through an Exchange, and the socket tells of the other's
-/// end. How one end sees what the other writes is a matter of the derived class. What it means that
-/// a chunk is delivered, rejected or lost is what it means on a network.
+/// A connection of two ends that each see memory which the other one writes. They find each other
+/// by a socket: one waits to be called by the other. Both prove that they have the key, and are
+/// told how to get at the memory; then chunks go through an Exchange, and the socket tells of the
+/// other's end. How one end sees what the other writes is a matter of the derived class. What it
+/// means that a chunk is delivered, rejected or lost is what it means on a network.
 class ExchangeLine : public Line {
  public:
   void deliver_to(link::Sink& sink) final { sink_ = &sink; }

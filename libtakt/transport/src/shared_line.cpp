@@ -55,15 +55,14 @@ Result<std::unique_ptr<SharedLine>> SharedLine::open(const SharedMemoryOptions& 
                   .local = *local,
                   .remote = *remote,
                   .listens = options.local < options.remote};
-  std::unique_ptr<SharedLine> opened(
-      new SharedLine(ends, std::move(*memory), key, settings, now));
+  std::unique_ptr<SharedLine> opened(new SharedLine(ends, std::move(*memory), key, settings, now));
   const auto door = opened->open_door();
   if (!door) return error("shared memory \"{}\": {}", options.local, door.error().message);
   return opened;
 }
 
-SharedLine::SharedLine(const Ends& ends, OwnMemory memory, const Key& key,
-                       const Settings& settings, Instant now)
+SharedLine::SharedLine(const Ends& ends, OwnMemory memory, const Key& key, const Settings& settings,
+                       Instant now)
     : ExchangeLine(ends, sizeof memory_message, key, settings, now), mine_(std::move(memory)) {}
 
 SharedLine::Agreement SharedLine::begin(Introduction& introduction) {

@@ -14,8 +14,7 @@ namespace takt::transport {
 
 namespace {
 
-constexpr std::size_t said_bytes =
-    wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
+constexpr std::size_t said_bytes = wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
 static_assert(said_bytes <= Introduction::most_said_bytes);
 
 /// Tell which part of the area is new. What is not new may be on its way, so it is not looked at.
@@ -60,8 +59,8 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
   if (ends.local.length != ends.remote.length) {
     return error("{} and {}: addresses of two kinds", options.local.host, options.remote.host);
   }
-  const auto order = std::pair(local->host(), local->port()) <=>
-                     std::pair(remote->host(), remote->port());
+  const auto order =
+      std::pair(local->host(), local->port()) <=> std::pair(remote->host(), remote->port());
   if (order == 0) {
     return error("{} port {}: both ends of the link have this address", options.local.host,
                  options.local.port);
@@ -82,9 +81,8 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
   return opened;
 }
 
-VerbsLine::VerbsLine(const Ends& ends, std::unique_ptr<RdmaDevice> device,
-                     std::size_t chunk_bytes, const Key& key, const Settings& settings,
-                     Instant now)
+VerbsLine::VerbsLine(const Ends& ends, std::unique_ptr<RdmaDevice> device, std::size_t chunk_bytes,
+                     const Key& key, const Settings& settings, Instant now)
     : ExchangeLine(ends, said_bytes, key, settings, now),
       device_(std::move(device)),
       chunk_bytes_(chunk_bytes) {
@@ -107,8 +105,8 @@ void VerbsLine::say(Introduction& introduction, wire::Memory memory) {
   introduction.say(packet);
 }
 
-/// The peer says three things: how long its chunks are, what its queue pair is, and, as the same once
-/// more, that it is connected.
+/// The peer says three things: how long its chunks are, what its queue pair is, and, as the same
+/// once more, that it is connected.
 VerbsLine::Agreement VerbsLine::hear(Introduction& introduction) {
   const auto counter = wire::read_sealed_header(introduction.said());
   std::span<std::byte> body;
@@ -154,7 +152,8 @@ bool VerbsLine::show_ended(int /*socket*/) {
   return queue_pair_->write(ended_offset, sizeof SharedArea::ended, ended_word);
 }
 
-/// Each end waits for the other's answer before its next chunk, so there is one word of each at most.
+/// Each end waits for the other's answer before its next chunk, so there is one word of each at
+/// most.
 VerbsLine::News VerbsLine::look(int socket) {
   News news;
   // Before what it wrote is looked at, so that all of it is found if it has gone.

@@ -24,8 +24,8 @@ namespace takt::transport {
 ///   both: how long chunks are   both: the queue pair, and its memory   both: it is connected
 class VerbsLine final : public ExchangeLine {
  public:
-  /// For chunks of at most that many bytes. Error: addresses that cannot be used, no device that has
-  /// the local one, or the reason of the device or the kernel.
+  /// For chunks of at most that many bytes. Error: addresses that cannot be used, no device that
+  /// has the local one, or the reason of the device or the kernel.
   static Result<std::unique_ptr<VerbsLine>> open(const VerbsOptions& options,
                                                  std::size_t chunk_bytes, const Key& key,
                                                  const Settings& settings, Instant now);

@@ -1,6 +1,6 @@
 /// Connections over a network that loses, doubles, exchanges and changes datagrams, through
-/// shared memory, and by RDMA with a device that pretends, in simulated time: what arrives is whole, in order and once, and the sender knows
-/// what did not.
+/// shared memory, and by RDMA with a device that pretends, in simulated time: what arrives is
+/// whole, in order and once, and the sender knows what did not.
 #include "takt/transport/connection.hpp"
 
 #include <gtest/gtest.h>
@@ -163,7 +163,8 @@ class Pair : public Ends, public testing::WithParamInterface<Medium> {
  protected:
   Pair() : Ends(GetParam()) {}
 };
-INSTANTIATE_TEST_SUITE_P(Media, Pair, testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
+INSTANTIATE_TEST_SUITE_P(Media, Pair,
+                         testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
                          name_of);
 
 /// What holds of datagrams.

@@ -192,9 +192,8 @@ TEST_P(LinkThreads, AReceiverWithoutABufferRejects) {
     ASSERT_TRUE(sender->push(channels[1], message));
     const auto end = std::chrono::steady_clock::now() + patience;
     for (bool waits = true; waits && std::chrono::steady_clock::now() < end;) {
-      sender->with([&](link::FlowControl& flow) {
-        waits = flow.counts(link::TaskIndex(1)).*ended == 0;
-      });
+      sender->with(
+          [&](link::FlowControl& flow) { waits = flow.counts(link::TaskIndex(1)).*ended == 0; });
     }
   };
   wait(&link::TaskCounts::rejected);

@@ -41,8 +41,8 @@ class PretendedFabric {
         broken_ = true;
         return true;  // as a device, which tells later
       }
-      std::ranges::copy(mine_.subspan(offset, bytes), peer->second->theirs_.begin() +
-                                                          static_cast<std::ptrdiff_t>(offset));
+      std::ranges::copy(mine_.subspan(offset, bytes),
+                        peer->second->theirs_.begin() + static_cast<std::ptrdiff_t>(offset));
       if (word) peer->second->words.push_back(*word);
       return true;
     }

@@ -22,8 +22,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 constexpr std::size_t chunk_bytes = 1000;
-constexpr std::size_t said_bytes =
-    wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
+constexpr std::size_t said_bytes = wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
 
 /// Somebody with the key, who says what the test wants.
 class Insider {
@@ -152,8 +151,7 @@ TEST_F(Verbs, StrangersGetNothingAndKeepNobodyOut) {
   EXPECT_FALSE(line->reachable());
   EXPECT_EQ(line->counts().forged, 2u);
   std::array<std::byte, 200> heard{};
-  EXPECT_EQ(recv(slow.get(), heard.data(), heard.size(), MSG_DONTWAIT),
-            ssize_t{wire::hello_bytes});
+  EXPECT_EQ(recv(slow.get(), heard.data(), heard.size(), MSG_DONTWAIT), ssize_t{wire::hello_bytes});
   EXPECT_EQ(fabric.made(), before) << "nothing was registered for them";
   EXPECT_TRUE(peer_gets_through());
 }

@@ -80,7 +80,8 @@ Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const SocketAddress& loca
         new VerbsDevice(std::move(context), std::move(domain), route));
   }
   return error(
-      "no RDMA device has this address (`rdma link add rxe0 type rxe netdev INTERFACE` makes one of "
+      "no RDMA device has this address (`rdma link add rxe0 type rxe netdev INTERFACE` makes one "
+      "of "
       "a network interface){}",
       refused);
 }

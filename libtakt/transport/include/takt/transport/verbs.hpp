@@ -9,9 +9,9 @@ namespace takt::transport {
 /// address.
 ///
 /// A socket of the same addresses (TCP) is where both ends prove that they have the key, before
-/// either gives the other access to memory, and how they hear of each other's end. What goes by RDMA
-/// is neither encrypted nor authenticated, as it is the card that sends it: whoever can write or read
-/// packets between the hosts can write or read messages.
+/// either gives the other access to memory, and how they hear of each other's end. What goes by
+/// RDMA is neither encrypted nor authenticated, as it is the card that sends it: whoever can write
+/// or read packets between the hosts can write or read messages.
 struct VerbsOptions {
   /// Different from each other, also where both ends are on one host.
   Address local;
