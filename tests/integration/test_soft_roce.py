@@ -1,14 +1,14 @@
-"""Real RDMA without a network card for it: Soft-RoCE (rdma_rxe) in two small virtual machines, which
-run the same programs as tests/unit/transport and the experiment deterministic-link.
+"""Real RDMA without a network card for it: Soft-RoCE (rdma_rxe) in two small virtual machines,
+which run the programs of tests/unit/transport and of the experiment deterministic-link.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -51,12 +51,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, Ma
         yield both
 
 
-def _command(action: str, here: Machine, there: Machine, burst: int, streams: list[object]) -> str:
+def _command(action: str, here: Machine, there: Machine, burst: int, streams: list[Any]) -> str:
     words = [action, "rdma", here.address, there.address, str(CHUNK), str(burst)]
     return " ".join(["link_experiment", *words, *map(str, streams)])
 
 
-def _receive(here: Machine, there: Machine, burst: int, streams: list[object]) -> None:
+def _receive(here: Machine, there: Machine, burst: int, streams: list[Any]) -> None:
     """Begins to; it ends when /tmp/input does."""
     here.run("rm -f /tmp/input /tmp/arrivals; mkfifo /tmp/input")
     receive = _command("receive", here, there, burst, streams)
@@ -64,8 +64,8 @@ def _receive(here: Machine, there: Machine, burst: int, streams: list[object]) -
 
 
 def _exchange(
-    net: ModuleType, pair: tuple[Machine, Machine], streams: list[object], burst: int = 0
-) -> list[object]:
+    net: ModuleType, pair: tuple[Machine, Machine], streams: list[Any], burst: int = 0
+) -> list[Any]:
     """What arrived, in its order. Sent and arrived are times of two clocks."""
     sender, receiver = pair
     _receive(receiver, sender, burst, streams)

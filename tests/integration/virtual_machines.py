@@ -1,6 +1,6 @@
-"""Two small virtual machines joined by a cable, each with Debian's kernel and Soft-RoCE (rdma_rxe) on
-its network card. Nothing is installed or mounted for it, and nothing leaves this machine: the kernel
-is unpacked into `build`, and the cable is a pair of sockets between the two emulators.
+"""Two small virtual machines joined by a cable, each with Debian's kernel and Soft-RoCE (rdma_rxe)
+on its network card. Nothing is installed or mounted for it, and nothing leaves this machine: the
+kernel is unpacked into `build`, and the cable is a pair of sockets between the two emulators.
 """
 
 from __future__ import annotations
@@ -170,12 +170,15 @@ class Machine:
         kvm = os.environ.get("TAKT_SOFT_ROCE") == "kvm"
         processor = ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", "tcg", "-cpu", "max"]
         card = f"virtio-net-pci,netdev=cable,romfile=,mac=52:54:00:00:00:0{address[-1]}"
+        devices = [
+            *("-kernel", str(kernel), "-initrd", str(image)),
+            *("-append", f"console=ttyS0 quiet panic=-1 address={address}"),
+            *("-netdev", f"socket,id=cable,fd={cable}", "-device", card),
+            *("-serial", f"file:{self._log}", "-serial", "stdio"),
+        ]
+        bare = ["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
         self.process = subprocess.Popen(
-            [QEMU, *processor, "-m", str(MEGABYTES), "-nodefaults", "-no-user-config", "-no-reboot"]
-            + ["-display", "none", "-kernel", str(kernel), "-initrd", str(image)]
-            + ["-append", f"console=ttyS0 quiet panic=-1 address={address}"]
-            + ["-netdev", f"socket,id=cable,fd={cable}", "-device", card]
-            + ["-serial", f"file:{self._log}", "-serial", "stdio"],
+            [QEMU, *processor, "-m", str(MEGABYTES), *bare, *devices],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[cable],
@@ -218,7 +221,7 @@ class Machine:
 
 @contextlib.contextmanager
 def machines(folder: Path, programs: Sequence[Path]) -> Iterator[tuple[Machine, Machine]]:
-    """Two of them, with these programs. The test is skipped, with the reason, if there can be none."""
+    """Two of them, with these programs. The test is skipped if there can be none."""
     skip_if_something_is_missing()
     kernel = _kernel()
     image = _image(folder, kernel, programs)

@@ -29,7 +29,8 @@ KEYS = {
     "tl-expected": "libexpected-dev",
 }
 # rosdep has no keys for these, or the C library has them.
-WITHOUT_KEY = {"GTest", "LibArchive", "Threads", "babeltrace2", "libbpf", "libelf", "libibverbs", "nanobind"}
+WITHOUT_KEY = {"GTest", "LibArchive", "Threads", "babeltrace2"}
+WITHOUT_KEY |= {"libbpf", "libelf", "libibverbs", "nanobind"}
 
 FOUND = re.compile(r"^[^#\n]*find_package\((\S+?)[\s)]", re.MULTILINE)
 BY_PKG_CONFIG = re.compile(
