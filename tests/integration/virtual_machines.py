@@ -30,7 +30,8 @@ MODULES = ("virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "crc32_generic",
 # libibverbs finds the part of it that knows Soft-RoCE by these.
 DRIVER = "/etc/libibverbs.d/rxe.driver"
 PROVIDERS = "/usr/lib/x86_64-linux-gnu/libibverbs"
-PROGRAMS = ("ip", "rdma", "tc")
+# The shell takes what busybox has, so tc is called by its path.
+PROGRAMS = ("rdma", "tc")
 
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
