@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <compare>
 #include <cstddef>
@@ -98,6 +99,7 @@ VerbsLine::Agreement VerbsLine::begin(Introduction& introduction) {
 }
 
 void VerbsLine::say(Introduction& introduction, wire::Memory memory) {
+  assert(seals_ && "the peer is proven");
   memory.room = static_cast<std::uint32_t>(chunk_bytes_);
   std::array<std::byte, said_bytes> packet{};
   wire::write(memory, packet.data() + wire::sealed_header_bytes);
@@ -108,6 +110,7 @@ void VerbsLine::say(Introduction& introduction, wire::Memory memory) {
 /// The peer says three things: how long its chunks are, what its queue pair is, and, as the same
 /// once more, that it is connected.
 VerbsLine::Agreement VerbsLine::hear(Introduction& introduction) {
+  assert(seals_ && "the peer is proven");
   const auto counter = wire::read_sealed_header(introduction.said());
   std::span<std::byte> body;
   if (!counter || seals_->open(introduction.said(), *counter, body) != Session::Verdict::genuine) {

@@ -70,7 +70,7 @@ Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const SocketAddress& loca
       continue;
     }
     if (!find(context.get(), wanted, route)) continue;
-    ibv_port_attr port{};
+    auto port = zeros<ibv_port_attr>();
     Domain domain(ibv_alloc_pd(context.get()));
     if (!domain || ibv_query_port(context.get(), route.port, &port) != 0) {
       return error("{}: {}", ibv_get_device_name(device), std::strerror(errno));

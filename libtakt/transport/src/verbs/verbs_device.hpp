@@ -3,7 +3,9 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 #include "queue_pair.hpp"
 #include "socket_address.hpp"
@@ -19,6 +21,15 @@ struct VerbsEnd {
 };
 template <typename Object, auto end>
 using Owned = std::unique_ptr<Object, VerbsEnd<end>>;
+
+/// A structure of libibverbs in which nothing is asked for yet: zeros, also where an enumeration has
+/// no name for them.
+template <typename Structure>
+Structure zeros() {
+  Structure structure;
+  std::memset(&structure, 0, sizeof structure);
+  return structure;
+}
 
 /// A device of libibverbs that has an address of this host (RoCE v2).
 class VerbsDevice final : public RdmaDevice {

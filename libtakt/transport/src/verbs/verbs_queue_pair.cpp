@@ -54,7 +54,7 @@ bool VerbsQueuePair::allocate(ibv_pd* domain, std::span<std::byte> mine,
   theirs_.reset(ibv_reg_mr(domain, theirs.data(), theirs.size(),
                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
   if (!theirs_) return false;
-  ibv_qp_init_attr wanted{};
+  auto wanted = zeros<ibv_qp_init_attr>();
   wanted.send_cq = completions_.get();
   wanted.recv_cq = completions_.get();
   wanted.cap.max_send_wr = most_writes;
@@ -64,7 +64,7 @@ bool VerbsQueuePair::allocate(ibv_pd* domain, std::span<std::byte> mine,
   wanted.qp_type = IBV_QPT_RC;
   pair_.reset(ibv_create_qp(domain, &wanted));
   if (!pair_) return false;
-  ibv_qp_attr initial{};
+  auto initial = zeros<ibv_qp_attr>();
   initial.qp_state = IBV_QPS_INIT;
   initial.port_num = route_.port;
   initial.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
@@ -88,7 +88,7 @@ wire::Memory VerbsQueuePair::description() const {
 bool VerbsQueuePair::connect(const wire::Memory& peer) {
   if (peer.mtu < IBV_MTU_256 || peer.mtu > IBV_MTU_4096) return false;
   peer_ = peer;
-  ibv_qp_attr receiving{};
+  auto receiving = zeros<ibv_qp_attr>();
   receiving.qp_state = IBV_QPS_RTR;
   receiving.path_mtu = std::min(route_.mtu, static_cast<ibv_mtu>(peer.mtu));
   receiving.dest_qp_num = peer.queue_pair;
@@ -106,7 +106,7 @@ bool VerbsQueuePair::connect(const wire::Memory& peer) {
                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0) {
     return false;
   }
-  ibv_qp_attr sending{};
+  auto sending = zeros<ibv_qp_attr>();
   sending.qp_state = IBV_QPS_RTS;
   sending.sq_psn = first_packet_;
   sending.timeout = route_.timeout;
@@ -124,7 +124,7 @@ bool VerbsQueuePair::write(std::size_t offset, std::size_t bytes,
   ibv_sge part{.addr = reinterpret_cast<std::uintptr_t>(mine_->addr) + offset,
                .length = static_cast<std::uint32_t>(bytes),
                .lkey = mine_->lkey};
-  ibv_send_wr request{};
+  auto request = zeros<ibv_send_wr>();
   request.wr_id = ++posted_;
   request.sg_list = &part;
   request.num_sge = 1;
@@ -138,7 +138,7 @@ bool VerbsQueuePair::write(std::size_t offset, std::size_t bytes,
 }
 
 bool VerbsQueuePair::post_receive() {
-  ibv_recv_wr request{};
+  auto request = zeros<ibv_recv_wr>();
   request.wr_id = received;
   ibv_recv_wr* refused = nullptr;
   errno = ibv_post_recv(pair_.get(), &request, &refused);
@@ -158,7 +158,7 @@ bool VerbsQueuePair::take_tellings() {
 
 std::optional<std::uint32_t> VerbsQueuePair::next() {
   while (!broken_) {
-    ibv_wc completion{};
+    auto completion = zeros<ibv_wc>();
     const int count = ibv_poll_cq(completions_.get(), 1, &completion);
     if (count == 0 && told_ && !take_tellings()) return std::nullopt;
     if (count == 0) {
@@ -169,15 +169,15 @@ std::optional<std::uint32_t> VerbsQueuePair::next() {
       continue;
     }
     told_ = false;
-    if (count < 0 || completion.status != IBV_WC_SUCCESS) {
+    const bool is_word = completion.wr_id == received;
+    if (count < 0 || completion.status != IBV_WC_SUCCESS ||
+        (is_word && completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM)) {
       broken_ = true;
-    } else if (completion.wr_id != received) {
-      ended_ = completion.wr_id;
-    } else if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM) {
-      broken_ = true;
-    } else {
+    } else if (is_word) {
       broken_ = !post_receive();
       return ntohl(completion.imm_data);
+    } else {
+      ended_ = completion.wr_id;
     }
   }
   return std::nullopt;
