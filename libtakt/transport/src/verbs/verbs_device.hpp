@@ -26,7 +26,7 @@ using Owned = std::unique_ptr<Object, VerbsEnd<end>>;
 /// no name for them.
 template <typename Structure>
 Structure zeros() {
-  Structure structure;
+  Structure structure;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is, below
   std::memset(&structure, 0, sizeof structure);
   return structure;
 }
