@@ -1,5 +1,5 @@
-"""The protocols of links, in all their executions by SPIN: acknowledgements between machines, and
-shared memory on one."""
+"""The protocols of links, in all their executions by SPIN: acknowledgements and RDMA between
+machines, and shared memory on one."""
 
 from __future__ import annotations
 
@@ -58,4 +58,19 @@ def test_shared_memory_gives_each_chunk_once_and_wakes_whoever_waits(
 @pytest.mark.parametrize("sender", ["LISTENER", "CALLER"])
 def test_memory_of_a_former_session_is_found(tmp_path: Path, sender: str) -> None:
     errors, _ = verify(tmp_path, "shared_memory.pml", f"SENDER={sender}", "FORGETFUL")
+    assert errors > 0
+
+
+@pytest.mark.parametrize("sender", ["LISTENER", "CALLER"])
+def test_rdma_gives_each_chunk_once_to_a_queue_pair_that_is_there(
+    tmp_path: Path, sender: str
+) -> None:
+    errors, states = verify(tmp_path, "rdma.pml", f"SENDER={sender}")
+    assert errors == 0
+    assert states > 10_000
+
+
+@pytest.mark.parametrize("sender", ["LISTENER", "CALLER"])
+def test_a_session_before_the_other_end_is_connected_is_found(tmp_path: Path, sender: str) -> None:
+    errors, _ = verify(tmp_path, "rdma.pml", f"SENDER={sender}", "HASTY")
     assert errors > 0

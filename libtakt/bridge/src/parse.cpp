@@ -37,6 +37,8 @@ constexpr std::int64_t most_urgent = 1'000'000'000;
 constexpr std::int64_t most_socket_priority = 6;
 constexpr double bytes_in_gigabyte = 1e9;
 
+constexpr Names protocols{
+    std::to_array<Name<Protocol>>({{Protocol::udp, "udp"}, {Protocol::rdma, "rdma"}})};
 constexpr Names reliabilities{std::to_array<Name<Reliability>>(
     {{Reliability::best_effort, "best_effort"}, {Reliability::reliable, "reliable"}})};
 constexpr Names durabilities{std::to_array<Name<Durability>>(
@@ -138,9 +140,13 @@ class Reader {
     const auto chunk = quantity(object, "chunk", yaml::parse_bytes, "64kB");
     configuration_.link.socket_priority =
         static_cast<int>(whole(object, "socket_priority", 0, 0, most_socket_priority));
-    refuse_unknown(object, {"bandwidth", "overhead", "chunk", "blocking", "socket_priority"});
+    configuration_.link.protocol = word(object, "protocol", protocols).value_or(Protocol::udp);
+    refuse_unknown(
+        object, {"bandwidth", "overhead", "chunk", "blocking", "protocol", "socket_priority"});
     if (failed()) return;
-    if (chunk && blocking) {
+    if (configuration_.link.protocol == Protocol::rdma && configuration_.link.socket_priority > 0) {
+      findings_.fail("link.socket_priority: not with rdma, whose packets are no socket's");
+    } else if (chunk && blocking) {
       findings_.fail("link: chunk and blocking say the same; leave one out");
     } else if ((blocking || overhead) && !bandwidth) {
       findings_.fail("link.bandwidth: missing; without it nobody knows how long a chunk takes");

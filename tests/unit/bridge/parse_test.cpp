@@ -122,6 +122,9 @@ TEST(ParseBridge, MistakesAreOneLineThatNamesTheField) {
   EXPECT_THAT(link_fault("chunk: 1kB, blocking: 1ms"), HasSubstr("leave one out"));
   EXPECT_THAT(link_fault("blocking: 1ms"), HasSubstr("link.bandwidth: missing"));
   EXPECT_THAT(link_fault("socket_priority: 7"), HasSubstr("no whole number from 0 to 6"));
+  EXPECT_THAT(link_fault("protocol: tcp"), HasSubstr("\"tcp\" is none of udp, rdma"));
+  EXPECT_THAT(link_fault("protocol: rdma, socket_priority: 6"),
+              HasSubstr("link.socket_priority: not with rdma"));
   EXPECT_THAT(link_fault("chunk: 9MB"), HasSubstr("link.chunk: at most 8388608 bytes"));
   EXPECT_THAT(link_fault("bandwidth: 1Mbit/s, overhead: 1ms, blocking: 1ms"),
               HasSubstr("link.blocking"));

@@ -77,6 +77,30 @@ TEST(Plan, HostsOfOneAddressShareMemory) {
   EXPECT_TRUE(std::holds_alternative<transport::UdpOptions>(arm[1].address));
 }
 
+TEST(Plan, MachinesAreJoinedByRdmaWhereAskedFor) {
+  const auto configuration = parse(
+      "key: k\n"
+      "hosts:\n"
+      "  arm: {address: 10.0.0.1, port: 7500}\n"
+      "  base: {address: 10.0.0.1, port: 7600}\n"
+      "  cloud: {address: 10.0.0.3, port: 7500}\n"
+      "link: {protocol: rdma}\n"
+      "topics:\n"
+      "  - {topic: /a, from: arm}\n",
+      "bridge.yaml");
+  ASSERT_TRUE(configuration) << configuration.error().message;
+  const auto arm = plan(*configuration, 0).connections;
+  const auto cloud = plan(*configuration, 2).connections;
+  EXPECT_TRUE(std::holds_alternative<transport::SharedMemoryOptions>(arm[0].address));
+  const auto& here = std::get<transport::VerbsOptions>(arm[1].address);
+  const auto& there = std::get<transport::VerbsOptions>(cloud[0].address);
+  EXPECT_EQ(here.local.host, "10.0.0.1");
+  EXPECT_EQ(here.local.host, there.remote.host);
+  EXPECT_EQ(here.local.port, there.remote.port);
+  EXPECT_EQ(here.remote.port, there.local.port);
+  EXPECT_TRUE(here.beyond_loopback);
+}
+
 TEST(Plan, FlowControlAcceptsWhatIsDescribed) {
   const Configuration configuration = three_hosts();
   for (std::size_t host = 0; host < 3; ++host) {

@@ -16,6 +16,12 @@ namespace takt::bridge {
 
 enum class Reliability : std::uint8_t { best_effort, reliable };
 enum class Durability : std::uint8_t { volatile_, transient_local };
+/// How messages go from machine to machine.
+enum class Protocol : std::uint8_t {
+  udp,
+  /// Neither encrypted nor authenticated (transport::VerbsOptions).
+  rdma,
+};
 
 struct Host {
   std::string name;
@@ -51,6 +57,7 @@ struct LinkNumbers {
   std::uint32_t chunk_bytes = 65'536;
   /// How long a message waits for less urgent ones at most, where the bandwidth is known.
   std::optional<Duration> blocking{};
+  Protocol protocol = Protocol::udp;
   /// The SO_PRIORITY of the bridge's sockets, from 0 to 6: how urgent all that it sends is beside
   /// other traffic of the host.
   int socket_priority = 0;
