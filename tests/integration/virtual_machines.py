@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import re
 import select
 import shutil
@@ -65,6 +66,8 @@ def _call(*words: str, folder: Path | None = None) -> str:
 
 
 def skip_if_something_is_missing() -> None:
+    if platform.machine() != "x86_64":
+        _skip("the machines have x86-64 processors, and get programs of this one")
     missing = [
         f"{what} (apt-get install {package})"
         for there, what, package in (
