@@ -141,8 +141,8 @@ class Reader {
     configuration_.link.socket_priority =
         static_cast<int>(whole(object, "socket_priority", 0, 0, most_socket_priority));
     configuration_.link.protocol = word(object, "protocol", protocols).value_or(Protocol::udp);
-    refuse_unknown(
-        object, {"bandwidth", "overhead", "chunk", "blocking", "protocol", "socket_priority"});
+    refuse_unknown(object,
+                   {"bandwidth", "overhead", "chunk", "blocking", "protocol", "socket_priority"});
     if (failed()) return;
     if (configuration_.link.protocol == Protocol::rdma && configuration_.link.socket_priority > 0) {
       findings_.fail("link.socket_priority: not with rdma, whose packets are no socket's");

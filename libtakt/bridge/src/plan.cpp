@@ -43,8 +43,8 @@ transport::Peer connection(const Configuration& configuration, std::size_t host,
     return {.address = transport::SharedMemoryOptions{name(local), name(remote)}, .settings = {}};
   }
   if (configuration.link.protocol == Protocol::rdma) {
-    return {.address = transport::VerbsOptions{
-                .local = local, .remote = remote, .beyond_loopback = true},
+    return {.address =
+                transport::VerbsOptions{.local = local, .remote = remote, .beyond_loopback = true},
             .settings = {}};
   }
   return {.address = transport::UdpOptions{.local = local,

@@ -22,8 +22,8 @@ struct VerbsEnd {
 template <typename Object, auto end>
 using Owned = std::unique_ptr<Object, VerbsEnd<end>>;
 
-/// A structure of libibverbs in which nothing is asked for yet: zeros, also where an enumeration has
-/// no name for them.
+/// A structure of libibverbs in which nothing is asked for yet: zeros, also where an enumeration
+/// has no name for them.
 template <typename Structure>
 Structure zeros() {
   Structure structure;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is, below
