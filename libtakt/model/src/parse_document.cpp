@@ -9,12 +9,7 @@ namespace takt::model {
 namespace {
 
 constexpr std::size_t largest_document = std::size_t{64} << 20;
-constexpr int deepest_nesting = 64;
-
-/// Leaves the parser early; caught below.
-struct Rejected {
-  std::string reason;
-};
+constexpr std::size_t deepest_nesting = 64;
 
 /// "line 3, column 7" of a byte offset.
 std::string place(std::string_view text, std::size_t offset) {
@@ -30,37 +25,72 @@ std::string place(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+/// Looks through a document before it is kept: whether it is JSON, how deep it is nested, and that
+/// no object names a field twice, of which a parser would keep one. In time O(n log n); a callback
+/// of nlohmann::json::parse() would need O(n²) for a list of n objects, as it looks for rejected
+/// ones in the list after each.
+class Inspection final : public nlohmann::json::json_sax_t {
+ public:
+  explicit Inspection(std::string_view text) : text_(text) {}
+
+  /// What is wrong, after false.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_array() override { return close(); }
+  bool start_object(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool key(string_t& name) override {
+    if (fields_.back().insert(name).second) return true;
+    fault_ = fmt::format("an object names the field \"{}\" twice; keep one of them", name);
+    return false;
+  }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& found) override {
+    fault_ = dynamic_cast<const nlohmann::json::out_of_range*>(&found) != nullptr
+                 ? "a number is too large for JSON; times are integers in nanoseconds"
+                 : fmt::format("{}: not valid JSON; is this a takt/model document?",
+                               place(text_, position == 0 ? 0 : position - 1));
+    return false;
+  }
+
+ private:
+  bool open() {
+    fields_.emplace_back();
+    if (fields_.size() <= deepest_nesting) return true;
+    fault_ = fmt::format("nested more than {} deep; it is not a model", deepest_nesting);
+    return false;
+  }
+  bool close() {
+    fields_.pop_back();
+    return true;
+  }
+
+  std::string_view text_;
+  std::string fault_;
+  /// Of each object and list that is open.
+  std::vector<std::set<std::string>> fields_;
+};
+
 }  // namespace
 
 Result<nlohmann::json> parse_document(std::string_view text, std::string_view source) {
-  using Event = nlohmann::json::parse_event_t;
   if (text.size() > largest_document) {
     return error("{}: the document has {} bytes, more than the {} that are read; it is not a model",
                  source, text.size(), largest_document);
   }
-  std::vector<std::set<std::string>> open_objects;
-  const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {
-    if (depth > deepest_nesting) {
-      throw Rejected{fmt::format("nested more than {} deep; it is not a model", deepest_nesting)};
-    }
-    if (event == Event::object_start) open_objects.emplace_back();
-    if (event == Event::object_end) open_objects.pop_back();
-    if (event == Event::key && !open_objects.back().insert(parsed.get<std::string>()).second) {
-      throw Rejected{fmt::format("an object names the field \"{}\" twice; keep one of them",
-                                 parsed.get<std::string>())};
-    }
-    return true;
-  };
-  try {
-    return nlohmann::json::parse(text, watch);
-  } catch (const Rejected& rejected) {
-    return error("{}: {}", source, rejected.reason);
-  } catch (const nlohmann::json::parse_error& fault) {
-    return error("{}: {}: not valid JSON; is this a takt/model document?", source,
-                 place(text, fault.byte == 0 ? 0 : fault.byte - 1));
-  } catch (const nlohmann::json::out_of_range&) {
-    return error("{}: a number is too large for JSON; times are integers in nanoseconds", source);
+  Inspection inspection(text);
+  if (!nlohmann::json::sax_parse(text, &inspection)) {
+    return error("{}: {}", source, inspection.fault());
   }
+  return nlohmann::json::parse(text);
 }
 
 }  // namespace takt::model

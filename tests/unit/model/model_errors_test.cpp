@@ -267,6 +267,14 @@ TEST(ModelMistakes, DeepNestingIsRefusedWithoutRecursion) {
             "robot.json: nested more than 64 deep; it is not a model");
 }
 
+/// Would take hours if each object cost a look at all others.
+TEST(ModelMistakes, MillionsOfObjectsAreRefusedAtOnce) {
+  std::string text = R"({"format": "takt/model", "version": 1, "callbacks": [)";
+  for (int i = 0; i < 2'000'000; ++i) text += "{},";
+  text += "{}]}";
+  EXPECT_NE(fault_of(text), "");
+}
+
 TEST(ModelMistakes, LongChainOfEdgesIsFollowedWithoutRecursion) {
   json document = two_callbacks();
   for (int i = 2; i < 20'000; ++i) {
