@@ -167,17 +167,17 @@ endfunction()
 # takt_test(model DEPENDS takt::model): one GoogleTest program, model_test, of all *.cpp of its
 # folder or of SOURCES. INPUT: it is about what reads inputs from outside; THREADS: about what runs in
 # several threads. `make asan` and `make tsan` run these with the sanitizer for them (input_tests,
-# thread_tests).
+# thread_tests). TEMPLATES: what it tests is compiled with it, and is to be optimised.
 add_custom_target(input_tests)
 add_custom_target(thread_tests)
 function(takt_test name)
-  cmake_parse_arguments(arg "INPUT;THREADS" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "INPUT;THREADS;TEMPLATES" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main takt_warnings)
-  if(TAKT_SANITIZE MATCHES address)
+  if(TAKT_SANITIZE MATCHES address AND NOT arg_TEMPLATES)
     # Compiling a test takes much longer than running it. What it tests stays optimised.
     target_compile_options(${name}_test PRIVATE -O0)
   endif()
