@@ -32,7 +32,7 @@ MODULES = ("virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "crc32_generic",
 DRIVER = "/etc/libibverbs.d/rxe.driver"
 PROVIDERS = "/usr/lib/x86_64-linux-gnu/libibverbs"
 # The shell takes what busybox has, so tc is called by its path.
-PROGRAMS = ("rdma", "tc")
+PROGRAMS = ("chrt", "rdma", "tc")
 
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin

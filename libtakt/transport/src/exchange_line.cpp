@@ -181,7 +181,11 @@ void ExchangeLine::lose(Instant now) {
 
 std::optional<Instant> ExchangeLine::step(Instant now) {
   if (session_ && session_->exchange.active() && now - session_->begun >= settings_.silence) {
-    lose(now);
+    if (under_way()) {
+      session_->begun = now;
+    } else {
+      lose(now);
+    }
   }
   if (ends_.listens) {
     door_open_ = now >= patience_;

@@ -79,6 +79,8 @@ class ExchangeLine : public Line {
     bool gone = false;
   };
   virtual News look(int socket) = 0;
+  /// Whether what was shown may still be on its way, so that the peer cannot have answered.
+  [[nodiscard]] virtual bool under_way() const { return false; }
   /// What tells that there is something to look at, beside the socket.
   [[nodiscard]] virtual pollfd watched_memory() const { return nothing; }
 
@@ -89,7 +91,7 @@ class ExchangeLine : public Line {
   struct Connected {
     Descriptor socket;
     Exchange exchange;
-    /// When the chunk under way was begun.
+    /// Since when the peer could have answered to the chunk that was begun.
     Instant begun{};
   };
 

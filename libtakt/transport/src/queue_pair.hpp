@@ -36,7 +36,10 @@ class QueuePair {
   /// The next word of the peer. None: there is none at the moment, or, with broken(), none will be.
   virtual std::optional<std::uint32_t> next() = 0;
   [[nodiscard]] virtual bool broken() const = 0;
-  /// What tells that there may be a word, if next() has found none.
+  /// Whether something that was written may not be there yet, as far as next() knows. A peer that
+  /// cannot be reached breaks the queue pair in the end.
+  [[nodiscard]] virtual bool writing() const = 0;
+  /// What tells that there may be a word, if next() has found none. It need not tell of the rest.
   [[nodiscard]] virtual pollfd watched() const = 0;
 };
 

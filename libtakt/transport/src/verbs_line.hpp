@@ -61,6 +61,8 @@ class VerbsLine final : public ExchangeLine {
   bool show_chunk(int socket, std::size_t bytes) override;
   bool show_ended(int socket) override;
   News look(int socket) override;
+  /// A long chunk may take its time on a slow network; the device knows when it is in vain.
+  [[nodiscard]] bool under_way() const override { return queue_pair_->writing(); }
   [[nodiscard]] pollfd watched_memory() const override { return queue_pair_->watched(); }
 
   void say(Introduction& introduction, wire::Memory memory);

@@ -54,6 +54,7 @@ class PretendedFabric {
       return word;
     }
     [[nodiscard]] bool broken() const override { return broken_; }
+    [[nodiscard]] bool writing() const override { return fabric_.slow; }
     [[nodiscard]] pollfd watched() const override { return Line::nothing; }
 
     std::deque<std::uint32_t> words;
@@ -82,6 +83,8 @@ class PretendedFabric {
 
   /// Whether devices make nothing at the moment.
   bool refuses = false;
+  /// Whether what is written takes its time.
+  bool slow = false;
   [[nodiscard]] std::size_t pairs() const { return pairs_.size(); }
   [[nodiscard]] std::uint32_t made() const { return made_; }
 

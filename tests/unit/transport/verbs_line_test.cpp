@@ -291,6 +291,18 @@ TEST_F(Verbs, AWordOfAnotherChunkEndsNothingAndSilenceLosesIt) {
   EXPECT_FALSE(line->reachable());
 }
 
+TEST_F(Verbs, SilenceBeginsWhenAllIsWritten) {
+  Peer peer(*this);
+  const std::vector<std::byte> text(10);
+  fabric.slow = true;
+  line->send({.stream = 1, .message = 1, .message_bytes = 10, .bytes = 10}, text, now);
+  run(seconds(10));
+  EXPECT_TRUE(line->reachable());
+  fabric.slow = false;
+  run(milliseconds(2001));
+  EXPECT_EQ(line->poll(now), link::Outcome::lost);
+}
+
 TEST_F(Verbs, ADeviceThatBreaksEndsTheSession) {
   Peer peer(*this);
   // Where there is no memory.

@@ -15,7 +15,6 @@ namespace {
 /// An end posts three requests for each chunk that the other one sends or answers, and hears of
 /// their end before long. A peer that takes nothing fills the queue.
 constexpr std::uint32_t most_writes = 64;
-constexpr std::uint64_t writes_between_completions = 16;
 /// At most two words are under way.
 constexpr std::uint32_t most_words = 16;
 constexpr std::uint32_t packet_numbers = 1U << 24;
@@ -111,7 +110,8 @@ bool VerbsQueuePair::connect(const wire::Memory& peer) {
   sending.sq_psn = first_packet_;
   sending.timeout = route_.timeout;
   sending.retry_cnt = 7;
-  sending.rnr_retry = 7;
+  // A peer has always posted enough.
+  sending.rnr_retry = 6;
   sending.max_rd_atomic = 1;
   return ibv_modify_qp(pair_.get(), &sending,
                        IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
@@ -129,7 +129,8 @@ bool VerbsQueuePair::write(std::size_t offset, std::size_t bytes,
   request.sg_list = &part;
   request.num_sge = 1;
   request.opcode = word ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-  request.send_flags = posted_ % writes_between_completions == 0 ? IBV_SEND_SIGNALED : 0;
+  // Words wake the peer, and nobody is woken by what has ended.
+  request.send_flags = word ? IBV_SEND_SIGNALED | IBV_SEND_SOLICITED : 0;
   request.imm_data = htonl(word.value_or(0));
   request.wr.rdma.remote_addr = peer_.address + offset;
   request.wr.rdma.rkey = peer_.key;
@@ -164,7 +165,7 @@ std::optional<std::uint32_t> VerbsQueuePair::next() {
     if (count == 0) {
       // What comes from now on is told, and what has come before is looked for once more.
       take_tellings();
-      told_ = ibv_req_notify_cq(completions_.get(), 0) == 0;
+      told_ = ibv_req_notify_cq(completions_.get(), 1) == 0;
       broken_ = !told_;
       continue;
     }

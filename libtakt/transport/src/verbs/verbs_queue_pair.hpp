@@ -25,6 +25,7 @@ class VerbsQueuePair final : public QueuePair {
   bool write(std::size_t offset, std::size_t bytes, std::optional<std::uint32_t> word) override;
   std::optional<std::uint32_t> next() override;
   [[nodiscard]] bool broken() const override { return broken_; }
+  [[nodiscard]] bool writing() const override { return ended_ < posted_; }
   [[nodiscard]] pollfd watched() const override { return Line::reading(channel_->fd); }
 
  private:
@@ -46,11 +47,11 @@ class VerbsQueuePair final : public QueuePair {
   std::uint64_t address_;
   std::uint32_t first_packet_;
   wire::Memory peer_;
-  /// Whether the next completion will be told.
+  /// Whether the next word will be told.
   bool told_ = false;
   bool broken_ = false;
-  /// Requests to write, numbered from 1: how many there were, and how many have ended. Every few of
-  /// them one tells that those up to it have ended.
+  /// Requests to write, numbered from 1: how many there were, and how many have ended. Those with a
+  /// word tell that all up to them have.
   std::uint64_t posted_ = 0;
   std::uint64_t ended_ = 0;
 };
