@@ -16,7 +16,7 @@ import sys
 import tempfile
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, cycle
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ from .chains import (
 
 Json = dict[str, Any]
 Stalls = list[tuple[int, int]]
-"""When something was due, and how much later it ran, in ns."""
+"""When something was due, and how much later it ran, in ns; what was late by little is left out."""
 
 ROUNDS = 3
 PERIODS = 400
@@ -58,6 +58,8 @@ SLACK = 0.015
 """The slot starts later than the longest latency seen, by this share of it."""
 OUTLIER = 0.3 * MS
 """So much from the median is more than the issue's limit on jitter."""
+NOTED = 0.2 * MS
+"""What the machine runs less late than that is not worth noting."""
 SCHEDULER_EVENTS = Path("/sys/kernel/tracing/events/sched")
 """There if tracefs is mounted; then outliers are explained."""
 DOMAIN = "87"
@@ -81,6 +83,19 @@ class Case:
     @property
     def processors(self) -> list[int]:
         return sorted({one["cpu"] for one in self.model["executors"]})
+
+
+@dataclass
+class Watch:
+    """What threads that go before all others saw of the machine."""
+
+    looks: int = 0
+    """How often such a thread was due."""
+    stalls: Stalls = field(default_factory=list)
+
+    def add(self, other: Watch) -> None:
+        self.looks += other.looks
+        self.stalls = sorted(self.stalls + other.stalls)
 
 
 @dataclass(frozen=True)
@@ -166,12 +181,13 @@ def varied(model: Json, shortest: float, cores: dict[str, int]) -> Json:
 
 def compare(case: Case) -> Rows:
     """One slot and FIFO in turns; the slot is chosen by the first run under FIFO."""
+    watch = Watch()
     # A gate that lets everything out at once: timers run on the grid of tables here too.
     last = case.path[-1]
     fifo = gates.insert(case.model, last, [(0, case.period)], case.period, PUBLISH)
     # Until the gate has the output, the way to it included. What the machine delayed tells nothing
     # of the chain.
-    before = [executions(case, fifo)]
+    before = [executions(case, fifo, watch)]
     profile = [one.waited for one in _undisturbed(before[0]) or before[0]]
     request = plans.Request(
         bands=BANDS, slack=round(SLACK * max(profile)), publish_time=PUBLISH, grid=MS // 10
@@ -180,8 +196,8 @@ def compare(case: Case) -> Rows:
     after: list[list[Execution]] = []
     with console.progress(f"Running {case.name} in turns") as progress:
         for number in range(ROUNDS):
-            after.append(executions(case, case.model, plan))
-            before.append(executions(case, fifo))
+            after.append(executions(case, case.model, watch, plan))
+            before.append(executions(case, fifo, watch))
             if progress:
                 progress(number + 1, ROUNDS)
     (slot,) = plan.chains[0].gate.slots
@@ -193,6 +209,7 @@ def compare(case: Case) -> Rows:
         away = (pick(latencies) - plan.chains[0].after.mean) / MS
         what = f"kernel, {case.name}, one slot, {name} less the planned latency"
         found.append(Row(what, "± 0.3 ms", away, "ms"))
+    found.append(_floor(case, watch))
     found += several_slots(case, profile, request)
     found += [
         Row(f"kernel, {case.name}, outlier {number}", None, text)
@@ -206,7 +223,7 @@ def several_slots(case: Case, profile: list[int], request: plans.Request) -> Row
     request = dataclasses.replace(request, bands=SLOTS)
     plan = plans.make(case.model, {"chain": profile}, "trace", request)
     gate = plan.chains[0].gate
-    run = executions(case, case.model, plan)
+    run = executions(case, case.model, Watch(), plan)
     leaves = [band.latency for band in gate.slots]
     nearest = [min(leaves, key=lambda at: abs(at - one.late - one.latency)) for one in run]
     distances = sorted(
@@ -338,11 +355,26 @@ def _why(run: Run) -> str:
     return f" (its thread was ready for {run.waited / MS:.2f} ms while {run.behind} ran)"
 
 
-def executions(case: Case, model: Json, plan: Shaping | None = None) -> list[Execution]:
-    """As a trace of a run of the model has them; without a plan the model has a gate that lets all
-    out at once.
+def _floor(case: Case, watch: Watch) -> Row:
+    """What no program on this machine can be better than: how late a thread was in these runs that
+    goes before all others and does nothing but sleep and look at the clock.
     """
-    (begins, ends, leaves), stalls = _recorded(case, model, plan)
+    late = sorted(late for _, late in watch.stalls)
+    beyond = watch.looks - math.ceil(0.999 * watch.looks)
+    what = f"kernel, {case.name}, a thread at SCHED_FIFO 99 is late, p99.9 of {watch.looks}"
+    if len(late) <= beyond:
+        return Row(what, None, f"less than {NOTED / MS} ms")
+    return Row(what, None, late[-1 - beyond] / MS, "ms")
+
+
+def executions(
+    case: Case, model: Json, watch: Watch, plan: Shaping | None = None
+) -> list[Execution]:
+    """As a trace of a run of the model has them; without a plan the model has a gate that lets all
+    out at once. Adds to `watch` what the machine did meanwhile.
+    """
+    (begins, ends, leaves), seen = _recorded(case, model, plan)
+    watch.add(seen)
     slot = plan.chains[0].gate.slots[0].start if plan else 0
     grid = statistics.median_low(begin.start % case.period for begin in begins)
     found = []
@@ -352,10 +384,13 @@ def executions(case: Case, model: Json, plan: Shaping | None = None) -> list[Exe
         begin = begins[bisect([one.start for one in begins], worked.start) - 1]
         late = (begin.start - grid + case.period // 2) % case.period - case.period // 2
         due = begin.start - max(late, 0)
-        stalled = sum(_stalls_in(stalls, due, left.end))
+        stalled = sum(_stalls_in(seen.stalls, due, left.end))
         leaving = max(worked.end, due + slot)
         at_ends = max(
-            *_stalls_in(stalls, due, begin.start), *_stalls_in(stalls, leaving, left.end), 0, 0
+            *_stalls_in(seen.stalls, due, begin.start),
+            *_stalls_in(seen.stalls, leaving, left.end),
+            0,
+            0,
         )
         found.append(Execution(begin, worked, left, late, stalled, at_ends))
     # The first ones warm the caches.
@@ -368,26 +403,30 @@ def _stalls_in(stalls: Stalls, begin: int, end: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def _witnessed(processors: Sequence[int]) -> Iterator[Stalls]:
+def _witnessed(processors: Sequence[int]) -> Iterator[Watch]:
     """When the machine did not run what was due on these processors; known on leaving."""
     program = [sys.executable, str(Path(__file__).with_name("witness.py"))]
     watching = [
         subprocess.Popen(
-            [*program, str(one)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*program, str(one), str(round(NOTED))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for one in processors
     ]
-    seen: Stalls = []
+    seen = Watch()
     try:
         yield seen
     finally:
         for process in watching:
             said, _ = process.communicate("\n")
-            seen += [(due, late) for due, late in json.loads(said or "[]")]
-        seen.sort()
+            if said:
+                saw = json.loads(said)
+                seen.add(Watch(saw["looks"], [(due, late) for due, late in saw["stalls"]]))
 
 
-def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[Run]], Stalls]:
+def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[Run]], Watch]:
     """The runs of the chain's first and last callback and of its gate, in order, and when the
     machine stood still. UserError without privileges.
     """
@@ -407,7 +446,7 @@ def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[
         record = [*takt_, "record", "--backend", "ring", "-o", str(trace)]
         if SCHEDULER_EVENTS.is_dir():
             record.append("--kernel")
-        with _witnessed(case.processors) as stalls:
+        with _witnessed(case.processors) as seen:
             done = subprocess.run(
                 [*record, "--", *run], env=environment, capture_output=True, text=True, check=False
             )
@@ -431,7 +470,8 @@ def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[
             ]
             for wanted in ends
         ]
-        return found, [(due + shift, late) for due, late in stalls]
+        stalls = [(due + shift, late) for due, late in seen.stalls]
+        return found, dataclasses.replace(seen, stalls=stalls)
 
 
 def _waits(trace: Path, shift: int) -> Callable[[str, int], tuple[int, str]]:
