@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "counting.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 
@@ -25,10 +26,28 @@ Duration processor_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
+/// The calling thread and those that it starts share a processor as long as this lives. Otherwise
+/// it counts more than the executor whether the kernel puts publisher and executor on one or two:
+/// an idle processor has to wake up as well.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    if (!before_.empty()) (void)linux_os::set_affinity(0, {before_.back()});
+  }
+  ~OneProcessor() { (void)linux_os::set_affinity(0, before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  std::vector<int> before_ = linux_os::affinity(0).value_or(std::vector<int>{});
+};
+
+}  // namespace
+
 /// The messages come while a callback runs, and another as many have come and run before: the
 /// executor's threads have started, it has its memory, and everything that it does for a message
 /// that waits is after its publication.
-void measure_dispatch(Subject& subject, Round& round) {
+int measure_dispatch(Subject& subject, Round& round) {
   constexpr int burst = Subject::depth - 1;
   std::vector<Duration> dispatch;
   std::vector<Duration> everything;
@@ -40,6 +59,7 @@ void measure_dispatch(Subject& subject, Round& round) {
     subject.received = [&] {
       if (ran == 2 * burst) {
         end = processor_time();
+        TAKT_END_COUNTING;
         subject.cancel();
       } else if (ran % burst == 0) {
         runs.release();
@@ -57,6 +77,7 @@ void measure_dispatch(Subject& subject, Round& round) {
       publishing = processor_time();
       for (int i = 0; i < burst; ++i) subject.publish();
       published = processor_time();
+      if (bursts == 1) TAKT_BEGIN_COUNTING;
       all_wait.release();
     }
     spinning.join();
@@ -65,25 +86,10 @@ void measure_dispatch(Subject& subject, Round& round) {
   }
   round.dispatch = quantile(dispatch, 0.5);
   round.everything = quantile(everything, 0.5);
+  return repetitions * burst;
 }
 
-/// The calling thread and those that it starts share a processor as long as this lives. Otherwise
-/// it counts more than the executor whether the kernel puts publisher and executor on one or two:
-/// an idle processor has to wake up as well.
-class OneProcessor {
- public:
-  OneProcessor() {
-    if (!before_.empty()) (void)linux_os::set_affinity(0, {before_.back()});
-  }
-  ~OneProcessor() { (void)linux_os::set_affinity(0, before_); }
-  OneProcessor(const OneProcessor&) = delete;
-  OneProcessor& operator=(const OneProcessor&) = delete;
-
- private:
-  std::vector<int> before_ = linux_os::affinity(0).value_or(std::vector<int>{});
-};
-
-void measure_wake_ups(Subject& subject, Round& round) {
+int measure_wake_ups(Subject& subject, Round& round) {
   const OneProcessor shared;
   subject.renew();
   std::vector<Duration> latencies;
@@ -91,6 +97,7 @@ void measure_wake_ups(Subject& subject, Round& round) {
   std::binary_semaphore done(0);
   subject.received = [&] {
     latencies.push_back(std::chrono::steady_clock::now() - published);
+    TAKT_END_COUNTING;
     if (latencies.size() == wake_ups) subject.cancel();
     done.release();
   };
@@ -101,6 +108,7 @@ void measure_wake_ups(Subject& subject, Round& round) {
   });
   for (int i = 0; i < wake_ups; ++i) {
     std::this_thread::sleep_for(pause);
+    TAKT_BEGIN_COUNTING;
     published = std::chrono::steady_clock::now();
     subject.publish();
     done.acquire();
@@ -108,9 +116,8 @@ void measure_wake_ups(Subject& subject, Round& round) {
   spinning.join();
   round.wake_up = quantile(latencies, 0.5);
   round.late_wake_up = quantile(latencies, 0.99);
+  return wake_ups;
 }
-
-}  // namespace
 
 Round measure(Subject& subject) {
   Round round;

@@ -23,6 +23,10 @@ struct Round {
 
 [[nodiscard]] Round measure(Subject& subject);
 
+// Its two parts; each returns how many messages it was about.
+int measure_dispatch(Subject& subject, Round& round);
+int measure_wake_ups(Subject& subject, Round& round);
+
 /// Not of no values.
 template <typename Value>
 [[nodiscard]] Value quantile(std::vector<Value> values, double share) {

@@ -1,0 +1,12 @@
+#pragma once
+
+// Where valgrind is installed, its callgrind counts what lies between the two; elsewhere, and
+// without it, they do nothing.
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#define TAKT_BEGIN_COUNTING CALLGRIND_START_INSTRUMENTATION
+#define TAKT_END_COUNTING CALLGRIND_STOP_INSTRUMENTATION
+#else
+#define TAKT_BEGIN_COUNTING static_cast<void>(0)
+#define TAKT_END_COUNTING static_cast<void>(0)
+#endif
