@@ -22,7 +22,10 @@ Arrivals::Arrivals(std::size_t workers) : wakes_(workers) {
 }
 
 void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
-  const Arrival arrival{.entry = entry, .count = count, .when = when, .origin = current_origin()};
+  const Arrival arrival{.entry = entry,
+                        .count = count,
+                        .when = when,
+                        .origin = current_origin().value_or(when)};
   WakeUp* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -51,9 +54,8 @@ WakeUp* Arrivals::wake_last() {
   return &wakes_[worker.number];
 }
 
-std::vector<Arrival>& Arrivals::take() {
+std::span<const Arrival> Arrivals::take() {
   taken_.clear();
-  if (!is_unseen_.load(std::memory_order_acquire)) return taken_;
   {
     const std::lock_guard lock(mutex_);
     std::swap(came_, taken_);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "takt/linux/thread_clock.hpp"
@@ -19,8 +20,8 @@ struct Arrival {
   std::size_t entry = 0;
   std::size_t count = 1;
   Instant when;
-  /// What was running where it came from.
-  std::optional<Instant> origin{};
+  /// That of what was running where it came from, or `when`.
+  Instant origin;
 };
 
 /// Where threads that release callbacks meet those that run them: what has come and was not looked
@@ -40,9 +41,12 @@ class Arrivals {
   /// Lets an idle worker look for jobs.
   void wake_one();
 
+  /// Whether take() has something to take or to do.
+  [[nodiscard]] bool has_unseen() const { return is_unseen_.load(std::memory_order_acquire); }
+
   /// All that came, in the order of its coming. Valid until the next call, which only one thread
   /// at a time makes.
-  [[nodiscard]] std::vector<Arrival>& take();
+  [[nodiscard]] std::span<const Arrival> take();
 
   /// False: something has come that must be looked at first.
   [[nodiscard]] bool become_idle(Worker& worker);

@@ -14,9 +14,8 @@ void call_if_present(void (*function)(Arguments...), Arguments... arguments) {
 
 }  // namespace
 
-void trace_release(const Executable& executable, Instant activation, Instant origin,
+void trace_release(const void* callback, Instant activation, Instant origin,
                    std::int64_t completed) {
-  const void* const callback = executable.traced_callback();
   if (callback == nullptr) return;
   call_if_present<const void*, std::int64_t, std::int64_t, std::int64_t>(
       TAKT_TRACING_FUNCTION(takt_trace_callback_release), callback,

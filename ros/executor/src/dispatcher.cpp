@@ -37,14 +37,37 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
   for (const ScheduledExecutable& scheduled : executables) {
     if (Result<void> result = schedule(scheduled); !result) return result;
   }
+  std::vector<std::size_t> waiting_of(entries_.size());
   for (const scheduling::Instance& instance : waiting) {
     dispatch_.wait_on(entries_[instance.payload].callback, instance);
+    ++waiting_of[instance.payload];
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].messages == nullptr || entries_[i].is_removed) continue;
+    if (Result<void> done = let_stay_or_bind(entries_[i], waiting_of[i]); !done) return done;
   }
   for (const Entry& entry : entries_) {
     for (std::size_t n = 0; n < entry.running && !entry.is_removed; ++n) {
       dispatch_.runs_on(entry.callback);
     }
   }
+  return {};
+}
+
+/// As many instances of the entry wait, and its messages stay under the present policy or do not.
+Result<void> Dispatcher::let_stay_or_bind(Entry& entry, std::size_t waiting) {
+  const scheduling::Queueing queueing = dispatch_.queueing(entry.callback);
+  const std::size_t room = entry.messages->room(queueing);
+  if (room > 0 && entry.room == 0) entry.bound = waiting;
+  if (room == 0) {
+    for (; entry.staying > 0; --entry.staying) {
+      if (const auto admitted = entry.messages->admit(queueing); !admitted) {
+        return tl::unexpected(admitted.error());
+      }
+    }
+    entry.bound = 0;
+  }
+  entry.room = room;
   return {};
 }
 
@@ -62,6 +85,7 @@ Result<void> Dispatcher::schedule(const ScheduledExecutable& scheduled) {
   *entry = {.executable = scheduled.executable,
             .messages = dynamic_cast<MessageExecutable*>(scheduled.executable),
             .timer = dynamic_cast<TimerExecutable*>(scheduled.executable),
+            .traced = scheduled.executable->traced_callback(),
             .callback = scheduled.callback};
   MessageExecutable* const messages = entry->messages;
   if (messages == nullptr) return {};
@@ -100,31 +124,45 @@ bool Dispatcher::removed_run(std::optional<std::size_t> but) const {
 
 // --- What waits
 
-Result<void> Dispatcher::admit(const Arrival& arrival) {
-  const Entry& entry = entries_[arrival.entry];
-  if (entry.is_removed) return {};
-  if (entry.timer == nullptr) return admit_messages(arrival);
-  const bool waits = dispatch_.waiting(entry.callback) > 0;
-  if (!skips_missed_periods_ || !waits) release(arrival, arrival.when);
-  return {};
-}
-
-Result<void> Dispatcher::admit_messages(const Arrival& arrival) {
-  const Entry& entry = entries_[arrival.entry];
-  const Queueing queueing = dispatch_.queueing(entry.callback);
-  for (std::size_t i = 0; i < arrival.count; ++i) {
-    const auto admitted = entry.messages->admit(queueing);
-    if (!admitted) return tl::unexpected(admitted.error());
-    if (!admitted->activates) continue;
-    release(arrival, admitted->origin.value_or(arrival.origin.value_or(arrival.when)));
+Result<void> Dispatcher::admit(std::span<const Arrival> arrivals) {
+  for (const Arrival& arrival : arrivals) {
+    Entry& entry = entries_[arrival.entry];
+    if (entry.is_removed) continue;
+    if (entry.timer != nullptr) {
+      admit_expiry(entry, arrival);
+    } else if (entry.room > 0) {
+      const std::size_t free = entry.room - std::min(entry.room, entry.staying + entry.bound);
+      for (std::size_t n = std::min(arrival.count, free); n > 0; --n) {
+        ++entry.staying;
+        release(entry, arrival, arrival.origin);
+      }
+    } else if (Result<void> admitted = admit_messages(entry, arrival); !admitted) {
+      return admitted;
+    }
   }
   return {};
 }
 
-void Dispatcher::release(const Arrival& arrival, Instant origin) {
-  const Entry& entry = entries_[arrival.entry];
-  trace_release(*entry.executable, arrival.when, own_origin_ ? arrival.when : origin,
-                dispatch_.completed());
+void Dispatcher::admit_expiry(const Entry& entry, const Arrival& arrival) {
+  const bool waits = dispatch_.waiting(entry.callback) > 0;
+  if (!skips_missed_periods_ || !waits) release(entry, arrival, arrival.when);
+}
+
+Result<void> Dispatcher::admit_messages(const Entry& entry, const Arrival& arrival) {
+  const Queueing queueing = dispatch_.queueing(entry.callback);
+  for (std::size_t i = 0; i < arrival.count; ++i) {
+    const auto admitted = entry.messages->admit(queueing);
+    if (!admitted) return tl::unexpected(admitted.error());
+    if (admitted->activates) release(entry, arrival, admitted->origin.value_or(arrival.origin));
+  }
+  return {};
+}
+
+void Dispatcher::release(const Entry& entry, const Arrival& arrival, Instant origin) {
+  if (entry.traced != nullptr) {
+    trace_release(entry.traced, arrival.when, own_origin_ ? arrival.when : origin,
+                  dispatch_.completed());
+  }
   dispatch_.release(entry.callback, arrival.when, origin, arrival.entry);
 }
 
@@ -139,7 +177,10 @@ void Dispatcher::give_job(Worker& worker) {
   ++entry.running;
   job.messages = entry.messages;
   job.timer = entry.timer;
-  if (job.messages != nullptr) {
+  if (entry.staying > 0 && entry.bound == 0) {
+    --entry.staying;
+  } else if (job.messages != nullptr) {
+    if (entry.bound > 0) --entry.bound;
     job.messages->choose(dispatch_.queueing(job.chosen.callback), worker.number);
   }
 }

@@ -54,7 +54,7 @@ class Dispatcher {
   // What waits, and what runs next
 
   /// Makes instances of what came.
-  [[nodiscard]] Result<void> admit(const Arrival& arrival);
+  [[nodiscard]] Result<void> admit(std::span<const Arrival> arrivals);
 
   [[nodiscard]] std::size_t waiting() const { return dispatch_.waiting(); }
 
@@ -78,7 +78,15 @@ class Dispatcher {
     const Executable* executable = nullptr;
     MessageExecutable* messages = nullptr;
     TimerExecutable* timer = nullptr;
+    /// What traces call its callback.
+    const void* traced = nullptr;
     scheduling::LocalIndex callback;
+    /// How many messages stay, see MessageExecutable::room().
+    std::size_t room = 0;
+    /// Instances that wait: those whose messages stay and, before them, those whose messages were
+    /// bound to them under an earlier policy.
+    std::size_t staying = 0;
+    std::size_t bound = 0;
     std::size_t running = 0;
     bool is_removed = false;
     Listening listening{};
@@ -87,8 +95,10 @@ class Dispatcher {
   };
 
   [[nodiscard]] Result<void> schedule(const ScheduledExecutable& scheduled);
-  [[nodiscard]] Result<void> admit_messages(const Arrival& arrival);
-  void release(const Arrival& arrival, Instant origin);
+  [[nodiscard]] Result<void> let_stay_or_bind(Entry& entry, std::size_t waiting);
+  void admit_expiry(const Entry& entry, const Arrival& arrival);
+  [[nodiscard]] Result<void> admit_messages(const Entry& entry, const Arrival& arrival);
+  void release(const Entry& entry, const Arrival& arrival, Instant origin);
 
   Arrivals& arrivals_;
   scheduling::Dispatch dispatch_;

@@ -15,12 +15,33 @@ namespace takt::executor {
 
 namespace {
 
-/// What the calling thread runs.
-struct Running {
-  const EventsExecutor* executor = nullptr;
-  std::size_t entry = 0;
+/// As long as it lives, the calling thread is that worker, and what it publishes has the origin of
+/// the job that it runs.
+class Working {
+ public:
+  Working(const EventsExecutor& executor, const Worker& worker)
+      : executor_(executor),
+        worker_(worker),
+        before_(std::exchange(innermost_, this)),
+        origin_(worker.job.chosen.instance.origin) {}
+  ~Working() { innermost_ = before_; }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+  /// Which entry of that executor the calling thread runs a job of; none: it is no worker of it.
+  static std::optional<std::size_t> entry(const EventsExecutor& executor) {
+    if (innermost_ == nullptr || &innermost_->executor_ != &executor) return std::nullopt;
+    return innermost_->worker_.job.entry();
+  }
+
+ private:
+  static inline thread_local const Working* innermost_ = nullptr;
+
+  const EventsExecutor& executor_;
+  const Worker& worker_;
+  const Working* before_;
+  OriginScope origin_;
 };
-thread_local Running running;
 
 std::chrono::steady_clock::time_point on_steady_clock(Instant instant) {
   return std::chrono::steady_clock::time_point(instant.time_since_epoch());
@@ -92,25 +113,22 @@ Result<void> EventsExecutor::watch_timers() {
 
 /// Waits until no removed executable runs any more, but for one that this thread runs.
 void EventsExecutor::await_removed(Lock& decision) {
-  std::optional<std::size_t> own;
-  if (running.executor == this) own = running.entry;
+  const std::optional<std::size_t> own = Working::entry(*this);
   removed_ended_.wait(decision, [&] { return !dispatcher_->removed_run(own); });
 }
 
 // --- Decisions
 
 void EventsExecutor::take_in_arrivals() {
-  Result<void> result;
-  for (const Arrival& arrival : arrivals_->take()) {
-    if (result) result = dispatcher_->admit(arrival);
-  }
-  if (!result) fail(result.error());
+  if (!arrivals_->has_unseen()) return;
+  const Result<void> admitted = dispatcher_->admit(arrivals_->take());
+  if (!admitted) fail(admitted.error());
 }
 
 void EventsExecutor::decide(Worker& worker) {
   take_in_arrivals();
   dispatcher_->give_job(worker);
-  if (worker.has_job) serve_idle_workers();
+  if (worker.has_job && dispatcher_->has_work_for_others()) serve_idle_workers();
 }
 
 /// What one worker does not take may be for others.
@@ -149,25 +167,20 @@ bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<Tim
 /// Without the lock while the callback runs.
 void EventsExecutor::run_job(Worker& worker, Lock& decision) {
   if (decision.owns_lock()) decision.unlock();
-  Result<void> ran;
-  std::exception_ptr thrown;
-  const Running before = std::exchange(running, {this, worker.job.entry()});
   try {
-    const OriginScope origin(worker.job.chosen.instance.origin);
-    ran = worker.run_job();
+    if (const Result<void> ran = worker.run_job(); !ran) {
+      const Lock failing(decision_);
+      fail(ran.error());
+    }
   } catch (...) {
-    thrown = std::current_exception();
+    const Lock failing(decision_);
+    if (!thrown_) thrown_ = std::current_exception();
+    cancel();
   }
-  running = before;
   decision.lock();
   // What the callback published is released before its completion counts.
   take_in_arrivals();
   if (dispatcher_->finish(worker)) removed_ended_.notify_all();
-  if (!ran) fail(ran.error());
-  if (thrown) {
-    if (!thrown_) thrown_ = thrown;
-    cancel();
-  }
 }
 
 // --- Threads
@@ -199,6 +212,7 @@ Result<void> EventsExecutor::spin() {
 void EventsExecutor::spin_worker(Worker& worker) {
   const Result<void> applied = apply(options_.thread);
   if (applied && options_.thread_started) options_.thread_started(worker.number);
+  const Working working(*this, worker);
   Lock decision(decision_);
   if (!applied) return fail(applied.error());
   while (await_job(worker, decision, std::nullopt)) run_job(worker, decision);
@@ -212,6 +226,7 @@ Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
     return error("more threads spin the executor than it has: {}", options_.threads);
   }
   Worker worker{.number = free_workers_.back()};
+  const Working working(*this, worker);
   free_workers_.pop_back();
   const bool came = await_job(worker, decision, deadline);
   if (came) run_job(worker, decision);

@@ -140,7 +140,7 @@ Result<void> WaitSetExecutor::wait_for_work() {
 }
 
 void WaitSetExecutor::release(LocalIndex callback, Instant now) {
-  trace_release(*entities_[callback.value()], now, now, dispatch_.completed());
+  trace_release(entities_[callback.value()]->traced_callback(), now, now, dispatch_.completed());
   dispatch_.release(callback, now, now, callback.value());
 }
 

@@ -19,10 +19,10 @@ namespace takt::rclcpp {
 /// How many messages may wait for their instances where nothing limits them.
 inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-/// Makes an entity that messages activate an executable. Instances that run oldest first leave
-/// their messages where they are until they run. Otherwise each message is taken when the executor
-/// learns of it and stays bound to the instance that it activates. The oldest gives way where the
-/// entity's queue has no room. The entity may go at any time, and its instances with it.
+/// Makes an entity that messages activate an executable. Messages of instances that run oldest first
+/// stay where they are until these run. Otherwise each message is taken when the executor learns of
+/// it and is bound to the instance that it activates. The oldest gives way where the entity's queue
+/// has no room. The entity may go at any time, and its instances with it.
 ///
 /// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
 /// the message stays until it is handled.
@@ -46,45 +46,40 @@ class MessageAdapter : public executor::MessageExecutable {
 
   void set_workers(std::size_t count) final { chosen_.resize(count); }
 
-  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing queueing) final {
-    const bool has_room = left_ + kept_.size() < depth_;
-    if (queueing == scheduling::Queueing::oldest_first && each_activates()) {
-      if (has_room) ++left_;
-      return Admitted{.activates = has_room};
-    }
+  [[nodiscard]] std::size_t room(scheduling::Queueing queueing) const final {
+    return queueing == scheduling::Queueing::oldest_first && each_activates() ? depth_ : 0;
+  }
+
+  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) final {
+    const bool has_room = kept_.size() < depth_;
     if (!keep_next()) return Admitted{};
     if (!has_room) drop_oldest();
     return Admitted{.activates = has_room};
   }
 
   void choose(scheduling::Queueing queueing, std::size_t worker) final {
+    if (kept_.empty()) return;
     std::optional<Taken>& chosen = chosen_[worker];
     if (queueing == scheduling::Queueing::oldest_first) {
-      if (kept_.empty()) {
-        --left_;
-      } else {
-        kept_.pop_front(chosen.emplace());
-      }
-      return;
+      kept_.pop_front(chosen.emplace());
+    } else {
+      kept_.pop_back(chosen.emplace());
     }
-    // Left when the instances still ran oldest first.
-    for (; left_ > 0; --left_) (void)keep_next();
-    if (!kept_.empty()) kept_.pop_back(chosen.emplace());
     while (queueing == scheduling::Queueing::newest_only && !kept_.empty()) drop_oldest();
   }
 
   [[nodiscard]] Result<void> run(std::size_t worker) final {
-    Taken taken;
-    const bool was_kept = chosen_[worker].has_value();
-    if (was_kept) taken = *std::exchange(chosen_[worker], std::nullopt);
+    std::optional<Taken>& chosen = chosen_[worker];
     const std::shared_ptr<Entity> entity = entity_.lock();
-    if (!entity) return {};
-    if (was_kept) {
+    if (chosen) {
+      Taken taken = *std::exchange(chosen, std::nullopt);
+      if (!entity) return {};
       executor::trace_chosen(taken.address());
-    } else if (!try_take(*entity, taken)) {
-      return {};
+      handle(*entity, taken);
+    } else if (entity) {
+      Taken taken;
+      if (try_take(*entity, taken)) handle(*entity, taken);
     }
-    handle(*entity, taken);
     return {};
   }
 
@@ -131,8 +126,6 @@ class MessageAdapter : public executor::MessageExecutable {
   std::weak_ptr<Entity> entity_;
   const void* source_;
   std::size_t depth_;
-  /// Instances that will take their messages themselves, which are newer than those that are kept.
-  std::size_t left_ = 0;
   Ring<Taken> kept_{4};
   /// By worker; none: left for it to take.
   std::vector<std::optional<Taken>> chosen_{1};

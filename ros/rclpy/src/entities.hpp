@@ -41,6 +41,7 @@ class MessageEntity : public executor::MessageExecutable {
       : callback_(std::move(callback)), depth_(depth) {}
 
   void set_workers(std::size_t count) final { older_.resize(count); }
+  [[nodiscard]] std::size_t room(scheduling::Queueing /*queueing*/) const final { return 0; }
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing) final;
   void choose(scheduling::Queueing queueing, std::size_t worker) final;
   [[nodiscard]] Result<void> run(std::size_t worker) final;

@@ -98,9 +98,11 @@ class HoldableHeap {
 
   /// Brings a callback to the place of its key.
   void move(std::size_t place) {
-    const LocalIndex moving = heap_[place];
-    rise(place);
-    sink(entry(moving).place);
+    if (place > 0 && precedes(heap_[place], heap_[(place - 1) / 2])) {
+      rise(place);
+    } else {
+      sink(place);
+    }
   }
 
   void rise(std::size_t place) {

@@ -2,16 +2,15 @@
 
 #include <cstdint>
 
-#include "takt/executor/executable.hpp"
 #include "takt/time/time.hpp"
 
 /// What executors leave in the trace of their decisions. Does nothing where libtracetools is not
 /// Takt's.
 namespace takt::executor {
 
-/// `takt:callback_release`: the executor learns of an instance of the executable, after it has
-/// completed as many.
-void trace_release(const Executable& executable, Instant activation, Instant origin,
+/// `takt:callback_release`: the executor learns of an instance, after it has completed as many.
+/// `callback`: Executable::traced_callback().
+void trace_release(const void* callback, Instant activation, Instant origin,
                    std::int64_t completed);
 
 /// `takt:message_kept`: what this thread took last stays at that address until its instance runs.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "takt/base/error.hpp"
@@ -32,10 +33,9 @@ class Executable {
 };
 
 /// An executable that messages activate. Executors that take no wait set learn of each message when
-/// it comes, bind it to the instance that it activates, and run that instance later.
-///
-/// Entities that leave all messages in the middleware until they run need only notify() and run();
-/// those whose queues have a limit should admit no more instances than messages wait.
+/// it comes, and run the instance that it activates later. Messages either stay in the middleware
+/// until their instances run, see room(), or are bound to their instances when the executor learns
+/// of them, see admit() and choose().
 class MessageExecutable : public virtual Executable {
  public:
   using Arrived = std::function<void(std::size_t count)>;
@@ -55,14 +55,21 @@ class MessageExecutable : public virtual Executable {
   /// How many threads will run it, before anything else.
   virtual void set_workers(std::size_t /*count*/) {}
 
-  /// Takes the oldest message from the middleware and keeps it for an instance. Where instances run
-  /// `oldest_first`, the message may stay in the middleware till then. Never at the same time as
-  /// choose().
+  /// How many messages stay where they are until their instances run, which then take them, if
+  /// instances run in that order. One more makes the oldest give way, so it activates nothing. 0:
+  /// messages do not stay, admit() is called for each and choose() for each instance.
+  [[nodiscard]] virtual std::size_t room(scheduling::Queueing /*queueing*/) const {
+    return std::numeric_limits<std::size_t>::max();
+  }
+
+  /// Takes the oldest message from the middleware and keeps it for an instance. Never at the same
+  /// time as choose().
   [[nodiscard]] virtual Result<Admitted> admit(scheduling::Queueing /*queueing*/) {
     return Admitted{.activates = true};
   }
 
-  /// Chooses the message of the instance that run(worker) runs next.
+  /// Chooses the message of the instance that run(worker) runs next, where it was kept. Otherwise
+  /// run() takes it.
   virtual void choose(scheduling::Queueing /*queueing*/, std::size_t /*worker*/) {}
 
   /// Runs the callback on the executor's thread of that number. It is called several times at once,

@@ -11,16 +11,16 @@ namespace takt::executor {
 /// The origin of the instance that runs on the calling thread; none: no executor of ours runs one.
 [[nodiscard]] std::optional<Instant> current_origin();
 
-/// Makes `origin` the current one as long as it lives.
+/// Makes `origin` the current one as long as this object lives. It may change meanwhile.
 class OriginScope {
  public:
-  explicit OriginScope(Instant origin);
+  explicit OriginScope(const Instant& origin);
   ~OriginScope();
   OriginScope(const OriginScope&) = delete;
   OriginScope& operator=(const OriginScope&) = delete;
 
  private:
-  std::optional<Instant> before_;
+  const Instant* before_;
 };
 
 }  // namespace takt::executor

@@ -88,6 +88,8 @@ class Subscription final : public SubscriptionBase {
 
   [[nodiscard]] const void* traced_callback() const override { return callback_.address(); }
 
+  [[nodiscard]] std::size_t room(scheduling::Queueing /*queueing*/) const override { return 0; }
+
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) override {
     const Result<bool> taken = take();
     if (!taken) return tl::unexpected(taken.error());
