@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ros.hpp"
@@ -563,6 +566,133 @@ TEST_F(EventsExecutorTest, EntitiesComeAndGoWhileItSpins) {
   while (must(executor_->spin_once(Duration{0}))) {
   }
   EXPECT_EQ(runs[0] + runs[1] + runs[2] + runs[3], triggered);
+  executor_.reset();
+}
+
+TEST_F(EventsExecutorTest, AnotherThreadReplacesWhatItsOnlyThreadRuns) {
+  constexpr int rounds = 20'000;
+  int left = rounds;
+  Waitable& busy = waitable([&] {
+    if (--left == 0) return executor_->cancel();
+    dynamic_cast<Waitable&>(*executables_[0].executable).trigger();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  std::atomic<bool> ended = false;
+  std::jthread replacing([&] {
+    while (!ended) {
+      must(executor_->replace(executables_, std::make_unique<scheduling::FifoPolicy>(1, capacity),
+                              1));
+    }
+  });
+  busy.trigger();
+  must(executor_->spin());
+  ended = true;
+  EXPECT_EQ(left, 0);
+}
+
+/// Its queueing is another one.
+class Queued final : public scheduling::Policy {
+ public:
+  explicit Queued(scheduling::Queueing queueing) : queueing_(queueing) {}
+
+  using Policy::release;
+  [[nodiscard]] scheduling::Queueing queueing(LocalIndex /*callback*/) const override {
+    return queueing_;
+  }
+  void release(LocalIndex callback, Instant activation, Instant origin) override {
+    policy_.release(callback, activation, origin);
+  }
+
+ private:
+  bool choose(LocalIndex& chosen) override {
+    const auto next = policy_.next();
+    if (next) chosen = *next;
+    return next.has_value();
+  }
+
+  scheduling::Queueing queueing_;
+  scheduling::FifoPolicy policy_{1, 8};
+};
+
+/// Messages, which are numbers, stay where instances run oldest first.
+class Numbers final : public MessageExecutable {
+ public:
+  explicit Numbers(std::vector<int>& ran) : ran_(ran) {}
+
+  void send(int number) {
+    middleware_.push_back(number);
+    arrived_(1);
+  }
+
+  [[nodiscard]] scheduling::Category category() const override {
+    return scheduling::Category::subscription;
+  }
+  [[nodiscard]] Result<void> notify(Arrived arrived) override {
+    arrived_ = std::move(arrived);
+    return {};
+  }
+  [[nodiscard]] std::size_t room(scheduling::Queueing queueing) const override {
+    return queueing == scheduling::Queueing::oldest_first ? 4 : 0;
+  }
+  [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) override {
+    kept_.push_back(middleware_.front());
+    middleware_.pop_front();
+    return Admitted{.activates = true};
+  }
+  void choose(scheduling::Queueing queueing, std::size_t /*worker*/) override {
+    if (queueing == scheduling::Queueing::newest_first) {
+      chosen_ = kept_.back();
+      kept_.pop_back();
+    } else {
+      chosen_ = kept_.front();
+      kept_.pop_front();
+    }
+  }
+  [[nodiscard]] Result<void> run(std::size_t /*worker*/) override {
+    if (!chosen_) {
+      chosen_ = middleware_.front();
+      middleware_.pop_front();
+    }
+    ran_.push_back(*std::exchange(chosen_, std::nullopt));
+    return {};
+  }
+
+ private:
+  std::vector<int>& ran_;
+  Arrived arrived_;
+  std::deque<int> middleware_;
+  std::deque<int> kept_;
+  std::optional<int> chosen_;
+};
+
+TEST_F(EventsExecutorTest, MessagesStayOrAreBoundAsThePresentPolicyWants) {
+  using scheduling::Queueing;
+  Numbers numbers(order_);
+  const ScheduledExecutable scheduled{.executable = &numbers, .callback = LocalIndex(0)};
+  const auto replace = [&](Queueing queueing) {
+    must(executor_->replace({&scheduled, 1}, std::make_unique<Queued>(queueing), 1));
+  };
+  const auto run_all = [&] {
+    order_.clear();
+    while (must(executor_->spin_once(Duration{0}))) {
+    }
+  };
+  make(std::make_unique<scheduling::FifoPolicy>(0, capacity));
+  replace(Queueing::oldest_first);
+  for (const int number : {1, 2}) numbers.send(number);
+  replace(Queueing::newest_first);
+  numbers.send(3);
+  run_all();
+  EXPECT_THAT(order_, ElementsAre(3, 2, 1));
+  for (const int number : {4, 5}) numbers.send(number);
+  replace(Queueing::oldest_first);
+  for (const int number : {6, 7}) numbers.send(number);
+  run_all();
+  EXPECT_THAT(order_, ElementsAre(4, 5, 6, 7));
+  // One more than there is room for.
+  for (const int number : {8, 9, 10, 11, 12}) numbers.send(number);
+  run_all();
+  EXPECT_THAT(order_, ElementsAre(8, 9, 10, 11));
   executor_.reset();
 }
 

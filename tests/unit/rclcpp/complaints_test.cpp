@@ -253,8 +253,10 @@ TEST_F(ComplaintsTest, MembersOfAnExclusiveGroupNeverRunAtOnceAndReentrantOnesDo
   executor.cancel();
 }
 
-TEST_F(ComplaintsTest, EntitiesComeAndGoWhileThreadsSpin) {
-  rclcpp::EventsExecutor executor(options(2));
+class ComingAndGoing : public ComplaintsTest, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(ComingAndGoing, EntitiesComeAndGoWhileThreadsSpin) {
+  rclcpp::EventsExecutor executor(options(GetParam()));
   executor.add_node(node_);
   std::jthread spinning([&] { executor.spin(); });
   const auto topic = unique("coming_and_going");
@@ -277,6 +279,38 @@ TEST_F(ComplaintsTest, EntitiesComeAndGoWhileThreadsSpin) {
     }
     // A callback that has begun may still run; nothing is told of the rest.
     wait_until([&] { return other.use_count() == 1; });
+  }
+  executor.cancel();
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ComingAndGoing, testing::Values(1U, 2U));
+
+TEST_F(ComplaintsTest, WhatADroppedSubscriptionHeldGoesWithItAndItsMessagesDoNotRun) {
+  rclcpp::EventsExecutor executor(options());
+  std::jthread spinning([&] { executor.spin(); });
+  for (const bool within_process : {false, true}) {
+    for (const bool by_itself : {false, true}) {
+      const auto node = make_node(within_process);
+      const auto publisher = node->create_publisher<Packet>("~/topic", 10);
+      auto held = std::make_shared<int>();
+      const std::weak_ptr<int> is_held = held;
+      std::atomic<int> runs = 0;
+      ::rclcpp::Subscription<Packet>::SharedPtr subscription;
+      subscription = node->create_subscription<Packet>("~/topic", 10, [&, held](const Packet&) {
+        ++runs;
+        if (by_itself) subscription.reset();
+      });
+      held.reset();
+      wait_until([&] { return publisher->get_subscription_count() > 0; });
+      for (int i = 0; i < 3; ++i) publisher->publish(Packet());
+      executor.add_node(node);
+      wait_until([&] { return runs == (by_itself ? 1 : 3); });
+      if (!by_itself) subscription.reset();
+      // The executor sleeps meanwhile, and keeps nothing alive.
+      wait_until([&] { return is_held.expired(); });
+      EXPECT_EQ(runs, by_itself ? 1 : 3);
+      executor.remove_node(node);
+    }
   }
   executor.cancel();
 }
