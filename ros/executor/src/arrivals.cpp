@@ -31,7 +31,8 @@ void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
     const std::lock_guard lock(mutex_);
     came_.push_back(arrival);
     is_unseen_.store(true, std::memory_order_release);
-    woken = wake_last();
+    const bool is_ignored = entry < is_ignored_.size() && is_ignored_[entry];
+    if (!is_ignored) woken = wake_last();
   }
   if (woken != nullptr) woken->signal();
 }
@@ -66,6 +67,20 @@ std::span<const Arrival> Arrivals::take() {
   const auto by_time = [](const Arrival& a, const Arrival& b) { return a.when < b.when; };
   if (!std::ranges::is_sorted(taken_, by_time)) std::ranges::stable_sort(taken_, by_time);
   return taken_;
+}
+
+void Arrivals::ignore(std::size_t entry) {
+  const std::lock_guard lock(mutex_);
+  if (entry >= is_ignored_.size()) is_ignored_.resize(entry + 1);
+  is_ignored_[entry] = true;
+  ignores_any_ = true;
+}
+
+void Arrivals::heed() {
+  if (!ignores_any_) return;
+  const std::lock_guard lock(mutex_);
+  is_ignored_.clear();
+  ignores_any_ = false;
 }
 
 bool Arrivals::become_idle(Worker& worker) {

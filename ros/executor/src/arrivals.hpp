@@ -35,7 +35,7 @@ class Arrivals {
   explicit Arrivals(std::size_t workers);
 
   /// So many messages have come for an entry, now or at `when`; or an expiry has. An idle worker
-  /// will look at it, if no other one is about to.
+  /// will look at it, if no other one is about to and the entry is not to be ignored.
   void note(std::size_t entry, std::size_t count, Instant when = linux_os::monotonic_now());
 
   /// Lets an idle worker look for jobs.
@@ -47,6 +47,14 @@ class Arrivals {
   /// All that came, in the order of its coming. Valid until the next call, which only one thread
   /// at a time makes.
   [[nodiscard]] std::span<const Arrival> take();
+
+  /// What take() gave last.
+  [[nodiscard]] std::span<const Arrival> taken() const { return taken_; }
+
+  /// No idle worker is woken for that entry until heed(): it could do nothing for it.
+  void ignore(std::size_t entry);
+  /// Ends that for all entries. What came for them meanwhile is for the caller to look at.
+  void heed();
 
   /// False: something has come that must be looked at first.
   [[nodiscard]] bool become_idle(Worker& worker);
@@ -74,6 +82,8 @@ class Arrivals {
   /// Guarded by it.
   std::vector<Arrival> came_;
   std::vector<Worker*> idle_;
+  /// By entry, up to the last one that is ignored.
+  std::vector<bool> is_ignored_;
   /// An idle worker has been told to look for jobs and has not done so yet.
   bool is_waking_ = false;
 
@@ -84,8 +94,9 @@ class Arrivals {
 
   /// By number of the worker: signalled once, without the lock, when it ceases to be idle.
   std::vector<WakeUp> wakes_;
-  /// What take() gave.
+  /// What take() gave. Like the next one of those who take, of whom there is one at a time.
   std::vector<Arrival> taken_;
+  bool ignores_any_ = false;
 };
 
 }  // namespace takt::executor

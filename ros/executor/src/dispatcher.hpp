@@ -67,6 +67,12 @@ class Dispatcher {
   /// See scheduling::Policy::next_start().
   [[nodiscard]] std::optional<Instant> next_start() const { return dispatch_.next_start(); }
 
+  /// Whether nothing that comes there can run until a job ends.
+  [[nodiscard]] bool is_held(const Arrival& arrival) const {
+    const Entry& entry = entries_[arrival.entry];
+    return !entry.is_free() && !entry.is_removed && dispatch_.is_held(entry.callback);
+  }
+
   /// Whether something waits that another worker might run beside what runs.
   [[nodiscard]] bool has_work_for_others() const {
     return dispatch_.threads() > 1 && dispatch_.waiting_beside() > 0;

@@ -150,6 +150,10 @@ bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<Tim
     decide(worker);
     if (worker.has_job) return true;
     if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
+    // Nobody need look again at what another job keeps from running, before that has ended.
+    for (const Arrival& arrival : arrivals_->taken()) {
+      if (dispatcher_->is_held(arrival)) arrivals_->ignore(arrival.entry);
+    }
     // A worker without a job is idle before another one can decide, so that it is not passed over.
     if (!arrivals_->become_idle(worker)) continue;
     std::optional<TimePoint> start;
@@ -181,6 +185,7 @@ void EventsExecutor::run_job(Worker& worker, Lock& decision) {
   // What the callback published is released before its completion counts.
   take_in_arrivals();
   if (dispatcher_->finish(worker)) removed_ended_.notify_all();
+  arrivals_->heed();
 }
 
 // --- Threads
@@ -230,6 +235,8 @@ Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
   free_workers_.pop_back();
   const bool came = await_job(worker, decision, deadline);
   if (came) run_job(worker, decision);
+  // Others may sleep although there is something that its job kept from running.
+  if (arrivals_->has_unseen() || dispatcher_->has_work_for_others()) arrivals_->wake_one();
   free_workers_.push_back(worker.number);
   decision.unlock();
   if (Result<void> failure = take_failure(); !failure) return tl::unexpected(failure.error());

@@ -103,5 +103,56 @@ TEST_F(DispatchCount, NoMoreThreadsWakeThanInstancesCome) {
   EXPECT_LE(decisions_, 3 * instances + threads);
 }
 
+TEST_F(DispatchCount, WhatARunningJobHoldsUpWakesOneThreadOnce) {
+  constexpr int threads = 4;
+  std::binary_semaphore goes_on(0);
+  int left = instances;
+  waitable_ = must(Waitable::create(context_, "w", [&] {
+    if (left == instances) {
+      ran_.release();
+      goes_on.acquire();
+    }
+    if (--left == 0) executor_->cancel();
+  }));
+  make(threads);
+  std::jthread spinning([this] { must(executor_->spin()); });
+  waitable_->trigger();
+  ran_.acquire();
+  for (int i = 1; i < instances; ++i) {
+    waitable_->trigger();
+    // Time for a thread to look in vain.
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  // The one that chose the job, what each other thread did before it slept, and one in vain.
+  EXPECT_LE(decisions_, 1 + threads + 1);
+  goes_on.release();
+  spinning.join();
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(DispatchCount, AThreadThatSpinsOnceLeavesToOthersWhatItHeldUp) {
+  std::binary_semaphore goes_on(0);
+  std::atomic<int> runs = 0;
+  waitable_ = must(Waitable::create(context_, "w", [&] {
+    if (++runs > 1) return;
+    ran_.release();
+    goes_on.acquire();
+  }));
+  make(2);
+  const auto spin_once = [this] { EXPECT_TRUE(must(executor_->spin_once(std::nullopt))); };
+  std::jthread first(spin_once);
+  waitable_->trigger();
+  ran_.acquire();
+  std::jthread second(spin_once);
+  for (int i = 0; i < 3; ++i) {
+    waitable_->trigger();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  goes_on.release();
+  second.join();
+  first.join();
+  EXPECT_EQ(runs, 2);
+}
+
 }  // namespace
 }  // namespace takt::executor

@@ -128,6 +128,10 @@ class Dispatch {
   [[nodiscard]] Queueing queueing(LocalIndex callback) const {
     return callbacks_[callback.value()].queueing;
   }
+  /// Whether what runs keeps the callback from running, until a job ends.
+  [[nodiscard]] bool is_held(LocalIndex callback) const {
+    return callbacks_[callback.value()].held > 0;
+  }
   /// Whether the callback is admitted at polling points.
   [[nodiscard]] bool is_polled(LocalIndex callback) const {
     return callbacks_[callback.value()].is_polled;
