@@ -23,7 +23,10 @@ LOCKS = re.compile(r"^\s*([0-9a-f]+):\s+(?:lock |xchg .*\()")
 def locking_addresses(library: str) -> set[int]:
     """Addresses of the instructions of a program or library that lock the bus."""
     listing = subprocess.run(
-        ["objdump", "-d", "--no-show-raw-insn", library], capture_output=True, text=True, check=False
+        ["objdump", "-d", "--no-show-raw-insn", library],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout
     return {int(found[1], 16) for line in listing.splitlines() if (found := LOCKS.match(line))}
 
@@ -119,7 +122,7 @@ def main() -> None:
         for function, cost in counts.functions.most_common(chosen.functions):
             locks = counts.locks_by_function[function] / messages
             calls = counts.calls[function] / messages
-            print(f"    {cost / messages:>8.1f} {locks:>6.2f} locks {calls:>6.2f} calls {function[:150]}")
+            print(f"    {cost / messages:>8.1f} {locks:>6.2f} {calls:>6.2f} calls {function}")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ namespace takt::rclcpp {
 /// How many messages may wait for their instances where nothing limits them.
 inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-/// Makes an entity that messages activate an executable. Messages of instances that run oldest first
-/// stay where they are until these run. Otherwise each message is taken when the executor learns of
-/// it and is bound to the instance that it activates. The oldest gives way where the entity's queue
-/// has no room. The entity may go at any time, and its instances with it.
+/// Makes an entity that messages activate an executable. Messages of instances that run oldest
+/// first stay where they are until these run. Otherwise each message is taken when the executor
+/// learns of it and is bound to the instance that it activates. The oldest gives way where the
+/// entity's queue has no room. The entity may go at any time, and its instances with it.
 ///
 /// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
 /// the message stays until it is handled.
