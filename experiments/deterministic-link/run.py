@@ -91,6 +91,7 @@ def _priorities(rate: int, count: int) -> Rows:
             what = f"{rate} Mbit/s, 1 MB, {method}"
             published = 8.9 if rate == 1000 else None
             rows.append(Row(f"{what}: alone, least", published, min(alone), "ms"))
+            rows.append(Row(f"{what}: alone, median", None, statistics.median(alone), "ms"))
             if not beside:
                 rows.append(Row(f"{what}: beside 32 MB", None, "nothing arrived whole"))
                 continue
