@@ -22,10 +22,8 @@ Arrivals::Arrivals(std::size_t workers) : wakes_(workers) {
 }
 
 void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
-  const Arrival arrival{.entry = entry,
-                        .count = count,
-                        .when = when,
-                        .origin = current_origin().value_or(when)};
+  const Arrival arrival{
+      .entry = entry, .count = count, .when = when, .origin = current_origin().value_or(when)};
   WakeUp* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
