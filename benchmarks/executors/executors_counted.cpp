@@ -24,7 +24,6 @@ int main(int count, char** arguments) {
   const auto subject = std::ranges::find(subjects, words[3], &takt::benchmark::Subject::name);
   if (subject == subjects.end()) return EXIT_FAILURE;
   takt::benchmark::Round round;
-  fmt::print("{}\n", words[2] == "dispatch"
-                         ? takt::benchmark::measure_dispatch(**subject, round)
-                         : takt::benchmark::measure_wake_ups(**subject, round));
+  fmt::print("{}\n", words[2] == "dispatch" ? takt::benchmark::measure_dispatch(**subject, round)
+                                            : takt::benchmark::measure_wake_ups(**subject, round));
 }
