@@ -87,12 +87,12 @@ void send_all(const Traffic& traffic, const SendOne& send) {
 }
 
 void Arrivals::add(const Stamp& stamp, std::size_t bytes, Instant now) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   lines_.push_back({stamp, bytes, now});
 }
 
 void Arrivals::print() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   for (const Line& line : lines_) {
     fmt::print("{} {} {} {} {}\n", line.stamp.stream, line.stamp.number, line.bytes,
                line.stamp.sent, line.arrived.time_since_epoch().count());

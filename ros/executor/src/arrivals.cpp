@@ -26,7 +26,7 @@ void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
       .entry = entry, .count = count, .when = when, .origin = current_origin().value_or(when)};
   WakeUp* woken = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     came_.push_back(arrival);
     is_unseen_.store(true, std::memory_order_release);
     const bool is_ignored = entry < is_ignored_.size() && is_ignored_[entry];
@@ -38,7 +38,7 @@ void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
 void Arrivals::wake_one() {
   WakeUp* woken = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     woken = wake_last();
   }
   if (woken != nullptr) woken->signal();
@@ -56,7 +56,7 @@ WakeUp* Arrivals::wake_last() {
 std::span<const Arrival> Arrivals::take() {
   taken_.clear();
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     std::swap(came_, taken_);
     is_waking_ = false;
     is_unseen_.store(false, std::memory_order_relaxed);
@@ -68,7 +68,7 @@ std::span<const Arrival> Arrivals::take() {
 }
 
 void Arrivals::ignore(std::size_t entry) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (entry >= is_ignored_.size()) is_ignored_.resize(entry + 1);
   is_ignored_[entry] = true;
   ignores_any_ = true;
@@ -76,13 +76,13 @@ void Arrivals::ignore(std::size_t entry) {
 
 void Arrivals::heed() {
   if (!ignores_any_) return;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   is_ignored_.clear();
   ignores_any_ = false;
 }
 
 bool Arrivals::become_idle(Worker& worker) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (!came_.empty() || cancelled_) return false;
   idle_.push_back(&worker);
   return true;
@@ -98,7 +98,7 @@ void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until, bool exactl
   bool is_found = true;
   {
     // Also after a signal: the thread sanitizer does not know that sem_clockwait() orders memory.
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (!is_signalled) is_found = std::erase(idle_, &worker) == 0;
   }
   if (!is_found) {
@@ -110,7 +110,7 @@ void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until, bool exactl
 }
 
 Worker* Arrivals::take_idle() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (idle_.empty()) return nullptr;
   Worker* worker = idle_.back();
   idle_.pop_back();
@@ -120,7 +120,7 @@ Worker* Arrivals::take_idle() {
 void Arrivals::hand_back(Worker& worker) {
   WakeUp* woken = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (!worker.has_job) {
       if (came_.empty() && !cancelled_) {
         idle_.push_back(&worker);
@@ -135,7 +135,7 @@ void Arrivals::hand_back(Worker& worker) {
 }
 
 void Arrivals::cancel() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   cancelled_ = true;
   for (const Worker* worker : idle_) wakes_[worker->number].signal();
   idle_.clear();

@@ -193,7 +193,7 @@ void EventsExecutor::run_job(Worker& worker, Lock& decision) {
 Result<void> EventsExecutor::spin() {
   std::vector<Worker> workers(options_.threads);
   {
-    const std::lock_guard decision(decision_);
+    const std::scoped_lock decision(decision_);
     if (free_workers_.size() < workers.size()) {
       return error("the executor spins already: end the other spinning first");
     }
@@ -208,7 +208,7 @@ Result<void> EventsExecutor::spin() {
     spin_worker(workers.front());
   }
   {
-    const std::lock_guard decision(decision_);
+    const std::scoped_lock decision(decision_);
     for (std::size_t i = workers.size(); i > 0; --i) free_workers_.push_back(i - 1);
   }
   return take_failure();
@@ -267,7 +267,7 @@ void EventsExecutor::fail(const Error& failure) {
 
 /// Why spinning ended, if not because it was to; the next spinning begins anew.
 Result<void> EventsExecutor::take_failure() {
-  const std::lock_guard decision(decision_);
+  const std::scoped_lock decision(decision_);
   arrivals_->resume();
   Result<void> failure = std::exchange(failure_, Result<void>{});
   if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) {

@@ -12,14 +12,14 @@ Duration nearest_multiple(Duration duration, Duration unit) {
 }  // namespace
 
 void ExpiryTimes::set(Instant monotonic, Duration own, Duration period) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   monotonic_ = monotonic;
   own_ = own;
   period_ = period;
 }
 
 Duration ExpiryTimes::own(Instant expiry) const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (period_ == Duration{0}) return own_;
   // Readings of two clocks differ a little, expiries are whole periods apart.
   return own_ + nearest_multiple(expiry - monotonic_, period_);

@@ -28,7 +28,7 @@ Listeners& listeners() {
 Result<Listening> Listening::begin(const void* source, const std::function<Result<void>()>& begin,
                                    std::function<Result<void>()> end) {
   Listeners& all = listeners();
-  const std::lock_guard lock(all.mutex);
+  const std::scoped_lock lock(all.mutex);
   Listener& listener = all.now[source];
   if (listener.end) (void)listener.end();
   listener = {.number = ++all.begun, .end = std::move(end)};
@@ -46,7 +46,7 @@ Result<void> Listening::end() {
   if (number_ == 0) return {};
   const std::uint64_t number = std::exchange(number_, 0);
   Listeners& all = listeners();
-  const std::lock_guard lock(all.mutex);
+  const std::scoped_lock lock(all.mutex);
   const auto listener = all.now.find(source_);
   if (listener == all.now.end() || listener->second.number != number) return {};
   const std::function<Result<void>()> end = std::move(listener->second.end);

@@ -11,7 +11,7 @@ TimerReleaser::TimerReleaser(linux_os::ThreadScheduling scheduling, Release rele
 TimerReleaser::~TimerReleaser() {
   (void)watch({});
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_one();
@@ -19,7 +19,7 @@ TimerReleaser::~TimerReleaser() {
 }
 
 Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
-  const std::lock_guard watching(watching_);
+  const std::scoped_lock watching(watching_);
   timers_ = std::move(timers);
   std::erase_if(listening_, [this](const auto& known) {
     return std::ranges::find(timers_, known.first, &Watched::timer) == timers_.end();
@@ -38,12 +38,12 @@ Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
 }
 
 Result<void> TimerReleaser::failure() const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return failure_;
 }
 
 void TimerReleaser::look_again() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   look_again_ = true;
   changed_.notify_one();
 }
@@ -70,7 +70,7 @@ void TimerReleaser::run(const linux_os::ThreadScheduling& scheduling) {
 }
 
 Result<std::optional<Duration>> TimerReleaser::release_due() {
-  const std::lock_guard watching(watching_);
+  const std::scoped_lock watching(watching_);
   std::optional<Duration> next;
   for (const Watched& watched : timers_) {
     while (true) {

@@ -22,7 +22,7 @@ Result<std::unique_ptr<Waitable>> Waitable::create(std::shared_ptr<Context> cont
 void Waitable::trigger() {
   if (is_announced_) announce_trigger(callback_.address());
   ++pending_;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (arrived_) {
     arrived_(1);
   } else {
@@ -31,7 +31,7 @@ void Waitable::trigger() {
 }
 
 Result<void> Waitable::notify(Arrived arrived) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   arrived_ = std::move(arrived);
   if (const std::size_t pending = pending_; arrived_ && pending > 0) arrived_(pending);
   return {};

@@ -98,7 +98,7 @@ Executor::~Executor() {
   context_->remove_on_shutdown_callback(on_shutdown_);
   notified_->clear_on_ready_callback();
   {
-    const std::lock_guard lock(waking_);
+    const std::scoped_lock lock(waking_);
     is_ending_ = true;
   }
   wake_.notify_one();
@@ -203,7 +203,7 @@ std::vector<CallbackGroup::WeakPtr> Executor::get_automatically_added_callback_g
 
 void Executor::reorder(const std::function<void(Ordering&)>& change) {
   {
-    const std::lock_guard lock(refreshing_);
+    const std::scoped_lock lock(refreshing_);
     change(*ordering_);
   }
   changed();
@@ -213,7 +213,7 @@ void Executor::reorder(const std::function<void(Ordering&)>& change) {
 void Executor::changed() {
   is_changed_ = true;
   if (!spinning) return;
-  const std::lock_guard lock(waking_);
+  const std::scoped_lock lock(waking_);
   wake_.notify_one();
 }
 
@@ -225,13 +225,13 @@ void Executor::entities_changed() {
 }
 
 void Executor::remember(const NodeBaseInterface::SharedPtr& node) {
-  const std::lock_guard lock(waking_);
+  const std::scoped_lock lock(waking_);
   std::erase_if(nodes_, [&](const auto& known) { return known.expired() || known.lock() == node; });
   nodes_.push_back(node);
 }
 
 void Executor::refresh_if_changed() {
-  const std::lock_guard lock(refreshing_);
+  const std::scoped_lock lock(refreshing_);
   if (is_changed_.exchange(false)) refresh();
 }
 
@@ -240,7 +240,7 @@ void Executor::refresh() {
   collector_.update_collections();
   Adapters::Nodes nodes;
   {
-    const std::lock_guard lock(waking_);
+    const std::scoped_lock lock(waking_);
     nodes = nodes_;
   }
   Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);

@@ -81,7 +81,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
 Result<void> TimerAdapter::on_change(std::function<void()> changed) {
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     changed_ = changed;
   }
   if (!changed) {
@@ -103,7 +103,7 @@ Result<void> TimerAdapter::on_change(std::function<void()> changed) {
 Result<void> TimerAdapter::run(std::size_t /*worker*/) {
   if (is_continuous()) {
     waits_ = false;
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (changed_) changed_();
   }
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();

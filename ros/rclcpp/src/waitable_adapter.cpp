@@ -9,7 +9,7 @@ namespace takt::rclcpp {
 void WaitableAdapter::watch(::rclcpp::Waitable& waitable, Arrived arrived) {
   waitable.set_on_ready_callback([this, arrived = std::move(arrived)](std::size_t count, int part) {
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       ready_.insert(ready_.end(), count, part);
     }
     arrived(count);
@@ -21,7 +21,7 @@ void WaitableAdapter::unwatch(::rclcpp::Waitable& waitable) { waitable.clear_on_
 bool WaitableAdapter::take(::rclcpp::Waitable& waitable, TakenData& taken) {
   int part = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (ready_.empty()) return false;
     part = ready_.front();
     ready_.pop_front();

@@ -88,14 +88,14 @@ Result<void> Client::notify(Arrived arrived) {
 }
 
 Result<void> Trigger::notify(Arrived arrived) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   arrived_ = std::move(arrived);
   if (arrived_ && unseen_ > 0) arrived_(std::exchange(unseen_, 0));
   return {};
 }
 
 void Trigger::trigger() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (arrived_) {
     arrived_(1);
   } else {

@@ -252,7 +252,7 @@ Entities::Made Entities::make_service(const WorkloadCallback& planned, const Nod
        packet = std::make_shared<Shared<Packet>>(make_packet(index, planned.response_size))](
           const Exchange::Request& request, Exchange::Response& response) {
         const auto answer = [&](const Activation&) -> std::optional<SentMessage> {
-          const std::lock_guard lock(packet->mutex);
+          const std::scoped_lock lock(packet->mutex);
           return send_next(service, packet->value, [&] { response.packet = packet->value; });
         };
         run(work, activation_by(service, request.packet), answer);
@@ -285,14 +285,14 @@ Entities::Made Entities::make_waitable(const WorkloadCallback& planned, const No
 
 void Entities::Inbox::put(std::optional<CallbackIndex> source) {
   {
-    const std::lock_guard lock(mutex);
+    const std::scoped_lock lock(mutex);
     sources.push_back(source);
   }
   waitable->trigger();
 }
 
 std::optional<CallbackIndex> Entities::Inbox::take() {
-  const std::lock_guard lock(mutex);
+  const std::scoped_lock lock(mutex);
   const std::optional<CallbackIndex> source = sources.front();
   sources.pop_front();
   return source;
@@ -333,7 +333,7 @@ Result<Entities::SendMessage> Entities::make_publish(const std::string& topic, s
   publishers_.push_back({publisher, ends.subscriptions});
   return [this, publisher, topic = std::string_view(ends.name),
           packet = std::make_shared<Shared<Packet>>(make_packet(source, size))] {
-    const std::lock_guard lock(packet->mutex);
+    const std::scoped_lock lock(packet->mutex);
     return send_next(topic, packet->value, [&] { note(publisher->publish(packet->value)); });
   };
 }
@@ -351,7 +351,7 @@ Result<Entities::SendMessage> Entities::make_request(const std::string& service,
   auto request = std::make_shared<Shared<Exchange::Request>>();
   request->value.packet = make_packet(source, size);
   return [this, client, lone, &service, request] {
-    const std::lock_guard lock(request->mutex);
+    const std::scoped_lock lock(request->mutex);
     return send_next(service, request->value.packet, [&] {
       // Looked up when it sends: the client may be made after its sender.
       note((client ? clients_.at(*client) : lone)->send(request->value));
@@ -435,13 +435,13 @@ Result<void> Entities::stop_timers() {
 }
 
 Result<void> Entities::first_error() const {
-  const std::lock_guard lock(error_mutex_);
+  const std::scoped_lock lock(error_mutex_);
   return first_error_;
 }
 
 void Entities::note(const Result<void>& result) {
   if (result) return;
-  const std::lock_guard lock(error_mutex_);
+  const std::scoped_lock lock(error_mutex_);
   if (first_error_) first_error_ = result;
 }
 

@@ -19,20 +19,20 @@ Diary::Diary(const model::Model& model) : model_(model) {
 
 void Diary::complete(CallbackIndex callback, const MessageId& message,
                      const std::vector<MessageId>& set) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   sets_[{callback, message}] = set;
 }
 
 void Diary::keep(CallbackIndex callback, const MessageId& message) {
   const Instant now = monotonic_now();
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   newest_[callback][message.topic] = message;
   entries_.push_back({callback, message, now, now, {}, {}});
 }
 
 Diary::Entry Diary::begin(CallbackIndex callback, const Activation& activation) {
   Entry entry{callback, activation.message, monotonic_now(), {}, {}, {}};
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (activation.message) {
     if (const auto set = sets_.extract({callback, *activation.message})) {
       for (const MessageId& message : set.mapped()) entry.used.push_back({callback, message});
@@ -48,13 +48,13 @@ Diary::Entry Diary::begin(CallbackIndex callback, const Activation& activation) 
 
 void Diary::end(Entry entry) {
   entry.end = monotonic_now();
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (entry.received) newest_[*entry.callback][entry.received->topic] = *entry.received;
   entries_.push_back(std::move(entry));
 }
 
 void Diary::send_from_outside(const SentMessage& sent) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   entries_.push_back({{}, {}, sent.begin, sent.end, {}, {sent}});
 }
 
@@ -67,7 +67,7 @@ std::string Diary::to_json() const {
     return json::array({one.topic, id(one.source), one.sequence});
   };
   const auto time = [](Instant instant) { return instant.time_since_epoch().count(); };
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   json entries = json::array();
   for (const Entry& entry : entries_) {
     json used = json::array();

@@ -18,7 +18,7 @@ void PeriodicReleases::run() {
 
 void PeriodicReleases::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     stopped_ = true;
   }
   stopping_.notify_all();

@@ -62,7 +62,7 @@ void Work::run(const Activation& activation, const Send& answer) {
   if (entry) diary_->end(std::move(*entry));
 
   const Duration taken = linux_os::thread_cpu_time() - start;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   longest_sending_ = std::max(longest_sending_.value_or(Duration{0}), sending);
   if (taken > cost) ++overruns_;
   longest_ = std::max(longest_.load(), taken.count());
@@ -70,7 +70,7 @@ void Work::run(const Activation& activation, const Send& answer) {
 }
 
 std::pair<Duration, std::optional<Duration>> Work::next_cost() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return {costs_.next(), longest_sending_};
 }
 

@@ -753,7 +753,7 @@ TEST_F(EventsExecutorTest, ThreadsAreSetUpAsAsked) {
   waitable([this] { executor_->cancel(); }).trigger();
   make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
        {.threads = 2, .thread = {.processors = last}, .thread_started = [&](std::size_t) {
-          const std::lock_guard lock(mutex);
+          const std::scoped_lock lock(mutex);
           seen.push_back(must(linux_os::affinity(0)));
         }});
   std::jthread([this] { must(executor_->spin()); }).join();

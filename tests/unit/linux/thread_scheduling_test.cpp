@@ -155,7 +155,7 @@ TEST(ThreadScheduling, SaysWhenTheMachineIsFull) {
     changed.wait(lock, [&] { return tried; });
   }
   {
-    const std::lock_guard lock(mutex);
+    const std::scoped_lock lock(mutex);
     done = true;
   }
   changed.notify_all();

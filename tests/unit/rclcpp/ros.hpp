@@ -30,7 +30,7 @@ class Signal : public ::rclcpp::Waitable {
   explicit Signal(std::function<void(int)> callback) : callback_(std::move(callback)) {}
 
   void trigger(int part = 0) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     if (ready_) {
       ready_(1, part);
     } else {
@@ -39,12 +39,12 @@ class Signal : public ::rclcpp::Waitable {
   }
 
   void set_on_ready_callback(std::function<void(std::size_t, int)> ready) override {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     ready_ = std::move(ready);
     for (const int part : std::exchange(unwatched_, {})) ready_(1, part);
   }
   void clear_on_ready_callback() override {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     ready_ = nullptr;
   }
 

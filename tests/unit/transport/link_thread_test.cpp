@@ -37,7 +37,7 @@ constexpr auto patience = std::chrono::minutes(2);
 class Arrivals {
  public:
   void add(std::span<const std::byte> message) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     messages_.emplace_back(message.begin(), message.end());
     changed_.notify_all();
   }

@@ -61,12 +61,12 @@ bool Files::append(const std::filesystem::path& file, std::span<const std::byte>
 }
 
 Result<void> Files::written() const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   return written_;
 }
 
 void Files::fail(Error error) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (written_) {
     written_ = tl::unexpected(std::move(error));
   }
@@ -74,7 +74,7 @@ void Files::fail(Error error) {
 
 bool Newest::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
                     bool lasting) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (lasting && lasting_size_ + bytes.size() <= lasting_limit) {
     auto& content = lasting_[file];
     content.insert(content.end(), bytes.begin(), bytes.end());
@@ -91,7 +91,7 @@ bool Newest::append(const std::filesystem::path& file, std::span<const std::byte
 }
 
 Result<void> Newest::write(const std::filesystem::path& root) const {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Files files(root);
   bool written = true;
   for (const auto& [file, content] : lasting_) {

@@ -301,7 +301,7 @@ Recorder::Dropped Recorder::dropped() const {
 
 Result<Losses> Recorder::losses() {
   look_for_unwatched_processes();
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   const auto lost = dropped();
   Losses losses;
   losses.discarded_events = lost.calls + lost.sched + (kernel_ ? kernel_->unwritten() : 0);
@@ -313,7 +313,7 @@ Result<Losses> Recorder::losses() {
 }
 
 Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   ring_buffer__consume(buffers_.get());
   flush();
   return {};
@@ -332,7 +332,7 @@ void Recorder::run() {
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   while (!stopping_) {
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       ring_buffer__consume(buffers_.get());
       if (std::chrono::steady_clock::now() >= next_flush) {
         next_flush += flush_interval;
@@ -343,7 +343,7 @@ void Recorder::run() {
   }
   probes_.detach();
   links_.clear();
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   ring_buffer__consume(buffers_.get());
   flush();
 }
@@ -430,7 +430,7 @@ void Recorder::recover(pid_t pid, const Library& library, std::uint64_t time,
   const bool remembers = mapping && mapping->gid_size() == gid_size;
   const auto recovered = remembers ? std::nullopt : recover_events(pid, gid_size, patience);
 
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Process* its = process(static_cast<std::uint32_t>(pid), start, gid_size);
   if (its == nullptr) {
     return;

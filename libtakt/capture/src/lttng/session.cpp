@@ -161,12 +161,12 @@ std::map<std::string, std::string> Session::environment() const {
 }
 
 Result<Losses> Session::losses() {
-  const std::lock_guard lock(control_);
+  const std::scoped_lock lock(control_);
   return read_losses();
 }
 
 Result<void> Session::hand_over(const std::filesystem::path& directory) {
-  const std::lock_guard lock(control_);
+  const std::scoped_lock lock(control_);
   std::unique_ptr<lttng_snapshot_output, decltype(&lttng_snapshot_output_destroy)> output(
       lttng_snapshot_output_create(), &lttng_snapshot_output_destroy);
   lttng_snapshot_output_set_local_path(directory.c_str(), output.get());
@@ -205,7 +205,7 @@ Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until)
 
 Result<Losses> Session::stop() {
   close_gate();
-  const std::lock_guard lock(control_);
+  const std::scoped_lock lock(control_);
   const int stopped = lttng_stop_tracing(name_.c_str());
   auto losses = read_losses();
   const std::string name = std::exchange(name_, {});
@@ -321,7 +321,7 @@ Result<void> Session::track_only_started() {
     return error("LTTng cannot select processes by their id");
   }
   auto gate = Gate::open([this](pid_t process, const Descriptor&) {
-    const std::lock_guard lock(control_);
+    const std::scoped_lock lock(control_);
     const auto added =
         lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
     if (added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK &&

@@ -82,7 +82,7 @@ std::map<std::string, std::string> Listener::environment() const {
 void Listener::admit(pid_t process, int memory) {
   static const std::vector<std::string> patterns{"ros2:*", "takt:*"};
   auto reader = Reader::attach(memory, select(patterns).value());
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (!reader) {
     ++ended_.unrecorded_processes;
     return;
@@ -97,7 +97,7 @@ void Listener::admit(pid_t process, int memory) {
 }
 
 std::vector<pid_t> Listener::drain(const Take& take) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::vector<pid_t> gone;
   std::erase_if(sources_, [&](const auto& source) {
     const bool ended = source->has_ended();
@@ -112,7 +112,7 @@ std::vector<pid_t> Listener::drain(const Take& take) {
 }
 
 Losses Listener::losses() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Losses all = ended_;
   all.late_processes += gate_->late();
   for (const auto& source : sources_) all = all + source->losses();

@@ -64,7 +64,7 @@ std::map<std::string, std::string> Recorder::environment() const {
 }
 
 Result<Losses> Recorder::losses() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   Losses all = ended_;
   all.late_processes += gate_ ? gate_->late() : 0;
   for (const auto& source : sources_) {
@@ -85,7 +85,7 @@ Result<Losses> Recorder::stop() {
 
 void Recorder::admit(pid_t process, const Descriptor& memory) {
   auto reader = Reader::attach(memory.get(), events_);
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (!reader) {
     ++ended_.unrecorded_processes;
     return;
@@ -122,7 +122,7 @@ void Recorder::run() {
 }
 
 void Recorder::drain(bool flush) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   std::erase_if(sources_, [&](const auto& source) {
     const bool ended = source->has_ended();
     ended ? source->drain_remains() : source->drain();
@@ -138,7 +138,7 @@ void Recorder::drain(bool flush) {
 
 void Recorder::finish() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     for (const auto& source : sources_) {
       source->disable();
     }
@@ -147,12 +147,12 @@ void Recorder::finish() {
   bool empty = false;
   while (!empty && std::chrono::steady_clock::now() < deadline) {
     drain(false);
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     empty = std::all_of(sources_.begin(), sources_.end(),
                         [](const auto& source) { return source->empty(); });
   }
   drain(true);
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   for (const auto& source : sources_) {
     ended_ = ended_ + source->losses();
   }

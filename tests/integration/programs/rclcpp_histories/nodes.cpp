@@ -159,7 +159,7 @@ class Fusion : public Node {
   void store(std::optional<History>& place, const History& received) {
     History both;
     {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       place = received;
       if (!objects_ || !scan_) {
         return;
@@ -185,14 +185,14 @@ class Planner : public Node {
   explicit Planner(const Settings& settings)
       : Node("planner", one_at_a_time(settings)), output_(*this, "/plan") {
     subscribe("/tracks", [this](const History& received) {
-      const std::lock_guard lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       newest_ = received;
       unused_ = 0;
     });
     every(25ms, [this] {
       History sampled;
       {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         if (!newest_ || ++unused_ > 4) {
           return;
         }

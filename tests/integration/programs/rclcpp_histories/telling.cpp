@@ -66,19 +66,19 @@ History passed_on(const History& received, const std::string& topic) {
 }
 
 void tell_sent(const std::string& topic, std::int64_t before, std::int64_t after) {
-  const std::lock_guard lock(mutex);
+  const std::scoped_lock lock(mutex);
   all_sent.push_back({topic, before, after});
   last = monotonic();
 }
 
 void tell_handled(const std::string& node, const History& received, std::int64_t time) {
-  const std::lock_guard lock(mutex);
+  const std::scoped_lock lock(mutex);
   all_handled.push_back({node, received, time});
   last = monotonic();
 }
 
 std::int64_t last_told() {
-  const std::lock_guard lock(mutex);
+  const std::scoped_lock lock(mutex);
   return last;
 }
 

@@ -63,7 +63,7 @@ class Dispatch {
   [[nodiscard]] Result<void> check(const Policy& policy) const;
 
   /// Another instance of a callback that returns to it, with its number.
-  void wait_on(LocalIndex callback, const Instance& instance);
+  void wait_on(LocalIndex index, const Instance& instance);
   /// An instance chosen by an earlier policy still runs, as this callback.
   void runs_on(LocalIndex callback) {
     if (threads_ > 1) hold_excluded(callback);
@@ -85,7 +85,7 @@ class Dispatch {
 
   /// An instance has been activated. Returns the payload of the one that it displaces: the oldest
   /// if the queue is full, and any other if the policy keeps the newest only.
-  std::optional<std::size_t> release(LocalIndex callback, Instant activation, Instant origin,
+  std::optional<std::size_t> release(LocalIndex index, Instant activation, Instant origin,
                                      std::size_t payload);
 
   /// Sets `job` to the instance that runs now; false: nothing may run. If the policy has nothing,
@@ -165,8 +165,8 @@ class Dispatch {
     bool is_listed = false;
   };
 
-  void admit(LocalIndex callback, const Instance& instance);
-  std::size_t displace(LocalIndex callback);
+  void admit(LocalIndex index, const Instance& instance);
+  std::size_t displace(LocalIndex index);
   void list_unsampled(LocalIndex index);
   void sample();
   // With several threads.
