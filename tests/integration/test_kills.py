@@ -90,19 +90,21 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
         ) as recorder,
     ):
         assert recorder.stderr
-        words = recorder.stderr.readline().split()
+        said: list[str] = []
+        words: list[str] = []
         while not (words and words[0].isdigit()):
-            assert recorder.poll() is None, "the robot did not start"
-            words = recorder.stderr.readline().split()
+            assert recorder.poll() is None, f"the robot did not start: {''.join(said)}"
+            said.append(recorder.stderr.readline())
+            words = said[-1].split()
         robot = int(words[0])
         # The moment is what is random here: nothing waits for it.
         time.sleep(chance.uniform(0, 1.5))
         if victim == "robot":
             os.kill(robot, signal.SIGKILL)
-            said, complained = recorder.communicate()
+            document, complained = recorder.communicate()
             count, longest = struct.unpack("qq", ticks[:])
             assert recorder.returncode == 128 + signal.SIGKILL, complained
-            lost = sum(json.loads(said)["losses"].values())
+            lost = sum(json.loads(document)["losses"].values())
             recorded = numbers_in(trace, robot) if trace.exists() else []
             # The last may have been killed on its way.
             assert len(recorded) + lost >= count
@@ -119,6 +121,8 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
             recorder.stderr.read()
             count, longest = struct.unpack("qq", ticks[:])
             assert count > 0
+            # LTTng's daemons write until the session's guard has ended it.
+            until(lambda: not left_behind(recorder.pid))
             opened = Path(f"{trace}.partial")
             if any(opened.rglob("metadata")):
                 recorded = numbers_in(opened, robot)
