@@ -122,9 +122,13 @@ int run(const Hunt& hunt) {
         tally.models, tally.bounds, violations,
         static_cast<double>(tally.models) / std::chrono::duration<double>(now - begin).count());
   }
-  fmt::print("{}: {} models from seed {}, {} bounds, mean observed / bound {:.3f}, {} violations\n",
-             hunt.name, tally.models, hunt.first, tally.bounds,
-             tally.tightness / static_cast<double>(tally.bounds), violations);
+  std::string seen;
+  if (tally.bounds > 0) {
+    seen = fmt::format("{} bounds, mean observed / bound {:.3f}, ", tally.bounds,
+                       tally.tightness / static_cast<double>(tally.bounds));
+  }
+  fmt::print("{}: {} models from seed {}, {}{} violations\n", hunt.name, tally.models, hunt.first,
+             seen, violations);
   return violations == 0 ? 0 : 1;
 }
 

@@ -101,7 +101,7 @@ struct CompiledModel {
     policy::Describer describer(model);
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       auto described = describer.describe(model::ExecutorIndex{e});
-      assert(described && "random models have executors that can be described");
+      assert(described && "the model's executors can be described");
       executors.push_back(*std::move(described));
     }
     for (std::size_t i = 0; i < model.callbacks.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "shrink.hpp"
 #include "takt/generation/shrink.hpp"
 #include "takt/model/json.hpp"
+#include "takt/policy/describe.hpp"
 
 namespace takt::brute_force {
 
@@ -35,8 +36,19 @@ std::optional<Violation> above(const std::vector<Bound>& bounds, const std::vect
   return std::nullopt;
 }
 
+/// Whether all executors can run: a table-driven one may lack its table, and then nothing is
+/// bounded.
+bool can_run(const model::Model& model) {
+  policy::Describer describer(model);
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    if (!describer.describe(model::ExecutorIndex{e})) return false;
+  }
+  return true;
+}
+
 /// A violation of any analysis. One search is enough, as schedules do not depend on the analysis.
 std::optional<Violation> violation(const model::Model& model, Effort effort, std::uint64_t seed) {
+  if (!can_run(model)) return std::nullopt;
   std::vector<Bounds> bounds;
   for (const Method method : methods) bounds.push_back(analysis::analyze(model, options(method)));
   const std::int64_t horizon = horizon_for(model, bounds.back());
