@@ -167,11 +167,12 @@ endfunction()
 # takt_test(model DEPENDS takt::model): one GoogleTest program, model_test, of all *.cpp of its
 # folder or of SOURCES. INPUT: it is about what reads inputs from outside; THREADS: about what runs in
 # several threads. `make asan` and `make tsan` run these with the sanitizer for them (input_tests,
-# thread_tests). TEMPLATES: what it tests is compiled with it, and is to be optimised.
+# thread_tests). TEMPLATES: what it tests is compiled with it, and is to be optimised. MACHINE: it
+# changes how the machine's processors are shared, so `ctest -j` runs one such program at a time.
 add_custom_target(input_tests)
 add_custom_target(thread_tests)
 function(takt_test name)
-  cmake_parse_arguments(arg "INPUT;THREADS;TEMPLATES" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "INPUT;THREADS;TEMPLATES;MACHINE" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
@@ -190,5 +191,9 @@ function(takt_test name)
     add_dependencies(thread_tests ${name}_test)
     string(APPEND label "+threads")
   endif()
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+  set(properties LABELS ${label})
+  if(arg_MACHINE)
+    list(APPEND properties RESOURCE_LOCK processors)
+  endif()
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
