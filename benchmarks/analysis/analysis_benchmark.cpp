@@ -57,8 +57,8 @@ std::vector<Model> hundred_callbacks() {
   return {takt::generation::random_model(shape, 1)};
 }
 
-/// Many executors, of which most callbacks take messages from each other, at the low utilisation of
-/// each that robots have.
+/// Many executors, most of whose callbacks take messages from each other, each at a low
+/// utilisation, as in robots.
 Shape robot(int executors, int callbacks, int chains) {
   return {.fewest_executors = executors,
           .most_executors = executors,
@@ -82,7 +82,7 @@ struct Timing {
   Duration median{};
 };
 
-/// Of this thread, as the oracle counts it: what else the machine does does not matter.
+/// The processor time of this thread, as the oracle counts it, so that other load does not matter.
 Duration processor_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -107,7 +107,7 @@ takt::analysis::Options options_for(Method method) {
   return {.method = method, .horizon = std::chrono::seconds{10}};
 }
 
-/// What the crate says of each model; nothing if it is not to be had.
+/// The crate's answer for each model; empty if the crate is not there.
 std::vector<takt::oracle::Answer> ask(const std::vector<Model>& models, Method method) {
   std::vector<takt::oracle::Question> questions;
   for (const Model& model : models) {
@@ -155,7 +155,8 @@ Row print_row(std::string_view name, Method method, const std::vector<Model>& mo
   return row;
 }
 
-/// The crate ends at the first callback without bound: equal work is where every callback has one.
+/// The crate ends at the first callback without bound, so only models in which every callback has
+/// one are equal work.
 Row print_equal_work(Method method, const std::vector<Model>& models,
                      const std::vector<takt::oracle::Answer>& answers) {
   std::vector<Model> bounded;
@@ -169,7 +170,8 @@ Row print_equal_work(Method method, const std::vector<Model>& models,
                    bounded, their);
 }
 
-/// What a budget manager asks: one executor's budget changes, and the bounds are wanted again.
+/// Measures what a budget manager needs: one executor's budget changes, and the bounds are computed
+/// again.
 void print_changes(std::string_view name, const Model& model) {
   const takt::analysis::Options options = options_for(Method::combined);
   takt::analysis::Analyzer analyzer(model, options);
@@ -200,7 +202,7 @@ void print_changes(std::string_view name, const Model& model) {
              static_cast<double>(analysed) / static_cast<double>(changes), model.executors.size());
 }
 
-/// Models whose searches are limited by the effort: each took minutes once, or did not end.
+/// Measures models whose searches the limit of steps ends: once, each took minutes or did not end.
 void print_limited(std::string_view name, const Model& model) {
   const takt::analysis::Options options;
   takt::analysis::Bounds bounds;
@@ -243,9 +245,9 @@ void print_limited_models() {
   }
 }
 
-/// What bounds cost by size, kind of executor, structure and load, as comma-separated values: for
-/// benchmarks/analysis/cost_plot.py. `--costs ANALYSIS KIND`: by another analysis than combined, of
-/// executors of that kind alone.
+/// Prints what bounds cost by size, kind of executor, structure and load, as comma-separated values
+/// for benchmarks/analysis/cost_plot.py. `--costs ANALYSIS KIND`: by another analysis than
+/// combined, of executors of that kind alone.
 void print_costs(Method method, std::string_view only) {
   using Kind = takt::model::ExecutorKind;
   fmt::print("kind,structure,utilisation,callbacks,ms,steps,bounded,coarse\n");

@@ -38,7 +38,7 @@ Belief<dimension> start() {
   return {Vector<dimension>::Zero(), Matrix<dimension, dimension>::Identity()};
 }
 
-/// The same with drag, seen as distance, azimuth and height.
+/// The same body with drag, measured as distance, azimuth and height.
 struct Tracking {
   static constexpr int N = dimension;
   static constexpr int M = 3;
@@ -65,7 +65,7 @@ void kalman_step(benchmark::State& state) {
 }
 BENCHMARK(kalman_step);
 
-/// What one writes without a library and without checks. `left` is I - K C.
+/// The Kalman filter as one writes it without a library and without checks. `left` is I - K C.
 template <typename Covariance>
 void kalman_step_by_hand(benchmark::State& state, Covariance corrected) {
   const auto model = tracking();
@@ -98,7 +98,7 @@ Square short_form(const Square& left, const Square& covariance, const Gain& /*ga
   return left * covariance;
 }
 
-/// As ours.
+/// The form that our filter has.
 Square josephs_form(const Square& left, const Square& covariance, const Gain& gain,
                     const MeasurementNoise& noise) {
   return left * covariance * left.transpose() + gain * noise * gain.transpose();

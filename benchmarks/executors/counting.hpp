@@ -1,7 +1,7 @@
 #pragma once
 
-// Where valgrind is installed, its callgrind counts what lies between the two; elsewhere, and
-// without it, they do nothing.
+// Under valgrind, callgrind counts the instructions between the two; where valgrind does not run or
+// is not installed, they do nothing.
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #define TAKT_BEGIN_COUNTING CALLGRIND_START_INSTRUMENTATION

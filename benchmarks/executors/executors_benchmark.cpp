@@ -1,7 +1,7 @@
-// What it costs to dispatch a callback and how soon an executor that sleeps runs one, all executors
-// that this machine has in one run: rounds of all of them alternate, and each figure is the median
-// of the rounds. A ratio is the median of the rounds' ratios with their quartiles, so that what
-// burdens the machine for a while burdens both sides of it.
+// Measures what it costs to dispatch a callback and how soon an executor that sleeps runs one, for
+// all executors that this machine has in one run. Rounds of all executors alternate, and each
+// figure is the median of the rounds. A ratio is the median of the rounds' ratios with their
+// quartiles, so that a load that lasts for a while burdens both sides of it.
 
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ using Subjects = std::vector<std::unique_ptr<Subject>>;
 std::vector<Rounds> measure_all(const Subjects& subjects) {
   std::vector<Rounds> measured(subjects.size());
   for (int round = 0; round < rounds; ++round) {
-    // Each is the first in some round: what comes first finds the caches colder.
+    // Each subject is the first in some round, as the first one finds the caches colder.
     for (std::size_t n = 0; n < subjects.size(); ++n) {
       const std::size_t i = (n + static_cast<std::size_t>(round)) % subjects.size();
       measured[i].push_back(measure(*subjects[i]));
@@ -68,7 +68,7 @@ std::vector<Rounds> measure_all(const Subjects& subjects) {
   return measured;
 }
 
-/// Microseconds, and in brackets those beyond what any executor pays.
+/// Prints microseconds, and in brackets those beyond what any executor pays.
 void print_table(const Subjects& subjects, const std::vector<Rounds>& measured) {
   fmt::print("{:<40} {:>16} {:>16} {:>16} {:>14}\n", "executor, us", "dispatch", "all", "wake-up",
              "wake-up, 99 %");
@@ -113,7 +113,7 @@ void compare(std::string_view title, const Subjects& subjects) {
 }  // namespace
 }  // namespace takt::benchmark
 
-// Arguments: only tables whose titles have one of them in it.
+// Arguments: parts of titles; only tables whose titles have one of them are printed.
 int main(int count, char** arguments) {
   const std::vector<std::string_view> parts(arguments + 1, arguments + count);
   const auto compare = [&](std::string_view title, const auto& subjects) {

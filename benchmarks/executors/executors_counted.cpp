@@ -1,5 +1,5 @@
-// One executor's measurement, for counts.py: the messages of which callgrind counts what is
-// executed. Arguments: threads, "within" or "middleware", "dispatch" or "wake-up", name of the
+// One executor's measurement, for counts.py: callgrind counts the instructions that its messages
+// take. Arguments: threads, "within" or "middleware", "dispatch" or "wake-up", name of the
 // executor; without a name, all names.
 
 #include <fmt/format.h>

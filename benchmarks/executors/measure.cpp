@@ -27,9 +27,9 @@ Duration processor_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-/// The calling thread and those that it starts share a processor as long as this lives. Otherwise
-/// it counts more than the executor whether the kernel puts publisher and executor on one or two:
-/// an idle processor has to wake up as well.
+/// Keeps the calling thread and those that it starts on one processor as long as this lives.
+/// Otherwise it would matter more than the executor whether the kernel puts publisher and executor
+/// on one processor or on two, as an idle processor has to wake up as well.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -45,9 +45,9 @@ class OneProcessor {
 
 }  // namespace
 
-/// The messages come while a callback runs, and another as many have come and run before: the
-/// executor's threads have started, it has its memory, and everything that it does for a message
-/// that waits is after its publication.
+/// The messages come while a callback runs. As many have come and run before, so that the
+/// executor's threads have started and it has its memory. Everything that the executor does for a
+/// message that waits comes after its publication.
 int measure_dispatch(Subject& subject, Round& round) {
   constexpr int burst = Subject::depth - 1;
   std::vector<Duration> dispatch;
@@ -95,7 +95,7 @@ int measure_wake_ups(Subject& subject, Round& round) {
   subject.renew();
   std::vector<Duration> latencies;
   std::chrono::steady_clock::time_point published;
-  // That of the C++ library polls before it sleeps, which would count.
+  // The semaphore of the C++ library polls before it sleeps, and that would count.
   sem_t done{};
   sem_init(&done, 0, 0);
   subject.received = [&] {

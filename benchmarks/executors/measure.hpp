@@ -11,8 +11,8 @@ namespace takt::benchmark {
 
 /// One round of measurements of a subject.
 struct Round {
-  /// Processor time of the process for each of many messages that wait: while the executor runs
-  /// them, and from publication on.
+  /// Processor time of the process for each of many messages that wait: from when the executor runs
+  /// them, and from their publication on.
   Duration dispatch{};
   Duration everything{};
   /// From before the publication to the callback of an executor that sleeps, on one processor:
@@ -23,11 +23,11 @@ struct Round {
 
 [[nodiscard]] Round measure(Subject& subject);
 
-// Its two parts; each returns how many messages it was about.
+// The two parts of measure(); each returns how many messages it measured.
 int measure_dispatch(Subject& subject, Round& round);
 int measure_wake_ups(Subject& subject, Round& round);
 
-/// Not of no values.
+/// There must be a value.
 template <typename Value>
 [[nodiscard]] Value quantile(std::vector<Value> values, double share) {
   const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));

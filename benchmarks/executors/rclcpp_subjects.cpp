@@ -23,8 +23,8 @@ using takt_msgs::msg::Packet;
 
 using Make = std::function<std::unique_ptr<::rclcpp::Executor>()>;
 
-/// Takes and runs what its one subscription is told of, on one thread behind one semaphore of the C
-/// library, and nothing else: what any executor pays.
+/// Takes and runs the messages of its one subscription, on one thread behind one semaphore of the C
+/// library, and does nothing else. Any executor pays at least for this.
 class NoExecutor final : public ::rclcpp::Executor {
  public:
   NoExecutor() { sem_init(&came_, 0, 0); }
@@ -37,7 +37,7 @@ class NoExecutor final : public ::rclcpp::Executor {
   void add_node(std::shared_ptr<::rclcpp::Node> node, bool /*notify*/) override {
     node->for_each_callback_group([this](const ::rclcpp::CallbackGroup::SharedPtr& group) {
       group->find_subscription_ptrs_if([this](const auto& subscription) {
-        // The last one: nodes have subscriptions of their own.
+        // The last one is ours, as nodes have subscriptions of their own.
         subscription_ = subscription;
         return false;
       });

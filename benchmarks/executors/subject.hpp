@@ -13,7 +13,7 @@ class Subject {
     other,
     /// The ratios of its figures to those of all others are printed.
     compared,
-    /// The same, and what others take beyond it is their own.
+    /// The same, and its figures are also subtracted from those of all others.
     floor,
   };
 
@@ -37,7 +37,7 @@ class Subject {
   virtual void spin() = 0;
   virtual void cancel() = 0;
 
-  /// What the subscription calls for each message.
+  /// The function that the subscription calls for each message.
   std::function<void()> received;
 
  private:

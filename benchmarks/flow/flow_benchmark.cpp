@@ -53,7 +53,8 @@ Value unwrap(Result<Value> result) {
   return std::move(*result);
 }
 
-/// What each of some messages led to and came from; seconds, in ascending order.
+/// Finds what single messages led to and came from. Returns the seconds for each, in ascending
+/// order.
 std::vector<double> follow_single(const flow::Store& store, const execution::Database& database,
                                   const std::vector<flow::Group>& groups) {
   const flow::History history(store);

@@ -1,6 +1,6 @@
-// What the live extractor costs: eight programs write events into their rings, a million a second
-// together, and this one reads them into interpreter and synthesizer as takt watch does. Its
-// processor time, by the kernel's clock of the thread.
+// Measures what the live extractor costs: eight programs write events into their rings, a million a
+// second together, and this one reads them into interpreter and synthesizer as takt watch does. The
+// result is its processor time, by the kernel's clock of the thread.
 //
 //   live_benchmark [EVENTS_PER_SECOND [SECONDS]]
 
@@ -58,7 +58,7 @@ int measure(std::uint64_t rate, const std::string& seconds) {
     nanosleep(&pause_between_polls, nullptr);
     while (running > 0 && waitpid(-1, nullptr, WNOHANG) > 0) --running;
   }
-  // What was written last becomes visible a fiftieth of a second later.
+  // The last events become visible a fiftieth of a second after they were written.
   for (int i = 0; i < 50; ++i) {
     monitor.poll();
     nanosleep(&pause_between_polls, nullptr);

@@ -70,7 +70,7 @@ class Stream {
   }
 
   void flush() {
-    // The layout is the writer's, the content ours: it need not pass through single bits.
+    // Only the layout comes from the test's writer, as that would write the content bit by bit.
     std::string packet = TraceWriter::packet(
         {.begin = begin_, .end = end_, .sequence = sequence_++, .cpu = processor_, .padding = 0},
         content_);
@@ -117,7 +117,7 @@ class System {
   void start_subscription(std::uint64_t process, std::uint64_t object);
   void start_publisher(std::uint64_t process, std::uint64_t object);
 
-  /// Addresses of what belongs to one callback: `part` tells them apart.
+  /// The address of a part of what belongs to one callback.
   static std::uint64_t address(std::uint64_t object, std::uint64_t part) {
     return 0x5500'0000'0000 + (object << 12) + (part << 4);
   }

@@ -1,6 +1,6 @@
-// What a tracepoint costs the program: calls ros2:rcl_publish of the libtracetools.so that the
-// environment brings, in bursts that a reader can follow, and prints the median in nanoseconds of
-// processor time, and how many events there were.
+// Measures what a tracepoint costs the program: calls ros2:rcl_publish of the libtracetools.so that
+// the environment brings, in bursts that a reader can follow, and prints the median in nanoseconds
+// of processor time, and how many events there were.
 //
 //   tracepoint_loop LIBRARY
 

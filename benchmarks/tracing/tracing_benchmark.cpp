@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr int repetitions = 5;
 constexpr std::uint64_t python_events = 100'000;  // a loop in Python needs some seconds for these
 
-/// As tracetools_read does it for tracetools_analysis: each event a dictionary.
+/// Makes a dictionary of each event, as tracetools_read does for tracetools_analysis.
 constexpr const char* python_loop = R"(
 import sys, bt2
 for message in bt2.TraceCollectionMessageIterator(sys.argv[1]):

@@ -27,7 +27,7 @@ std::string analyze(const std::string& text, const std::string& source, const st
   return analysis::analyze(request.model, request.options).to_json();
 }
 
-/// The element of that id.
+/// The index of the element of that id. Throws InputError if there is none.
 template <typename Index, typename Elements>
 Index find(const Elements& elements, const std::string& id, std::string_view what) {
   for (std::size_t i = 0; i < elements.size(); ++i) {

@@ -111,7 +111,7 @@ class EventReader {
     return table ? std::optional(EventTable(std::move(table->column))) : std::nullopt;
   }
 
-  /// What the table of an event looks like.
+  /// An empty table with the columns of an event.
   [[nodiscard]] EventTable empty(const std::string& name) const {
     return EventTable(tables_.empty(event_types({name}).front()));
   }

@@ -45,7 +45,7 @@ void require(Refusal refusal, std::string_view what) {
   throw InputError(fmt::format("{}: {}", what, estimation::explain(refusal)));
 }
 
-/// Covariances of the right sizes, and a belief to start from.
+/// Throws InputError unless the covariances have the right sizes and the belief is valid.
 void check(const AnyMatrix& process, const AnyMatrix& measurement, const AnyBelief& start,
            Eigen::Index states, Eigen::Index measurements) {
   require(estimation::check_covariance(process), "process_noise");
@@ -56,7 +56,7 @@ void check(const AnyMatrix& process, const AnyMatrix& measurement, const AnyBeli
   require(estimation::check_start(start, states), "start");
 }
 
-/// What all filters offer. The caller's thread keeps the GIL: a step is shorter than giving it up.
+/// The interface of all filters. A step keeps the GIL, because releasing it would take longer.
 template <typename Filter>
 nb::class_<Filter> bind_filter(nb::module_& module, const char* name) {
   return nb::class_<Filter>(module, name)

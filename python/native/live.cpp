@@ -22,7 +22,7 @@ namespace takt::native {
 
 namespace {
 
-/// What runs now, watched through the rings of its programs as long as the Python object lives.
+/// Watches running programs through their rings as long as the Python object lives.
 class Watch {
  public:
   Watch(const std::optional<std::string>& goals_text, const std::string& goals_source,

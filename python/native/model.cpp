@@ -24,7 +24,7 @@ std::pair<std::string, std::vector<std::string>> parse_model(const std::string& 
   return {model::to_json(parsed.model), std::move(parsed.warnings)};
 }
 
-/// None: the document says none.
+/// The document's format; none if it says none.
 std::optional<std::string> document_format(const std::string& text, const std::string& source) {
   const nlohmann::json document = unwrap(model::parse_document(text, source));
   const auto format = document.is_object() ? document.find("format") : document.end();

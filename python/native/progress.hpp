@@ -11,7 +11,7 @@
 
 namespace takt::native {
 
-/// Told how much is done and how much there is in all.
+/// Called with how much is done and how much there is in all.
 using PythonProgress = std::function<void(std::uint64_t, std::uint64_t)>;
 
 /// Calls Python at most ten times a second, with the GIL, and lets Ctrl-C end the work: what is

@@ -36,7 +36,7 @@ namespace {
 using nlohmann::json;
 using Times = std::vector<std::int64_t>;
 
-/// Latencies of a chain that are looked at; all there are in most cases.
+/// The most latencies of a chain that are kept; most chains have fewer.
 constexpr std::size_t most_latencies = statistics::Distribution::max_kept;
 
 std::vector<Duration> durations(const Times& times) {
@@ -53,7 +53,7 @@ Times times(const std::vector<Duration>& durations) {
   return result;
 }
 
-/// The latencies in the order in which they came; where there are too many, some, with the
+/// The latencies in the order in which they came. If there are too many, a sample of them and the
 /// extremes.
 Times latencies_of(const statistics::Distribution& distribution) {
   if (distribution.count() == 0) return {};
@@ -98,7 +98,7 @@ std::map<std::string, Times> measured_latencies(const std::vector<std::string>& 
   return found;
 }
 
-/// The values of an object of options, each taken once, so that what is left is not known.
+/// The values of a JSON object of options. Each is taken once, so the remaining ones are unknown.
 class Values {
  public:
   explicit Values(const std::string& text) : json_(json::parse(text, nullptr, false)) {

@@ -45,7 +45,7 @@ struct ModelOptions {
   synthesis::Observing observing;
 };
 
-/// The members of an object of whole numbers.
+/// Reads the members of the object, which are whole numbers.
 synthesis::Aging parse_aging(const nlohmann::json& json) {
   synthesis::Aging aging;
   const std::map<std::string, std::int64_t*> fields{{"period", &aging.period},

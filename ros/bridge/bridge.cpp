@@ -18,14 +18,14 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The end is looked for so often, and whether peers are connected.
+/// How often the bridge checks whether it must stop, and whether peers are connected.
 constexpr Duration patience = milliseconds(100);
-/// Whether subscriptions have found a new publisher is looked for so often.
+/// How often the bridge checks whether subscriptions have found a new publisher.
 constexpr Duration held_period = milliseconds(10);
-/// Publishers are looked for when the graph changes, and so often in case that was missed.
+/// Publishers are looked for when the graph changes, and this often in case a change was missed.
 constexpr Duration look_period = std::chrono::seconds(1);
 
-/// Others may give as many reasons for notices as they like.
+/// A limit, as other programs can cause any number of notices.
 constexpr std::size_t most_notices = 1000;
 
 std::uint64_t make_process_number() {
@@ -68,7 +68,7 @@ Result<std::unique_ptr<Bridge>> Bridge::create(const Configuration& configuratio
   return made;
 }
 
-/// Error: the host's address is of another machine. Shared memory would not notice.
+/// Error: the host's address is not of this machine. Shared memory alone would not notice that.
 Result<void> Bridge::check_address() const {
   const Host& host = configuration_.hosts[host_];
   const auto socket = transport::UdpSocket::open(
@@ -117,7 +117,7 @@ Result<void> Bridge::connect(const transport::Key& key) {
   return {};
 }
 
-/// In the link's thread.
+/// The hooks run in the link's thread; `begun` also runs in the thread of run(), when it pushes.
 Hooks Bridge::hooks() {
   Hooks hooks;
   hooks.begun = [this](std::size_t route, std::span<const std::byte> message) {
@@ -205,7 +205,7 @@ Result<void> Bridge::wait() {
   return check(code, "wait for messages");
 }
 
-/// Whether topics are published, and how.
+/// Finds out whether topics are published, and how.
 Result<void> Bridge::look() {
   const Instant now = transport::now();
   if (!graph_changed_ && now - looked_ < look_period) return {};
@@ -250,7 +250,8 @@ void Bridge::hear_states() {
 
 void Bridge::heed(link::PeerIndex peer, const State& state) {
   if (std::exchange(peers_[peer.value()].process, state.process) != state.process) {
-    // It has heard nothing of what was said before. What it gets from here on is sent for it.
+    // The new process has heard nothing that was said before. Messages from here on carry its
+    // number.
     tell_state(peer);
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (plan_.out[i].peer == peer) out_[i].repeat(state.process);
@@ -274,7 +275,8 @@ void Bridge::tell_state(link::PeerIndex peer) {
   static_cast<void>(link_->push(flow_.state_channels[peer.value()], write(state)));
 }
 
-/// One of each topic, the most urgent first, so that none waits for many of another one.
+/// Takes one message of each topic, the most urgent topic first, so that no topic waits for many
+/// messages of another one.
 Result<void> Bridge::take_all() {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const Result<bool> taken = out_[i].take(peers_[plan_.out[i].peer.value()].process);

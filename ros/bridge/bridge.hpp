@@ -21,19 +21,21 @@
 
 namespace takt::bridge {
 
-/// From when a message was taken until the other bridge had it.
+/// Times from when a message was taken until the other bridge had it.
 struct Latency {
   statistics::Distribution times{};
   std::uint64_t late = 0;
 };
 
-/// One host's end. Two threads: the link's, which alone sends, and the one of run(), which alone
-/// speaks to ROS 2. What arrives waits for the second in the memory of the link's channels.
+/// The bridge of one host. It has two threads: the link's thread, which serves the link, and the
+/// one of run(), which alone uses ROS 2. Messages that arrive wait for the second one in the memory
+/// of the link's channels.
 ///
 ///     ROS 2 ─► Outbound ─► LinkThread ─► … ─► LinkThread ─► Inbound ─► ROS 2
 class Bridge {
  public:
-  /// Told of what a user should know while the bridge runs: a topic's or peer's trouble.
+  /// Called with what a user should know while the bridge runs, such as trouble with a topic or a
+  /// peer.
   using Tell = std::function<void(const nlohmann::json&)>;
 
   /// `configuration` outlives the bridge. Error: the network's or ROS 2's reason.
@@ -47,18 +49,18 @@ class Bridge {
   /// Runs the link's thread under SCHED_FIFO.
   [[nodiscard]] Result<void> use_fifo(int priority) { return link_->use_fifo(priority); }
 
-  /// Until `stop`.
+  /// Carries messages until `stop`.
   [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
 
-  /// What went through.
+  /// Counts of the messages that went through.
   [[nodiscard]] nlohmann::json report();
 
  private:
   struct Peer {
-    /// Its process, as far as it is known.
+    /// The number of its process; 0: not known yet.
     std::uint64_t process = 0;
     bool connected = false;
-    /// What it has said and nobody has heeded yet.
+    /// The state that it has sent and run() has not handled yet.
     std::optional<State> said{};
     bool unreadable = false;
   };
@@ -109,7 +111,7 @@ class Bridge {
   std::mutex mutex_;
   std::vector<Latency> latencies_;
 
-  /// Ends before what its thread uses.
+  /// The last member, so that its thread ends before what it uses.
   std::unique_ptr<transport::LinkThread> link_;
 };
 

@@ -6,9 +6,9 @@ namespace takt::bridge {
 
 namespace {
 
-/// A node that has just begun does not know of all subscriptions.
+/// So long after its start a node may not know all subscriptions yet.
 constexpr Duration least_discovery = std::chrono::seconds(1);
-/// Nobody is waited for any longer.
+/// The longest time for which subscriptions are waited for.
 constexpr Duration most_discovery = std::chrono::seconds(5);
 
 }  // namespace
@@ -61,8 +61,9 @@ bool Inbound::open(Instant now) {
 Result<void> Inbound::publish(std::span<const std::byte> message) {
   const std::optional<Header> header = read_header(message);
   if (!header) return {};
-  // Of a transient local topic, what was sent before the peer knew of this process comes once more
-  // in its turn; and what comes once more may have been published before.
+  // A peer sends messages of a transient local topic again once it knows of this process. So those
+  // that were not sent for this process come again, and those that come again may have been
+  // published before.
   if (offered_->transient_local &&
       (header->to != process_ || !published_before_.add(header->publisher, header->number))) {
     ++repeated;

@@ -16,12 +16,12 @@ namespace takt::bridge {
 /// A topic that comes from a peer: publishes its messages as the peer offers them.
 class Inbound {
  public:
-  /// `process`: this process's number, which is in messages that were sent for it. `begin`: when
-  /// its node was made.
+  /// `process`: the number of this process, which stands in messages that are sent for it. `begin`:
+  /// when its node was made.
   Inbound(const Topic& topic, std::uint64_t process, Instant begin, const Hop& hop,
           raw::NodePointer node, Say say);
 
-  /// The peer offers this now.
+  /// The peer offers the topic in this way now.
   void offer(const Offered& offered, Instant now);
 
   /// Whether messages are published; until then they wait. A new publisher gives subscriptions time
@@ -43,7 +43,7 @@ class Inbound {
 
   std::uint64_t received = 0;
   std::uint64_t published = 0;
-  /// Not published, because it had been before.
+  /// Messages that were published before, or that the peer will send again for this process.
   std::uint64_t repeated = 0;
   std::uint64_t dropped = 0;
 
@@ -57,10 +57,10 @@ class Inbound {
   std::optional<Offered> offered_;
   std::unique_ptr<raw::RawPublisher> publisher_;
   Instant made_{};
-  /// It keeps messages for late joiners.
+  /// Whether the publisher keeps messages for late joiners.
   bool keeps_ = false;
   bool open_ = false;
-  /// What has been published here.
+  /// The messages that have been published here.
   Seen published_before_;
   std::deque<Waiting> waiting_;
 };

@@ -47,10 +47,11 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
-/// The message says why the kernel refuses.
+/// Schedules the calling thread under SCHED_FIFO; 0: does nothing. Returns why the kernel refuses,
+/// if it does.
 std::optional<std::string> schedule(int priority) {
   if (priority == 0) return std::nullopt;
-  // Where that is not allowed, page faults remain.
+  // If the kernel does not allow it, page faults remain.
   (void)linux_os::keep_memory();
   const Result<void> applied =
       executor::apply({.scheduling = linux_os::FifoScheduling{.priority = priority}});
@@ -74,8 +75,8 @@ Result<void> main(const std::string& path, const std::string& host_name, int pri
   const auto bridge = Bridge::create(*configuration, *host, *key, say);
   if (!bridge) return error("{}: {}", path, bridge.error().message);
   if (priority > 0 && !refusal) {
-    // Before the threads that copy messages, as an urgent one would wait for a long one to be
-    // copied. Who may have the one priority may have the other.
+    // Above the threads that copy messages: otherwise an urgent message would wait while a long one
+    // is copied. A process that may have one of these priorities may have the other.
     (void)(*bridge)->use_fifo(std::min(priority + 1, most_priority));
   }
   const auto& blocking = configuration->link.blocking;

@@ -8,7 +8,7 @@ namespace takt::bridge {
 
 namespace {
 
-/// What tells publishers apart.
+/// A number that tells publishers apart.
 std::uint64_t number_of(const rmw_gid_t& publisher) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
   for (const std::uint8_t byte : publisher.data) hash = (hash ^ byte) * 1'099'511'628'211U;
@@ -20,7 +20,7 @@ bool counts_up(const rmw_message_info_t& about) {
   return about.publication_sequence_number != RMW_MESSAGE_INFO_SEQUENCE_NUMBER_UNSUPPORTED;
 }
 
-/// Rises from message to message of a publisher.
+/// A number that rises from message to message of a publisher.
 std::uint64_t number_of(const rmw_message_info_t& about) {
   if (counts_up(about)) return about.publication_sequence_number;
   return static_cast<std::uint64_t>(
@@ -37,7 +37,7 @@ rmw_qos_durability_policy_t policy(Durability durability) {
                                                    : RMW_QOS_POLICY_DURABILITY_VOLATILE;
 }
 
-/// What a subscription may ask for so that both publishers reach it.
+/// Lowers the quality to what a subscription may ask for so that both publishers reach it.
 void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other) {
   if (other.reliability != RMW_QOS_POLICY_RELIABILITY_RELIABLE) {
     quality.reliability = RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
@@ -79,7 +79,7 @@ Result<std::optional<raw::Offer>> Outbound::choose() {
     }
   }
   if (!chosen && topic_.type && topic_.reliability && topic_.durability) {
-    // All is known before anybody publishes.
+    // The file says everything, so the bridge need not wait for a publisher.
     chosen = raw::Offer{.type = *topic_.type};
     chosen->quality.depth = topic_.depth;
   }
@@ -95,7 +95,7 @@ Result<bool> Outbound::look() {
   if (!*chosen || (offer_ && alike(*offer_, **chosen))) return false;
   auto subscription = raw::RawSubscription::create(node_, topic_.name, **chosen, true);
   if (!subscription) {
-    // Not ours to mend: the type's package may be missing on this host.
+    // The bridge goes on: the type's package may be missing on this host.
     say_(fmt::format("{}: {}", topic_.name, subscription.error().message));
     return false;
   }
@@ -133,7 +133,7 @@ Result<bool> Outbound::take(std::uint64_t peer) {
       say_(fmt::format("{}: a message of {} bytes is not carried; largest_message is {}",
                        topic_.name, message.size(), topic_.largest_message));
     }
-    // Its memory is not kept.
+    // The memory of such a message is given back.
     bytes_ = std::make_unique<raw::Bytes>();
     return true;
   }

@@ -28,27 +28,27 @@ class Outbound {
   Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw::NodePointer node,
            Send send, Say say);
 
-  /// Subscribes once somebody publishes, and anew if another publisher offers less. True: what the
-  /// peer must know has changed.
+  /// Subscribes once somebody publishes, and anew if another publisher offers less. True: the offer
+  /// that the peer must know has changed.
   [[nodiscard]] Result<bool> look();
 
-  /// What the peer must know; none: nobody publishes yet.
+  /// The offer that the peer must know; none: nobody publishes yet.
   [[nodiscard]] std::optional<Offered> offered() const;
   [[nodiscard]] raw::RawSubscription* subscription() const { return subscription_.get(); }
 
   /// Takes a message if there is one, for the peer's process of that number.
   [[nodiscard]] Result<bool> take(std::uint64_t peer);
 
-  /// Sends once more what late joiners get, to a peer that has begun anew.
+  /// Sends the messages that late joiners get again, to a peer that has begun anew.
   void repeat(std::uint64_t peer);
 
   [[nodiscard]] const TracedSender& trace() const { return trace_; }
 
   std::uint64_t taken = 0;
-  /// Published, and lost before they could be taken.
+  /// Messages that were published, and lost before they could be taken.
   std::uint64_t missed = 0;
   std::uint64_t too_large = 0;
-  /// Taken, and there was no room.
+  /// Messages that were taken, but for which the link had no room.
   std::uint64_t no_room = 0;
 
  private:

@@ -65,7 +65,7 @@ void TracedSender::goes(const Header& header) const {
 TracedReceiver::TracedReceiver(Hop hop, [[maybe_unused]] executor::Node& node,
                                [[maybe_unused]] std::size_t depth)
     : hop_(std::move(hop)) {
-  // A gid of its own, which nobody asks for.
+  // The subscription has a gid of its own, which nothing looks up.
   [[maybe_unused]] auto gid = hop_.gid;
   gid.front() ^= 0xFFU;
   TRACETOOLS_TRACEPOINT(rmw_subscription_init, &rmw_subscription_, gid.data());

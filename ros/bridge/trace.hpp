@@ -13,12 +13,13 @@
 #include "takt/bridge/wire.hpp"
 #include "takt/executor/node.hpp"
 
-/// What tracers are told of messages on a link: a topic's way to a host is a topic of its own,
+/// Tracepoints for messages on a link. In traces, a topic's way to a host is a topic of its own,
 /// "/scan@base". The sending bridge's callback of /scan publishes on it, and the receiving bridge's
-/// callback of it publishes /scan. When messages leave and come is told by the link's thread.
+/// callback of it publishes /scan. The thread that sends or receives a message traces when it
+/// leaves or comes.
 namespace takt::bridge {
 
-/// How a topic's way to a host is known in recordings of both hosts.
+/// Identifies a topic's way to a host in recordings of both hosts.
 struct Hop {
   std::string name;
   std::array<std::uint8_t, RMW_GID_STORAGE_SIZE> gid{};
@@ -38,37 +39,37 @@ class TracedRun {
   const void* callback_;
 };
 
-/// The sending end. Stays where it is.
+/// The sending end. It must not move, as traces identify it by its address.
 class TracedSender {
  public:
   TracedSender(Hop hop, executor::Node& node, std::size_t depth);
   TracedSender(const TracedSender&) = delete;
   TracedSender& operator=(const TracedSender&) = delete;
 
-  /// Its messages come from there now.
+  /// Its messages come from this subscription now.
   void subscribed(const rcl_subscription_t* subscription) const;
-  /// Around what is done with a message that was taken.
+  /// Traces the time in which a message that was taken is handled.
   [[nodiscard]] TracedRun run() const { return TracedRun(&callback_); }
   void publishes(const Header& header) const;
-  /// The message goes. In any thread.
+  /// The message is about to be sent. In any thread.
   void goes(const Header& header) const;
 
  private:
   Hop hop_;
-  // What stands for objects that tracers know by their addresses.
+  // These stand for objects that tracers know by their addresses.
   char publisher_ = 0;
   char rmw_publisher_ = 0;
   char callback_ = 0;
 };
 
-/// The receiving end. Stays where it is.
+/// The receiving end. It must not move, as traces identify it by its address.
 class TracedReceiver {
  public:
   TracedReceiver(Hop hop, executor::Node& node, std::size_t depth);
   TracedReceiver(const TracedReceiver&) = delete;
   TracedReceiver& operator=(const TracedReceiver&) = delete;
 
-  /// The whole message has come. In any thread.
+  /// The whole message has arrived. In any thread.
   void came(const Header& header) const;
   void takes(const Header& header) const;
   [[nodiscard]] TracedRun run() const { return TracedRun(&callback_); }
@@ -81,7 +82,7 @@ class TracedReceiver {
   char callback_ = 0;
 };
 
-/// Around the wait for work.
+/// Called before and after the wait for work.
 void trace_wait(std::int64_t timeout);
 void trace_woken();
 

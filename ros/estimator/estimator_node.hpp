@@ -24,23 +24,23 @@ namespace takt::estimator {
 ///     mode                 String: linear, to_nonlinear, nonlinear, to_linear, fail_safe
 ///     margin               Float64MultiArray: that of the input and that of the region
 ///     diagnostics          String: a JSON object, docs/estimation.md
-///     set_parameters       the parameter mode set to "linear" asks for the cheap mode; refused
-///     with
-///                          the reason where that is not safe
+///     set_parameters       the parameter mode set to "linear" asks for the cheap mode; refused,
+///                          with the reason, where that is not safe
 ///
-/// A timer runs the estimator. Of several inputs in a period one outside the decision bound counts;
-/// without a new input the last one goes on. A period without a measurement is one without.
+/// A timer runs the estimator. If several inputs come in a period, the first one outside the
+/// decision bound counts, or else the last one; without a new input the one before goes on. A
+/// period may have no measurement.
 class EstimatorNode {
  public:
   [[nodiscard]] static Result<std::unique_ptr<EstimatorNode>> create(
       const estimation::Handoff& handoff, const std::string& name);
 
-  /// What an executor runs, the timer first.
+  /// The entities that an executor runs, the timer first.
   [[nodiscard]] std::vector<executor::WaitSetEntity*> entities();
   [[nodiscard]] std::vector<executor::ScheduledExecutable> executables();
   [[nodiscard]] const std::shared_ptr<executor::Context>& context() const { return context_; }
 
-  /// Starts the timer. What the kernel refused, if anything, is told in the diagnostics.
+  /// Starts the timer. `refusal`: what the kernel refused, for the diagnostics; may be empty.
   [[nodiscard]] Result<void> start(std::string refusal);
   /// The first fault of the middleware, if there was one.
   [[nodiscard]] const Result<void>& failure() const { return failure_; }

@@ -29,7 +29,7 @@ Result<std::unique_ptr<executor::Executor>> make_executor(const Settings& settin
   const auto executables = node.executables();
   scheduling::PolicyDescription description{.rule = *settings.rule};
   for (std::size_t i = 0; i < executables.size(); ++i) {
-    // What comes in goes before the timer that uses it; requests come last.
+    // Inputs and measurements go before the timer that uses them; requests come last.
     const std::int64_t priority = i == 0 ? 2 : (i == 3 ? 1 : 3);
     description.callbacks.push_back({.category = executables[i].executable->category(),
                                      .priority = priority,
@@ -37,7 +37,7 @@ Result<std::unique_ptr<executor::Executor>> make_executor(const Settings& settin
   }
   executor::EventsExecutor::Options options;
   if (settings.scheduling) {
-    // Timers are released before what runs on the reservation.
+    // Timers are released before everything but what runs on a reservation.
     options.releaser = linux_os::FifoScheduling{.priority = 90};
   }
   constexpr std::size_t capacity = 256;
@@ -65,7 +65,7 @@ Result<void> main(const std::vector<std::string>& arguments) {
   if (!executor) return tl::unexpected(executor.error());
   Result<void> spun;
   {
-    // The executor's own thread: one with a reservation may not make others.
+    // The executor has its own thread, as a thread with a reservation may not make others.
     std::thread spinning([&] {
       Result<void> applied;
       if (settings->scheduling) applied = executor::apply({.scheduling = settings->scheduling});

@@ -11,7 +11,7 @@
 
 namespace takt::estimator {
 
-/// What the command line asks for.
+/// The settings that the command line asks for.
 struct Settings {
   std::string document;
   std::string name = "/estimator";

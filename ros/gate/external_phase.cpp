@@ -26,7 +26,8 @@ namespace {
 
 /// More than the decimal digits of any time.
 constexpr std::size_t longest_text = 64;
-/// Readings in a row: who tells without end shall not keep outputs waiting.
+/// The most readings in a row, so that a source that tells without end does not keep outputs
+/// waiting.
 constexpr int most_at_once = 256;
 
 class File {
@@ -89,7 +90,7 @@ class Datagrams final : public ExternalPhase {
   }
 
  private:
-  /// As the kernel noted it, on the clock of the day.
+  /// The arrival of the datagram as the kernel noted it, on CLOCK_REALTIME.
   static std::optional<Instant> arrival(msghdr& message) {
     for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
       if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_TIMESTAMPNS) continue;
@@ -134,7 +135,7 @@ class SharedMemory final : public ExternalPhase {
 
   void poll(std::vector<Instant>& beginnings) override {
     std::int64_t time = 0;
-    // Read and not mapped: whoever owns it may make it smaller.
+    // Read and not mapped, as its owner may make it smaller.
     if (pread(memory_.get(), &time, sizeof time, 0) != sizeof time || time == last_) return;
     last_ = time;
     beginnings.emplace_back(Duration(time));
@@ -153,7 +154,7 @@ class Clock final : public ExternalPhase {
 
   void poll(std::vector<Instant>& beginnings) override {
     if (linux_os::monotonic_now() < next_) return;
-    // The reading that took least time says best what time it was.
+    // The reading that took the least time is the most exact.
     constexpr int readings = 5;
     Duration shortest = Duration::max();
     Instant beginning{};
@@ -204,7 +205,7 @@ Opened open_datagrams(const std::string& where) {
 }
 
 Opened open_pipe(const std::string& path) {
-  // Also for writing, so that it does not end with a writer.
+  // Opened for writing, too, so that it does not end when a writer does.
   File made(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!made.is_open()) {
     return error("pipe:{}: {}; make it with mkfifo", path, std::strerror(errno));
@@ -230,7 +231,7 @@ Opened open_clock(const std::string& name, Duration period) {
     return error("clock:{}: {}; realtime, tai or the path of a PTP hardware clock", name,
                  std::strerror(errno));
   }
-  // The kernel's encoding of a clock that a file stands for.
+  // The kernel's encoding of the clock of an open device.
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(device.get()) << 3U) | 3U);
   if (timespec time{}; clock_gettime(clock, &time) != 0) {
     return error("clock:{}: {}; is it a PTP hardware clock?", name, std::strerror(errno));

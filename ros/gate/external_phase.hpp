@@ -25,7 +25,7 @@ class ExternalPhase {
 
   virtual ~ExternalPhase() = default;
 
-  /// Adds the beginnings that were told since the last call, whatever they are. Never waits.
+  /// Adds the beginnings that were told since the last call, unchecked. Never waits.
   virtual void poll(std::vector<Instant>& beginnings) = 0;
 };
 

@@ -59,7 +59,8 @@ json phase_to_json(const Republisher& republisher) {
           {"relocks", phase->relocks()}};
 }
 
-/// Gives the calling thread the gate's priority. The message says why the kernel refuses.
+/// Gives the calling thread the gate's priority and processor. Returns why the kernel refuses, if
+/// it does.
 std::optional<std::string> schedule(const Settings& settings) {
   executor::ThreadSettings wanted;
   if (settings.priority > 0) {

@@ -20,14 +20,14 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Within so much of a release the gate waits for the clock instead of for messages.
+/// So close to a release the gate waits for the clock instead of for messages.
 constexpr Duration near = milliseconds(1);
-/// The end is looked for so often.
+/// How often the gate checks whether it must stop.
 constexpr Duration patience = milliseconds(50);
 /// How many outputs a gate's queues hold: those that wait for their slot, and some that come
 /// meanwhile.
 constexpr std::size_t depth = 16;
-/// Outputs that wait at most: beyond, the oldest leaves at once.
+/// The most outputs that may wait. With one more, the oldest leaves at once.
 constexpr std::size_t most_waiting = 1024;
 
 void sleep_until(Instant when) {
@@ -108,7 +108,7 @@ Result<std::optional<raw::Offer>> Republisher::await_offer(const std::string& to
 
 Result<void> Republisher::run(const std::atomic<bool>& stop) {
   if (!rcl_wait_set_is_valid(&wait_set_)) return {};
-  // Where that is not allowed, page faults remain.
+  // If the kernel does not allow it, page faults remain.
   if (settings_.priority > 0) (void)linux_os::keep_memory();
   while (!stop) {
     const Instant now = linux_os::monotonic_now();
@@ -170,7 +170,7 @@ void Republisher::hear(Instant now) {
   const Duration near_now = shaping::PhaseTracker::window * settings_.period;
   for (const Instant beginning : heard_) {
     ++counts_.told;
-    // Others write what they like: it has to be of about now, and after the one before.
+    // Other programs may write anything: a beginning must be about now, and after the one before.
     if (beginning <= last_heard_ || beginning < now - near_now || beginning > now + near_now) {
       ++counts_.refused;
       continue;
@@ -208,7 +208,7 @@ void Republisher::admit(std::unique_ptr<raw::Bytes> bytes, Instant ready) {
 
 void Republisher::adapt(Duration ready) {
   if (!adaptation_) return;
-  // As the gate has it, an output that is ready this early belongs to the cycle before.
+  // As in the gate, an output that is ready this early belongs to the cycle before.
   const bool earlier = ready < settings_.shortest / 2;
   auto slots = adaptation_->observe(earlier ? ready + settings_.period : ready);
   if (!slots) return;

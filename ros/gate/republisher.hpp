@@ -17,7 +17,7 @@
 
 namespace takt::gate {
 
-/// What went through a gate.
+/// Counts and times of the outputs that went through a gate.
 struct Counts {
   std::int64_t received = 0;
   std::int64_t released = 0;
@@ -25,15 +25,15 @@ struct Counts {
   std::int64_t dropped = 0;
   /// Let out at once because the phase was not known yet.
   std::int64_t unphased = 0;
-  /// From the beginning of the cycle, of outputs that kept their slots: until they came, and until
-  /// they had left.
+  /// Times from the beginning of the cycle, for outputs that kept their slots: until they came, and
+  /// until they had left.
   statistics::Distribution ready{};
   statistics::Distribution left{};
-  /// From when they were to leave until they had left.
+  /// Times from when they were to leave until they had left.
   statistics::Distribution delay{};
   /// How often slots were chosen anew.
   std::int64_t adaptations = 0;
-  /// What the loop told whose cycles ours are, and how much of it could not be.
+  /// How many beginnings of cycles were told, and how many of them were refused as impossible.
   std::int64_t told = 0;
   std::int64_t refused = 0;
 };
@@ -50,13 +50,13 @@ class Republisher {
   Republisher(const Republisher&) = delete;
   Republisher& operator=(const Republisher&) = delete;
 
-  /// Until `stop`; then what waits is let out at once.
+  /// Runs until `stop`. Then all waiting outputs are let out at once.
   [[nodiscard]] Result<void> run(const std::atomic<bool>& stop);
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// None: cycles are not told.
   [[nodiscard]] const std::optional<shaping::PhaseTracker>& phase() const { return tracker_; }
-  /// The present ones.
+  /// The present slots.
   [[nodiscard]] const std::vector<shaping::Slot>& slots() const { return settings_.slots; }
 
  private:
@@ -75,7 +75,7 @@ class Republisher {
                                                               const std::atomic<bool>& stop);
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
-  /// What a loop outside of ROS 2 has told by now.
+  /// Takes the beginnings that a loop outside of ROS 2 has told by now.
   void hear(Instant now);
   void admit(std::unique_ptr<raw::Bytes> bytes, Instant ready);
   /// Learns from an output that was ready so long after the beginning of a cycle.
@@ -97,7 +97,7 @@ class Republisher {
   std::vector<Instant> heard_;
   Instant last_heard_ = Instant::min();
   std::deque<Waiting> waiting_;
-  /// Messages' memory that is free.
+  /// The memory of messages that have left, for new ones.
   std::vector<std::unique_ptr<raw::Bytes>> free_;
   raw::Bytes phase_bytes_;
   Counts counts_;

@@ -65,7 +65,7 @@ Result<void> check(const Settings& settings) {
     }
     end = slot.end;
   }
-  // What place() does not check itself.
+  // place() does not check these itself.
   if (settings.adapt && !(settings.adapt->tail >= 0 && settings.adapt->tail < 1)) {
     return error("adapt: tail must be from 0 to below 1");
   }

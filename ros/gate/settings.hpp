@@ -11,9 +11,9 @@
 
 namespace takt::gate {
 
-/// What a gate is to do; of a chain of a `takt/shaping` document.
+/// The settings of a gate, for one chain of a `takt/shaping` document.
 struct Settings {
-  /// Where outputs leave, and where they come from.
+  /// The topic on which outputs leave, and the one from which they come.
   std::string topic;
   std::string input;
   Duration period{};
@@ -21,8 +21,8 @@ struct Settings {
   Duration shortest{};
   shaping::Overshoot overshoot = shaping::Overshoot::degrade;
   std::vector<shaping::Slot> slots;
-  /// What tells when cycles begin: messages of a topic, or a loop outside of ROS 2
-  /// (external_phase.hpp). Neither: they begin at multiples of the period.
+  /// The source that tells when cycles begin: messages of a topic, or a loop outside of ROS 2
+  /// (external_phase.hpp). Neither: cycles begin at multiples of the period.
   std::optional<std::string> phase_topic{};
   std::optional<std::string> phase_external{};
   Duration phase_delay{};

@@ -8,8 +8,8 @@
 #include "takt/bridge/plan.hpp"
 #include "takt/bridge/wire.hpp"
 
-/// A bridge file of any bytes is understood or refused, and what is understood can be run; so is
-/// what a peer says.
+/// A bridge file of any bytes is understood or refused, and a file that is understood can be run.
+/// The messages of a peer, of any bytes, are understood or refused, too.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace takt;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

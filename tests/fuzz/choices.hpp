@@ -16,7 +16,7 @@ inline void require(bool holds) {
   }
 }
 
-/// What the fuzzer decides, one decision after the other; zeros when it has no more to say.
+/// The decisions of the fuzzer, one after the other; zeros when the input is used up.
 class Choices {
  public:
   Choices(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
@@ -32,7 +32,7 @@ class Choices {
     return value;
   }
 
-  /// One of 0 … count - 1, of at most 256.
+  /// A number from 0 to count - 1; `count` is at most 256.
   std::size_t below(std::size_t count) { return next<std::uint8_t>() % count; }
 
  private:

@@ -110,7 +110,7 @@ class AnyEvents final : public events::EventStream {
 
 }  // namespace
 
-/// Whatever happened is interpreted; a model of it is valid, and can be measured in what happened.
+/// Any events are interpreted. A model that is made of them is valid and can be measured in them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   AnyEvents source(Choices(data, size));
   execution::Summarizer summarizer;

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// A timer whose messages two ways lead to a sink.
+/// A timer whose messages reach a sink by two ways.
 constexpr std::string_view diamond = R"({
   "format": "takt/model", "version": 1, "name": "diamond",
   "executors": [{"id": "e", "name": "e", "kind": "single_threaded", "supply": {"kind": "dedicated"}}],

@@ -22,8 +22,8 @@ struct Nowhere final : Datagrams {
 
 }  // namespace
 
-/// Whatever comes: from anybody to a connection, and from a peer that has the key and means harm to
-/// what reads its packets. Nothing is written outside the channels, and their slots do not leak.
+/// Any packets: from anybody to a connection, and from a hostile peer that has the key to the code
+/// that reads its packets. Nothing is written outside the channels, and their slots do not leak.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using takt::fuzz::require;
   static const Key key{};
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (choices.any()) {
     now += Duration{1};
     std::vector<std::byte> bytes(choices.next<std::uint16_t>() % 1600);
-    // What is not chosen byte by byte is one byte: most of a payload does not matter.
+    // Only the first bytes are chosen, the others are 0: most of a payload does not matter.
     const std::size_t chosen = std::min<std::size_t>(bytes.size(), 64);
     for (std::size_t i = 0; i < chosen; ++i) bytes[i] = choices.next<std::byte>();
     std::vector<std::byte> copy = bytes;

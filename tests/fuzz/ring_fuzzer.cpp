@@ -141,7 +141,7 @@ void write_text(Memory& memory, Choices& choices, Head&& write) {
   write(writer, event, pointer, std::string_view(letters).substr(0, size));
 }
 
-/// Leaves no reader if the memory is no longer a ring.
+/// Does one thing to the ring or to its reader. Leaves no reader if the memory is no longer a ring.
 void act(Memory& memory, std::unique_ptr<Reader>& reader, Choices& choices) {
   Header& ring = memory.header();
   switch (choices.next<std::uint8_t>() % 10) {

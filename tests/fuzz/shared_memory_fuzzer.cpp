@@ -85,7 +85,7 @@ void exchange(fuzz::Choices& choices) {
   }
 }
 
-/// Somebody who calls: without the key nothing is proven.
+/// A caller without the key cannot prove that it has it.
 void introduce(fuzz::Choices& choices) {
   static const Key key{1};
   std::array<int, 2> ends{};
@@ -104,7 +104,7 @@ void introduce(fuzz::Choices& choices) {
   }
 }
 
-/// What a peer with the key says of its queue pair.
+/// The description that a peer with the key gives of its queue pair.
 void describe(fuzz::Choices& choices) {
   std::vector<std::byte> body(choices.below(wire::memory_bytes + 3));
   for (std::byte& byte : body) byte = choices.next<std::byte>();

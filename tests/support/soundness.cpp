@@ -130,7 +130,7 @@ struct Observed {
 
   std::vector<Duration> callbacks;
   std::vector<Longest> chains;
-  /// Of the hops.
+  /// The longest response times of hops.
   std::vector<Duration> links;
 };
 

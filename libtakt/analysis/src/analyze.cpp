@@ -22,7 +22,7 @@ constexpr Names methods{std::to_array<Name<Method>>({
     {Method::edf_paper, "edf_paper"},
 })};
 
-/// Bounds a model whose joins all join.
+/// Bounds a model under the reading that all of its joins join.
 Bounds analyze_as_given(const model::Model& model, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   const System system(model);

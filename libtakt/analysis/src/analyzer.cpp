@@ -24,7 +24,7 @@ struct Analyzer::State {
     other = std::make_unique<Analyzer>(separated.model, options);
   }
 
-  /// A model with links is analysed with a hop in each; executors and callbacks keep their indices.
+  /// A model with links is analysed with hops on them; executors and callbacks keep their indices.
   struct Linked {
     model::Model original;
     hops::ModelWithHops with_hops;
@@ -47,13 +47,13 @@ struct Analyzer::State {
   std::unique_ptr<Analyzer> other;
   Bounds larger;
 
-  /// Calls `change` with each callback of the other reading that stands for this one.
   /// Calls `change` with the model that is analysed and with the one that was given.
   template <typename Change>
   void change_models(Change change) {
     change(model);
     if (linked) change(linked->original);
   }
+  /// Calls `change` with each callback of the other reading that stands for this one.
   template <typename Change>
   void change_other(CallbackIndex callback, Change change) {
     for (std::size_t i = 0; other && i < separated.callback_of.size(); ++i) {

@@ -10,8 +10,8 @@ namespace takt::analysis {
 /// The callbacks and chains of the model, none with a bound yet.
 [[nodiscard]] Bounds blank_bounds(const model::Model& model, const Options& options);
 
-/// Solves what is stale and updates the bounds of the callbacks and chains on the executors that
-/// were analysed for it.
+/// Solves the components that are stale, and updates the bounds of the callbacks and chains on
+/// their executors.
 void solve(const model::Model& model, const System& system, FixedPoint& solution, Bounds& bounds);
 
 }  // namespace takt::analysis

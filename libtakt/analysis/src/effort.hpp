@@ -16,7 +16,7 @@ class Effort {
   /// catches it and falls back on a coarser bound.
   struct Exhausted {};
 
-  /// From now on so many units may be spent.
+  /// From now on `units` units may be spent.
   void allow(std::int64_t units) {
     spent_ = spent();
     left_ = allowed_ = units;
@@ -26,8 +26,8 @@ class Effort {
     if (left_ < 0) [[unlikely]]
       give_up();
   }
-  /// A pass over so many callbacks, which looked at `seen` of them; what the others demand has not
-  /// changed.
+  /// Counts a pass over `callbacks` callbacks that looked at `seen` of them; the demand of the
+  /// others has not changed.
   void spend_on_pass(std::size_t callbacks, std::size_t seen) {
     spend(seen + callbacks / passed_in_one_step + 1);
   }
@@ -44,14 +44,14 @@ class Effort {
     throw Exhausted{};
   }
 
-  /// By the last allow(), and what is left of it.
+  /// The units of the last allow(), and how many of them are left.
   std::int64_t allowed_ = 0;
   std::int64_t left_ = 0;
-  /// Before the last allow().
+  /// The units spent before the last allow().
   std::int64_t spent_ = 0;
 };
 
-/// Where a search ends.
+/// The limits of a search.
 struct Limits {
   /// Longer times are not of interest.
   Duration horizon{};

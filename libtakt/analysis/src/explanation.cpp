@@ -94,7 +94,7 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
   return segment;
 }
 
-/// Explains a chain's bound in a model whose joins all join.
+/// Explains a chain's bound under the reading that all joins of the model join.
 Result<Explanation> explain_as_given(const model::Model& model, const model::Chain& chain,
                                      const Options& options) {
   const System system(model);
@@ -117,7 +117,7 @@ Result<Explanation> explain_as_given(const model::Model& model, const model::Cha
   return explanation;
 }
 
-/// With the names of the model that was separated.
+/// Replaces names of the separated model by those of the original.
 Explanation original(Explanation explanation, const model::SeparatedModel& separated,
                      std::string_view chain) {
   explanation.chain = chain;

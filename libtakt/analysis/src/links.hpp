@@ -6,7 +6,7 @@
 
 namespace takt::analysis {
 
-/// Bounds of a model with hops, in terms of the original: what is known of hops goes to the links,
+/// Bounds of a model with hops, in terms of the original: bounds of hops become bounds of links,
 /// and in chains the time on a link is part of the delay to the next segment.
 [[nodiscard]] Bounds without_hops(Bounds bounds, const hops::ModelWithHops& linked,
                                   const model::Model& original);

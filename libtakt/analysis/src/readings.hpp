@@ -5,8 +5,8 @@
 #include "takt/analysis/bounds.hpp"
 #include "takt/model/inferred_joins.hpp"
 
-/// A join that was inferred from a trace may be none. Its model is bounded under both readings, and
-/// the larger bound counts.
+/// The inference of a join from a trace may be wrong. So the model is bounded with and without the
+/// join, and the larger bound counts.
 namespace takt::analysis {
 
 /// Raises the bounds of a model to those of its other reading (model::separate_inferred_joins).

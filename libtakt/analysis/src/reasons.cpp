@@ -23,7 +23,8 @@ std::string unbounded_sender(const model::Model& model, const System& system,
   return {};
 }
 
-/// The callback, or another one of its executor, is activated without bound.
+/// The reason why nothing limits the activations of the callback or of another one of its executor;
+/// none if all are limited.
 std::optional<std::string> why_activated_without_bound(const model::Model& model,
                                                        const System& system,
                                                        const FixedPoint& solution,
@@ -44,7 +45,7 @@ std::optional<std::string> why_activated_without_bound(const model::Model& model
   return std::nullopt;
 }
 
-/// The callback's bound grows with those of the group.
+/// The reason of a callback whose bound grows for ever with those of the group.
 std::string endless(const model::Model& model, const std::vector<CallbackIndex>& group,
                     CallbackIndex callback) {
   std::string others;

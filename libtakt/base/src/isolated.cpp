@@ -63,7 +63,7 @@ constexpr bool bounds_memory = true;
       bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     }
   });
-  _exit(0);  // what the parent has registered for its end is the parent's
+  _exit(0);  // without the exit handlers that the parent has registered for itself
 }
 
 /// A child process, which does not outlive this object.

@@ -28,12 +28,12 @@ using model::Findings;
 using model::ObjectReader;
 using nlohmann::json;
 
-/// Of a topic, in ROS 2.
+/// The longest name of a topic or a type, in characters.
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t most_hosts = 64;
 constexpr std::int64_t most_depth = 100'000;
 constexpr std::int64_t most_urgent = 1'000'000'000;
-/// More takes a privilege (CAP_NET_ADMIN).
+/// Larger values need a privilege (CAP_NET_ADMIN).
 constexpr std::int64_t most_socket_priority = 6;
 constexpr double bytes_in_gigabyte = 1e9;
 
@@ -50,7 +50,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// Words with single slashes between them, as many as wanted; 0: any number.
+/// Whether the text has that many words with single slashes between them; 0: any number.
 bool is_path(std::string_view text, std::size_t words = 0) {
   for (std::size_t found = 1;; ++found) {
     const std::size_t slash = text.find('/');

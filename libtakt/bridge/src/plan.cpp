@@ -11,11 +11,11 @@ namespace takt::bridge {
 
 namespace {
 
-/// Beside those that wait: the message on the link, the newest one, which a channel keeps, and one
-/// that is being written.
+/// Slots beside those of waiting messages: for the message on the link, for the newest one, which a
+/// channel keeps, and for one that is being written.
 constexpr std::size_t more_slots_out = 3;
-/// Beside those that wait: the one that is being published, the newest one, one that is arriving,
-/// and one that has just arrived.
+/// Slots beside those of waiting messages: for the one that is being published, for the newest one,
+/// for one that is arriving, and for one that has just arrived.
 constexpr std::size_t more_slots_in = 4;
 constexpr std::size_t state_slots = 1 + more_slots_out;
 
@@ -28,8 +28,8 @@ std::uint16_t port(const Configuration& configuration, std::size_t host, std::si
   return static_cast<std::uint16_t>(configuration.hosts[host].port + place);
 }
 
-/// How a host talks to another one. Who writes an address into the file asks for what is there.
-/// Hosts of one address are on one machine.
+/// How a host is connected to another one. An address in the file may be beyond the loopback
+/// interface, as its author asked for it. Hosts with the same address are on one machine.
 transport::Peer connection(const Configuration& configuration, std::size_t host,
                            std::size_t other) {
   const transport::Address local{configuration.hosts[host].address,
@@ -172,7 +172,7 @@ std::uint64_t memory_of(const Configuration& configuration, std::size_t host) {
     add(out_channel(topic));
     // The message that is being taken.
     bytes += topic.largest_message;
-    // What late joiners get is kept for bridges that begin anew.
+    // The messages that late joiners get are kept, for bridges that begin anew.
     if (topic.durability != Durability::volatile_) bytes += topic.depth * topic.largest_message;
   }
   for (const Route& route : planned.in) add(in_channel(configuration.topics[route.topic]));

@@ -73,7 +73,7 @@ std::optional<Header> read_header(std::span<const std::byte> message) {
 }
 
 std::int64_t stamp(const Header& header) {
-  // Mixed, as neighbours would be taken for times that were rounded (SplitMix64).
+  // Mixed by SplitMix64, as neighbouring numbers would be taken for rounded times.
   std::uint64_t mixed = header.publisher + header.number * 0x9e37'79b9'7f4a'7c15U;
   mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9U;
   mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11ebU;

@@ -5,8 +5,8 @@
 
 namespace takt::budget {
 
-/// The value next to `near` in [far, near] or [near, far] for which it holds, if it does for `far`
-/// and then for all values beyond any for which it does.
+/// The value nearest to `near`, from `near` to `far`, for which `holds` is true; none if it is
+/// false for `far`. If it is true for a value, it must be true for all values from there to `far`.
 template <std::signed_integral Value, typename Holds>
 [[nodiscard]] std::optional<Value> closest(Value near, Value far, Holds holds) {
   if (!holds(far)) return std::nullopt;

@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// The text at each comma that is not within parentheses.
+/// The parts of the text between commas that are not within parentheses.
 std::vector<std::string_view> items_of(std::string_view text) {
   std::vector<std::string_view> items;
   int depth = 0;
@@ -44,7 +44,7 @@ std::vector<std::string_view> items_of(std::string_view text) {
   return items;
 }
 
-/// "verb(of)=value"; what an item does not have is empty.
+/// "verb(of)=value"; parts that an item does not have are empty.
 struct Item {
   std::string_view text;
   std::string_view verb;
@@ -55,7 +55,7 @@ struct Item {
 Item parts_of(std::string_view text) {
   Item item{.text = text, .verb = {}, .of = {}, .value = {}};
   std::string_view left = text;
-  // Identifiers may contain what separates: the last parenthesis ends them.
+  // Identifiers may contain separators: the last parenthesis ends them.
   const auto close = text.rfind(')');
   const auto equals = text.find('=', close == std::string_view::npos ? 0 : close);
   if (equals != std::string_view::npos) {

@@ -72,7 +72,7 @@ Json chain(const model::Model& model, const ChainPlan& planned) {
           {"needs", needs_of(model, planned.needs)}};
 }
 
-/// The bandwidth that is reserved of each core, or of all together.
+/// The bandwidth that is reserved on each core, or on all together.
 Json cores(const model::Model& model, const Options& options, const ReservationPlan& plan) {
   std::map<int, double> used;
   double total = 0;

@@ -62,7 +62,7 @@ std::optional<std::size_t> place(const Load& load, Bins& bins, Fit fit) {
 std::optional<Mapping> partition(std::span<const Load> loads, const Cores& cores, Fit fit) {
   std::vector<std::size_t> order(loads.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Those that have no choice go first.
+  // Loads that are bound to a core go first.
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     if (loads[a].core.has_value() != loads[b].core.has_value()) return loads[a].core.has_value();
     return loads[a].total() > loads[b].total();
@@ -85,7 +85,7 @@ bool holds_globally(std::span<const Load> loads, const Cores& cores) {
   }
   const auto count = static_cast<int>(cores.numbers.size());
   const scheduling::GfbTest test = scheduling::gfb_test(densities, count);
-  // What the kernel keeps for others on each core takes part in the schedule like a reservation.
+  // The share of each core that the kernel keeps for other threads counts like a reservation.
   return test.total <= test.limit - count * (1 - cores.capacity) + tolerance;
 }
 

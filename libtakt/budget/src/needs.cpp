@@ -22,9 +22,9 @@ using model::CallbackIndex;
 /// times as long.
 constexpr int unchanged = 100;
 constexpr int longest_period = 1000;
-/// One callback at a time is tried on models of at most so many callbacks that matter.
+/// Changes of single callbacks are tried if at most this many callbacks matter.
 constexpr std::size_t most_callbacks = 200;
-/// Cores are tried up to so many more.
+/// At most this many additional cores are tried.
 constexpr std::size_t most_cores = 64;
 
 std::optional<Duration> period_of(const model::Callback& callback) {
@@ -88,7 +88,7 @@ class Alone {
     std::optional<Needs::Change> best;
     int most = 0;
     for (const CallbackIndex c : callbacks_) {
-      // Only what beats the best so far is of interest.
+      // Only a change that is smaller than the best so far is of interest.
       const auto percent =
           closest(unchanged, most + 1, [&](int p) { return with_execution_times({c}, p); });
       if (!percent || *percent <= most) continue;
@@ -131,7 +131,7 @@ bool is_guaranteed(const model::Model& model, const Options& options, std::size_
          });
 }
 
-/// What makes room for a chain that would be guaranteed if it were alone on the cores.
+/// Finds changes that make room for a chain that would be guaranteed if it were alone on the cores.
 void add_room(const model::Model& model, Options options, std::size_t chain, Needs& needs) {
   options.find_needs = false;
   options.lower = false;

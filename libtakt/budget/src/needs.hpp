@@ -6,9 +6,9 @@
 
 namespace takt::budget {
 
-/// Adds to each chain that is not guaranteed what it would need. Looks at the first such chain
-/// together with those before it; at others as if they were alone, since what is left for them
-/// depends on what becomes of the first.
+/// Adds to each chain that is not guaranteed the changes that it would need. The first such chain
+/// is examined together with those before it. The others are examined as if they were alone,
+/// because the room left for them depends on how the first one is helped.
 void add_needs(const model::Model& model, const Options& options, ReservationPlan& plan);
 
 }  // namespace takt::budget

@@ -22,7 +22,7 @@ using model::ExecutorIndex;
 using model::ExecutorKind;
 using model::ExecutorTrait;
 
-/// One callback at a time is tried on models of at most so many callbacks that matter.
+/// Changes of single callbacks are tried if at most this many callbacks matter.
 constexpr std::size_t most_callbacks = 200;
 
 class Search {
@@ -53,7 +53,7 @@ class Search {
   }
 
  private:
-  /// The goal is met, and no other one, and no bound, is lost.
+  /// Whether the goal is met, and no other goal that is met now and no bound is lost.
   [[nodiscard]] bool is_remedy(const Bounds& bounds) const {
     if (!bounds.chains[chain_].met().value_or(false)) return false;
     for (std::size_t c = 0; c < present_.chains.size(); ++c) {
@@ -80,7 +80,7 @@ class Search {
     if (!best_ || bound < best_->bound) best_ = Remedy{std::move(change), bound};
   }
 
-  /// Above all others of its executor, or below them.
+  /// Tries to put each callback above all others of its executor, and below them.
   void try_priorities() {
     for (const CallbackIndex callback : callbacks_) {
       const ExecutorIndex executor = model_[callback].executor;
@@ -95,7 +95,7 @@ class Search {
         greatest = any ? std::max(greatest, *priority) : *priority;
         any = true;
       }
-      // Without priorities the executor goes by rates; one alone would end that for all.
+      // Without priorities the executor orders by rates; a single priority would end that for all.
       if (!any) continue;
       if (greatest < std::numeric_limits<std::int32_t>::max()) {
         attempt(NewPriority{callback, greatest + 1});
@@ -106,7 +106,7 @@ class Search {
     }
   }
 
-  /// What reservations on the executor's processor leave, in its periods.
+  /// The largest budget that the other reservations on the executor's processor leave.
   [[nodiscard]] Duration most_budget(ExecutorIndex executor) const {
     const auto& own = std::get<model::ReservationSupply>(model_[executor].supply);
     if (!model_[executor].cpu) return own.deadline;
@@ -182,7 +182,7 @@ class Search {
   analysis::Analyzer analyzer_;
   Bounds present_;
   std::vector<ExecutorIndex> executors_;
-  /// Those of these executors.
+  /// The callbacks of these executors.
   std::vector<CallbackIndex> callbacks_;
   /// Steps that the rest of the search may take.
   std::int64_t left_;

@@ -31,7 +31,7 @@ std::vector<std::size_t> chains_by_rank(const model::Model& model) {
   return chains;
 }
 
-/// ros-llama Alg. 3 and 4, and then the way down.
+/// ros-llama Alg. 3 and 4, and then the lowering of budgets.
 class Search {
  public:
   Search(const model::Model& model, const Options& options)
@@ -48,14 +48,15 @@ class Search {
   bool guarantee(std::size_t chain);
   [[nodiscard]] std::optional<Duration> starting_point(ExecutorIndex executor);
   [[nodiscard]] bool refine(std::size_t chain, Executors executors);
-  /// No callback of an executor with a reservation lacks a bound that it has on a whole core: a
-  /// budget that is too small throttles, which best effort would not.
+  /// Whether every callback of an executor with a reservation has a bound if it has one on a whole
+  /// core: a budget that is too small throttles, which best effort would not.
   [[nodiscard]] bool nothing_starves();
-  /// Executors in the order in which they are to get more.
+  /// Sorts executors by the order in which they are to get more.
   void sort_by_delay(Executors& executors);
-  /// It has a callback without bound, and no other executor is to blame.
+  /// Whether it has a callback without bound, and no callback without bound of another executor
+  /// sends to it.
   [[nodiscard]] bool starves(ExecutorIndex executor, const analysis::Bounds& bounds) const;
-  /// By how much longer its bounds are than with a whole core for everybody.
+  /// The sum by which its bounds exceed those with a whole core for every executor.
   [[nodiscard]] Duration delay(ExecutorIndex executor, const analysis::Bounds& bounds);
   bool raise(ExecutorIndex executor);
   void lower();
@@ -64,8 +65,8 @@ class Search {
   void set(ExecutorIndex executor, std::optional<Duration> budget);
   [[nodiscard]] Executors reserved() const;
   [[nodiscard]] std::vector<Load> loads() const;
-  /// The present budgets would fit if every thread could be kept on a core. On the way up budgets
-  /// may need that though in the end, lowered again, they do not.
+  /// Whether the present budgets would fit if every thread could be pinned to a core. Budgets may
+  /// need that while they grow, although they do not once they are lowered again.
   [[nodiscard]] bool fit() const;
   /// Finds cores for the present budgets and keeps them if there are any.
   bool map();
@@ -73,7 +74,7 @@ class Search {
 
   const model::Model& model_;
   const Options& options_;
-  /// Every executor has its whole range here, but for one whose starting point is looked for.
+  /// Here every executor has its whole range, except one whose starting point is looked for.
   Trial whole_;
   Trial trial_;
   std::vector<std::optional<Duration>> budgets_;
@@ -121,8 +122,8 @@ bool Search::map() {
   return true;
 }
 
-/// The least budget with which every callback has a bound that has one on a whole core, as if all
-/// other executors had one.
+/// The least budget with which each of the executor's callbacks has a bound if it has one on a
+/// whole core. All other executors have a whole core meanwhile.
 std::optional<Duration> Search::starting_point(ExecutorIndex executor) {
   const Range& range = whole_.range(executor);
   const auto bounded = [&] {
@@ -200,7 +201,7 @@ bool Search::refine(std::size_t chain, Executors executors) {
     sort_by_delay(executors);
     const auto raised = std::ranges::find_if(executors, [&](ExecutorIndex e) { return raise(e); });
     if (raised == executors.end()) return false;
-    // Those before it can get no more, now or later.
+    // Executors before it can get no more, now or later.
     executors.erase(executors.begin(), raised);
   }
   return true;
@@ -267,7 +268,7 @@ void Search::lower() {
   map();  // there may be a mapping that pins nothing now; if not, the present one still fits
 }
 
-/// False: it is as low as it can be.
+/// Lowers one budget as far as possible; returns false if it cannot be lowered.
 bool Search::lower(ExecutorIndex executor) {
   const Range& range = trial_.range(executor);
   const auto good = [&](std::int64_t units) {

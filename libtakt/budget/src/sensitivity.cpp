@@ -29,7 +29,7 @@ bool holds(const Bounds& bounds) {
                              [](const ChainBound& chain) { return chain.met().value_or(true); });
 }
 
-/// The greatest time up to `most` for which it holds; it does for 0.
+/// The greatest time up to `most` for which `holds` is true. It must be true for 0.
 template <typename Holds>
 Duration greatest(Duration most, Holds holds) {
   const auto holds_for = [&](std::int64_t time) { return time == 0 || holds(Duration{time}); };

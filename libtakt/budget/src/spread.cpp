@@ -9,7 +9,7 @@ namespace takt::budget {
 
 namespace {
 
-/// Factors are multiples of this.
+/// The factor 1: factors are counted in hundredths.
 constexpr std::int64_t one = 100;
 
 /// The budget times factor / one, a multiple of its granularity, and within a core.
@@ -52,7 +52,7 @@ std::vector<Reservation> spread(const model::Model& model, const ReservationPlan
     const auto mapping = map_to_cores(loads_of(model, at(factor)), cores);
     return mapping && mapping->kind == plan.mapping;
   };
-  // With this factor each has a whole core, and more changes nothing.
+  // With this factor each reservation has a whole core; a larger one changes nothing.
   std::int64_t high = one;
   for (const Reservation& reservation : plan.reservations) {
     high = std::max<std::int64_t>(high, reservation.deadline * one / reservation.budget);

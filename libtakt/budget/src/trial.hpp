@@ -12,19 +12,19 @@
 
 namespace takt::budget {
 
-/// Between what a search may choose an executor's budget.
+/// The range from which a search may choose an executor's budget.
 struct Range {
-  /// Executors on slots have no budget.
+  /// False for executors on slots, which have no budget.
   bool adjustable = true;
   Duration unit{};
-  /// The least that the kernel takes, and the most that one core gives.
+  /// The least budget that the kernel accepts, and the most that one core gives.
   Duration least{};
   Duration most{};
-  /// A core of its own for every thread.
+  /// The budget that gives every thread a core of its own.
   Duration whole{};
 };
 
-/// A model whose executors have reservations of changing budgets, and none its own core. Its
+/// A model whose executors have reservations of changing budgets and are bound to no core. Its
 /// execution times are longer by the margin.
 class Trial {
  public:
@@ -38,14 +38,14 @@ class Trial {
 
   /// At first every executor has its whole range.
   void set_budget(model::ExecutorIndex executor, Duration budget);
-  /// In percent of what the model says, before the margin.
+  /// Sets an execution time, in percent of the model's, before the margin.
   void set_execution_time(model::CallbackIndex callback, int percent);
   void set_activation(model::CallbackIndex callback, model::Activation activation) {
     analyzer_.set_activation(callback, std::move(activation));
   }
 
   [[nodiscard]] const analysis::Bounds& bounds();
-  /// Index in Model::chains of one with a goal.
+  /// Whether a chain meets its goal; `chain` is its index in Model::chains.
   [[nodiscard]] bool met(std::size_t chain) { return bounds().chains[chain].met().value_or(true); }
   [[nodiscard]] std::size_t analyses() const { return analyses_; }
 

@@ -25,7 +25,7 @@ namespace takt::capture {
 
 namespace {
 
-// A process that connects has its greeting ready. One that does not keeps the others waiting.
+// A process that connects has its greeting ready. One without keeps the others waiting this long.
 constexpr timeval patience{.tv_sec = 1, .tv_usec = 0};
 
 sockaddr_un socket_address(const std::string& path) {
@@ -35,13 +35,13 @@ sockaddr_un socket_address(const std::string& path) {
   return address;
 }
 
-/// What a process says when it connects.
+/// The message of a process that connects.
 struct Greeting {
   bool waits = true;
   Descriptor ring;  // its ring's memory, if it has one
 };
 
-/// None: it connected and said nothing.
+/// None: the process connected and sent nothing.
 std::optional<Greeting> receive_greeting(int peer) {
   Greeting greeting;
   char text = 0;
@@ -62,7 +62,7 @@ std::optional<Greeting> receive_greeting(int peer) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
       continue;
     }
-    // There is room for two because of the alignment, and who sends two may not leave us one.
+    // The alignment leaves room for two. If a process sends two, both are closed.
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int number = -1;
@@ -82,7 +82,8 @@ bool has_gone(int peer) {
   return recv(peer, &nothing, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/// A name that nobody else chooses, so that it can be told to who removes it before it is made.
+/// A name that nobody else chooses, so that the guard that removes the directory can know it before
+/// the directory is made.
 std::string new_directory_name() {
   std::random_device random;
   return fmt::format("/tmp/takt-{:08x}{:08x}", random(), random());
@@ -91,7 +92,7 @@ std::string new_directory_name() {
 /// Opens the directory of this user's gate and locks it, which only one recorder can.
 Result<Descriptor> lock_user_directory(const std::string& directory) {
   using namespace std::chrono_literals;
-  // What a killed recorder left is being removed for so long.
+  // The guard of a killed recorder may take this long to remove the directory.
   const auto deadline = std::chrono::steady_clock::now() + 2s;
   for (;;) {
     mkdir(directory.c_str(), S_IRWXU);
@@ -196,7 +197,7 @@ void Gate::serve() {
       continue;
     }
     const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    ucred who{};  // said by the kernel, not by the process
+    ucred who{};  // from the kernel, not from the process
     socklen_t size = sizeof who;
     if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 0) {
       if (auto greeting = receive_greeting(peer.get())) {

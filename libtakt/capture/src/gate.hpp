@@ -15,9 +15,9 @@
 
 namespace takt::capture {
 
-/// Through the gate comes every process that is started in a recording. Takt's libtracetools.so
-/// connects to it before the program's own code runs, hands over its ring, and waits until the
-/// recorder has admitted the process; so a recording holds a process from its first event on.
+/// Every process that is started in a recording passes the gate. Takt's libtracetools.so connects
+/// to it before the program's own code runs, hands over its ring, and waits until the recorder has
+/// admitted the process; so a recording holds a process from its first event on.
 class Gate {
  public:
   /// Called on a thread of the gate, once per process and before the process continues, with the

@@ -54,7 +54,7 @@ Result<std::unique_ptr<IfKilled>> IfKilled::run(const std::vector<std::string>& 
   posix_spawn_file_actions_addclosefrom_np(&files, kept_number + (high_kept ? 1 : 0));
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // Whoever ends the recorder's process group, a terminal for instance, does not mean the shell.
+  // A signal to the recorder's process group, from a terminal for instance, must not end the shell.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t shell = 0;
   const int failed = posix_spawn(&shell, "/bin/sh", &files, &attributes, arguments.data(), environ);
@@ -68,7 +68,7 @@ Result<std::unique_ptr<IfKilled>> IfKilled::run(const std::vector<std::string>& 
 
 IfKilled::~IfKilled() {
   constexpr std::string_view in_good_order = "ended\n";
-  // Only a shell that somebody has killed does not read it, and that would be a signal to us.
+  // If somebody has killed the shell, nobody reads the line, and writing it raises SIGPIPE here.
   sigset_t pipe_signal;
   sigset_t former;
   sigemptyset(&pipe_signal);

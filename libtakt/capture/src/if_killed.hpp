@@ -11,12 +11,12 @@
 
 namespace takt::capture {
 
-/// Has a command run if this process ends while the object lives, that is, if it is killed: it
-/// removes what only this process would have removed. A shell in a session of its own waits for
-/// that, since nothing in this process could.
+/// Runs a command if this process ends while the object lives, that is, if it is killed. The
+/// command removes what this process can no longer remove. A shell in a session of its own waits
+/// for the end, since nothing in this process could.
 class IfKilled {
  public:
-  /// `kept`: a file that stays open until the command has ended, so that its lock does; -1: none.
+  /// `kept`: a file that stays open, and so locked, until the command has ended; -1: none.
   [[nodiscard]] static Result<std::unique_ptr<IfKilled>> run(
       const std::vector<std::string>& command, int kept = -1);
 

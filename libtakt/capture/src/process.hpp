@@ -8,8 +8,8 @@
 
 namespace takt::capture {
 
-/// Calls `use` with the number of every process that runs now, this one excluded: what a recorder
-/// holds of the processes that it records does not make it one of them.
+/// Calls `use` with the number of every process that runs now except this one: a recorder that
+/// holds files of the processes that it records is not one of them.
 void for_each_other_process(const std::function<void(pid_t)>& use);
 
 /// The number that a process has in its own pid namespace, which is how it calls itself; 0: it is

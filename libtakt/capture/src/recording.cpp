@@ -52,7 +52,7 @@ bool holds_a_trace(const fs::path& directory) {
 
 struct Partial {
   fs::path path;
-  Descriptor lock;  // says, as long as it is held, that the recording goes on
+  Descriptor lock;  // held while the recording goes on
 };
 
 /// Makes the directory that the trace is written to, and checks that its final name is free.
@@ -152,7 +152,7 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 
 Recording::~Recording() {
-  backends_.clear();  // they write into the storage to the last
+  backends_.clear();  // before the storage, into which they write until they end
 }
 
 Result<Recording> Recording::start(const Options& options) {

@@ -9,9 +9,9 @@
 
 namespace takt::capture {
 
-/// Opens a file that somebody else may have put there to hurt who reads it: a pipe would make the
-/// reader wait for ever, opening a device can do anything. No descriptor if it is not a regular
-/// file. `flags` as of open().
+/// Opens a file that somebody else may have put there to harm its reader: a pipe would make the
+/// reader wait for ever, and opening a device can do anything. No descriptor if it is not a regular
+/// file. `flags` as for open().
 [[nodiscard]] Descriptor open_regular_file(const std::filesystem::path& path, int flags);
 
 /// The bytes of such a file; none if there is no such file or it has more than `limit` bytes.

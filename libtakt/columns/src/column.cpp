@@ -3,8 +3,8 @@
 namespace takt::columns {
 namespace {
 
-/// A structure of the interface with what it points to: children and dictionary as unique
-/// pointers, each released by its own release function, as receivers may move them out.
+/// Deletes a structure of the interface, a child or a dictionary, by its own release function.
+/// A receiver may have moved it out; then there is no such function any more.
 template <typename Structure>
 struct Released {
   void operator()(Structure* structure) const {

@@ -20,7 +20,7 @@ using events::FieldKind;
 using events::ThreadIndex;
 using events::Threads;
 
-/// Texts of a table beyond which it is handed out, whatever its rows.
+/// A table with more bytes than this in one of its fields is handed out, however few rows it has.
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 
 /// One field of the rows, of whichever kind.

@@ -142,7 +142,8 @@ Plateau DerivedCurve::plateau(Duration window) const {
 }
 
 Duration DerivedCurve::distance(std::int64_t n) const {
-  // A join that waits for an input which never comes has few activations, and steps without end.
+  // A join that waits for an input which never comes has few activations, but other inputs give it
+  // steps without end, so the loop below would not end either.
   if (count(longest_time) < n) return unbounded_time;
   Duration window{0};
   while (count(window + epsilon) < n) {
@@ -153,7 +154,7 @@ Duration DerivedCurve::distance(std::int64_t n) const {
 
 namespace {
 
-/// Of the operands' counts.
+/// The count of a join, from the least and the largest count of its operands.
 std::int64_t joined(JoinCurve::Kind kind, std::int64_t least, std::int64_t largest) {
   switch (kind) {
     case JoinCurve::Kind::all:

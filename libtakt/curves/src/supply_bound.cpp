@@ -8,8 +8,8 @@
 namespace takt::curves {
 
 SupplyBound SupplyBound::slots(std::span<const Slot> slots, Duration cycle) {
-  // A window is served worst if it begins as a slot ends. Of such a window, the time without supply
-  // before each slot that follows, once all slots between are used up.
+  // A window is served worst if it begins as a slot ends. For each such window and each later slot:
+  // the time without supply before that slot, and the demand served by the slots in between.
   std::vector<Wait> candidates;
   Duration budget{0};
   for (std::size_t end = 0; end < slots.size(); ++end) {

@@ -12,8 +12,8 @@ namespace {
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t samples_in_window(const HandoverTiming& timing) {
-  // A hand-over that takes longer has failed. Documents bound both, and a window of more periods
-  // than this is a mistake that memory must not follow.
+  // A hand-over that takes longer has failed. A window of more periods than this is a mistake,
+  // which must not take much memory.
   constexpr std::int64_t most = 4096;
   return static_cast<std::size_t>(
       std::min(most, std::max(timing.load_periods, timing.window / timing.period) + 2));
@@ -93,8 +93,8 @@ void DualMode::fail(Failure failure) {
   enter(Mode::fail_safe);
 }
 
-/// What a filter refuses without being able to go on ends the guarantee. A measurement that it
-/// could not use is as one that is missing.
+/// A refusal after which the filter cannot go on ends the guarantee. A measurement that the filter
+/// could not use counts as missing.
 void DualMode::note(const Outcome& outcome) {
   report_.outcome = outcome;
   if (!outcome.ok() && outcome.refusal != Refusal::singular_innovation) {
@@ -108,8 +108,8 @@ Outcome DualMode::step_nonlinear() {
   return loader_.estimator().step(sample_.input, sample_.measurement);
 }
 
-/// Keeps the sample. A sample before the first is taken to have been inside; an infinite component
-/// of the measurement is as one that is missing.
+/// Keeps the sample. Before the first sample, the input is taken to have been inside. An infinite
+/// component of the measurement counts as missing.
 Refusal DualMode::accept(const Sample& sample) {
   if (sample.input.size() != sample_.input.size() ||
       sample.measurement.size() != sample_.measurement.size()) {
@@ -210,7 +210,7 @@ void DualMode::settle_handover() {
     enter(Mode::nonlinear);
     return;
   }
-  // The next chance is a sample too late.
+  // At the next sample it would be too late.
   if (periods_since_inside_ >= timing_.load_periods ||
       window_.since_inside(sample_.time) > timing_.window) {
     fail(Failure::deadline_missed);

@@ -109,7 +109,7 @@ double bound_of_set(UnscentedKalmanFilter<Plant>& filter, ConfidenceBox& box, co
   const AnyBelief& belief = filter.belief();
   double most = box.bound(belief, region, confidence);
   const double distance = confidence.deviations.maxCoeff();
-  // Column by column on the stack: this is asked in every period.
+  // On the stack, column by column, as this is computed in every period.
   Eigen::Matrix<double, any, any, 0, Plant::most_states, Plant::most_states> factor(
       belief.covariance.rows(), belief.covariance.cols());
   if (!cholesky(belief.covariance, factor)) return std::numeric_limits<double>::infinity();
@@ -182,7 +182,8 @@ std::unique_ptr<Estimator> make_nonlinear(const Handoff& handoff, std::size_t re
   }
   if (const auto* particles = std::get_if<Particles>(&handoff.nonlinear)) {
     using Filter = ParticleFilter<Plant>;
-    // All particles of every step are remembered: fewer steps rather than much memory.
+    // Each remembered step keeps all particles: fewer steps are remembered rather than much memory
+    // taken.
     constexpr std::size_t most_bytes = std::size_t{64} << 20;
     const std::size_t bytes =
         particles->count * sizeof(double) * (static_cast<std::size_t>(handoff.plant.states()) + 1);

@@ -9,8 +9,8 @@
 
 namespace takt::estimation {
 
-/// Reads one formula by recursive descent. The first fault ends it; after that, 0 stands for
-/// everything.
+/// Reads one formula by recursive descent. The first fault ends it; after that, everything is
+/// register 0.
 class FormulaReader {
  public:
   FormulaReader(Formulas& formulas, std::string_view text) : formulas_(formulas), text_(text) {}

@@ -38,7 +38,7 @@ bool Loader::feed(const AnyVector& input, const AnyVector& measurement) {
 
 bool Loader::ready() {
   if (state_.load(std::memory_order_acquire) != State::loaded) return false;
-  // What was fed since the other thread had caught up; usually one sample.
+  // The samples that were fed since the other thread had caught up; usually one.
   step_what_waits();
   state_.store(State::idle, std::memory_order_relaxed);
   return true;
@@ -71,7 +71,8 @@ void Loader::step_what_waits() {
   while (outcome_.ok() && taken_ < fed_.load(std::memory_order_acquire)) {
     const Sample& sample = ring_[taken_++];
     const Outcome outcome = estimator_->step(sample.input, sample.measurement);
-    // A refused measurement is one that is missing; the rest ends the loading.
+    // A measurement that is refused as singular counts as missing; any other refusal ends the
+    // loading.
     if (outcome.refusal != Refusal::singular_innovation) outcome_ = outcome;
   }
 }

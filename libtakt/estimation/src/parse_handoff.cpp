@@ -35,7 +35,7 @@ Result<std::string> read_whole(const std::string& path, std::size_t most) {
   return bytes;
 }
 
-/// Reads the document; the first fault ends it, and what is read after it means nothing.
+/// Reads the document. The first fault counts; values that are read after it mean nothing.
 class HandoffReader {
  public:
   HandoffReader(Findings& findings, const std::string& folder)

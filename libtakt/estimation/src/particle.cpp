@@ -27,7 +27,8 @@ double weighted_percentile(const double* values, Eigen::Index stride, const doub
 
 namespace {
 
-/// Old particles by evenly spaced points of the cumulative weight, each moved by `offset()`.
+/// Chooses old particles by evenly spaced points of the cumulative weight, each moved by
+/// `offset()`.
 template <typename Offset>
 void draw_evenly(const Eigen::VectorXd& weights, double total, std::vector<std::uint32_t>& parents,
                  std::size_t begin, Offset offset) {
@@ -58,7 +59,8 @@ void resample(Resampling method, const Eigen::VectorXd& weights,
     draw_evenly(weights, 1, parents, 0, [&] { return uniform(random); });
     return;
   }
-  // Residual: the whole part of each expected number for certain, the rest by what is left over.
+  // Residual: each particle is repeated as often as the whole part of its expected number says; the
+  // rest is drawn by the fractions.
   const auto count = static_cast<double>(parents.size());
   std::size_t placed = 0;
   double left = 0;

@@ -144,8 +144,8 @@ void Plant::step(const AnyVector& state, const AnyVector& input, AnyVector& next
   auto& [by_first, by_second, by_third, by_fourth] = slope_jacobians_;
   next = state;
   jacobian.setIdentity();
-  // Each slope's derivative by the state at the beginning of the step is that by its own argument,
-  // times the argument's.
+  // The derivative of each slope by the state at the beginning of the step is its derivative by its
+  // own argument, times that of the argument by the state.
   const auto chain = [&](AnyMatrix& by_argument, const AnyMatrix& earlier, double factor) {
     partial_.setIdentity();
     partial_ += factor * earlier;

@@ -67,8 +67,8 @@ Region::Region(std::vector<Axis> axes, std::vector<double> values, double below)
   std::ranges::reverse(steps_);
   double most = 0;
   for (const double value : values_) most = std::max(most, std::abs(value));
-  // Each axis moves the position by at most 4 roundings, which the steepest possible slope, 2 most
-  // a node, multiplies; each of the interpolations adds 3 roundings of a value.
+  // Along each axis the position is wrong by at most 4 roundings. The steepest possible slope, 2
+  // `most` a node, multiplies this error; each of the interpolations adds 3 roundings of a value.
   const double rounding = std::numeric_limits<double>::epsilon() * most *
                           (8 * nodes + 3 * static_cast<double>(std::size_t{1} << axes_.size()));
   margin_ = below + rounding;

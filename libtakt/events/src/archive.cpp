@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t block_size = 256 * 1024;
 constexpr std::size_t max_entries = 1'000'000;
 
-// Traces become about ten times smaller, half-empty ones fifty times.
+// Packing makes traces about ten times smaller, half-empty ones fifty times.
 constexpr std::uint64_t largest_ratio = 256;
 constexpr std::uint64_t least_limit = std::uint64_t{1} << 30;
 // Enough for what the usual tools pack at their highest levels.
@@ -37,7 +37,7 @@ tl::unexpected<Error> refusal(const fs::path& path, archive* archive) {
     return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
                  path.string());
   }
-  // Only what the system refused has an error number of the system.
+  // A positive code is an error number of the system: the system refused.
   return error("{}: {}: {}", path.string(), code > 0 ? "cannot be read" : "damaged archive",
                archive_error_string(archive));
 }
@@ -55,7 +55,7 @@ Result<Archive> open_archive(const fs::path& path) {
   return archive;
 }
 
-/// Below the target, whatever the archive says.
+/// Whether the entry lies below the target, whatever the archive says.
 bool is_safe(const fs::path& name) {
   return !name.empty() && name.is_relative() &&
          std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });

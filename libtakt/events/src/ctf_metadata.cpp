@@ -284,8 +284,8 @@ class Parser {
       metadata_.uuid = uuid->second.text;
     }
     if (const auto order = given.find("byte_order"); order != given.end()) {
-      // LTTng tells the byte order after the first aliases, which do not depend on it: integers
-      // that do not say otherwise take the trace's order when they are first used.
+      // LTTng gives the byte order after the first aliases. These do not depend on it: only
+      // little-endian traces are read, and integers are little-endian unless they say otherwise.
       is_big_endian_ = order->second.text == "be" || order->second.text == "network";
       if (is_big_endian_) {
         throw Fault{"big-endian traces"};
@@ -569,7 +569,7 @@ class Parser {
     return make(std::move(made));
   }
 
-  /// The integer before in this or an enclosing structure that a length or tag names.
+  /// The integer that a length or tag names: an earlier member of this or an enclosing structure.
   const Member& referenced(const std::string& name) {
     for (auto scope = open_.rbegin(); scope != open_.rend(); ++scope) {
       for (auto member = (*scope)->members.rbegin(); member != (*scope)->members.rend(); ++member) {

@@ -10,8 +10,8 @@
 
 #include "takt/base/error.hpp"
 
-/// The metadata of a CTF 1.8 trace, as far as LTTng and tools like it write it. What is beyond that
-/// is an error here, and for libbabeltrace2 to read.
+/// The metadata of a CTF 1.8 trace, as LTTng and similar tools write it. Anything beyond that is an
+/// error here and is left to libbabeltrace2.
 namespace takt::events::ctf {
 
 struct Type;
@@ -25,7 +25,7 @@ struct Member {
   int slot = -1;
 };
 
-/// Values lo to hi, as which an enumeration selects the option of a variant.
+/// Tags from lo to hi select this option of a variant.
 struct Choice {
   std::int64_t lo = 0;
   std::int64_t hi = 0;
@@ -37,8 +37,9 @@ struct Type {
 
   Kind kind = Kind::integer;
   std::uint32_t align = 1;  // bits
-  /// How deep types are nested in it, and how many there are, each as often as it is named. Both
-  /// are limited, so that decoding can recurse and needs no more time than the data deserves.
+  /// How deep types are nested in this one, and how many there are, each counted as often as it is
+  /// named. Both are limited, so that decoding may recurse and its time is in proportion to the
+  /// data.
   std::uint32_t depth = 1;
   std::uint32_t parts = 1;
   // For integers, enumerations and floating-point numbers:

@@ -60,7 +60,7 @@ class MergedStream {
   std::size_t number_ = 0;
   ctf::Chunk chunk_;
   std::size_t next_ = 0;
-  /// The chunk's threads as the source numbers them, those that had events so far.
+  /// The source's numbers of the chunk's threads, for those that had events so far.
   std::vector<std::optional<ThreadIndex>> threads_;
   std::vector<std::uint64_t> counts_;  // by event id
 };
@@ -114,14 +114,14 @@ class CtfSource final : public EventStream {
   std::vector<std::unique_ptr<ctf::TraceContext>> traces_;
   std::vector<std::unique_ptr<MergedStream>> streams_;
   std::vector<Fingerprint> fingerprints_;       // of each input
-  std::vector<std::size_t> streams_of_inputs_;  // up to and with each
+  std::vector<std::size_t> streams_of_inputs_;  // how many up to and including each
   std::vector<MergedStream*> queue_;            // a heap, the earliest event first
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::optional<ReadAhead> read_ahead_;  // begun by the first read; ends before the streams
 };
 
-/// More than this is no number of processors.
+/// A larger number of processors is not believed.
 constexpr std::int64_t most_processors = 1 << 16;
 
 std::string environment(const ctf::Metadata& metadata, const std::string& name) {
@@ -181,7 +181,7 @@ Result<void> CtfSource::add(const fs::path& directory) {
   context.host = threads_.host(environment(known, "hostname"), without_dashes(clock.uuid));
   context.process_id = std::strtoll(environment(known, "vpid").c_str(), nullptr, 10);
   context.process_name = environment(known, "procname");
-  // Recorders of which not every event names its processor tell how many the host has.
+  // Recorders whose events do not all name their processor write how many the host has.
   const auto processors = std::strtoll(environment(known, "processors").c_str(), nullptr, 10);
   if (processors > 0 && processors <= most_processors) {
     processors_ = std::max(processors_, static_cast<std::uint32_t>(processors));
@@ -220,7 +220,7 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
 }
 
 void CtfSource::start() {
-  // One processor is left to who reads.
+  // One processor is left to the thread that reads.
   const std::size_t processors = std::max(std::thread::hardware_concurrency(), 2u);
   read_ahead_.emplace(std::min(streams_.size(), processors - 1));
   for (const auto& stream : streams_) {

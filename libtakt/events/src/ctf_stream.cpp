@@ -10,7 +10,7 @@ namespace {
 using Kind = Type::Kind;
 
 constexpr std::uint64_t packet_magic = 0xc1fc1fc1;
-/// Times are kept where sums and differences of two do not overflow.
+/// Clocks are limited to this, so that sums and differences of two times do not overflow.
 constexpr std::uint64_t longest_clock = std::uint64_t{1} << 61;
 /// Longest sequence of handles that is kept.
 constexpr std::uint64_t max_list = 1 << 16;
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> Stream::length_of(const Type& type) const {
   if (type.kind == Kind::array) {
     return type.length;
   }
-  // Each element takes at least a bit, or the length means nothing.
+  // Each element takes at least a bit, so a longer sequence cannot be there.
   const std::uint64_t length = slots_[static_cast<std::size_t>(type.slot)];
   return length > cursor_.remaining() ? std::nullopt : std::optional(length);
 }
@@ -342,7 +342,7 @@ void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view
   const auto same = [=](const Chunk::Thread& known) {
     return known.id == thread && known.process == process;
   };
-  // Mostly that of the event before.
+  // Mostly this is the thread of the event before.
   std::size_t position = event_.thread.value();
   if (position >= threads.size() || !same(threads[position]) || threads[position].name != name) {
     const auto newest = std::find_if(threads.rbegin(), threads.rend(), same);
@@ -426,7 +426,7 @@ bool Stream::read_text(const Type& type, std::string* text) {
     const std::uint64_t most = cursor_.remaining() / 8;
     const std::uint64_t length = strnlen(begin, most);
     if (length == most) {
-      return false;  // it does not end in the packet
+      return false;  // the text does not end in the packet
     }
     if (text != nullptr) {
       text->assign(begin, length);

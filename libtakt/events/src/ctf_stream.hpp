@@ -19,7 +19,7 @@ namespace takt::events::ctf {
 struct TraceContext {
   const TracePlan* plan = nullptr;
   HostIndex host;
-  /// What to add to the trace's clock for the source's time line.
+  /// The source's time line less the trace's clock.
   Duration shift{};
   /// The process of the whole trace. LTTng sets it if each process has a buffer of its own; events
   /// then need not repeat it.
@@ -39,7 +39,7 @@ struct Chunk {
   /// In time order. Event::thread is a position in `threads`.
   std::vector<Event> events;
   std::vector<Payload> payloads;
-  /// A thread that takes another name is another one here.
+  /// A thread that takes another name has another entry here.
   std::vector<Thread> threads;
   /// Events by their position in the plan, those of unknown types included.
   std::vector<std::uint64_t> counts;
@@ -60,7 +60,8 @@ struct Chunk {
 /// as far as the next packet, or to the end where the packets' sizes make no sense, and counted.
 class Stream {
  public:
-  /// Most events of a chunk, and bytes of the stream after which one ends in any case.
+  /// A chunk ends after this many events of known types, or at the end of the packet in which it
+  /// has gone this many bytes through the stream.
   static constexpr std::size_t chunk_events = 4096;
   static constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
 

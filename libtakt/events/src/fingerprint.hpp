@@ -15,8 +15,8 @@
 namespace takt::events {
 
 /// A 64-bit hash of bytes that come in pieces: multiplication of 64-bit words, in two lanes, so
-/// that it keeps up with reading. It tells changed traces apart, and does not withstand who wants
-/// two to look the same.
+/// that it keeps up with reading. It tells changed traces apart; somebody who wants two traces to
+/// have the same hash can make them.
 class ContentHash {
  public:
   void add(std::span<const std::uint8_t> bytes) {
@@ -61,7 +61,7 @@ class ContentHash {
     pending_ = bytes.size();
   }
 
-  /// Both halves of the product, which depends on all bits of both factors.
+  /// Combines both halves of the product, so that the result depends on all bits of both factors.
   static std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
     const UInt128 product = UInt128{a} * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);

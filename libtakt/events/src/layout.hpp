@@ -22,8 +22,9 @@ namespace takt::events {
 [[nodiscard]] Result<Input> describe(const std::string& name,
                                      const std::vector<std::filesystem::path>& directories);
 
-/// Tells whether traces are the same (Input::fingerprint): the metadata of the directories, and the
-/// stream files that are added in the order of the directories and of stream_files().
+/// Shows whether traces are the same (Input::fingerprint). It covers the metadata of the
+/// directories and the stream files, which the caller adds in the order of the directories and of
+/// stream_files().
 class Fingerprint {
  public:
   /// Error: metadata cannot be read.

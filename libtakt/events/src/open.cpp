@@ -38,8 +38,8 @@ Result<fs::path> trace_root(const fs::path& path, const OpenOptions& options,
   return unpacked.back().path();
 }
 
-/// Opens with libbabeltrace2 what it has read to the end once, in a process of its own: there is
-/// metadata on which it aborts, and the one who reads must not end with it.
+/// Opens traces with libbabeltrace2 after it has read them to the end once in a child process:
+/// there is metadata on which it aborts, which must not end this process.
 Result<std::unique_ptr<EventStream>> open_what_babeltrace_survives(
     const std::vector<Given>& given, std::vector<TemporaryDirectory> unpacked) {
   std::vector<fs::path> directories;

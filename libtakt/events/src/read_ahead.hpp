@@ -15,16 +15,16 @@
 
 namespace takt::events {
 
-/// One stream file, decoded a chunk ahead of who reads it. Between request() and take() it belongs
-/// to the thread that decodes.
+/// One stream file, decoded a chunk ahead of its reader. Between request() and take() it belongs to
+/// the thread that decodes.
 class DecodedFile {
  public:
   DecodedFile(MappedFile file, const ctf::TraceContext& trace, std::string name)
       : file_(std::move(file)), name_(name), stream_(trace, file_.bytes(), std::move(name)) {}
 
-  /// Decodes the chunk that the next take() returns, and gives back the memory of what is done.
+  /// Decodes the chunk that the next take() returns, and gives back the memory of decoded bytes.
   void decode();
-  /// Swaps the decoded chunk for one that is used up, as soon as it is there.
+  /// Waits for the decoded chunk and swaps it for `chunk`, which is used up.
   void take(ctf::Chunk& chunk);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -44,13 +44,13 @@ class DecodedFile {
   std::atomic<bool> ready_ = false;
 };
 
-/// Threads that decode what is requested, in that order.
+/// Threads that decode files in the order of the requests.
 class ReadAhead {
  public:
   explicit ReadAhead(std::size_t threads);
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
-  /// Ends after the chunks that are being decoded; what is requested beyond that is not decoded.
+  /// Waits for the chunks that are being decoded; requests behind them are dropped.
   ~ReadAhead();
 
   void request(DecodedFile& file);

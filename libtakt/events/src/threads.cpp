@@ -14,8 +14,8 @@ HostIndex Threads::host(std::string_view name, std::string_view clock) {
   return HostIndex(hosts_.size() - 1);
 }
 
-/// What a recorder tells of a process later (objects that are older than the recording) comes
-/// without its namespace: that is the first process of this number.
+/// A number without a namespace means the first process of that number: a recorder that reports
+/// objects older than the recording does not know their process's namespace.
 ProcessIndex Threads::process(HostIndex host, ProcessId id) {
   const auto owner = static_cast<std::uint32_t>(host.value());
   const Key exact{owner, id.number, id.name_space};

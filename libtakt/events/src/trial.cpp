@@ -21,7 +21,7 @@ namespace {
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   work();
-  _exit(0);  // what the parent has registered for its end is the parent's
+  _exit(0);  // without the functions that the parent registered to run at its exit
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace takt::execution {
 namespace {
 
-/// What an executor does between two of its events takes less time, if it runs nothing.
+/// An executor that runs nothing takes less time than this between two of its events.
 constexpr Duration longest_choice = std::chrono::microseconds(100);
 
 }  // namespace
@@ -56,7 +56,7 @@ void CallbackTracker::cancel_unannounced(ThreadIndex thread) {
   if (now.stack.empty() || !now.stack.back().instance.is_unannounced) {
     return;
   }
-  // What it found out about waits is the next instance's.
+  // What is known about waits before it belongs to the next instance.
   const CallbackInstance& instance = now.stack.back().instance;
   now.waited = instance.first_after_wait;
   now.before_wait = now.before_unannounced;

@@ -7,10 +7,10 @@
 namespace takt::execution {
 namespace {
 
-/// How long no object must have been made for the system to be up.
+/// The system is up when no object has been made for this long.
 constexpr Duration settling_time = std::chrono::seconds(1);
 
-/// Triggers of a waitable that wait to be run; the oldest are forgotten if more do.
+/// At most this many triggers of a waitable wait to be run; beyond that the oldest is forgotten.
 constexpr std::size_t most_triggers = 1 << 12;
 
 }  // namespace
@@ -349,7 +349,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwSendResponse& r
   send(publication, TakeTracker::response_key(name, response.client_gid, response.sequence_number));
 }
 
-/// rclcpp, rclpy and Takt's executors send what a service's callback returned when it has ended.
+/// rclcpp, rclpy and Takt's executors send the result of a service's callback after it has ended.
 void Interpreter::answer(Publication& response, const MessageIndex::Key& request) const {
   const Publication* const served = served_.find(served_.find(request).newest);
   if (served == nullptr || served->thread != response.thread) return;
@@ -487,7 +487,7 @@ void Interpreter::take(const Received* received) {
 }
 
 void Interpreter::finish() {
-  // Nothing that tells of their ends is there to come.
+  // No event will show any more when these have ended.
   for (std::size_t i = 0; i < database_.threads_.threads().size(); ++i) {
     end_unannounced(ThreadIndex(i), callbacks_.last_activity(ThreadIndex(i)));
   }

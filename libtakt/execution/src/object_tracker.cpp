@@ -417,7 +417,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::CallbackInit& ca
                              .period = std::max(Duration(callback.period), Duration{0})});
     place(*objects_[made].event_source, at.process, callback.node_handle);
   } else {
-    return;  // of a newer version; its instances are counted as unknown
+    return;  // a kind of a newer version; its instances are counted as unknown
   }
   own(at.process, callback.callback, CallbackHandle::Owner::itself, 0);
   callback_handles_.at(at.process, callback.callback).callback = made;

@@ -61,7 +61,7 @@ nlohmann::ordered_json losses(const events::StreamLosses& losses, const Anomalie
 
 namespace {
 
-/// Processes with nodes whose callbacks nobody has seen, not even as registered.
+/// Processes with nodes for whose callbacks there is no event, not even a registration.
 std::vector<ProcessIndex> without_callbacks(const Objects& objects) {
   std::set<ProcessIndex> with_work;
   for (const auto& subscription : objects.subscriptions) {
@@ -100,7 +100,7 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
   for (const events::Input& input : source.inputs()) {
     if (std::string_view(input.path)
             .substr(0, input.path.find_last_not_of('/') + 1)
-            .ends_with(".partial")) {  // as takt record calls what is not complete
+            .ends_with(".partial")) {  // takt record's name for an incomplete trace
       lines.push_back(input.path +
                       ": of a recording that was interrupted, or goes on: its last second is "
                       "missing");

@@ -9,8 +9,8 @@
 namespace takt::execution {
 namespace {
 
-/// Threads that do the same at the same time, at most; what more there are is one source with the
-/// last of them. Bounds the memory for programs that start threads without end.
+/// At most this many threads that do the same at the same time are told apart; further ones share
+/// the source of the last. Bounds the memory for programs that start threads without end.
 constexpr std::size_t most_alike = 64;
 
 }  // namespace
@@ -102,7 +102,7 @@ ObservedCallbackIndex ThreadTracker::source(ThreadIndex thread, State& now,
       slots_[{wanted.process, wanted.node, wanted.period, wanted.topic, wanted.is_opaque}];
   auto found = std::ranges::find(alike, thread, &Slot::owner);
   if (found == alike.end()) {
-    // That of a thread which has done nothing since this one began.
+    // Takes the source of a thread that has done nothing since this one began.
     found = std::ranges::find_if(
         alike, [&](const Slot& slot) { return slot.last < now.first_seen.value_or(time); });
   }

@@ -76,8 +76,9 @@ Causality::Causality(const History& history, const execution::Objects& objects,
   }
 }
 
-/// Each firing uses up what came since the one before. Where callbacks may overlap, what came while
-/// it ran is for the next one; unless nothing else was there, as then the two raced for the lock.
+/// Each firing uses up the messages that came since the one before. Where callbacks overlap, a
+/// message that came while it ran is for the next firing. If there is no other one, this firing
+/// used it: the two runs raced for the lock.
 void Causality::find_used(std::size_t number) {
   const Store& store = history_.store();
   const Group& group = groups_[number];
@@ -104,8 +105,8 @@ void Causality::find_used(std::size_t number) {
   }
 }
 
-/// Whether the executor completed the sets when messages came, and passed over those that completed
-/// none. Where callbacks do that themselves, an executor that keeps messages keeps all of them.
+/// Whether the executor completed sets when messages came: then it keeps and chooses only messages
+/// that complete one. Where callbacks complete sets themselves, it keeps all messages or none.
 bool Causality::binds_on_arrival(std::size_t number) const {
   const Store& store = history_.store();
   const auto was_chosen = [&](InstanceId id) { return store.find(id)->was_chosen; };
@@ -119,8 +120,8 @@ bool Causality::binds_on_arrival(std::size_t number) const {
          });
 }
 
-/// What came, in its order, says which firing used what: in that of the messages if they are
-/// `bound` when they come, however late the callbacks run, else in that of the runs.
+/// Replays the messages to find which firing used which: in the order of the messages if sets are
+/// `bound` when messages come, however late the callbacks run; else in that of the runs.
 void Causality::replay(std::size_t number, bool bound) {
   const Store& store = history_.store();
   const Group& group = groups_[number];
@@ -136,7 +137,7 @@ void Causality::replay(std::size_t number, bool bound) {
       const Run& row = *store.find(run);
       arrivals.push_back({bound ? row.activation : row.start, run, i});
     }
-    // One that completed a set used it up, although its callback has not run, or never will.
+    // A message that completed a set has used it up, even if its callback never runs.
     for (const Instant time : bound ? store.unhandled(group.inputs[i]) : std::vector<Instant>()) {
       arrivals.push_back({time, InstanceId::none, i});
     }
@@ -257,7 +258,7 @@ void Causality::outputs(InstanceId id,
     }
     auto firing = std::ranges::partition_point(
         firings, [&](InstanceId other) { return store.find(other)->end <= run->end; });
-    // The first output that uses it no more ends the search: later ones use what came later.
+    // The search ends at the first output that does not use this run: later ones use newer runs.
     for (bool found = true; found && firing != firings.end(); ++firing) {
       found = add(number, *firing, [&](PublicationId message) {
         inputs(message, used);
@@ -265,7 +266,8 @@ void Causality::outputs(InstanceId id,
           return input.run == id && input.kind != LinkKind::direct && input.group == number;
         });
       });
-      // Where callbacks overlap, one that began before the end of this run could not use it yet.
+      // Where callbacks overlap, a firing that began before the end of this run could not use it
+      // yet.
       found = found || store.find(*firing)->start < run->end;
     }
   }

@@ -33,7 +33,7 @@ std::string_view to_string(ClockQuality quality) {
 
 Instant HostClock::to_reference(Instant time) const {
   const double shown = nanoseconds(time - origin) - offset;
-  // A large part in whole numbers, so that rounding keeps the order of times.
+  // Only the small correction is rounded, not the time itself: this keeps the order of times.
   return time - rounded(offset + drift * shown / (1 + drift));
 }
 
@@ -55,7 +55,8 @@ std::optional<Duration> HostClock::uncertainty_at(Instant reference) const {
       std::ceil(uncertainty[before] * (1 - share) + uncertainty[after] * share)));
 }
 
-/// Keeps what a straight line can touch: of points above it the lower hull, else the upper.
+/// Keeps the points that a straight line can touch: the lower hull of points above it, else the
+/// upper.
 std::vector<ClockEstimator::Point> ClockEstimator::hull(std::vector<Point> points, bool is_above) {
   const double sign = is_above ? 1 : -1;
   std::ranges::sort(points, [sign](const Point& a, const Point& b) {
@@ -85,7 +86,7 @@ void ClockEstimator::add(std::vector<Point>& points, Point point, bool is_above)
   points.push_back(point);
   if (points.size() > most_points) {
     points = hull(std::move(points), is_above);
-    if (points.size() > most_points / 2) {  // as good as none: every other one
+    if (points.size() > most_points / 2) {  // the hull drops too few: keep every other point
       for (std::size_t i = 0; 2 * i < points.size(); ++i) {
         points[i] = points[2 * i];
       }
@@ -99,7 +100,7 @@ void ClockEstimator::add(HostIndex from, Instant sent, HostIndex to, Instant rec
   const auto [entry, is_new] =
       pairs_.try_emplace(forward ? std::pair(from, to) : std::pair(to, from));
   Pair& pair = entry->second;
-  // Times of the first clock, and what the second one showed beyond that.
+  // A time of the first clock, and how far the second one was ahead of it.
   const Instant time = forward ? sent : received;
   if (is_new) {
     pair.origin = time;
@@ -155,7 +156,7 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
         }
       }
     }
-    // Clocks that were set while they ran leave no line; the middle is as good as any.
+    // If a clock was set while it ran, no line fits; the middle is as good as any.
     clock.quality = ClockQuality::accurate;
     clock.drift = (steepest + flattest) / 2;
     clock.offset = (highest(clock.drift) + lowest(clock.drift)) / 2;
@@ -165,8 +166,8 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
       const double time = end * static_cast<double>(i) / steps;
       const double middle = clock.offset + clock.drift * time;
       double width = 0;
-      // The bounds of the band are reached at slopes at which a line touches two points or is the
-      // steepest or flattest: they are straight between slopes, so a fine grid is near enough.
+      // The bounds of the band are reached at the steepest or flattest slope, or where a line
+      // touches two points. They are straight between such slopes, so a fine grid is near enough.
       for (std::size_t k = 0; k <= steps; ++k) {
         const double slope = from + (to - from) * static_cast<double>(k) / steps;
         width = std::max(
@@ -212,7 +213,7 @@ std::vector<HostClock> ClockEstimator::estimate(std::size_t hosts) const {
   known[0] = true;
   clocks[0].quality = ClockQuality::reference;
   while (true) {
-    // The host that is known best against one of those known already.
+    // The host whose clock is known best against one that is known already.
     std::optional<HostClock> best;
     std::size_t best_near = 0;
     std::size_t best_far = 0;

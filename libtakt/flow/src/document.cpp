@@ -32,7 +32,8 @@ Json callbacks_json(const model::Model& model, const Measurement& measurement) {
     list.push_back({{"id", model.callbacks[i].id},
                     {"count", callback.count},
                     {"execution_time", with_samples(callback.execution_time)},
-                    // Its activations were recorded, so its bound can be held against it.
+                    // Its activations were recorded, so its measured times can be compared with its
+                    // bound.
                     {"bound_relevant", callback.count != 0},
                     {"response_time", with_samples(callback.response_time)},
                     {"min_distance", distances}});

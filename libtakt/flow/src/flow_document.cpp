@@ -104,12 +104,12 @@ class Writer {
     return node ? Json(objects_[*node].full_name()) : Json();
   }
 
-  /// What the element receives, if it does.
+  /// The topic that the element receives, if any.
   [[nodiscard]] std::optional<execution::TopicIndex> received(const Step& step) const {
     return step.callback ? objects_.topic_of(objects_[*step.callback]) : std::nullopt;
   }
 
-  /// What is sent on to the element behind a position of a path.
+  /// The topic on which the element at a position of a path sends to the next one.
   [[nodiscard]] std::optional<execution::TopicIndex> sent(const Path& path, std::size_t at) const {
     for (std::size_t next = at + 1; next < path.steps.size(); ++next) {
       if (!path.steps[next].is_user) {

@@ -7,8 +7,9 @@
 namespace takt::flow {
 namespace {
 
-/// Whether nothing but what its thread was seen to do makes this callback. The first message of
-/// such a thread belongs to no instance of it, so flows begin with all of its messages themselves.
+/// Whether the callback is known only from what its thread was seen to do. The first message of
+/// such a thread belongs to no instance of it, so flows begin with its messages and not with its
+/// runs.
 bool is_made_of_messages(const execution::Objects& objects,
                          execution::ObservedCallbackIndex callback) {
   const execution::Callback& known = objects[callback];
@@ -28,9 +29,9 @@ void FlowTracker::on_instance(const execution::Database& database,
   store_.on_instance(database, instance);
   const std::uint64_t kept = store_.end_run() - store_.first_run();
   if (kept >= options_.window) {
-    // What still runs, or whose message comes to light late, is among the last.
+    // Runs that have not ended, or whose message becomes known late, are among the last.
     const std::uint64_t settled = store_.end_run() - options_.window / 8;
-    // A name that nothing is called yet may appear later; finish() tells.
+    // A name that nothing has yet may appear later; finish() reports it if it does not.
     static_cast<void>(evaluate(database, settled));
     store_.drop_before(store_.end_run() - options_.window / 2);
     if (const Run* const first = store_.find(static_cast<InstanceId>(store_.first_run()))) {

@@ -66,7 +66,7 @@ void add_joins(const execution::Objects& objects, const History& history, const 
   }
 }
 
-/// As the program declared with the callbacks themselves; what they publish is seen.
+/// A group that the program declared by its callbacks. Its outputs are those that were observed.
 Group declared_group(const History& history, const execution::InputLink& link) {
   const bool samples = link.kind == execution::InputLink::Kind::sampled;
   const auto senders = samples ? std::vector{*link.reader} : link.inputs;
@@ -79,7 +79,7 @@ Group declared_group(const History& history, const execution::InputLink& link) {
           link.kind == execution::InputLink::Kind::and_};
 }
 
-/// Nodes that have told of all links within them.
+/// The nodes of programs that have declared all links within their nodes.
 std::set<NodeIndex> nodes_with_all_links(const execution::Objects& objects) {
   std::set<NodeIndex> nodes;
   for (std::size_t i = 0; i < objects.nodes.size(); ++i) {

@@ -99,7 +99,7 @@ std::span<const InstanceId> History::overlapping(execution::ThreadIndex thread, 
   const auto runs = runs_on(thread);
   auto from = std::ranges::partition_point(
       runs, [&](InstanceId id) { return store_.find(id)->start <= begin; });
-  // Unless callbacks spin, only the last of those that began before can still run.
+  // Unless callbacks spin, only the last run that began before can still run.
   while (from != runs.begin() && store_.find(*std::prev(from))->end > begin) {
     --from;
   }

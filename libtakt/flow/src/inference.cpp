@@ -19,10 +19,10 @@ using Callbacks = std::vector<ObservedCallbackIndex>;
 constexpr std::size_t fewest_runs = 8;
 /// One run in so many may not fit: the first after a loss, or one that failed.
 constexpr std::size_t runs_per_exception = 20;
-/// A node with more subscriptions is no single join.
+/// Joins with more members are not looked for.
 constexpr std::size_t most_members = 16;
 
-/// What a node does, as far as it ran.
+/// The callbacks of a node that ran, and what they sent.
 struct Node {
   Callbacks timers;
   Callbacks subscriptions;
@@ -72,7 +72,7 @@ std::map<NodeIndex, Node> observe(const execution::Objects& objects, const Histo
   return nodes;
 }
 
-/// How well runs agree with being a join whose members publish when a set is complete.
+/// How well runs fit a join whose members publish when a set is complete.
 struct Agreement {
   std::size_t runs = 0;
   std::size_t exceptions = 0;
@@ -109,8 +109,8 @@ Agreement compare(const History& history, const Callbacks& members,
   return agreement;
 }
 
-/// Whether `other` runs at most so many times as often as `sender` that it is likely to be there
-/// for what that publishes.
+/// Whether `other` runs at most so many times as often as `sender` that its messages are likely to
+/// be used for what `sender` publishes.
 bool is_as_frequent(const History& history, ObservedCallbackIndex other,
                     ObservedCallbackIndex sender) {
   constexpr std::size_t most_often = 3;
@@ -148,7 +148,7 @@ Callbacks find_join(const History& history, const Node& node, const Callbacks& s
 }
 
 /// The joins of a node by their publishers. A silent subscription that fits several of a node's
-/// joins belongs to none: they have the same rate, and that is all.
+/// joins belongs to none of them: it only has the same rate.
 std::map<PublisherIndex, Callbacks> find_joins(const History& history, const Node& node,
                                                const Callbacks& silent) {
   std::map<PublisherIndex, Callbacks> joins;

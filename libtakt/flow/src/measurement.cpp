@@ -27,10 +27,10 @@ constexpr std::size_t follow_delay = InstanceWindow::capacity / 2;
 /// An instance's record can tell so many chains apart that begin with the same callback.
 constexpr std::size_t chains_per_record = 64;
 
-/// So many instances of a sampled callback may end while one of the timer that samples it runs.
+/// While an instance of a timer runs, so many instances of a callback that it samples may end.
 constexpr std::size_t overlapping_samples = 16;
 
-/// Where the ends of chains are followed as they come, an instance of a chain takes less time.
+/// Where chains are followed as they end, an instance of a chain is taken to be shorter than this.
 constexpr Duration longest_instance = std::chrono::minutes(1);
 
 }  // namespace
@@ -80,8 +80,8 @@ std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database
 bool Measurer::completes_join(CallbackState& state, const CallbackInstance& instance,
                               const std::string& topic,
                               std::optional<model::CallbackIndex> sender) {
-  // Where the executor completes sets when messages come, it passes over those that complete none,
-  // and chooses the others, however late. Where callbacks do so, it chooses all or none.
+  // An executor that completes sets when messages come chooses only messages that complete one,
+  // however late. Where callbacks complete sets, it chooses all messages or none.
   const bool is_kind_that_is_kept = instance.taken && !instance.intra_process;
   state.passes_over = state.passes_over || (is_kind_that_is_kept && !instance.was_chosen);
   state.binds = state.binds || (instance.was_chosen && state.passes_over);
@@ -213,7 +213,7 @@ void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
     return;
   }
   const InstanceRecord* const sender = window_.find(publication.instance);
-  // A sender that is not there yet still runs.
+  // A sender without a record is taken to run still.
   const Instant sender_end = sender != nullptr ? sender->end : Instant::max();
   if (const auto visible =
           execution::visible_delay(instance, publication.sent, sender_end, alone)) {

@@ -6,7 +6,7 @@ namespace takt::flow {
 
 void MessageTimes::write(const execution::DdsMessage& message, Instant time) {
   if (!messages_.try_emplace(message, Moments{time, {}}).second) {
-    return;  // to one more transport
+    return;  // the same message for another transport
   }
   order_.push_back(message);
   if (order_.size() > capacity) {

@@ -79,7 +79,7 @@ Splitter::Splitter(const History& history, const execution::Database& database,
   }
 }
 
-/// Time in which a thread should be running, split by when it was not.
+/// Adds time in which a thread should run, split by why it did not.
 void Splitter::off(Cursor& cursor, Instant until, execution::ThreadIndex thread, Part on) const {
   for (const ThreadStates::Off& off : states_.off(thread, cursor.now, until)) {
     cursor.until(std::min(off.begin, until), on);
@@ -101,7 +101,7 @@ void Splitter::off(Cursor& cursor, Instant until, execution::ThreadIndex thread,
   cursor.until(until, on);
 }
 
-/// The thread ran nothing: the others of its executor may have.
+/// Adds time in which the thread ran nothing: the other threads of its executor may have run.
 void Splitter::idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
   const Store& store = history_.store();
   while (cursor.now < until) {
@@ -127,7 +127,7 @@ void Splitter::idle(Cursor& cursor, Instant until, execution::ThreadIndex thread
   }
 }
 
-/// Waits in the executor, behind what the thread runs meanwhile.
+/// Adds the wait in the executor, behind the runs of its thread meanwhile.
 void Splitter::wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
   if (cursor.now >= until) {
     return;
@@ -144,7 +144,7 @@ void Splitter::send(Cursor& cursor, const Message& message, Instant limit) const
   cursor.until(std::min(message.sent, limit), {Stage::sending});
 }
 
-/// A message is on its way to a run, which then waits to be called.
+/// Adds the time of a message on its way to a run, and its wait until the run starts.
 void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);
@@ -163,7 +163,8 @@ void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
         cursor.until(run.wait_end, {Stage::in_transport});
       }
     } else {
-      // Without events of its waits, an idle thread would have run it, had it been there.
+      // The thread's waits were not recorded. But an idle thread runs a message at once, so it had
+      // not come before the thread's next run.
       const auto busy = history_.overlapping(run.thread, cursor.now, run.start);
       const Instant next = busy.empty() ? run.start : store.find(busy.front())->start;
       cursor.until(std::min(next, run.start), {Stage::in_transport});
@@ -173,7 +174,7 @@ void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
   cursor.back_to(run.start);
 }
 
-/// What a run stored waits for the run that uses it, which then runs until it sends `next`.
+/// Adds the wait of a stored message for the run that uses it, and that run until it sends `next`.
 void Splitter::keep(Cursor& cursor, const Hop& hop, const Message& next) const {
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);

@@ -42,7 +42,7 @@ Edges find_edges(const History& history, const Causality& causality) {
   return edges;
 }
 
-/// Counts the ways that lead to callbacks, each of which passes none twice.
+/// Counts the ways that lead to callbacks. A way passes a callback at most once.
 class Ways {
  public:
   Ways(const Edges& edges, std::size_t callbacks, std::size_t most)
@@ -73,8 +73,8 @@ class Ways {
   std::size_t left_;
 };
 
-/// A callback that stores, from where nothing leads to a sink, is one: what it stores only goes
-/// round.
+/// Makes callbacks sinks that store messages and from which no way leads to a sink: their messages
+/// only go round in loops.
 void add_ends_of_loops(const Edges& edges, const Causality& causality, Sinks& sinks) {
   std::vector<bool> reaches(sinks.callbacks.size());
   for (std::size_t i = 0; i < reaches.size(); ++i) {
@@ -145,7 +145,7 @@ std::optional<Duration> uncertainty_between(const Recorded& recorded, execution:
   return one && other ? std::optional(*one + *other) : std::nullopt;
 }
 
-/// Whether a part goes on with what the one before was about.
+/// Whether a part continues the one before: in the same stage, step, callback and thread.
 bool says_the_same(const ToldPart& before, const Part& part,
                    const std::optional<execution::ObservedCallbackIndex>& callback) {
   return before.part.stage == part.stage && before.part.step == part.step &&
@@ -185,7 +185,8 @@ std::optional<std::size_t> PathCollector::path(std::uint32_t leaf) {
   return nodes_[leaf].path;
 }
 
-/// Every message of the source since the one that led to the instance before reacted only now.
+/// Records a reaction for every message of the source since the one that led to the path's previous
+/// instance: this is the first instance to which they led.
 void PathCollector::add_reaction(Path& path, const History& history, const Trail& trail,
                                  std::uint64_t before, Instant end) {
   const Store& store = history.store();
@@ -198,7 +199,7 @@ void PathCollector::add_reaction(Path& path, const History& history, const Trail
   auto from = std::ranges::upper_bound(sent, static_cast<PublicationId>(before));
   for (; from != sent.end() && *from <= source; ++from) {
     const Message& reacted = *store.find(*from);
-    // A publisher that several callbacks use does not make a message of one a message of another.
+    // Several callbacks may use one publisher; only the messages of this one count.
     if (reacted.callback == message->callback || *from == source) {
       path.reaction.record(end - reacted.begin);
     }

@@ -37,8 +37,8 @@ class Finder {
     return found;
   }
 
-  /// What sends or receives on a topic (none: any but those that every node has) in a node (none:
-  /// in any).
+  /// The callbacks and publishers on a topic (none: on any but those that every node has) in a node
+  /// (none: in any).
   Selection at(std::optional<std::string_view> node, std::optional<std::string_view> topic) const {
     Selection found = empty();
     const auto fits = [&](const auto& its_node, const auto& its_topic) {
@@ -116,7 +116,7 @@ class Finder {
 Result<Selection> select_source(const Objects& objects, std::string_view option,
                                 std::string_view name) {
   auto found = Finder(objects, name).find(option);
-  // Callbacks that receive are where a flow begins only if nobody is known to send.
+  // A flow begins at a callback that receives only if no publisher is known.
   if (found && std::ranges::count(found->publishers, true) != 0) {
     found->callbacks.assign(found->callbacks.size(), false);
   }

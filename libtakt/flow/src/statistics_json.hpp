@@ -9,7 +9,7 @@ namespace takt::flow {
 
 using Json = nlohmann::ordered_json;
 
-/// What documents say of a distribution; null where nothing was measured.
+/// The statistics of a distribution as documents have them; null where nothing was measured.
 inline Json statistics_json(const statistics::Distribution& values) {
   if (values.count() == 0) {
     return {

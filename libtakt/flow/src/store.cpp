@@ -198,7 +198,7 @@ void Store::drop_before(std::uint64_t run) {
   if (run <= first_run_ || dropped == 0) {
     return;
   }
-  // A run that is kept began after those that are dropped, and so did what it sent.
+  // A run that is kept began after those that are dropped, and sent its messages after that.
   Instant since = Instant::max();
   for (std::uint64_t i = dropped; i < runs_.size() && since == Instant::max(); ++i) {
     since = runs_[i].is_known ? runs_[i].start : since;

@@ -14,7 +14,7 @@ bool is_ready(std::int64_t state) { return (state & 0xff) == 0; }
 /// Priorities below 0 are those of SCHED_DEADLINE.
 bool has_reservation(std::int32_t priority) { return priority < 0; }
 
-/// Names of a hostile trace beyond this many are one.
+/// A hostile trace may have more names than this; further ones count as the first.
 constexpr std::size_t most_names = std::size_t{1} << 16;
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 /// Parts of a period that are kept apart; more are joined where they are nearest.
 constexpr std::size_t most_parts = 8;
-/// Late wake-ups so many times in a row are no chance.
+/// So many late wake-ups in a row are no coincidence.
 constexpr std::size_t convincing = 8;
 
 /// From 0 to less than the period.
@@ -31,7 +31,7 @@ void TimerGrid::restart(Instant point) {
 }
 
 void TimerGrid::insert(Part part) {
-  // Where one ends and another begins there is a place for the point.
+  // Parts that only touch stay apart: the point may be between them.
   const auto meets = [&](const Part& other) {
     return (other.begin < part.end && part.begin < other.end) || other.begin == part.begin;
   };
@@ -71,7 +71,7 @@ void TimerGrid::exclude(Instant begin, Duration length) {
   }
   const bool continues = after == Duration{0} || after < parts_.front().end;
   const bool has_the_point = !continues && after + length > period_;
-  // Of two places the one that makes the timer less late.
+  // Takes the place for the point that makes the timer less late.
   const bool less_late_if_earlier = before + parts_.back().end < after + length;
   if (!continues && (has_the_point || less_late_if_earlier)) {
     move(before);
@@ -100,7 +100,7 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   }
   const Instant called = called_after_.value_or(start);
   if (period_ == Duration{0} || start <= called_before_) {
-    // The first instance, or one that ran beside another: what it answers is not known better.
+    // For the first instance, or one that ran beside another, no better due time is known.
     if (!called_after_) called_after_ = start;
     return (period_ == Duration{0} ? start : last_point_until(start)) - correction();
   }
@@ -111,7 +111,8 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
     move(due - start);
     due = start;
   }
-  // Not before the point, although it was chosen a moment before the point as known so far.
+  // The call was not before the due time, even if the executor chose it a moment before the point
+  // as it is known so far.
   called_after_ = std::max(instance.chosen, due);
   const bool waited = instance.wait_begin && *instance.wait_begin <= due;
   if (waited && *instance.wait_end > due + period_) {

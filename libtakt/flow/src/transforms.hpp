@@ -4,7 +4,7 @@
 
 namespace takt::flow {
 
-/// A /tf message that a listener of the same process gets says nothing new there; without this rule
+/// Whether a process receives its own /tf message, which says nothing new there. Without this rule
 /// every user of transforms would seem to be in a loop (message-flow 3.6).
 [[nodiscard]] inline bool is_own_transform(const execution::Objects& objects,
                                            const Message& message, const Run& receiver) {

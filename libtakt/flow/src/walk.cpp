@@ -9,7 +9,7 @@ namespace {
 
 enum : std::uint32_t { is_callback = 0, is_user = 1, is_publisher = 2 };
 
-/// Ways longer than this go round in circles that a damaged trace makes.
+/// Ways longer than this go round in circles, which a damaged trace may contain.
 constexpr std::size_t most_hops = 256;
 
 }  // namespace
@@ -91,7 +91,7 @@ void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t
   const Store& store = history_.store();
   const Run& run = *store.find(id);
   if (std::ranges::find(passed_, run.callback) != passed_.end() || depth_ == most_hops) {
-    return;  // what came round came from the callback itself
+    return;  // the way came round to the callback itself
   }
   const std::uint32_t node = collector_.child(parent, key_of({run.callback, {}, false}));
   const bool is_sink = hops_.empty() && last_ == PublicationId::none;

@@ -7,7 +7,7 @@
 
 namespace takt::flow {
 
-/// The number of a step in the tree of paths, and back.
+/// Converts a step to its key in the tree of paths, and back.
 [[nodiscard]] std::uint32_t key_of(const Step& step);
 [[nodiscard]] Step step_of(std::uint32_t key);
 
@@ -16,9 +16,9 @@ class PathCollector::Walk {
  public:
   Walk(PathCollector& collector, const Recorded& recorded, const Ends& ends);
 
-  /// All ways to the start of a run.
+  /// Follows all ways to the start of a run.
   void from_run(InstanceId sink);
-  /// All ways to a message.
+  /// Follows all ways to a message.
   void from_message(PublicationId sink);
 
  private:
@@ -35,7 +35,7 @@ class PathCollector::Walk {
   /// From the sink back.
   std::vector<Hop> hops_;
   std::vector<execution::ObservedCallbackIndex> passed_;
-  /// What was found to go into messages, one list for each message on the way.
+  /// The inputs of each message on the way.
   std::vector<std::vector<Input>> inputs_;
   std::size_t depth_ = 0;
   PublicationId last_ = PublicationId::none;

@@ -41,7 +41,7 @@ model::Activation activation(Draft& draft, CallbackKind kind) {
                             : kind == CallbackKind::subscription || draft.random.chance(50);
   if (sporadic) return model::SporadicActivation{Duration{period}, Duration{jitter}};
   model::PeriodicActivation periodic{.period = Duration{period}, .jitter = Duration{jitter}};
-  // When a real timer begins is nothing that a model can ask for.
+  // A model cannot decide when a real timer begins.
   if (!draft.as_ros && draft.with(shape.phase)) {
     periodic.phase = Duration{draft.random.between(0, period - 1)};
   }
@@ -80,7 +80,7 @@ void add_service(Draft& draft, ExecutorIndex executor, const std::vector<Callbac
   }
 }
 
-/// As add_receiver(), of what real nodes can run.
+/// Like add_receiver(), but adds only what real nodes can run.
 void add_ros_receiver(Draft& draft, ExecutorIndex executor, CallbackIndex sender) {
   Random& random = draft.random;
   const CallbackIndex receiver{draft.model.callbacks.size()};
@@ -135,7 +135,7 @@ void add_callback(Draft& draft, ExecutorIndex executor) {
     add_receiver(draft, executor, remote ? draft.any_callback() : random.pick(local));
   } else if (draft.with(draft.shape.any_source)) {
     const CallbackKind kind = other_sources[static_cast<std::size_t>(random.between(0, 2))];
-    // A response without a request activates no client.
+    // Nothing activates a client that sends no request.
     const bool lone_client = draft.as_ros && kind == CallbackKind::client;
     add_source(draft, executor, lone_client ? CallbackKind::service : kind);
   } else {

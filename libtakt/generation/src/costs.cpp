@@ -31,8 +31,8 @@ double bandwidth(const model::Supply& supply) {
   return 1;
 }
 
-/// How often each callback is activated in the long run, if no trigger set or join keeps it from
-/// being activated. Edges from later callbacks are left out.
+/// The long-run rate of activations of each callback, as if no trigger set or join suppressed any.
+/// Edges from later callbacks are left out.
 std::vector<double> rates(const model::Model& model) {
   std::vector<double> rates;
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
@@ -77,7 +77,7 @@ std::vector<Duration> cost_curve(Draft& draft, std::int64_t mean) {
   const auto length = draft.random.between(2, 4);
   const auto rest = std::max<std::int64_t>(1, mean / 4);
   if (mean < 2 || !draft.random.chance(draft.shape.cost_curve)) return {Duration{mean}};
-  // The most that n consecutive of them cost begins with the long one.
+  // The n consecutive instances that cost most begin with the long one.
   std::vector<Duration> curve{Duration{mean * length - rest * (length - 1)}};
   for (std::int64_t n = 1; n < length; ++n) curve.push_back(curve.back() + Duration{rest});
   return curve;

@@ -14,12 +14,12 @@ using model::CallbackKind;
 using model::ExecutorIndex;
 using model::ExecutorKind;
 
-/// A model in the making. The functions below are called in their order.
+/// A model in the making. random_model() calls the functions below.
 struct Draft {
   Draft(const Shape& wanted, std::uint64_t seed) : shape(wanted), random(seed) {}
 
-  /// Whether something happens of which `percent` is the chance. A feature that is left out draws
-  /// no random number, so that a new one does not change the models of other shapes.
+  /// Draws whether something with a chance of `percent` happens. A feature with chance 0 draws no
+  /// random number, so that a new feature does not change the models of shapes without it.
   [[nodiscard]] bool with(int percent) { return percent > 0 && random.chance(percent); }
 
   [[nodiscard]] std::vector<CallbackIndex> callbacks_of(ExecutorIndex executor) const;
@@ -29,16 +29,16 @@ struct Draft {
 
   const Shape& shape;
   Random random;
-  /// Real nodes shall be able to run it.
+  /// Whether real nodes must be able to run the model.
   bool as_ros = with(shape.as_ros);
-  /// How many callbacks it is to have.
+  /// The number of callbacks that the model is to have.
   std::int64_t most_callbacks = 0;
   model::Model model;
 };
 
 // executors.cpp
 void add_executors(Draft& draft);
-/// Needs the callbacks with their execution times.
+/// The callbacks must have their execution times already.
 void add_tables(Draft& draft);
 
 // callbacks.cpp
@@ -56,20 +56,20 @@ void add_wiring(Draft& draft);
 void add_links(Draft& draft);
 
 // names.cpp
-/// Gives models that real nodes shall run the topics and services that their edges need.
+/// Gives a model that real nodes must be able to run the topics and services that its edges need.
 void add_names(Draft& draft);
 
 // costs.cpp
 /// Shares each executor's demand among its callbacks.
 void add_costs(Draft& draft);
-/// Costs of about that mean: all alike, or a long one followed by short ones.
+/// A cost curve of about that mean: all instances alike, or a long one followed by short ones.
 std::vector<Duration> cost_curve(Draft& draft, std::int64_t mean);
 
 // chains.cpp
 void add_chains(Draft& draft);
 
 // labels.cpp
-/// What means nothing to an analysis: names, topics, sizes and unknown fields.
+/// Adds what an analysis does not use: names, topics, sizes and unknown fields.
 void add_labels(Draft& draft);
 
 }  // namespace takt::generation

@@ -17,7 +17,7 @@ model::ReservationSupply reservation(Draft& draft, bool shares_processor) {
   return {.budget = Duration{budget}, .period = Duration{period}, .deadline = Duration{deadline}};
 }
 
-/// One to three slots with gaps between them that are at most half of the cycle in all.
+/// One to three slots. Each is at least as long as the gap before it.
 model::SlotSupply slots(Draft& draft) {
   const auto unit = std::max<std::int64_t>(draft.shape.longest_reservation_period.count() / 3, 1);
   model::SlotSupply supply;

@@ -12,7 +12,7 @@ constexpr std::size_t most_links = 2;
 /// One nanosecond for each byte, so that ends of chunks and activations often coincide.
 constexpr std::int64_t bandwidth = 8'000'000'000;
 
-/// The edge takes the message of another edge of its sender over a link, if there is one.
+/// Lets the edge share the message of another edge of its sender over a link, if there is one.
 void share_message(model::Model& model, model::Edge& edge) {
   const auto other = std::ranges::find_if(model.edges, [&](const model::Edge& each) {
     return each.from == edge.from && each.to != edge.to && each.link &&

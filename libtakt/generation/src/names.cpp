@@ -7,8 +7,8 @@ namespace takt::generation {
 
 namespace {
 
-/// A publication reaches the whole topic, so edges of one sender that several sets of its own
-/// senders trigger need a topic each; a subscription without a join has one alone.
+/// A publication reaches the whole topic, so edges of one sender with different trigger sets need a
+/// topic each. A subscription without a join has a single topic.
 void name_topics(Draft& draft, CallbackIndex subscription) {
   model::Model& model = draft.model;
   const bool joins = std::ranges::count(model.joins, subscription, &model::Join::callback) > 0;

@@ -65,7 +65,7 @@ void leave_out_callback(Model& model, CallbackIndex callback) {
   });
 }
 
-/// With what refers to the edge, unless another edge leads the same way.
+/// Leaves out an edge and, unless another edge leads the same way, everything that refers to it.
 void leave_out_edge(Model& model, std::size_t index) {
   const model::Edge edge = model.edges[index];
   erase_at(model.edges, index);
@@ -106,7 +106,7 @@ void leave_out_link(Model& model, model::LinkIndex link) {
   }
 }
 
-/// All models that are one thing simpler, those first that leave out most.
+/// All models that are simpler in one thing. Those that leave out most come first.
 class Simplifications {
  public:
   explicit Simplifications(const Model& model) : model_(model) {
@@ -134,7 +134,8 @@ class Simplifications {
     if (changed != model_) models_.push_back(std::move(changed));
   }
 
-  /// With the time at `time(model)`, if there is one, at its least, halved and one less.
+  /// Adds models in which the time at `time(model)`, if there is one, is at its least, halved, or
+  /// less by ε.
   template <typename Time>
   void with_less(Time time, Duration least = Duration{0}) {
     Model copy = model_;
@@ -228,7 +229,7 @@ class Simplifications {
     }
   }
 
-  /// A callback with an activation of its own in place of its edges and its join.
+  /// Replaces the callback's incoming edges and its join by an activation of its own.
   static void make_source(Model& model, CallbackIndex callback) {
     std::erase_if(model.edges, [&](const auto& edge) { return edge.to == callback; });
     std::erase_if(model.joins, [&](const auto& join) { return join.callback == callback; });

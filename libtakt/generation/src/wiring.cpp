@@ -16,8 +16,8 @@ bool has_trigger_cycle(model::Model model) {
   return !model::trigger_order(model).cycle.empty();
 }
 
-/// An edge into `to` from itself or a later callback. What `to` sends is triggered by its other
-/// senders alone, and by no more than before.
+/// Adds an edge into `to` from itself or a later callback. Messages of `to` are triggered by its
+/// other senders alone, and by no more of them than before.
 void close_cycle(Draft& draft, CallbackIndex to) {
   model::Model& model = draft.model;
   const std::vector<model::Edge> before = model.edges;
@@ -33,8 +33,7 @@ void close_cycle(Draft& draft, CallbackIndex to) {
   if (has_trigger_cycle(model)) model.edges = before;
 }
 
-/// A join of two or more senders of a callback that has none, unless activations then cause each
-/// other.
+/// Joins some senders of a callback that has no join, unless activations then cause each other.
 void add_partial_join(Draft& draft, CallbackIndex callback) {
   model::Model& model = draft.model;
   std::vector<CallbackIndex> inputs = draft.senders_of(callback);
@@ -49,7 +48,7 @@ void add_partial_join(Draft& draft, CallbackIndex callback) {
   if (has_trigger_cycle(model)) model.joins.pop_back();
 }
 
-/// Any subset of the senders, each of them half of the time.
+/// A random subset of the senders: each is in it with a chance of one half.
 std::vector<CallbackIndex> some(Draft& draft, const std::vector<CallbackIndex>& senders) {
   std::vector<CallbackIndex> chosen;
   for (const CallbackIndex sender : senders) {
@@ -66,7 +65,7 @@ void add_shares(Draft& draft) {
   }
 }
 
-/// Joins and sampled inputs as a trace shows them, some with the inputs that complete a set.
+/// Marks joins and sampled inputs as inferred from a trace, and names inputs that complete a set.
 void add_inferences(Draft& draft) {
   for (model::Join& join : draft.model.joins) {
     if (!draft.with(draft.shape.inferred)) continue;
@@ -116,8 +115,8 @@ void add_wiring(Draft& draft) {
     const bool samples = model::samples_messages(model[callback]);
     if (samples && draft.with(shape.sampling)) {
       const CallbackIndex from = draft.any_callback();
-      // What a timer of a real node reads is in its process, and a response is gone when it has
-      // run.
+      // A timer of a real node can only read data in its own process, and a response is gone once
+      // its callback has run.
       const bool readable = !draft.as_ros || (model[from].executor == model[callback].executor &&
                                               model[from].kind != CallbackKind::client);
       if (from != callback && readable) add_edge(draft, from, callback);

@@ -19,7 +19,7 @@ using model::Model;
 
 using Path = std::vector<CallbackIndex>;
 
-/// More ways than these are not told apart; no chain that people mean comes near.
+/// Limits of the search. No chain that people mean comes near them.
 constexpr std::size_t most_ways = 64;
 constexpr std::size_t most_steps = 200'000;
 
@@ -141,7 +141,7 @@ std::string in_words(const Model& model, const Path& path) {
   return fmt::format("{}", fmt::join(steps, " -> "));
 }
 
-/// Callbacks where all that begins at `sources` ends, for a message.
+/// The callbacks at which everything that begins at `sources` ends, as text for a message.
 std::string farthest(const Model& model, const Path& sources) {
   std::set<CallbackIndex> reached;
   Path frontier = sources;

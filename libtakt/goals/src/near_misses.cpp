@@ -12,7 +12,7 @@ namespace {
 using model::CallbackIndex;
 using model::Model;
 
-/// All that a goal may name: nodes, topics, pairs of them, and callbacks that are called otherwise.
+/// All names that a goal may use: nodes, topics, "node:topic", and callbacks.
 std::vector<std::string> known_names(const Model& model) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) {

@@ -16,7 +16,7 @@ using model::Findings;
 using model::ObjectReader;
 using nlohmann::json;
 
-/// Of a node and of a topic, in ROS 2.
+/// The longest name of a node or a topic in ROS 2.
 constexpr std::size_t longest_name = 255;
 
 class GoalsReader {
@@ -66,7 +66,7 @@ class GoalsReader {
     return goal;
   }
 
-  /// The name of a node, to which the leading slash is added.
+  /// Checks the name of a node and adds the leading slash.
   void read_node(std::string& node, const std::string& path) {
     const auto allowed = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -90,7 +90,7 @@ class GoalsReader {
   }
 
   void warn_of_unknown(ObjectReader& object) {
-    // Unlike those of a model they are not written again.
+    // Unlike unknown fields of a model, these are not written again: the warning must not say so.
     const std::size_t warnings = findings_.warnings.size();
     model::UnknownFields unknown;
     object.keep_unknown(unknown);

@@ -22,7 +22,8 @@ std::vector<CallbackIndex> select(const Model& model, Matches matches) {
   return selected;
 }
 
-/// Those of `candidates` at the side of the topic that the place asks for, else those at the other.
+/// The candidates at the side of the topic that `place` asks for, or those at the other side if
+/// there are none.
 std::vector<CallbackIndex> beside(const Model& model, const std::vector<CallbackIndex>& candidates,
                                   const std::string& topic, Place place) {
   std::vector<CallbackIndex> receivers;

@@ -113,7 +113,7 @@ class Insertion {
     result_.hops.push_back({.link = *edge.link, .from = edge.from, .topic = topic, .to = {}});
   }
 
-  /// Whose messages come to `to` where the original says `from`.
+  /// The callback whose messages reach `to` where the original model says `from`.
   [[nodiscard]] CallbackIndex sender(CallbackIndex from, CallbackIndex to) const {
     const auto hop = hop_between_.find({from, to});
     return hop == hop_between_.end() ? from : hop->second;
@@ -165,7 +165,7 @@ Duration message_time(const model::Link& link, std::int64_t bytes) {
   const std::int64_t rest = bytes % link.chunk_bytes;
   Duration time = whole * longest_chunk_time(link);
   if (rest > 0 || whole == 0) time += link::chunk_time(costs, static_cast<std::uint64_t>(rest));
-  // What costs nothing would be negligible to the analyses.
+  // The analyses read a cost of 0 as negligible.
   return std::max(epsilon, time);
 }
 

@@ -11,7 +11,7 @@ namespace takt::link {
 
 namespace {
 
-/// Which channel, task or period of an input is wrong; empty: none.
+/// Says which channel, task or period of an input is wrong; empty: none.
 struct InputFault {
   std::size_t channels;
   std::size_t tasks;

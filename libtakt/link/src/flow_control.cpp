@@ -8,7 +8,7 @@ namespace takt::link {
 
 namespace {
 
-/// More than there are timers.
+/// Above the number of timers: a timer comes before a timeout that is due at the same instant.
 constexpr std::uint64_t timeouts_after_timers = std::uint64_t{1} << 32;
 
 std::size_t waiting_places(const Description& description) {
@@ -120,7 +120,7 @@ void FlowControl::published(Item item) {
   }
 }
 
-/// An input of the task has come: activates it if that is what it waited for.
+/// Handles the arrival of an input: activates the task if it waits for no other input.
 void FlowControl::come(TaskIndex index, Arrival arrival) {
   Task& task = at(index);
   if (task.description.combination == Combination::any) return activate(index, arrival);
@@ -136,7 +136,7 @@ void FlowControl::come(TaskIndex index, Arrival arrival) {
   if (arrival.item) keep(*arrival.item);
   waiting.push_back(arrival);
   if (std::ranges::any_of(task.arrivals, &Ring<Arrival>::empty)) return;
-  // The arrivals' references end when the activation has taken its own.
+  // The arrivals' references to their messages are released once the activation has its own.
   Arrival completed = arrival;
   completed.item.reset();
   for (Ring<Arrival>& input : task.arrivals) {
@@ -176,8 +176,8 @@ void FlowControl::activate(TaskIndex index, Arrival arrival) {
   }
 }
 
-/// A place for one more instance: a free one, or that of the oldest which has not begun. There is
-/// one place more than may wait, for the instance that has begun.
+/// A place for one more instance: a free one, or that of the oldest instance that has not begun,
+/// which is dropped. There is one place more than may wait, for the instance that has begun.
 std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
   std::optional<LocalIndex> unused;
   std::optional<LocalIndex> oldest;
@@ -212,7 +212,7 @@ scheduling::HoldableHeap<FlowControl::Key>& FlowControl::queue(const Task& task)
   return send->waits ? waiting_sends_[send->peer.value()] : sends_;
 }
 
-/// Takes a waiting instance out: a newer one comes in its place.
+/// Drops a waiting instance, so that another one gets its place.
 void FlowControl::drop(LocalIndex instance) {
   Task& task = task_of(instance);
   queue(task).remove(instance);
@@ -254,7 +254,7 @@ void FlowControl::end(LocalIndex instance, Outcome outcome) {
   if (ended.cause.item) release(*ended.cause.item);
 }
 
-/// Tells those who wait for the end of a task's instances.
+/// Tells the tasks that follow the end of this task's instances.
 void FlowControl::tell(const Task& task, const Arrival& about, bool well) {
   for (const Watcher& watcher : task.watchers) {
     if (watcher.of_success && !well) continue;
@@ -277,14 +277,14 @@ void FlowControl::restart(const Activation& ended) {
   enqueue(*instance, subject, {.input = 0, .subject = {}, .outcome = {}, .item = ended.item});
 }
 
-/// What was due before comes before what comes now.
+/// Sets the time. Timers and timeouts that were due before come before the event of now.
 void FlowControl::advance(Instant now) {
   assert(now >= now_);
   now_ = now;
   expire();
 }
 
-/// Timers and timeouts up to now.
+/// Serves the timers and timeouts that are due.
 void FlowControl::expire() {
   while (!due_.empty() && due_.key(due_.top()).first <= now_) {
     const LocalIndex entry = due_.top();
@@ -316,7 +316,7 @@ void FlowControl::time_out(LocalIndex index) {
     queue(task).remove(index);
     free(index);
   } else {
-    // The link still reads its message.
+    // The transport still reads its message, so the instance stays until the chunk has ended.
     due_.remove(timeout_of(index));
     instance.withdrawn = true;
   }
@@ -347,7 +347,7 @@ bool FlowControl::run_calls() {
   return true;
 }
 
-/// Whether the chunk on the link has ended.
+/// Handles the outcome of the chunk on the link; false: there is none yet.
 bool FlowControl::hear_of_link() {
   if (!on_link_) return false;
   const LocalIndex index = *on_link_;
@@ -374,7 +374,7 @@ bool FlowControl::hear_of_link() {
   return true;
 }
 
-/// Where the most urgent message is that may go; null: there is none.
+/// The queue whose first message is the most urgent that may be sent; null: there is none.
 scheduling::HoldableHeap<FlowControl::Key>* FlowControl::most_urgent_sends() {
   scheduling::HoldableHeap<Key>* best = sends_.empty() ? nullptr : &sends_;
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
@@ -385,7 +385,7 @@ scheduling::HoldableHeap<FlowControl::Key>* FlowControl::most_urgent_sends() {
   return best;
 }
 
-/// Lets the most urgent message have the link for a chunk.
+/// Sends a chunk of the most urgent message. False: the link is busy, or no message may be sent.
 bool FlowControl::use_link() {
   if (on_link_) return false;
   scheduling::HoldableHeap<Key>* const sends = most_urgent_sends();
@@ -396,7 +396,7 @@ bool FlowControl::use_link() {
   Instance& instance = at(index);
   instance.state = State::running;
   Task& task = task_of(index);
-  // The number follows the order on the wire.
+  // Messages are numbered in their order on the wire.
   if (instance.subject.message == 0) instance.subject.message = ++task.messages;
   const auto& send = std::get<Send>(task.description.operation);
   assert(instance.cause.item && "who sends has a message");
@@ -423,7 +423,7 @@ std::optional<Instant> FlowControl::step(Instant now) {
   assert(now >= now_);
   now_ = now;
   for (bool more = true; more;) {
-    // First, so that what has ended in time does not time out because nobody looked.
+    // Outcomes come first: an instance that ended in time must not time out because nobody looked.
     more = hear_of_link();
     expire();
     while (run_calls()) more = true;

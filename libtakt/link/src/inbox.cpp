@@ -41,7 +41,7 @@ Sink::Placement Inbox::place(const Chunk& chunk) {
     return reject(chunk);
   }
   if (chunk.message <= stream->delivered.highest()) {
-    // Behind a later one a message would come out of order, so it comes no more.
+    // A later message has been delivered, so this one would come out of order: it is refused.
     if (!stream->delivered.seen(chunk.message)) return reject(chunk);
     return {.kind = Placement::Kind::duplicate, .memory = {}};
   }

@@ -26,7 +26,7 @@ Result<double> read_number(const char* path) {
   return value;
 }
 
-/// What the kernel reserves of each processor for threads without a reservation.
+/// The share of each processor that the kernel reserves for threads without a reservation.
 double fair_server_share() {
   const std::string folder = "/sys/kernel/debug/sched/fair_server/cpu0/";
   const auto runtime = read_number((folder + "runtime").c_str());

@@ -22,9 +22,9 @@ namespace takt::linux_os {
 
 namespace {
 
-/// What our cpusets' names begin with, as processes see them (cpuset(7)).
+/// The beginning of our cpusets' names, as processes see them (cpuset(7)).
 constexpr std::string_view ours = "takt-core-";
-/// The one that keeps the balance of load among all other cores.
+/// The cpuset in which the kernel balances the load of all other cores.
 constexpr std::string_view others = "takt-other-cores";
 
 /// The first line of a small file; empty if it cannot be read.
@@ -66,7 +66,7 @@ std::string cpuset_of(const ThreadIdentity& thread) {
   return first_line(fmt::format("/proc/{}/task/{}/cpuset", thread.process, thread.thread));
 }
 
-/// A cpuset below `root` with these processors, and the memory of all.
+/// Makes a cpuset below `root` with these processors and with all memory.
 Result<void> make(const std::string& root, const std::string& name, const std::vector<int>& cores,
                   bool exclusive) {
   const std::string place = root + "/" + name;

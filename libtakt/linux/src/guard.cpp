@@ -24,7 +24,7 @@ namespace takt::linux_os {
 
 namespace {
 
-/// What goes through the socket, which keeps messages apart: the guard reads it without a parser.
+/// A message through the socket. The socket keeps messages apart, so the guard needs no parser.
 struct Message {
   enum class Kind : int { remember, forget, isolate } kind = Kind::remember;
   ThreadIdentity thread;
@@ -105,7 +105,7 @@ void forget(std::vector<SavedThread>& saved, const ThreadIdentity& thread) {
 }
 
 void restore_all(const std::vector<SavedThread>& saved) {
-  // Those changed last may have taken what the first ones need again.
+  // Threads that were changed last may have bandwidth that the first ones need again.
   for (auto thread = saved.rbegin(); thread != saved.rend(); ++thread) {
     static_cast<void>(restore(*thread));
   }
@@ -124,9 +124,9 @@ Answer answer_of(const Result<void>& result) {
   return answer;
 }
 
-/// The guard's life.
+/// Runs the guard until the other process ends.
 [[noreturn]] void watch(int socket, Isolation isolation) {
-  setsid();  // whoever ends the other process's group or terminal does not mean the guard
+  setsid();  // signals to the other process's group or from its terminal are not for the guard
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "takt-guard", 0, 0, 0);
   const bool may_isolate = isolation == Isolation::possible;
@@ -179,8 +179,9 @@ bool send(int socket, const Message& message) {
 Result<void> restore(const SavedThread& saved) {
   if (!is_alive(saved.thread)) return {};
   const pid_t thread = saved.thread.thread;
-  // A deadline thread may not be kept from processors, so its own class comes first, and then it
-  // may leave a core that it was kept on; unless its own class is the deadline class.
+  // The kernel does not restrict the processors of a deadline thread. So a thread first gets its
+  // own class back and then leaves the core that it was kept on, unless its own class is the
+  // deadline class.
   const bool deadline = std::holds_alternative<DeadlineScheduling>(saved.scheduling);
   const auto scheduling = [&] { return set_scheduling(thread, saved.scheduling); };
   const auto processors = [&]() -> Result<void> {

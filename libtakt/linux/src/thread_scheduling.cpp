@@ -134,16 +134,17 @@ bool is_asleep(pid_t thread) {
   return name_end != std::string::npos && line.substr(name_end, 3) != ") R";
 }
 
-/// Has the thread scheduled otherwise than by the deadline class, in which it is `former`.
+/// Moves a thread out of the deadline class, in which it has the reservation `former`.
 ///
-/// Two faults of the kernel (seen on Linux 6.18) lie in wait:
-/// - It never gives back the bandwidth of a thread that sleeps when it leaves. It counts bandwidth
-///   in 2^-20 of a processor, so a thread that leaves by way of `least` has none.
-/// - A thread that used up its budget is forgotten when it comes back with a new reservation,
-/// unless
-///   the kernel has forgotten its old one by then, which takes the longer the smaller the share of
-///   that one: hours with `least`. It is ready then and never runs. So a thread that is awake
-///   leaves at once; and one that woke up in between goes back and leaves at once, too.
+/// Two faults of the kernel (seen on Linux 6.18) must be avoided:
+/// - The kernel never gives back the bandwidth of a thread that sleeps when it leaves the class. It
+///   counts bandwidth in 2^-20 of a processor, so a thread that first gets the reservation `least`
+///   has none to give back.
+/// - A thread that has used up its budget, leaves the class and comes back with a new reservation
+///   is ready but never runs, unless the kernel has dropped its old reservation by then. That takes
+///   the longer the smaller the share of the old reservation is: hours with `least`. So a thread
+///   that is awake leaves directly, without `least`; and a thread that woke up in between gets its
+///   former reservation back and then leaves directly, too.
 int leave(pid_t thread, const DeadlineScheduling& former, const ThreadScheduling& scheduling) {
   constexpr DeadlineScheduling least{.runtime = Duration{1024},
                                      .deadline = std::chrono::milliseconds{1100},

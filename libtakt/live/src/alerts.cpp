@@ -9,9 +9,9 @@ namespace takt::live {
 
 namespace {
 
-/// A chain that was completed so often has a rhythm.
+/// Only a chain that was completed so often is expected to be completed again.
 constexpr std::uint64_t enough = 10;
-/// It is missing after so many times its mean distance, and never earlier than this.
+/// A chain is missing after so many times its mean distance, but not before `shortest_gap`.
 constexpr int missing_after = 5;
 constexpr Duration shortest_gap = std::chrono::seconds{1};
 

@@ -11,7 +11,8 @@ namespace takt::live {
 
 namespace {
 
-/// A message may be dealt with before the callback that sent it ends; after so long that has ended.
+/// A message may be handled before the callback that sent it ends. After this time that callback is
+/// taken to have ended.
 constexpr std::chrono::milliseconds settle{500};
 
 Instant clock_now() {
@@ -121,7 +122,7 @@ void Monitor::apply_goals(model::Model& model) {
 void Monitor::measure(const model::Model& model) {
   relay_.set(nullptr, interpreter_.database());
   auto measured = std::make_unique<const model::Model>(model);
-  // What else changed in the model is of no concern to a chain that is as it was.
+  // A chain that has not changed keeps its window, whatever else changed in the model.
   std::vector<ChainWindow> windows(model.chains.size());
   for (std::size_t c = 0; c < model.chains.size(); ++c) {
     for (std::size_t former = 0; former < chains_.size(); ++former) {

@@ -6,8 +6,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -15,7 +17,10 @@ namespace takt::manager {
 
 namespace {
 
-constexpr int patience_milliseconds = 200;
+using Clock = std::chrono::steady_clock;
+
+/// The manager waits this long for one client, all its waits together.
+constexpr std::chrono::milliseconds patience{200};
 constexpr std::size_t longest_request = 4096;
 
 /// Closes what it holds.
@@ -34,9 +39,12 @@ class Connection {
   int descriptor_;
 };
 
-bool wait_for(int descriptor, short events) {
+/// False: it was not ready by then. After `deadline` a client that is ready is still served, but
+/// nobody waits for it.
+bool wait_for(int descriptor, short events, Clock::time_point deadline) {
   pollfd state{descriptor, events, 0};
-  return poll(&state, 1, patience_milliseconds) == 1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+  return poll(&state, 1, std::max(0, static_cast<int>(left.count()))) == 1;
 }
 
 bool is_owner(int connection) {
@@ -46,11 +54,11 @@ bool is_owner(int connection) {
          (who.uid == geteuid() || who.uid == 0);
 }
 
-std::string read_request(int connection) {
+std::string read_request(int connection, Clock::time_point deadline) {
   std::string request;
   std::array<char, 512> part{};
   while (request.find('\n') == std::string::npos && request.size() < longest_request &&
-         wait_for(connection, POLLIN)) {
+         wait_for(connection, POLLIN, deadline)) {
     const ssize_t size = recv(connection, part.data(), part.size(), MSG_DONTWAIT);
     if (size <= 0) break;
     request.append(part.data(), static_cast<std::size_t>(size));
@@ -59,8 +67,8 @@ std::string read_request(int connection) {
   return end == std::string::npos ? "" : request.substr(0, end);
 }
 
-void send_all(int connection, std::string_view answer) {
-  while (!answer.empty() && wait_for(connection, POLLOUT)) {
+void send_all(int connection, std::string_view answer, Clock::time_point deadline) {
+  while (!answer.empty() && wait_for(connection, POLLOUT, deadline)) {
     const ssize_t size =
         send(connection, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (size <= 0) return;
@@ -103,8 +111,9 @@ ControlSocket::~ControlSocket() {
 void ControlSocket::serve() {
   const Connection connection(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
   if (connection.get() < 0 || !is_owner(connection.get())) return;
-  const std::string request = read_request(connection.get());
-  if (!request.empty()) send_all(connection.get(), answer_(request));
+  const auto deadline = Clock::now() + patience;
+  const std::string request = read_request(connection.get(), deadline);
+  if (!request.empty()) send_all(connection.get(), answer_(request), deadline);
 }
 
 }  // namespace takt::manager

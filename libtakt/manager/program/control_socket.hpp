@@ -23,9 +23,9 @@ class ControlSocket {
   ControlSocket& operator=(const ControlSocket&) = delete;
   ~ControlSocket();
 
-  /// To wait for: readable when there is somebody to serve.
+  /// Readable when there is a client to serve.
   [[nodiscard]] int descriptor() const { return listener_; }
-  /// Serves whoever waits. Takes at most a fifth of a second.
+  /// Serves one client that waits. Waits for it for at most a fifth of a second in all.
   void serve();
 
  private:

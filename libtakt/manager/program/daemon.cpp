@@ -50,7 +50,7 @@ double cpu_seconds() {
 
 void print(const Json& line) {
   const std::string text = json_text(line) + "\n";
-  // Who does not read any more is no reason to end: the end of standard input is.
+  // A closed standard output is no reason to end; the end of standard input is one.
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
   std::fflush(stdout);
 }
@@ -178,7 +178,7 @@ void Daemon::decide() {
   if (enactor_) {
     const auto refused = enactor_->enact(decision, threads_of(*monitor_));
     if (!refused.empty()) {
-      // What the kernel does not do, nobody may count on.
+      // The next decision must not count on what the kernel refused.
       if (!enactor_->can_pin() && !cores_.pinned().empty()) {
         cores_.pinnable.emplace();  // there may be a plan that needs no cores
         situation.cores = cores_;
@@ -201,7 +201,7 @@ void Daemon::decide() {
     monitor_->set_prompt(enactor_->reserved());
     ask_estimators(decision);
   }
-  // What is only prepared becomes guaranteed as soon as it can.
+  // Decides again soon, so that prepared chains become guaranteed as soon as they can.
   asked_ = asked_ || std::ranges::find(decision.chains, ChainState::prepared,
                                        &ChainDecision::state) != decision.chains.end();
   status_.decision = std::move(decision);
@@ -225,7 +225,7 @@ void Daemon::tell(const Situation& situation, const Decision& decision) {
   if (log_.is_open()) log_ << entry_line(situation, decision) << std::flush;
 }
 
-/// Whoever reads standard output asks them, and sends the answers to the socket.
+/// The reader of standard output asks them, and sends the answers to the socket.
 void Daemon::ask_estimators(const Decision& decision) {
   for (const std::string& node : estimators_.due(decision, Clock::now(), goals_.period)) {
     print({{"event", "ask"}, {"estimator", node}});

@@ -30,10 +30,10 @@ class Daemon {
   [[nodiscard]] static Result<std::unique_ptr<Daemon>> start(
       Settings settings, std::unique_ptr<linux_os::Guard> guard);
 
-  /// What whoever started the program needs to know to start others: a JSON line.
+  /// A JSON line with what the caller needs to know to start other programs.
   [[nodiscard]] std::string greeting() const;
-  /// Until standard input closes or `signals` (linux_os::ending_signals()) is readable. Returns why
-  /// it ended early; empty: it did not.
+  /// Runs until standard input closes or `signals` (linux_os::ending_signals()) is readable.
+  /// Returns why it ended early; empty: it did not.
   [[nodiscard]] std::string run(int signals);
   [[nodiscard]] std::string status_line();
 

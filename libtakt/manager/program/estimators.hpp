@@ -13,8 +13,8 @@
 
 namespace takt::manager {
 
-/// What the estimators that goals name said when they were asked for their cheap mode. Whoever
-/// started the program speaks with them: they are nodes of ROS 2, and this is not.
+/// The answers of the estimators that goals name, when they were asked for their cheap mode. The
+/// process that started this program speaks with them: they are nodes of ROS 2, and this is not.
 class Estimators {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,8 +24,8 @@ class Estimators {
   /// cheap mode by itself.
   [[nodiscard]] std::vector<std::string> due(const Decision& decision, Clock::time_point now,
                                              Clock::duration interval);
-  /// "NODE accepted" or "NODE refused REASON". Whether it said something else before; an error if
-  /// it is no answer of a node that was asked.
+  /// Takes in "NODE accepted" or "NODE refused REASON". Returns whether the answer is a new one.
+  /// Error: it is no answer of a node that was asked.
   [[nodiscard]] Result<bool> answered(std::string_view answer);
 
  private:

@@ -14,17 +14,17 @@ namespace takt::manager {
 struct Settings {
   /// The goals file, read again on request.
   std::string goals;
-  /// As of live::Stream::start().
+  /// See live::Stream::start().
   bool only_started = false;
   /// Changes nothing.
   bool dry_run = false;
-  /// Percent, as of manager::Options.
+  /// Percent, see manager::Options.
   int margin = 10;
-  /// Percent, as of manager::Options.
+  /// Percent, see manager::Options.
   int left = 25;
-  /// Nanoseconds; as of manager::Options.
+  /// Nanoseconds, see manager::Options.
   std::optional<std::int64_t> period;
-  /// Cores that threads may be kept on; as of available_cores().
+  /// Cores that threads may be kept on, see available_cores().
   std::optional<std::vector<int>> pinned;
   /// Where decisions are logged; empty: nowhere.
   std::string log;

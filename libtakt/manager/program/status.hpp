@@ -11,12 +11,12 @@
 
 namespace takt::manager {
 
-/// What the manager tells of itself.
+/// The state that the manager reports of itself.
 struct Status {
   bool dry_run = false;
   bool up = false;  ///< there is a model, and a decision
   std::uint64_t decisions = 0;
-  /// Processor time of the last one, from the model to the kernel.
+  /// Processor time of the last decision, from the model to the kernel.
   double planning_seconds = 0;
   double cpu_seconds = 0;
   double running_seconds = 0;

@@ -14,12 +14,12 @@ namespace takt::manager {
 
 namespace {
 
-/// So often a chain must have been seen from end to end, and each callback of the executors that it
-/// depends on, before anything is reserved for it: its costs are not known before.
+/// A chain must have been seen so often from end to end, and each callback of the executors on
+/// which it depends, before anything is reserved for it: its costs are not known before.
 constexpr std::uint64_t enough_instances = 10;
 
-/// What comes more seldom is known by then as well as it will be: a parameter that somebody sets, a
-/// service that nobody calls twice.
+/// After this time, callbacks that run more seldom are known as well as they ever will be: a
+/// parameter that somebody sets, a service that is called once.
 constexpr std::chrono::seconds seldom{30};
 
 bool comes_seldom(const live::Monitor::Runs& runs, Instant now) {
@@ -116,7 +116,7 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
     if (runs[c].all >= enough_instances || comes_seldom(runs[c], situation.time)) continue;
     const model::Callback& callback = situation.model.callbacks[c];
     if (reserved.contains(situation.model[callback.executor].id)) {
-      // Something new on what has its reservations is no reason to take them away.
+      // A new callback is no reason to take reservations away from an executor that has them.
       situation.unproved.push_back(situation.model[callback.executor].id);
       continue;
     }

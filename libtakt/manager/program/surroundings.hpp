@@ -27,10 +27,10 @@ class Doubts {
   static constexpr int loss_lasts = 3;
   static constexpr int refusal_lasts = 10;
 
-  /// What the monitor shows to be uncertain, and what was refused lately. Counts a decision.
+  /// The doubts that the monitor shows, and what was refused lately. Counts as a decision.
   [[nodiscard]] std::vector<Doubt> next(const live::Monitor& monitor);
   void refused(const std::vector<Doubt>& refusals);
-  /// To be present in every decision.
+  /// Adds a doubt that is present in every decision.
   void always(const Doubt& doubt);
   /// As of the last decision, with what was refused since.
   [[nodiscard]] std::vector<Doubt> present() const;
@@ -47,8 +47,8 @@ class Doubts {
   std::uint64_t unknown_ = 0;
 };
 
-/// The situation that the monitor shows. In a dry run nobody has reservations, so nothing waits for
-/// what would be seen with them. `reserved`: the executors that have reservations now.
+/// The situation that the monitor shows. In a dry run nobody has reservations, so no chain waits to
+/// be seen under them. `reserved`: the executors that have reservations now.
 [[nodiscard]] Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
                                      const budget::Cores& cores, bool dry_run,
                                      const std::set<std::string>& reserved);

@@ -33,8 +33,8 @@ std::vector<ChainDecision> set_doubtful_aside(const Situation& situation, model:
     unmanaged.push_back({chain.id, ChainState::unmanaged, subject + doubt->reason, chain.goal, {}});
     chain.goal.reset();
   }
-  for (const Doubt& goal : situation.missing_goals) {
-    unmanaged.push_back({goal.executor, ChainState::unmanaged, goal.reason, {}, {}});
+  for (const MissingGoal& goal : situation.missing_goals) {
+    unmanaged.push_back({goal.name, ChainState::unmanaged, goal.reason, {}, {}});
   }
   return unmanaged;
 }

@@ -15,7 +15,7 @@ using linux_os::DeadlineScheduling;
 constexpr std::string_view middleware_threads = "dds.";
 constexpr linux_os::RoundRobinScheduling middleware_scheduling{.priority = 1};
 
-/// The share of a core that the kernel admits for it.
+/// The share of a core that the kernel's admission counts for a thread with this scheduling.
 double share(const linux_os::ThreadScheduling& scheduling) {
   const auto* deadline = std::get_if<DeadlineScheduling>(&scheduling);
   if (deadline == nullptr) return 0;
@@ -53,7 +53,7 @@ std::vector<Enactor::Wanted> Enactor::wanted(const Decision& decision,
            reservation.core});
     }
   }
-  // A part of an executor's threads would keep no promise.
+  // Reservations for only a part of an executor's threads guarantee nothing.
   std::erase_if(result, [&](const Wanted& wanted) {
     return std::ranges::find(refused, wanted.executor, &Doubt::executor) != refused.end();
   });

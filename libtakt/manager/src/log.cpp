@@ -9,32 +9,37 @@
 #include "takt/base/json_text.hpp"
 #include "takt/manager/json.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/parse_document.hpp"
 
 namespace takt::manager {
 
 namespace {
 
-Json doubts_to_json(const std::vector<Doubt>& doubts) {
-  Json list = Json::array();
-  for (const Doubt& doubt : doubts) {
-    list.push_back({{"about", doubt.executor}, {"reason", doubt.reason}});
-  }
-  return list;
+/// A line as it is read, which parse_document() has checked: however hostile a log is, it does not
+/// nest so deeply that functions which call themselves for each level overflow the stack.
+using Parsed = nlohmann::json;
+
+/// An entry of the list of doubts or of missing goals: it is about an executor or a goal.
+Json reason_to_json(const std::string& about, const std::string& reason) {
+  return {{"about", about}, {"reason", reason}};
 }
 
-std::vector<Doubt> doubts_from_json(const Json& list) {
-  std::vector<Doubt> doubts;
-  for (const Json& doubt : list) {
-    doubts.push_back({doubt.at("about").get<std::string>(), doubt.at("reason").get<std::string>()});
+/// A list of doubts or of missing goals.
+template <typename Reason>
+std::vector<Reason> reasons_from_json(const Parsed& list) {
+  std::vector<Reason> reasons;
+  for (const Parsed& reason : list) {
+    reasons.push_back(
+        {reason.at("about").get<std::string>(), reason.at("reason").get<std::string>()});
   }
-  return doubts;
+  return reasons;
 }
 
 std::string line(const Json& json) { return json_text(json) + "\n"; }
 
-Duration duration(const Json& json) { return Duration{json.get<std::int64_t>()}; }
+Duration duration(const Parsed& json) { return Duration{json.get<std::int64_t>()}; }
 
-Options options_from_json(const Json& json) {
+Options options_from_json(const Parsed& json) {
   Options options;
   options.margin = json.at("margin").get<int>();
   options.calm = json.at("calm").get<int>();
@@ -64,7 +69,7 @@ Json estimators_to_json(const std::vector<Estimator>& estimators) {
   return list;
 }
 
-Estimator estimator_from_json(const Json& json) {
+Estimator estimator_from_json(const Parsed& json) {
   const auto answer = json.at("answer").get<std::string>();
   return {.chain = json.at("chain").get<std::string>(),
           .node = json.at("node").get<std::string>(),
@@ -75,13 +80,13 @@ Estimator estimator_from_json(const Json& json) {
 }
 
 /// Throws nlohmann's exceptions for what is not there.
-Result<Situation> situation_from_json(const Json& json, std::string_view source) {
+Result<Situation> situation_from_json(const Parsed& json, std::string_view source) {
   auto parsed = model::parse(json.at("model").dump(), source);
   if (!parsed) return tl::unexpected(parsed.error());
   Situation situation{.time = Instant{duration(json.at("time"))},
                       .model = std::move(parsed->model),
-                      .missing_goals = doubts_from_json(json.at("missing_goals")),
-                      .doubts = doubts_from_json(json.at("doubts")),
+                      .missing_goals = reasons_from_json<MissingGoal>(json.at("missing_goals")),
+                      .doubts = reasons_from_json<Doubt>(json.at("doubts")),
                       .unproved = json.value("unproved", std::vector<std::string>{}),
                       .cores = {}};
   situation.cores.numbers = json.at("cores").get<std::vector<int>>();
@@ -89,10 +94,10 @@ Result<Situation> situation_from_json(const Json& json, std::string_view source)
   situation.cores.pinnable = json.value("pinnable", std::vector<int>{});
   // Older logs do not have the last three.
   situation.crowded = json.value("crowded", false);
-  for (const Json& estimator : json.value("estimators", Json::array())) {
+  for (const Parsed& estimator : json.value("estimators", Parsed::array())) {
     situation.estimators.push_back(estimator_from_json(estimator));
   }
-  for (const Json& density : json.value("taken", Json::array())) {
+  for (const Parsed& density : json.value("taken", Parsed::array())) {
     situation.cores.taken.push_back({.density = density.get<double>()});
   }
   const auto& cores = situation.cores;
@@ -108,8 +113,8 @@ Result<Situation> situation_from_json(const Json& json, std::string_view source)
   return situation;
 }
 
-/// Decisions as their logged form says them: times of a decision are those of its situation.
-bool same(const Decision& now, const Json& logged) { return to_json(now) == logged; }
+/// Compares decisions in their logged form, which has no time: that is the situation's.
+bool same(const Decision& now, const Parsed& logged) { return Parsed(to_json(now)) == logged; }
 
 }  // namespace
 
@@ -154,12 +159,20 @@ std::string header_line(const Options& options) {
 }
 
 std::string entry_line(const Situation& situation, const Decision& decision) {
+  Json missing = Json::array();
+  for (const MissingGoal& goal : situation.missing_goals) {
+    missing.push_back(reason_to_json(goal.name, goal.reason));
+  }
+  Json doubts = Json::array();
+  for (const Doubt& doubt : situation.doubts) {
+    doubts.push_back(reason_to_json(doubt.executor, doubt.reason));
+  }
   Json taken = Json::array();
   for (const budget::Load& load : situation.cores.taken) taken.push_back(load.density);
   return line({{"time", situation.time.time_since_epoch().count()},
                {"model", Json::parse(model::to_json(situation.model))},
-               {"missing_goals", doubts_to_json(situation.missing_goals)},
-               {"doubts", doubts_to_json(situation.doubts)},
+               {"missing_goals", std::move(missing)},
+               {"doubts", std::move(doubts)},
                {"unproved", situation.unproved},
                {"cores", situation.cores.numbers},
                {"capacity", situation.cores.capacity},
@@ -177,8 +190,10 @@ Result<Replay> replay(std::string_view text, std::string_view source) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos) break;  // the writer was killed within the line
     const std::string place = fmt::format("{}: line {}", source, number);
+    const auto parsed = model::parse_document(text.substr(0, end), place, "decisions log");
+    if (!parsed) return tl::unexpected(parsed.error());
+    const Parsed& json = *parsed;
     try {
-      const Json json = Json::parse(text.substr(0, end));
       if (!manager) {
         if (json.value("format", "") != "takt/decisions" || json.value("version", 0) != 1) {
           return error("{}: not a takt/decisions log of version 1", source);

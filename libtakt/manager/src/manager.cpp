@@ -57,8 +57,8 @@ std::vector<ReservationDecision> decisions_of(
 }
 
 /// The model with its execution times longer by a margin and with these reservations.
-model::Model with(model::Model model, const std::vector<ReservationDecision>& reservations,
-                  int margin) {
+model::Model with_reservations(model::Model model,
+                               const std::vector<ReservationDecision>& reservations, int margin) {
   for (model::Executor& executor : model.executors) {
     executor.supply = model::DedicatedSupply{};
     executor.cpu.reset();
@@ -162,7 +162,7 @@ bool Manager::keeps_goals(const model::Model& model,
                           const std::vector<ReservationDecision>& reservations) {
   ++analyses_;
   const analysis::Bounds bounds =
-      analysis::analyze(with(model, reservations, options_.margin), options_.analysis);
+      analysis::analyze(with_reservations(model, reservations, options_.margin), options_.analysis);
   return std::ranges::all_of(bounds.chains,
                              [](const auto& chain) { return chain.met().value_or(true); });
 }
@@ -192,11 +192,13 @@ void Manager::settle(const std::vector<std::string>& chains, std::size_t possibl
   if (++level_.calm >= options_.calm) level_ = {chains, level_.next, 0, level_.next};
 }
 
-/// Those of the last decision's reservations that are wanted now, too, if none is missing, they
-/// keep the goals of all chains of the model, and are not much more than what is wanted.
+/// The last decision's reservations of the executors that are wanted now. None if one of them is
+/// missing, they do not fit on the cores, they do not keep the goals of all chains of the model, or
+/// they are much more than what is wanted. After a refusal, in a crowded situation, they are not
+/// kept if they are more at all: they may be what the kernel has refused.
 std::optional<std::vector<ReservationDecision>> Manager::kept(
     const model::Model& model, const std::vector<ReservationDecision>& wanted,
-    const budget::Cores& cores) {
+    const Situation& situation) {
   std::vector<ReservationDecision> former;
   std::vector<budget::Load> loads;
   for (const ReservationDecision& each : wanted) {
@@ -209,8 +211,9 @@ std::optional<std::vector<ReservationDecision>> Manager::kept(
                      .threads = static_cast<int>(executor->threads),
                      .core = found->core});
   }
-  const double most = bandwidth(model, wanted) * (100 + options_.spare) / 100;
-  if (bandwidth(model, former) > most || !budget::map_to_cores(loads, cores) ||
+  const int spare = situation.crowded ? 0 : options_.spare;
+  const double most = bandwidth(model, wanted) * (100 + spare) / 100;
+  if (bandwidth(model, former) > most || !budget::map_to_cores(loads, situation.cores) ||
       !keeps_goals(model, former)) {
     return std::nullopt;
   }
@@ -237,9 +240,9 @@ Decision Manager::decide(const Situation& situation) {
   const bool fewer = level_.guaranteed < guaranteed_chains(all);
   const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
   const auto wanted = reservations(managed, enacted, situation);
-  decision.reservations = kept(managed, wanted, situation.cores).value_or(wanted);
+  decision.reservations = kept(managed, wanted, situation).value_or(wanted);
   const analysis::Bounds bounds =
-      analysis::analyze(with(managed, decision.reservations, 0), options_.analysis);
+      analysis::analyze(with_reservations(managed, decision.reservations, 0), options_.analysis);
   for (std::size_t i = 0; i < all.chains.size(); ++i) {
     const ChainPlan& planned = all.chains[i];
     ChainDecision& chain = decision.chains.emplace_back();

@@ -9,7 +9,7 @@ namespace takt::model {
 bool returns_to_its_caller(const Model& model, std::span<const CallbackIndex> path,
                            CallbackIndex next) {
   if (model[next].kind != CallbackKind::client) return true;
-  // Backwards over calls that have returned already, to the one that is still open.
+  // Walk back over calls that have already returned, to the one that is still open.
   std::size_t returned = 0;
   for (std::size_t i = path.size(); i-- > 1;) {
     const CallbackKind kind = model[path[i]].kind;

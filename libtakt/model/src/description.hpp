@@ -23,21 +23,21 @@
 /// - fields.one_of(variant, names) for an object whose field "kind" says which alternative it is.
 namespace takt::model {
 
-/// What is known of a field besides its name and type.
+/// The properties of a field besides its name and type.
 struct About {
   std::string_view text;
-  /// What a document without it is told; empty: it may be left out, or null.
+  /// The message about a document without the field. Empty: the field may be missing or null.
   std::string_view missing = {};
   /// The least value of an integer or a time. Times are nanoseconds.
   std::optional<std::int64_t> least = {};
   /// The largest value of an integer.
   std::optional<std::int64_t> most = {};
-  /// The shortest list, and how messages call so many elements: "1 value".
+  /// The least number of elements of a list, and that number in messages: "1 value".
   std::size_t shortest = 0;
   std::string_view needs = {};
-  /// A list that begins with 0, and what that is.
+  /// For a list that must begin with 0: the meaning of this 0 in messages.
   std::string_view first_is_zero = {};
-  /// A list whose elements are all different.
+  /// Whether the elements of a list must all be different.
   bool unique = false;
 };
 

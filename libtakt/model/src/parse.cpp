@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The ids of a list's elements, for references to them from anywhere in the document: of equal ids
-/// the first (validate() reports the others).
+/// The ids of a list's elements, for references to them from anywhere in the document. If ids are
+/// equal, the first element counts (validate() reports the others).
 class Ids {
  public:
   Ids(const json& document, std::string_view list) {
@@ -36,7 +36,7 @@ class Ids {
   std::unordered_map<std::string, std::size_t> ids_;
 };
 
-/// What all readers of one document share.
+/// The state that all readers of one document share.
 struct Context {
   explicit Context(const json& document)
       : executors(document, "executors"),
@@ -60,7 +60,7 @@ class Reader {
         place_(std::move(place)),
         context_(context) {}
 
-  /// `object` holds its defaults.
+  /// `object` holds its defaults when this is called.
   template <typename T>
   void read(T& object) {
     if (failed()) return;
@@ -177,8 +177,7 @@ class Reader {
       read_value(element, element_path, element_name, list.emplace_back());
     });
   }
-  /// A described object. One without a place for unknown fields leaves them to the object around
-  /// it.
+  /// Reads a described object. If it cannot keep unknown fields, the object around it keeps them.
   template <typename T>
   void read_value(const json& value, const std::string& path, std::string_view name, T& object) {
     if constexpr (requires { object.unknown; }) {

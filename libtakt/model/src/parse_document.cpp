@@ -25,15 +25,15 @@ std::string place(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-/// Looks through a document before it is kept: whether it is JSON, how deep it is nested, and that
-/// no object names a field twice, of which a parser would keep one. In time O(n log n); a callback
-/// of nlohmann::json::parse() would need O(n²) for a list of n objects, as it looks for rejected
-/// ones in the list after each.
+/// Checks a document before it is stored: that it is JSON, how deep it is nested, and that no
+/// object names a field twice (a parser would keep only one of them). This takes O(n log n). With a
+/// callback, nlohmann::json::parse() would take O(n²) for a list of n objects, because it searches
+/// the list for rejected elements after each of them.
 class Inspection final : public nlohmann::json::json_sax_t {
  public:
-  explicit Inspection(std::string_view text) : text_(text) {}
+  Inspection(std::string_view text, std::string_view kind) : text_(text), kind_(kind) {}
 
-  /// What is wrong, after false.
+  /// The fault, after one of the functions below has returned false.
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
   bool null() override { return true; }
@@ -56,8 +56,8 @@ class Inspection final : public nlohmann::json::json_sax_t {
                    const nlohmann::json::exception& found) override {
     fault_ = dynamic_cast<const nlohmann::json::out_of_range*>(&found) != nullptr
                  ? "a number is too large for JSON; times are integers in nanoseconds"
-                 : fmt::format("{}: not valid JSON; is this a takt/model document?",
-                               place(text_, position == 0 ? 0 : position - 1));
+                 : fmt::format("{}: not valid JSON; is this a takt/{} document?",
+                               place(text_, position == 0 ? 0 : position - 1), kind_);
     return false;
   }
 
@@ -65,7 +65,7 @@ class Inspection final : public nlohmann::json::json_sax_t {
   bool open() {
     fields_.emplace_back();
     if (fields_.size() <= deepest_nesting) return true;
-    fault_ = fmt::format("nested more than {} deep; it is not a model", deepest_nesting);
+    fault_ = fmt::format("nested more than {} deep; it is not a {}", deepest_nesting, kind_);
     return false;
   }
   bool close() {
@@ -74,19 +74,21 @@ class Inspection final : public nlohmann::json::json_sax_t {
   }
 
   std::string_view text_;
+  std::string_view kind_;
   std::string fault_;
-  /// Of each object and list that is open.
+  /// The field names seen so far in each object that is open; empty sets for open lists.
   std::vector<std::set<std::string>> fields_;
 };
 
 }  // namespace
 
-Result<nlohmann::json> parse_document(std::string_view text, std::string_view source) {
+Result<nlohmann::json> parse_document(std::string_view text, std::string_view source,
+                                      std::string_view kind) {
   if (text.size() > largest_document) {
-    return error("{}: the document has {} bytes, more than the {} that are read; it is not a model",
-                 source, text.size(), largest_document);
+    return error("{}: the document has {} bytes, more than the {} that are read; it is not a {}",
+                 source, text.size(), largest_document, kind);
   }
-  Inspection inspection(text);
+  Inspection inspection(text, kind);
   if (!nlohmann::json::sax_parse(text, &inspection)) {
     return error("{}: {}", source, inspection.fault());
   }

@@ -13,8 +13,8 @@ namespace {
 using curves::longest_time;
 using curves::most_values;
 
-/// A step of a JSON path: a field's name, or a place in a list if that is empty. Paths become text
-/// only where something is wrong.
+/// A step of a JSON path: a field's name or, if the name is empty, a place in a list. Paths become
+/// text only when something is wrong.
 struct Step {
   const Step* before = nullptr;
   std::string_view name;

@@ -14,9 +14,9 @@ namespace takt::model {
 
 namespace {
 
-/// The edge-dependency graph with a node for each edge and, so that it stays linear in the size of
-/// the model, one for each callback: an edge leads to the callback it activates, and that to the
-/// edges which any activation makes it use.
+/// The edge-dependency graph with a node for each edge and, to keep it small, one for each
+/// callback: an edge leads to the callback that it activates, and a callback leads to the edges
+/// along which any of its activations may publish.
 class EdgeDependencies {
  public:
   explicit EdgeDependencies(const Model& model)
@@ -39,7 +39,7 @@ class EdgeDependencies {
         for (const std::size_t i : edges_between(trigger, edge.from)) arcs.push_back({i, e});
       }
     }
-    // By the node that they leave.
+    // Sort the arcs by the node that they leave.
     for (const Arc& arc : arcs) ++first_[arc.from + 1];
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     successors_.resize(arcs.size());
@@ -144,7 +144,7 @@ class EdgeDependencies {
   const Model& model_;
   std::map<CallbackIndex, const Join*> joins_;
   std::vector<std::size_t> by_ends_;
-  /// Those of node n lie from first_[n] to first_[n + 1].
+  /// The successors of node n lie from first_[n] to first_[n + 1].
   std::vector<std::size_t> successors_;
   std::vector<std::size_t> first_;
 };

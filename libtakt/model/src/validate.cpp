@@ -63,7 +63,7 @@ std::string check_min_distance(std::span<const Duration> values, const std::stri
   return {};
 }
 
-/// `slots` of anything that has a Slot at `slot_of`.
+/// Checks `slots` of any type; `slot_of` gives the Slot of an element.
 template <typename Slots, typename SlotOf>
 std::string check_slots(Duration cycle, const Slots& slots, SlotOf slot_of,
                         const std::string& path) {
@@ -256,7 +256,7 @@ class Validator {
     return {};
   }
 
-  /// Results name links where they name executors.
+  /// Results name links and executors in the same places, so their ids must differ.
   std::string check_link(const Link& link, std::size_t i) {
     if (std::ranges::find(model_.executors, link.id, &Executor::id) == model_.executors.end()) {
       return {};

@@ -12,13 +12,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The JSON value of a text; a text that is none is a string.
+/// The JSON value of a text; a text that is not JSON becomes a string.
 Json parsed(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
   return value.is_discarded() ? Json(text) : value;
 }
 
-/// Puts unknown fields where they were; at the object itself if that place is no more.
+/// Puts unknown fields where they were, or into the object itself if that place no longer exists.
 void add_unknown(Json& object, const UnknownFields& unknown) {
   for (const auto& [name, text] : unknown) {
     const Json::json_pointer place("/" + name);

@@ -29,7 +29,8 @@ using execution::PublicationId;
 constexpr std::uint32_t sequence = 1;
 /// A bundle of the scheduler's events is written when it has grown beyond this.
 constexpr std::size_t bundle_size = 1 << 16;
-/// Instances whose publication may still come to light, as the clocks of hosts differ.
+/// At most this many instances wait for a publication that comes later, as the clocks of hosts
+/// differ.
 constexpr std::size_t most_unmatched = 1 << 16;
 
 /// Perfetto's default clock is CLOCK_BOOTTIME. Trace clocks count CLOCK_MONOTONIC, which differs
@@ -185,7 +186,8 @@ void TraceWriter::Implementation::add(const Database& database, const CallbackIn
   }
 }
 
-/// The arrow's beginning. A message may have several receivers, so each arrow is a flow of its own.
+/// Writes the beginning of an arrow, and its end if that is late. A message may have several
+/// receivers, so each arrow is a flow of its own.
 void TraceWriter::Implementation::link(const Database& database, InstanceId instance,
                                        PublicationId source) {
   if (const Publication* const sent = database.publication(source)) {

@@ -21,8 +21,8 @@ constexpr auto describe_kind = std::to_array<DescribeKind*>({
 });
 
 /// The callback's group; none: reentrant. Callbacks of one node exclude each other (component-cps
-/// 5) unless "callback_group" names another group. The prefixes keep names that people give apart
-/// from those of nodes.
+/// 5) unless "callback_group" names another group. The prefixes keep names of groups apart from
+/// names of nodes.
 std::optional<std::string> group_of(const model::Callback& callback) {
   if (!callback.callback_group) return "node " + callback.node;
   if (*callback.callback_group == "reentrant") return std::nullopt;

@@ -24,10 +24,10 @@ struct Draft {
     return LocalIndex(facts.position(callback));
   }
 
-  /// Whether a callback of the executor has a priority, be it inherited.
+  /// Whether a callback of the executor has a priority of its own or an inherited one.
   [[nodiscard]] bool any_priority() const;
 
-  /// Orders by the model's priorities, callbacks without one last; rate monotonic if there is none.
+  /// Orders by the model's priorities, callbacks without one last; by rate if no callback has one.
   void order_by_priority();
   void order_by_rate();
   void order_by(const std::vector<std::int64_t>& priorities);

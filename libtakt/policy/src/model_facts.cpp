@@ -27,7 +27,8 @@ InheritedUrgencies::InheritedUrgencies(const model::Model& model)
     : periods(model.callbacks.size(), Duration::max()),
       priorities(model.callbacks.size()),
       deadlines(model.callbacks.size(), Duration::max()) {
-  // The priority of a message on its link is no priority of a callback: receivers inherit past it.
+  // The priority of a message on its link is no priority of a callback: receivers do not inherit
+  // it, but the priority of the sender.
   const auto is_hop = [&](std::size_t callback) {
     return model[model.callbacks[callback].executor].longest_piece > Duration{0};
   };

@@ -13,15 +13,15 @@ namespace takt::policy {
 using model::CallbackIndex;
 using model::ExecutorIndex;
 
-/// What orders callbacks where their own fields do not say it: it is inherited along the edges that
-/// activate them.
+/// The periods, priorities and deadlines that order callbacks. Callbacks inherit them along the
+/// edges that activate them.
 struct InheritedUrgencies {
   explicit InheritedUrgencies(const model::Model& model);
 
-  /// The shortest among the callback's own activation and its sources'. Duration::max() if nothing
-  /// activates it.
+  /// The shortest period of the callback's own activation and of its sources. Duration::max() if
+  /// nothing activates it.
   std::vector<Duration> periods;
-  /// The callback's own; else the highest among its predecessors'; none if there is none.
+  /// The callback's own priority, else the highest of its predecessors; none if there is none.
   std::vector<std::optional<std::int64_t>> priorities;
   /// From the release of a source to the deadline of all that it causes: the source's own deadline,
   /// else its period; the shortest among the sources.

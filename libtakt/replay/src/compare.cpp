@@ -30,13 +30,13 @@ model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
   }
   executor.supply = model::DedicatedSupply{};
   executor.overhead.clear();
-  // What full queues lost was never released.
+  // Messages that full queues dropped were never released.
   for (model::Callback& callback : result.callbacks) callback.queue_depth.reset();
   return result;
 }
 
-/// Executors that choose among messages they keep run others at once: those that only add to a
-/// join. Nothing is decided about these.
+/// The instances that a decision chose. An executor that chooses among kept messages runs the
+/// instances that only add to a join at once, without a decision.
 Instances decided(const ExecutorRecord& record) {
   using enum ExecutorRecord::Instance::Message;
   Instances instances = record.instances;
@@ -69,8 +69,9 @@ Instances with_release(const ExecutorRecord& record, std::int64_t& without) {
   return result;
 }
 
-/// Takes out the releases of timers that never led to an instance; how many. Of those of a timer
-/// these are the last: a stopped timer is not started again, and instances run in order.
+/// Takes out the releases of timers that never led to an instance, and returns their number. They
+/// are the last releases of their timer: a stopped timer is not started again, and instances run in
+/// order.
 std::int64_t take_out_withdrawn(const model::Model& model, const Instances& instances,
                                 std::vector<ExecutorRecord::Release>& releases) {
   std::map<CallbackIndex, std::int64_t> without_instance;
@@ -102,7 +103,7 @@ Duration since_slot(const model::SlotTable& table, CallbackIndex callback, Insta
   return least;
 }
 
-/// Moves starts that come right after the end of their slot back into it; how many.
+/// Moves starts that come right after the end of their slot back into it, and returns their number.
 std::int64_t move_into_slots(const model::SlotTable& table, Instances& instances) {
   std::int64_t moved = 0;
   for (std::size_t i = 0; i < instances.size(); ++i) {
@@ -127,9 +128,10 @@ std::int64_t completed_before(const ExecutorRecord& record, const Instances& ins
   return most;
 }
 
-/// The executor was idle until an instance started, or completed the one before at that instant:
-/// what was released in between is known to the decision. Whether the completion was known before
-/// the release matters to policies that follow instances, and is kept.
+/// The releases for the simulation. There each instance lasts until the next one starts, so the
+/// decision to start it knows all that was released before. Policies that follow instances also
+/// need to know whether the instance before was completed when a release came, so that order is
+/// kept.
 std::vector<RecordedRelease> releases(const ExecutorRecord& record, const Instances& instances,
                                       Instant begin) {
   std::vector<RecordedRelease> result;

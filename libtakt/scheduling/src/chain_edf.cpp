@@ -85,8 +85,8 @@ Instant ChainEdfPolicy::deadline_at_head(const Progress& progress, Instant origi
                                      : origin + progress.chain.relative_deadline;
 }
 
-/// An instance in progress of which nothing waits or runs, though its timer has expired again: its
-/// message was lost, or a callback did not publish.
+/// Whether the chain has an instance in progress, but none of its callbacks waits or runs: a
+/// message was lost, or a callback did not publish. Asked when the head is released again.
 bool ChainEdfPolicy::is_abandoned(const Progress& progress) const {
   return progress.position > 0 && !progress.running &&
          waiting_.empty(progress.chain.callbacks[progress.position]);

@@ -52,8 +52,8 @@ void Dispatch::wait_on(LocalIndex index, const Instance& instance) {
   admit(index, instance);
 }
 
-/// The polling point: admits one instance of each polled callback that has any. Callbacks that
-/// must not run now are not looked at.
+/// The polling point: admits one instance of each polled callback that has any. It passes over
+/// callbacks that must not run now.
 void Dispatch::sample() {
   const auto admitted = std::ranges::remove_if(unsampled_, [&](LocalIndex index) {
     Callback& callback = callbacks_[index.value()];

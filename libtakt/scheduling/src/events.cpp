@@ -51,7 +51,7 @@ std::vector<std::int64_t> chain_priorities(std::span<const std::vector<LocalInde
   std::int64_t priority = 0;
   for (std::size_t i = chains.size(); i-- > 0;) {
     for (const LocalIndex callback : chains[i]) {
-      // What a more important chain gives is larger and comes later: it prevails.
+      // More important chains come later and give larger priorities, which replace earlier ones.
       priorities[callback.value()] = ++priority;
     }
   }

@@ -46,7 +46,7 @@ void GraphAwarePolicy::release(LocalIndex callback, Instant /*activation*/, Inst
 }
 
 void GraphAwarePolicy::withdraw(LocalIndex callback) {
-  // The newest messages go to a child's uppermost places, so the undermost finds none.
+  // A child's uppermost places take its newest messages, so its lowest place finds no message.
   if (roots_[callback.value()]) root_queue_.withdraw(callback);
 }
 
@@ -66,7 +66,7 @@ bool GraphAwarePolicy::choose(LocalIndex& chosen) {
 
 namespace {
 
-/// None: a child.
+/// One parameter of every root, in the order of the description; none for children.
 template <typename Value>
 std::vector<std::optional<Value>> of_roots(const PolicyDescription& description,
                                            Value PolicyDescription::Callback::*member) {

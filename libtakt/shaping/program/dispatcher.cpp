@@ -57,7 +57,8 @@ std::set<pid_t> family(pid_t leader) {
   return known;
 }
 
-/// What a thread starts is looked at like all others, instead of having its priority for ever.
+/// Threads that a thread starts do not keep its priority for ever: they are looked at like all
+/// others.
 linux_os::FifoScheduling at_priority(int priority) {
   return {.priority = priority, .resets_on_fork = true};
 }
@@ -75,7 +76,7 @@ Dispatcher::Dispatcher(const Settings& settings, linux_os::Guard& guard)
     if (before < slots[i].start) boundaries_.push_back({slots[i].start, true});
     if (slots[i].end < after) boundaries_.push_back({slots[i].end, false});
   }
-  // One slot that is the whole cycle.
+  // One slot is the whole cycle.
   if (boundaries_.empty()) boundaries_.push_back({Duration{0}, true});
 }
 

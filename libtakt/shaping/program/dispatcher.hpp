@@ -18,14 +18,13 @@ namespace takt::shaping {
 /// One thread, which sleeps to the absolute boundaries of slots and looks into /proc once a second.
 class Dispatcher {
  public:
-  /// What is changed, `guard` restores. It must outlive this object.
+  /// `guard` restores what is changed. It must outlive this object.
   Dispatcher(const Settings& settings, linux_os::Guard& guard);
 
-  /// Until `descriptor`, one of those given, is readable or closed. An error: the guard has been
-  /// killed.
+  /// Runs until one of `descriptors` is readable or closed. Error: the guard has been killed.
   [[nodiscard]] Result<void> run(const std::vector<int>& descriptors);
 
-  /// Boundaries that were kept, and threads that were ever scheduled.
+  /// How many boundaries were passed, and how many threads were ever scheduled.
   [[nodiscard]] std::int64_t switches() const { return switches_; }
   [[nodiscard]] std::size_t threads() const { return guard_.threads().size(); }
 
@@ -44,9 +43,9 @@ class Dispatcher {
   Settings settings_;
   linux_os::Guard& guard_;
   std::vector<Boundary> boundaries_;
-  /// All that are known, those that are left alone too.
+  /// All known threads, also those that are left alone.
   std::set<pid_t> threads_;
-  /// Those that go by the table, and how they were scheduled.
+  /// Threads that go by the table, and how they were scheduled before.
   std::map<pid_t, linux_os::ThreadScheduling> main_threads_;
   std::int64_t switches_ = 0;
 };

@@ -3,9 +3,9 @@
 //
 //   takt-dispatch SETTINGS        a JSON object (settings.hpp)
 //
-// It writes {"event": "started"}, and {"event": "stopped", …} at its end, which the end of its
-// standard input, SIGINT or SIGTERM bring about; then all threads are scheduled as they were. They
-// also are if it is killed. Errors are one line on standard error and exit status 2.
+// It writes {"event": "started"}, and {"event": "stopped", …} at its end. It ends when its standard
+// input does, or by SIGINT or SIGTERM. Then all threads are scheduled as they were, also if it is
+// killed. Errors are one line on standard error and exit status 2.
 
 #include <fmt/format.h>
 #include <unistd.h>

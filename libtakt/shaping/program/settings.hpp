@@ -13,7 +13,7 @@ namespace takt::shaping {
 
 /// What `takt apply --dispatch` asks of the program, as the JSON object of its one argument.
 struct Settings {
-  /// Threads are those of the processes in its session.
+  /// Threads are those of the processes in its session, and of all that descend from these.
   pid_t leader = 0;
   Duration cycle{};
   /// In order, apart and within the cycle, at least one.

@@ -20,8 +20,8 @@ class Rows {
     for (std::size_t j = 0; j <= problem.last(); ++j) best_[j] = problem.cost_of_first(j);
   }
 
-  /// One more band. Positions before `band` · least distance cannot be reached; of those from there
-  /// on, all can (the reachable positions of a band are an interval).
+  /// Adds a band. Positions before `band` · least distance cannot be reached; all positions from
+  /// there on can (the reachable positions of a band are an interval).
   void add_band() {
     ++bands_;
     const std::size_t first = bands_ * problem_.least_distance();
@@ -38,7 +38,7 @@ class Rows {
     return choose(position, bands_ * problem_.least_distance(), position).first;
   }
 
-  /// Where the slots are if the last of the rows' is at `position`.
+  /// The positions of the slots, if that of the last row is `position`.
   [[nodiscard]] std::vector<std::size_t> trace_back(std::size_t position) const {
     std::vector<std::size_t> found{position};
     for (auto row = choices_.rbegin(); row != choices_.rend(); ++row) {

@@ -50,8 +50,8 @@ class Problem {
   Duration first_;
   std::size_t least_distance_ = 0;
   std::size_t greatest_distance_ = 0;
-  /// By position: the share of outputs that a slot there does not come too late for, as tail and
-  /// confidence see it.
+  /// By position: the share of outputs that are ready in time for a slot there, adjusted to tail
+  /// and confidence.
   std::vector<double> share_;
 };
 

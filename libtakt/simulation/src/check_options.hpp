@@ -6,8 +6,8 @@
 
 namespace takt::simulation {
 
-/// The first option that is out of range or does not fit the model. Tables are checked where they
-/// are used.
+/// Error: the first option that is out of range or does not fit the model. Tables are checked where
+/// they are used.
 [[nodiscard]] Result<void> check_options(const model::Model& model, const Options& options);
 
 }  // namespace takt::simulation

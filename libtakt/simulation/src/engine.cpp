@@ -12,8 +12,8 @@ using scheduling::Queueing;
 
 namespace {
 
-/// Messages on their way and instances that wait at most: beyond, a system is hopelessly
-/// overloaded, and memory is not without end. As many inputs of chains wait at most.
+/// At most so many messages are on their way and instances wait: beyond that, a system is
+/// hopelessly overloaded, and memory is limited. At most as many inputs of chains wait.
 constexpr std::int64_t most_waiting = 1'000'000;
 
 /// The index of a message in the lower bits of its event's subject, below its place in the order of
@@ -114,7 +114,7 @@ void Engine::begin_activation(CallbackIndex callback) {
   activate(callback, {.when = now_, .origin = now_}, scratch_);
 }
 
-/// What was recorded happens again; the next follows, in the same instant if need be.
+/// Repeats a recorded release and schedules the next one, in the same instant if need be.
 void Engine::repeat_release(std::size_t index) {
   const RecordedRelease& release = (*options_.recorded)[index];
   if (index + 1 < options_.recorded->size()) {
@@ -155,7 +155,7 @@ void Engine::note_inputs(CallbackIndex callback, const Activation& activation) {
     };
     if (!onward.empty() && std::ranges::none_of(onward, sends)) continue;
     Inputs& inputs = inputs_[chain];
-    // Inputs of chains that yield no output wait for ever: the newest ones are not counted.
+    // Inputs of chains without output wait for ever. Beyond the limit new inputs are not counted.
     if (waiting_inputs_ == most_waiting) continue;
     std::optional<Instant> since = activation.when;
     if (model_[callback].kind == model::CallbackKind::timer) {
@@ -188,7 +188,7 @@ void Engine::publish(const ThreadState& thread) {
       delay = delays_[index].between(Duration{0}, delay);
     }
     const Instant arrival = std::max(now_ + delay, last_arrivals_[index]);
-    // One that was sent before and arrives now may not have been taken in yet.
+    // A message that was sent before and arrives now may not have been taken in yet.
     const bool follows_another = link.delay > Duration{0} && last_arrivals_[index] == arrival;
     last_arrivals_[index] = arrival;
     scratch_.assign(positions, not_on_chain);
@@ -258,8 +258,8 @@ void Engine::join(const Link& link, const Activation& activation,
   activate(link.to, activation, scratch_);
 }
 
-/// A timer's expiry or a message reaches the executor: its thread does nothing else for a while,
-/// but an instance that runs is only over when what has come meanwhile is taken in.
+/// A timer's expiry or a message reaches the executor, which takes time of its thread. An instance
+/// that runs is over only when all that came meanwhile has been taken in.
 void Engine::release(ExecutorIndex index) {
   ExecutorState& executor = executors_[index.value()];
   if (executor.release_overhead == Duration{0}) return;
@@ -287,7 +287,7 @@ void Engine::end_work(std::size_t index) {
   }
 }
 
-/// After a piece of an instance whatever is most urgent goes on.
+/// After a piece of an instance, the executor goes on with the most urgent instance.
 void Engine::interrupt(std::size_t index) {
   ThreadState& thread = threads_[index];
   ExecutorState& executor = executors_[thread.executor.value()];
@@ -328,8 +328,8 @@ void Engine::complete(std::size_t index) {
   must_decide(thread.executor);
 }
 
-/// A chain yields an output that is based on what its first callback read when activated at
-/// `activation`: all that was read until then is in it, or replaced by something newer.
+/// Records an output of a chain that is based on what its first callback read when activated at
+/// `activation`. All inputs until then are in it, or were replaced by newer ones.
 void Engine::record_output(std::size_t chain, Instant activation) {
   SimulatedChain& result = result_.chains[chain];
   result.data_age.record(now_ - activation);
@@ -413,7 +413,7 @@ void Engine::run_piece(std::size_t index, Duration time) {
   work(index, piece);
 }
 
-/// A message has come when its last piece has.
+/// A message on a link has come when its last piece has: links do not publish at the start.
 bool Engine::publishes_at_start(const ExecutorState& executor) const {
   return options_.publication == Publication::at_start && executor.longest_piece == Duration{0};
 }

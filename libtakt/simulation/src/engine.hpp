@@ -35,7 +35,7 @@ class Engine {
  private:
   using Local = scheduling::LocalIndex;
 
-  /// What waits at a join: per input, its messages in the order of arrival.
+  /// The messages that wait at a join: per input, in the order of arrival.
   struct JoinInputs {
     std::vector<InstanceQueue> inputs;
     std::size_t complete = 0;
@@ -52,9 +52,9 @@ class Engine {
     std::optional<Releases> releases;
     MissedPeriods missed_periods = MissedPeriods::kept;
     std::optional<JoinInputs> join;
-    /// What an interrupted instance, the oldest that waits, still has to run.
+    /// How long the interrupted instance, the oldest that waits, still has to run.
     std::optional<Duration> left;
-    /// For every sampled link of the vertex, what came last.
+    /// For every sampled link of the vertex, the message that came last.
     std::vector<InstanceQueue> registers;
   };
 
@@ -63,7 +63,8 @@ class Engine {
     std::vector<CallbackIndex> callbacks;
     std::vector<std::size_t> idle_threads;
     std::optional<ExecutionTimes> overhead;
-    /// What each timer's expiry and each message takes from its thread; 0 with several threads.
+    /// The time that each timer's expiry and each message takes from its thread; 0 with several
+    /// threads.
     Duration release_overhead{};
     /// See model::Executor.
     Duration longest_piece{};
@@ -83,12 +84,12 @@ class Engine {
     Activation activation{};
     std::vector<Instant> chain_starts;
     Instant start{};
-    /// What the instance still has to run after the present piece.
+    /// How long the instance still has to run after the present piece.
     Duration left{};
     bool running = false;
     /// It takes releases in, and is not idle although it runs no instance.
     bool releasing = false;
-    /// What releases still take from it, before it is idle again.
+    /// How long releases still keep it busy before it is idle again.
     Duration releases{};
   };
 
@@ -174,7 +175,7 @@ class Engine {
   std::vector<Random> delays_;
   /// Per chain.
   std::vector<Inputs> inputs_;
-  /// In all of them.
+  /// The number of waiting inputs of all chains.
   std::int64_t waiting_inputs_ = 0;
   std::int64_t waiting_ = 0;
   std::vector<Instant> scratch_;

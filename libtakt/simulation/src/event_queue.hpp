@@ -26,8 +26,8 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Event& top() const { return heap_.front(); }
 
-  /// The fields one by one: an event that is put together and then copied whole waits for its
-  /// smallest part to reach memory.
+  /// Stores the fields one by one: an event that is put together and then copied whole would wait
+  /// until its smallest field has reached memory.
   void push(Instant when, EventKind kind, std::uint64_t subject) {
     std::size_t place = heap_.size();
     heap_.emplace_back();

@@ -11,9 +11,9 @@
 
 namespace takt::simulation {
 
-/// What the simulation keeps of the instances of one callback that wait: whose message activated
-/// each, and when the chains that it is on began. An instance is known by its place in the pool,
-/// which is the payload of scheduling::Instance.
+/// Data of the waiting instances of one callback: by whose message each was activated, and when the
+/// chains that it is on began. An instance is known by its place in the pool, which is the payload
+/// of scheduling::Instance.
 class InstancePool {
  public:
   explicit InstancePool(std::size_t positions) : positions_(positions) {}

@@ -13,15 +13,15 @@ namespace takt::simulation {
 /// An activation: when, on whose behalf (see Policy::release), and by whose message.
 struct Activation {
   Instant when;
-  /// Between the two times, so that the compiler does not load both at once just after they were
-  /// stored one by one, which the processor cannot forward.
+  /// Stands between the two times, so that the compiler does not load both at once just after they
+  /// were stored one by one, which the processor cannot forward.
   std::size_t via = external;
   Instant origin;
   static constexpr std::size_t external = std::numeric_limits<std::size_t>::max();
 };
 
-/// The activated instances of one callback that have not started, each with when the chains that it
-/// is on began. A ring that grows.
+/// The activated instances of one callback that have not started, with the times at which the
+/// chains that each is on began. A ring that grows.
 class InstanceQueue {
  public:
   explicit InstanceQueue(std::size_t positions) : positions_(positions) {}

@@ -13,12 +13,13 @@ namespace takt::simulation {
 using model::CallbackIndex;
 using model::ExecutorIndex;
 
-/// Where along which chains a message or an instance stands: for every position that a chain has at
-/// the callback (see Vertex::positions), when the chain's first callback was activated.
+/// A message or an instance carries a time for every position that a chain has at the callback (see
+/// Vertex::positions): when the chain's first callback was activated. This value stands for a
+/// position whose chain it is not on.
 ///
-/// Places come in pairs. The first follows what triggers what: at a join the input that completes
-/// the set, and of sampled data its first reader. The second, right after it, follows the data: all
-/// inputs of a join, and every reader until newer data has come.
+/// Positions come in pairs. The first follows what triggers what: at a join the input that
+/// completes the set, and of sampled data its first reader. The second, right after it, follows the
+/// data: all inputs of a join, and every reader until newer data has come.
 inline constexpr Instant not_on_chain = Instant::min();
 constexpr std::size_t positions_per_step = 2;
 constexpr bool follows_data(std::size_t position) { return position % positions_per_step == 1; }
@@ -34,8 +35,8 @@ struct Link {
   std::optional<model::MessageShare> share;
   /// The receiver does not react but samples what has come when it starts.
   bool sampled = false;
-  /// Its release takes time of another executor, where an instance that ends in the instant of its
-  /// arrival is not prolonged by it.
+  /// Whether its release takes time of another executor. There, an instance that ends in the
+  /// instant of the arrival is not prolonged by it.
   bool follows_ends = false;
   /// Which input of the receiver's join it feeds.
   std::optional<std::size_t> join_input;
@@ -59,7 +60,8 @@ struct Vertex {
   std::vector<std::size_t> sampled;
   /// How many positions chains have here.
   std::size_t positions = 0;
-  /// Those at which a chain begins, and the first of the pair at which chain `first` ends.
+  /// The positions at which chains begin; the chains that begin here; for each chain that ends
+  /// here, its number and the first of its pair of positions.
   std::vector<std::size_t> beginning;
   std::vector<ChainStart> starting;
   std::vector<std::pair<std::size_t, std::size_t>> ending;

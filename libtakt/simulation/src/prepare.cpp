@@ -119,7 +119,7 @@ void Engine::make_executor(ExecutorIndex index, const policy::Description& descr
     }
   }
   executor.first_thread = threads_.size();
-  // What was recorded happened with the releases that it had.
+  // Recorded releases already contain the time that they took.
   if (!waits && !options_.recorded) executor.release_overhead = described.release_overhead;
   executor.longest_piece = described.longest_piece;
   make_threads(index, description.threads);
@@ -130,7 +130,7 @@ void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
     ThreadState& thread = threads_.emplace_back();
     thread.executor = index;
     thread.number = number;
-    // What is no thread at all needs no core.
+    // An executor with pieces stands for a link, which is no thread and needs no core.
     if (!options_.cores || model_[index].longest_piece > Duration{0}) {
       thread.supply.emplace(model_[index].supply, options_.reservation,
                             Random(options_.seed, Stream::reservation, threads_.size()),

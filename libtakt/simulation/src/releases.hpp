@@ -43,7 +43,7 @@ class Releases {
   Random random_;
   /// How many have been given.
   std::int64_t given_ = 0;
-  /// The last one on the grid, before jitter, and as given.
+  /// The last activation on the grid, before jitter, and as given.
   Instant nominal_{};
   Instant last_{};
   /// The last ones of a minimum-distance pattern, as many as its given values limit the next by.

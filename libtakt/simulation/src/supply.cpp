@@ -8,7 +8,7 @@ namespace takt::simulation {
 using model::ReservationSupply;
 
 void ConstantBandwidthServer::wake(Instant now) {
-  // A replenishment that fell into the time when the thread was blocked.
+  // Makes up for replenishments that were due while the thread was blocked.
   while (started_ && throttled() && next_period() <= now) replenish();
   if (started_ && throttled()) return;
   if (!started_ || deadline_ < now) {

@@ -22,7 +22,7 @@ void Distribution::record(Duration value) {
   }
 }
 
-/// Takes a value of which so many came before that not all are kept.
+/// Records a value when `max_kept` or more have come before it.
 void Distribution::record_in_buckets(Duration value) {
   const std::uint64_t before = count_ - 1;
   if (before == max_kept) {

@@ -10,7 +10,7 @@ namespace {
 
 using execution::curve_length;
 
-/// The share (in millionths) of a and the rest of b, rounded up.
+/// Mixes a share (in millionths) of a with the rest of b, rounded up.
 Duration blend(std::int64_t share, Duration a, Duration b) {
   const Int128 sum = Int128{share} * a.count() + Int128{Aging::one - share} * b.count();
   return Duration{static_cast<std::int64_t>((sum + Aging::one - 1) / Aging::one)};
@@ -69,7 +69,7 @@ void AgingCurve::merge() {
   for (std::size_t end = 1; end <= window_.size(); ++end) {
     raise(values_, window_, end);
   }
-  // Windows that began before the last comparison make what was seen since not sub-additive.
+  // `recent_` is not sub-additive: some of its windows began before the last comparison.
   for (std::size_t n = 1; n < values_.size(); ++n) {
     for (std::size_t m = 0; m < n; ++m) {
       values_[n] = std::min(values_[n], values_[m] + values_[n - 1 - m]);

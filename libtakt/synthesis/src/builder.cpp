@@ -21,7 +21,8 @@ namespace {
 /// unknown origin. Fewer are taken for losses at the beginning and end of the trace.
 constexpr std::uint64_t outside_ratio = 100;
 
-/// After so many instances by a predecessor without a publication, it is taken to make none.
+/// If so many instances that a predecessor activated published nothing, its messages are taken to
+/// trigger no publication.
 constexpr std::uint64_t least_silent_instances = 8;
 
 /// So many calls, each as many instances after the one before, are regular.
@@ -109,12 +110,12 @@ bool Builder::is_explained(Observed index, Observed sender) const {
   return observations_.callback(sender) != nullptr && observations_.has_edge(sender, index);
 }
 
-/// Whether a model can express the join: each member has one sender, and no two have the same.
 Builder::Observed Builder::representative(Observed callback) const {
   const auto joined = join_of_.find(callback);
   return joined == join_of_.end() ? callback : joins_[joined->second].members.front();
 }
 
+/// Whether a model can express the join: each member has one sender, and no two have the same.
 bool Builder::can_join(const ObservedJoin& join) const {
   std::set<Observed> senders;
   for (const Observed member : join.members) {
@@ -133,8 +134,8 @@ bool Builder::can_join(const ObservedJoin& join) const {
 void Builder::choose_joins() {
   ObservedJoins found = find_joins(observations_, objects_, declared_);
   warnings_ = std::move(found.warnings);
-  // Whether one can be a join depends on whether its senders are: so all are taken for joins first,
-  // and what cannot be one is left out until all can.
+  // Whether a join is possible depends on which of its senders are joins. So at first all are taken
+  // for joins; then impossible ones are left out until all are possible.
   for (;;) {
     join_of_.clear();
     joins_.clear();
@@ -178,7 +179,7 @@ void Builder::add_executors() {
     }
     executor.supply = supply_of(observed.announced);
     for (const execution::ThreadIndex thread : observed.threads) {
-      if (observed.is_source) break;  // what its thread needs for other callbacks
+      if (observed.is_source) break;  // it is the overhead of its thread's other callbacks
       if (const auto* overhead = observations_.overhead(thread)) {
         executor.overhead =
             execution::merge_costs(std::move(executor.overhead), overhead->values());
@@ -230,8 +231,8 @@ std::set<std::string> Builder::callbacks_on(execution::ThreadIndex thread,
   return ids;
 }
 
-/// An event source is as its thread was; whether its thread turned into something else later is
-/// told apart (threads_json in synthesizer.cpp).
+/// An event source is classified by what its thread did as a source. Whether its thread turned into
+/// something else later is reported separately (threads_json in synthesizer.cpp).
 std::optional<std::string> Builder::why_unclassifiable(const execution::Executor& observed) const {
   if (observed.is_source) {
     const execution::Callback& callback = objects_[observed.callbacks.front()];
@@ -248,7 +249,7 @@ std::optional<std::string> Builder::why_unclassifiable(const execution::Executor
 void Builder::note_unnamed_work(const execution::Executor& observed,
                                 model::ExecutorIndex executor) {
   // Takt's own executors run nothing unnamed but responses, and are throttled by reservations.
-  // Of unclassifiable ones nobody knows when they are at work at all.
+  // It is not known when unclassifiable executors are at work at all.
   if (observed.thread_count() != 1 || observed.announced || observed.is_source ||
       why_unclassifiable(observed)) {
     return;
@@ -278,7 +279,7 @@ std::optional<Duration> Builder::phase(const execution::Timer& timer) const {
   return timer.since.time_since_epoch() % timer.period;
 }
 
-/// 0: it has none.
+/// The period of a callback's event source; 0: it has none.
 Duration Builder::source_period(const execution::Callback& callback) const {
   return callback.event_source ? objects_[*callback.event_source].period : Duration{0};
 }
@@ -456,7 +457,7 @@ std::optional<model::MessageShare> Builder::calling(Observed caller, TopicIndex 
   if (calls == 0 || calls + 1 >= runs) {
     return std::nullopt;
   }
-  // As regular calls have it: the ends of the recording would distort the quotient.
+  // For regular calls the distance counts, as the ends of the recording would distort the quotient.
   const auto regular = static_cast<std::int64_t>(sent->second.most_between);
   if (calls >= least_regular_calls && sent->second.fewest_between == sent->second.most_between) {
     return regular > 1 ? std::optional(model::MessageShare{1, regular}) : std::nullopt;
@@ -522,7 +523,7 @@ void Builder::add_edges() {
         std::max(entry.delay, delay(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
     entry.observed += edge.count;
-    // One call in each instance at most, and by whatever activates the caller: else the share would
+    // Each instance has to call at most once, whatever activates the caller: else the share would
     // be one of something else.
     if (objects_[to].kind == execution::CallbackKind::service && entry.messages == 1 &&
         !join_of_.contains(from) && !triggers(from, topic)) {
@@ -592,7 +593,7 @@ void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) 
   keep_what_edges_support();
 }
 
-/// Trigger sets and joins name predecessors only.
+/// Trigger sets and joins may name predecessors only.
 void Builder::keep_what_edges_support() {
   std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> connected;
   for (const model::Edge& edge : model_.edges) connected.insert({edge.from, edge.to});

@@ -41,10 +41,10 @@ class Builder {
   /// Callbacks, executors, edges and joins; no chains and no provenance.
   [[nodiscard]] model::Model build();
 
-  /// Says of the model built how it differs from what was observed.
+  /// How the built model differs from what was observed.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// By the id of the built model's callback; of one that joins, all runs of its subscriptions.
+  /// By the id of the built model's callback; for a join, of all runs of its subscriptions.
   [[nodiscard]] const std::map<std::string, ObservedTimes>& observed_times() const {
     return observed_times_;
   }
@@ -84,7 +84,7 @@ class Builder {
   void keep_what_edges_support();
   [[nodiscard]] bool is_activated_from_outside(Observed index) const;
   [[nodiscard]] std::optional<model::Activation> activation(Observed index) const;
-  /// Activations of the callback as far as the curve holds them.
+  /// The measured activations of the callback, as far as the curve holds them.
   [[nodiscard]] model::Activation min_distance(Observed index,
                                                const execution::DistanceCurve& activations) const;
   /// Whether an edge leads from a sender of the callback's messages to it.
@@ -96,7 +96,8 @@ class Builder {
       Observed service, const EdgeObservation& response) const;
   [[nodiscard]] Duration delay(const EdgeObservation& edge, const model::Callback& from,
                                const model::Callback& to) const;
-  /// How many of a caller's instances call; none: all, or which of them is not known.
+  /// The share of a caller's instances that call the service; none: all call it, or it is not known
+  /// which of them do.
   [[nodiscard]] std::optional<model::MessageShare> calling(Observed caller,
                                                            TopicIndex service) const;
   [[nodiscard]] std::uint64_t messages_per_instance(Observed from, TopicIndex topic) const;

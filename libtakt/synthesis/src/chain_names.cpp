@@ -28,8 +28,8 @@ bool passes(const Nodes& path, const std::string& node) {
   return std::ranges::find(path, node) != path.end();
 }
 
-/// Nodes on the path that the others do not all pass: first the one that tells it from most others,
-/// until none is left that passes all of them, or no node helps.
+/// Nodes that tell a path from the others. Takes the node again and again that most others do not
+/// pass, until none is left that passes all of them, or no node helps.
 Nodes distinguishing(const Nodes& path, std::vector<const Nodes*> others) {
   std::set<std::string> chosen;
   while (!others.empty()) {

@@ -19,7 +19,7 @@ using model::JoinKind;
 using Members = std::set<ObservedCallbackIndex>;
 using Topics = std::set<TopicIndex>;
 
-/// A join that was never seen to wait for an input is as likely as that the input is kept for
+/// If a join was never seen to wait for an input, it is as likely that the input is kept for
 /// something else.
 constexpr std::int64_t unproved = 50;
 constexpr std::int64_t most_confidence = 99;
@@ -58,8 +58,8 @@ std::optional<ObservedJoin> verified(const NodeInputs& inputs, const Members& me
   return topics.empty() || !join.execution_time.empty() ? std::optional(join) : std::nullopt;
 }
 
-/// What n sets cost at most where no publication tells when one is complete: of the member that ran
-/// least, n runs, and of the others as many more as they ran more often, and one.
+/// The most that n sets cost if no publication shows when one is complete: n runs of the member
+/// that ran least. A member that ran up to k times as often adds k · n runs, and one more if k > 1.
 std::vector<Duration> cost_of_sets(const Observations& observations, const Members& members) {
   std::uint64_t least = UINT64_MAX;
   for (const ObservedCallbackIndex member : members) {
@@ -124,7 +124,7 @@ class Inference {
   }
 
  private:
-  /// Whether all that the subscription may do is to keep its messages for a publication on the
+  /// Whether the subscription seems to do nothing but keep its messages for a publication on the
   /// topic.
   [[nodiscard]] bool only_keeps(ObservedCallbackIndex subscription, TopicIndex topic) const {
     const auto& activity = inputs_.subscriptions().at(subscription);
@@ -146,7 +146,7 @@ class Inference {
       const bool needed =
           inputs_.waits_for(kind, members, *next, topic) != 0 || only_keeps(*next, topic);
       next = needed ? std::next(next) : members.erase(next);
-      // An input may be needed by none that is left.
+      // Without this member, an earlier one may not be needed any more.
       next = needed ? next : members.begin();
     }
     for (const auto& [subscription, activity] : inputs_.subscriptions()) {
@@ -269,7 +269,7 @@ class Search {
                     objects_.node_name(objects_[*members.begin()]), declaration));
   }
 
-  /// The record of the node whose subscriptions these are; null if it has none of them all.
+  /// The record of the node whose subscriptions these are; null if no node has all of them.
   [[nodiscard]] const NodeInputs* inputs_of(const Members& members) const {
     for (const auto& [node, inputs] : observations_.inputs()) {
       if (std::ranges::all_of(members, [&](ObservedCallbackIndex member) {

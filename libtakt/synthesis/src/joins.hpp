@@ -34,9 +34,9 @@ struct ObservedJoins {
 ///
 /// - those that the program declares (message-flow 1.5b) or the model `declared` (may be null);
 /// - those inferred: the subscriptions that had a message whenever the node published on a topic,
-///   and that it waits for. Seen n times to wait for each, the confidence is 100 n / (n + 1). Where
-///   an input was never late, so that it was never waited for, that its runs do nothing but keep
-///   the message speaks for a join; the confidence is then 50.
+///   and for which it waits. If it was seen n times to wait for each, the confidence is 100 n / (n
+///   + 1). An input that was never late was never waited for. It is a part of the join all the same
+///   if its runs only keep the message; the confidence is then 50.
 [[nodiscard]] ObservedJoins find_joins(const Observations& observations,
                                        const execution::Objects& objects,
                                        const model::Model* declared);

@@ -29,7 +29,7 @@ constexpr std::size_t most_awaiting = 1024;
 
 bool is_of_ros(std::string_view topic) { return std::ranges::count(topics_of_ros, topic) > 0; }
 
-/// Its activations are known without counting them.
+/// Whether the callback is periodic, so that its activations need not be counted.
 bool is_periodic(const execution::Objects& objects, const execution::Callback& callback) {
   return callback.timer ||
          (callback.event_source && objects[*callback.event_source].period.count() > 0);
@@ -37,7 +37,7 @@ bool is_periodic(const execution::Objects& objects, const execution::Callback& c
 
 Instant activation_of(const execution::Callback& callback, const CallbackInstance& instance,
                       const Publication* publication) {
-  // When a driver got its data no event tells, and what it published tells as much of the times
+  // No event shows when a driver got its data. The end of the run shows as much of the times
   // between (ros-llama S-4.4.3).
   if (callback.event_source) return instance.end;
   return publication != nullptr ? publication->sent : instance.taken.value_or(instance.start);
@@ -130,7 +130,7 @@ void Observations::add_message(const execution::Database& database,
     return;
   }
   const Instant sender_end = ends_.end_of(publication.callback, publication.instance);
-  // Which executors have several threads is known at the end.
+  // It is known only at the end which executors have several threads.
   for (const bool alone : {false, true}) {
     auto& longest = alone ? edge.longest_visible_alone : edge.longest_visible;
     if (const auto visible =

@@ -56,8 +56,8 @@ nlohmann::ordered_json calls_json(const Observations& observations,
   return json;
 }
 
-/// Nodes of which several executors of one thread have callbacks: only executors that take single
-/// callback groups can (callback-isolated executors, one for each group).
+/// Nodes whose callbacks are on several executors of one thread. Only executors that take single
+/// callback groups can do that (callback-isolated executors, one for each group).
 nlohmann::ordered_json isolated_json(const model::Model& model) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> executors;
   for (const model::Callback& callback : model.callbacks) {
@@ -76,7 +76,8 @@ nlohmann::ordered_json isolated_json(const model::Model& model) {
   return json;
 }
 
-/// The callbacks of each action, on either side: services and topics of their own names make it up.
+/// The callbacks of each action, on either side. An action consists of services and topics below
+/// its name.
 nlohmann::ordered_json actions_json(const model::Model& model) {
   std::map<std::string, std::vector<std::string>> actions;
   for (const model::Callback& callback : model.callbacks) {
@@ -170,7 +171,7 @@ struct AlikeNodes {
   bool are_confused = false;
 };
 
-/// By name, where there are several.
+/// Nodes that share their name with others, by that name.
 std::map<std::string, AlikeNodes> alike_nodes(const Observations& observations,
                                               const execution::Database& database) {
   const execution::Objects& objects = database.objects();

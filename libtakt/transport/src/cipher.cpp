@@ -75,7 +75,7 @@ bool PacketCipher::open(std::uint64_t number, std::span<const std::byte> header,
                         std::span<std::byte> text, std::span<const std::byte> tag) {
   EVP_CIPHER_CTX* const context = used_->receiving.get();
   int written = 0;
-  // It reads the tag only.
+  // libcrypto only reads the tag.
   auto* const tag_bytes = const_cast<std::byte*>(tag.data());
   return EVP_DecryptInit_ex(context, nullptr, nullptr, nullptr, nonce_of(number).data()) == 1 &&
          EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, length(tag), tag_bytes) == 1 &&

@@ -29,13 +29,13 @@ class PacketCipher {
  public:
   PacketCipher();
 
-  /// From now on with these keys, each of which is used for one session.
+  /// Seals and opens with these keys from now on. Each key is used for one session only.
   void use(Cipher cipher, const Key& sending, const Key& receiving);
 
-  /// Encrypts `text` in place and writes the tag behind it. No number is used twice.
+  /// Encrypts `text` in place and writes the tag behind it. No number may be used twice with a key.
   void seal(std::uint64_t number, std::span<const std::byte> header, std::span<std::byte> text,
             std::span<std::byte> tag);
-  /// Decrypts `text` in place. False: nobody with the key has written this.
+  /// Decrypts `text` in place. False: it was not written by somebody with the key.
   [[nodiscard]] bool open(std::uint64_t number, std::span<const std::byte> header,
                           std::span<std::byte> text, std::span<const std::byte> tag);
 
@@ -44,7 +44,8 @@ class PacketCipher {
     void operator()(EVP_CIPHER_CTX* context) const;
   };
   using Context = std::unique_ptr<EVP_CIPHER_CTX, Free>;
-  /// One of each kind, so that a change of cipher takes no memory.
+  /// The contexts of one cipher. There is a pair for each cipher, so that a change allocates
+  /// nothing.
   struct Pair {
     Context sending;
     Context receiving;

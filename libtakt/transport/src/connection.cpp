@@ -17,11 +17,11 @@ namespace takt::transport {
 
 namespace {
 
-/// Sealed before the first of them is sent, which must not take long, and given to the kernel as
-/// one: a token bucket that lets less than that through at once takes it apart, and then every
-/// packet costs the processor interrupts of its own.
+/// Packets that are sealed before the first of them is sent, which must not take long, and given to
+/// the kernel as one. A token bucket that lets less than that through at once takes it apart, and
+/// then every packet costs the processor interrupts of its own.
 constexpr std::size_t most_packets_at_once = 16;
-/// A peer that is idle says so this often within the time after which it is lost.
+/// How often an idle peer pings within the time of silence after which it is lost.
 constexpr std::int64_t pings_in_silence = 4;
 
 }  // namespace
@@ -110,13 +110,13 @@ class Connection::State {
     wire::write(wire::Hello{.aes = aes_, .incarnation = incarnation_, .mine = mine, .yours = yours},
                 packet.data());
     authenticate(key_, packet);
-    // One that finds no room is lost like any other.
+    // A hello that finds no room is lost like any other packet.
     static_cast<void>(datagrams_.send(packet, packet.size()));
     ++counts.packets_sent;
   }
 
-  /// A session begins when the peer has answered to the nonce made for it, so that an old hello
-  /// begins none, and ends none. What answers to another nonce is old. A call has no other nonce.
+  /// A session begins when the peer has answered to the nonce that was made for it. So an old hello
+  /// neither begins nor ends a session: it answers to another nonce. A call answers to none.
   ///
   ///   A: hello(a, -)   B: hello(b, a)   A: begins, hello(a, b)   B: begins
   void hear_hello(const wire::Hello& hello, std::span<const std::byte> packet, Instant now) {
@@ -179,7 +179,7 @@ class Connection::State {
     }
   }
 
-  /// Sends what is left of the round, as far as there is room.
+  /// Sends the rest of the round, as far as there is room.
   void pump(Instant now) {
     while (outgoing_.has_packet() || batch_bytes_ > 0) {
       while (outgoing_.has_packet() && batch_bytes_ + wire::packet_bytes <= batch_.size() &&
@@ -239,11 +239,11 @@ class Connection::State {
   Settings settings_;
   Datagrams& datagrams_;
   std::uint64_t incarnation_ = 0;
-  /// The other process; 0: none yet.
+  /// The incarnation of the peer's process; 0: none yet.
   std::uint64_t peer_ = 0;
-  /// For the next session.
+  /// Our nonce for the next session.
   wire::Nonce mine_{};
-  /// Of this session.
+  /// Our nonce and the peer's in this session.
   wire::Nonce session_nonce_{};
   wire::Nonce theirs_{};
   /// Whether we want AES.

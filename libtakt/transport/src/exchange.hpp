@@ -12,7 +12,7 @@
 
 namespace takt::transport {
 
-/// What one end writes and the other reads. The bytes of the chunk stand behind it.
+/// The memory that one end writes and the other reads. The bytes of the chunk follow it.
 ///
 ///   A: bytes, chunk, begun = n   B: copies, ended = n and the outcome   A: may write n + 1
 struct SharedArea {
@@ -20,7 +20,7 @@ struct SharedArea {
 
   /// The number in the session of the newest chunk here, from 1.
   alignas(line) std::atomic<std::uint64_t> begun;
-  /// It: message; stream and message_bytes; offset and bytes.
+  /// That chunk: message; stream and message_bytes; offset and bytes.
   std::array<std::atomic<std::uint64_t>, 3> chunk;
   /// The number of the other end's newest chunk that has ended, times 2, and whether it was
   /// rejected.
@@ -28,22 +28,22 @@ struct SharedArea {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "other processes use them as well");
 
-/// One session of two ends that each write an area and read the other's, or a copy of it. What is
-/// read may change at any time: everything is read once, and then looked at.
+/// One session of two ends that each write an area and read the other's, or a copy of it. The
+/// memory that is read may change at any time, so each number is read once and then checked.
 class Exchange {
  public:
-  /// Both as large as an area at least, and aligned like one. `mine` begins anew.
+  /// Both are at least as large as a SharedArea, and aligned like one. `mine` has been cleared.
   Exchange(std::span<std::byte> mine, std::span<const std::byte> theirs);
 
-  /// Makes memory of an area one of a new session. Before its peer may look at it.
+  /// Prepares an area for a new session, before the peer may look at it.
   static void clear(std::span<std::byte> mine);
 
-  /// How much a chunk may have.
+  /// The longest chunk, in bytes, for which an area has room.
   static std::size_t room(std::span<const std::byte> area) {
     return area.size() - sizeof(SharedArea);
   }
 
-  /// Begins with a chunk; the one before has ended.
+  /// Begins to send a chunk; the one before has ended.
   void begin(const link::Chunk& chunk, std::span<const std::byte> bytes);
   [[nodiscard]] bool active() const { return active_; }
   /// The outcome of the chunk that was begun, once.

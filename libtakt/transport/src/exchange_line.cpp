@@ -13,15 +13,15 @@ namespace takt::transport {
 
 namespace {
 
-/// Calls that nobody has answered yet.
+/// The most calls that wait to be accepted.
 constexpr int most_waiting = 8;
 constexpr int yes = 1;
 
-/// A network tells of the end of a process, but not of the end of a machine, unless it is asked.
+/// TCP tells when the peer's process ends. It tells when the peer's machine ends only if it probes.
 void ask_for_signs_of_life(int socket, Duration silence) {
   const auto milliseconds =
       static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
-  // In whole seconds.
+  // These options count in whole seconds.
   const int seconds = static_cast<int>((milliseconds + 999) / 1000);
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
@@ -81,12 +81,13 @@ void ExchangeLine::receive(Instant now) {
   if (session_ && !serve(*session_, now)) lose(now);
 }
 
-/// Whether somebody calls from the peer's host. Names of Unix sockets tell nothing.
+/// Whether a caller is on the peer's host. Unix sockets do not tell.
 bool ExchangeLine::may_call(const SocketAddress& caller) const {
   return ends_.type != SOCK_STREAM || caller.host() == ends_.remote.host();
 }
 
-/// One caller at a time: who says nothing has to make way for the next after a while.
+/// Accepts one caller at a time. A caller that does not prove itself makes way for the next one
+/// after a while (Settings::call).
 void ExchangeLine::answer(Instant now) {
   SocketAddress from{.length = sizeof(sockaddr_storage)};
   Descriptor caller(accept4(door_.get(), reinterpret_cast<sockaddr*>(&from.address), &from.length,
@@ -96,7 +97,7 @@ void ExchangeLine::answer(Instant now) {
     ++counts_.forged;
     return;
   }
-  // Also without a free descriptor, so that nobody tries again and again.
+  // Also if no descriptor was free, so that accepting is not tried again and again.
   patience_ = now + settings_.call;
   if (!caller) return;
   if (introduction_) {
@@ -106,7 +107,7 @@ void ExchangeLine::answer(Instant now) {
   introduction_.emplace(std::move(caller), key_, incarnation_, said_bytes_);
 }
 
-/// Hears of whoever called, or was called.
+/// Continues the introduction with the end that called, or was called.
 void ExchangeLine::introduce(Introduction& introduction, Instant now) {
   using State = Introduction::State;
   Agreement agreement = Agreement::open;
@@ -117,7 +118,7 @@ void ExchangeLine::introduce(Introduction& introduction, Instant now) {
       case State::waiting:
         return;
       case State::proven:
-        // It is the peer, which knows of no other session any more.
+        // It is the peer, and it has no other session any more.
         if (session_) lose(now);
         agreement = begin(introduction);
         break;
@@ -148,10 +149,10 @@ void ExchangeLine::begin_session(Introduction& introduction, Instant now) {
   if (std::exchange(peer_, process) != process && sink_ != nullptr) sink_->restarted();
 }
 
-/// False: the peer has gone, or should.
+/// Takes in what the peer has told. False: it has gone, or must be hung up.
 bool ExchangeLine::serve(Connected& session, Instant now) {
   const News news = look(session.socket.get());
-  // Also of a peer that has gone: what it has finished is finished.
+  // Also if the peer has gone: a chunk that it had finished is finished.
   if (news.ended) {
     if (const auto ended = session.exchange.ended()) outcome_ = ended;
   }
@@ -175,7 +176,7 @@ void ExchangeLine::lose(Instant now) {
   session_.reset();
   part();
   ++counts_.peers_lost;
-  // If it has started again, it waits already.
+  // A peer that has started again is waiting already.
   next_call_ = now;
 }
 

@@ -17,11 +17,11 @@
 
 namespace takt::transport {
 
-/// A connection of two ends that each see memory which the other one writes. They find each other
-/// by a socket: one waits to be called by the other. Both prove that they have the key, and are
-/// told how to get at the memory; then chunks go through an Exchange, and the socket tells of the
-/// other's end. How one end sees what the other writes is a matter of the derived class. What it
-/// means that a chunk is delivered, rejected or lost is what it means on a network.
+/// A connection of two ends, each of which sees memory that the other one writes. They find each
+/// other by a socket: one end listens, the other one calls. Both prove that they have the key and
+/// say how to reach their memory. Then chunks go through an Exchange, and the socket tells when the
+/// other end has gone. The derived class decides how one end sees what the other writes. Outcomes
+/// of chunks mean the same as on a network.
 class ExchangeLine : public Line {
  public:
   void deliver_to(link::Sink& sink) final { sink_ = &sink; }
@@ -36,8 +36,8 @@ class ExchangeLine : public Line {
   [[nodiscard]] const ConnectionCounts& counts() const final { return counts_; }
 
  protected:
-  /// The addresses at which the ends meet, and the type of socket. The one that listens has a given
-  /// address; the one that calls has the other, or any of its host.
+  /// The addresses at which the ends meet, and the type of socket. The end that listens has a given
+  /// address; the end that calls has the other one, or any address of its host.
   struct Ends {
     int type = 0;
     SocketAddress local;
@@ -45,10 +45,10 @@ class ExchangeLine : public Line {
     bool listens = false;
   };
 
-  /// What both ends say to each other once they have proved the key is `said_bytes` long.
+  /// Each message after the proof of the key is `said_bytes` long.
   ExchangeLine(const Ends& ends, std::size_t said_bytes, const Key& key, const Settings& settings,
                Instant now);
-  /// To be called once. Error: the kernel's reason.
+  /// Makes the socket that listens or will call. Call it once. Error: the kernel's reason.
   Result<void> open_door();
 
   enum class Agreement : std::uint8_t {
@@ -58,30 +58,32 @@ class ExchangeLine : public Line {
     reached,
     failed,
   };
-  /// The peer has proved itself. There is no session: what is left of one must not be seen.
+  /// The peer has proved that it has the key. There is no session, and the peer must not see what
+  /// an earlier one left.
   virtual Agreement begin(Introduction& introduction) = 0;
-  /// It has said something since.
+  /// The peer has said something after that.
   virtual Agreement hear(Introduction& introduction) = 0;
-  /// After an agreement.
+  /// The exchange of the session that begins after an agreement.
   virtual Exchange exchange() = 0;
-  /// The session has ended, or there was no agreement: the peer shall see nothing any more.
+  /// The session has ended, or there was no agreement: the peer must not see anything any more.
   virtual void part() = 0;
 
-  /// The peer shall look at a chunk of so many bytes that was begun, or at the end of its own.
-  /// False: it cannot be told.
+  /// Tells the peer to look at the chunk of so many bytes that was begun, or at the end of its own
+  /// chunk. False: the peer cannot be told.
   virtual bool show_chunk(int socket, std::size_t bytes) = 0;
   virtual bool show_ended(int socket) = 0;
-  /// What the peer has told since.
+  /// News from the peer since the last look.
   struct News {
     bool chunk = false;
     bool ended = false;
-    /// It has gone, or should, and did so after all that.
+    /// The peer has gone, or must be hung up, after the above.
     bool gone = false;
   };
   virtual News look(int socket) = 0;
-  /// Whether what was shown may still be on its way, so that the peer cannot have answered.
+  /// Whether the chunk that was shown may still be on its way, so that the peer cannot have
+  /// answered.
   [[nodiscard]] virtual bool under_way() const { return false; }
-  /// What tells that there is something to look at, beside the socket.
+  /// Beside the socket, becomes readable when there is something to look at.
   [[nodiscard]] virtual pollfd watched_memory() const { return nothing; }
 
   [[nodiscard]] const Key& key() const { return key_; }
@@ -91,11 +93,11 @@ class ExchangeLine : public Line {
   struct Connected {
     Descriptor socket;
     Exchange exchange;
-    /// Since when the peer could have answered to the chunk that was begun.
+    /// Since when the peer could have answered to the chunk under way.
     Instant begun{};
   };
 
-  /// A socket of this end.
+  /// A socket that is bound to this end's address.
   [[nodiscard]] Result<Descriptor> bound() const;
   [[nodiscard]] bool may_call(const SocketAddress& caller) const;
   void answer(Instant now);
@@ -107,15 +109,15 @@ class ExchangeLine : public Line {
 
   Ends ends_;
   std::size_t said_bytes_;
-  /// Waits for calls; of the end that calls, the socket that it will call with.
+  /// The socket that listens; at the end that calls, the socket of its next call.
   Descriptor door_;
   Key key_;
   Settings settings_;
   std::uint64_t incarnation_ = 0;
-  /// The other process; 0: none yet.
+  /// The incarnation of the peer's process; 0: none yet.
   std::uint64_t peer_ = 0;
   std::optional<Introduction> introduction_;
-  /// Until when it may take its time, whoever else calls.
+  /// Until when the introduction may take, whoever else calls.
   Instant patience_{};
   bool door_open_ = false;
   std::optional<Connected> session_;

@@ -17,7 +17,7 @@ wire::Answer Incoming::answer(std::uint16_t round) const {
 
 Incoming::Reaction Incoming::take(const wire::Data& data, std::span<const std::byte> payload,
                                   link::Sink& sink, Instant now) {
-  // Of a chunk that has ended, which came late.
+  // A late packet of a chunk that has ended.
   if (data.sequence < sequence_) return {};
   if (data.sequence > sequence_) {
     // The sender begins a chunk when the one before has ended.
@@ -34,7 +34,7 @@ Incoming::Reaction Incoming::take(const wire::Data& data, std::span<const std::b
               : placement.kind == Kind::duplicate ? wire::Status::complete
                                                   : wire::Status::rejected;
     memory_ = placement.memory;
-    // It need not send the rest.
+    // The sender need not send the rest.
     if (status_ != wire::Status::partial) return {.answer = answer(data.round)};
   }
   if (data.chunk != chunk_) return {.malformed = true};

@@ -17,7 +17,7 @@ class Incoming {
   void reset();
 
   struct Reaction {
-    /// The packet says something that a peer does not say.
+    /// No correct peer sends such a packet.
     bool malformed = false;
     std::optional<wire::Answer> answer{};
   };

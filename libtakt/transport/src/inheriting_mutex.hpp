@@ -6,9 +6,9 @@
 
 namespace takt::transport {
 
-/// A mutex of threads of different urgency. Who holds it inherits the priority of who waits for it
-/// (PTHREAD_PRIO_INHERIT), and the kernel hands it to the most urgent waiter: with std::mutex a
-/// thread that locks again at once gets there before the woken one, time and again.
+/// A mutex for threads of different priorities. Its holder inherits the priority of the most urgent
+/// waiter (PTHREAD_PRIO_INHERIT), and the kernel hands the mutex to that waiter. With std::mutex, a
+/// thread that unlocks and locks again at once is faster than the woken waiter, time and again.
 class InheritingMutex {
  public:
   InheritingMutex() {

@@ -15,7 +15,7 @@ namespace {
 
 using Control = std::array<std::byte, CMSG_SPACE(sizeof(int))>;
 
-/// Whether a call of the system may succeed in a while.
+/// Whether the system call that failed may succeed later.
 bool later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 bool send_message(int socket, std::span<const std::byte> bytes, int handed = -1) {
@@ -36,7 +36,8 @@ bool send_message(int socket, std::span<const std::byte> bytes, int handed = -1)
   return sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-/// What has come, and the descriptor that came with it. Negative: see errno; 0: no more will come.
+/// Reads what has come, and the descriptor that came with it. Returns the number of bytes;
+/// negative: see errno; 0: no more will come.
 ssize_t receive_message(int socket, std::span<std::byte> bytes, Descriptor& handed) {
   iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
   // There is room for one descriptor: the kernel closes others.
@@ -55,7 +56,7 @@ ssize_t receive_message(int socket, std::span<std::byte> bytes, Descriptor& hand
     std::memcpy(&number, CMSG_DATA(right), sizeof number);
     handed = Descriptor(number);
   }
-  // A message that is longer than any.
+  // The message is longer than any of an introduction.
   return (header.msg_flags & MSG_TRUNC) != 0 ? 0 : count;
 }
 
@@ -82,7 +83,7 @@ Introduction::Sent Introduction::say_hello(const wire::Nonce& yours) {
 
 void Introduction::say(std::span<const std::byte> bytes, int handed) {
   assert(proven_ && bytes.size() == said_bytes_);
-  // Who does not hear it has gone, which the socket tells, or is given up in the end.
+  // A peer that does not get it has gone, which the socket tells, or is given up in the end.
   static_cast<void>(send_message(socket_.get(), bytes, handed));
 }
 
@@ -115,7 +116,8 @@ bool Introduction::receive() {
   return true;
 }
 
-/// Each hello comes once, and in its turn, so that nobody is listened to without end.
+/// Accepts each hello once, and only in its turn, so that no stranger keeps us listening without
+/// end.
 Introduction::State Introduction::hear_hello() {
   received_ = 0;
   const auto hello = wire::read_hello(bytes_);

@@ -12,16 +12,17 @@
 
 namespace takt::transport {
 
-/// Two processes at the ends of a socket, before they share memory: each proves that it has the key
-/// by answering to the other's random number, and is then told how to get at the other's memory.
+/// The introduction of two processes at the ends of a socket, before they share memory. Each proves
+/// that it has the key by answering to the other's random number. Then each is told how to reach
+/// the other's memory.
 ///
 ///   both: hello(mine, -)   both: hello(mine, yours)   both: say(…), as often as they agreed on
 ///
 /// The socket may keep messages apart or not, as each kind of message has one length.
 class Introduction {
  public:
-  /// Says hello as soon as the socket is connected. `key` outlives it. What is said after hello has
-  /// `said_bytes`, at most most_said_bytes.
+  /// Says hello as soon as the socket is connected. `key` outlives it. Each message after the
+  /// hellos has `said_bytes`, at most most_said_bytes.
   Introduction(Descriptor socket, const Key& key, std::uint64_t incarnation,
                std::size_t said_bytes);
 
@@ -31,18 +32,19 @@ class Introduction {
     proven,
     /// The peer has said something.
     said,
-    /// It is not the peer, or has gone.
+    /// The other end is not the peer, or has gone.
     failed,
     /// There is nobody at the other end.
     absent,
   };
-  /// Takes in what has come; stops where there is something to do.
+  /// Takes in what has come, until the caller has something to do.
   State hear();
 
-  /// Once the peer is proven. `handed`, if any, is a descriptor for the peer.
+  /// Sends a message to the peer, once it is proven. `handed`, if any, is a descriptor for the
+  /// peer.
   void say(std::span<const std::byte> bytes, int handed = -1);
   [[nodiscard]] std::span<std::byte> said() { return std::span(bytes_).first(said_bytes_); }
-  /// The descriptor that came with it.
+  /// The descriptor that came with what was said.
   [[nodiscard]] Descriptor take_handed() { return std::move(handed_); }
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
@@ -53,16 +55,16 @@ class Introduction {
   /// The random numbers of both, once the peer is proven.
   [[nodiscard]] const wire::Nonce& mine() const { return mine_; }
   [[nodiscard]] const wire::Nonce& theirs() const { return theirs_; }
-  /// When all is said.
+  /// To be called when everything is said.
   [[nodiscard]] Descriptor take_socket() { return std::move(socket_); }
 
   static constexpr std::size_t most_said_bytes = wire::hello_bytes;
 
  private:
-  /// The socket's answer to that.
+  /// Whether the socket took the message, may take it later, or never will.
   enum class Sent : std::uint8_t { all, later, never };
   Sent say_hello(const wire::Nonce& yours);
-  /// Whether a whole message is there. False with `gone_`: none will be.
+  /// Whether a whole message is there. False and `gone_`: none will come.
   bool receive();
   State hear_hello();
 

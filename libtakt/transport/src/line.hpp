@@ -12,7 +12,7 @@
 
 namespace takt::transport {
 
-/// One end of a connection with what it runs on, for a thread that waits for several of them.
+/// One end of a connection with its sockets and memory, for a thread that serves several of them.
 class Line : public link::Transport {
  public:
   /// An entry of watched().
@@ -21,13 +21,13 @@ class Line : public link::Transport {
   }
   static constexpr pollfd nothing{.fd = -1, .events = 0, .revents = 0};
 
-  /// Where chunks of the peer go; set before the first receive().
+  /// Sets where chunks of the peer go, before the first receive().
   virtual void deliver_to(link::Sink& sink) = 0;
 
-  /// Takes in what has come, but no more than keeps others from their turn for a moment.
+  /// Takes in what has come, up to a limit, so that other lines get their turn soon.
   virtual void receive(Instant now) = 0;
 
-  /// Does what is due; returns when to be called again at the latest; none: not for some time.
+  /// Does what is due; returns when it must be called again at the latest; none: no time is due.
   virtual std::optional<Instant> step(Instant now) = 0;
 
   static constexpr std::size_t most_watched = 4;

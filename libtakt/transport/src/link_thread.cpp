@@ -67,7 +67,7 @@ class LinkThread::State {
     close(wake_);
   }
 
-  /// Copies while the thread goes on: a long message keeps nothing from the link.
+  /// Copies without the lock: while a long message is copied, the link's thread goes on.
   bool push(link::ChannelIndex channel, std::span<const std::byte> message,
             std::span<const std::byte> rest) {
     const std::size_t bytes = message.size() + rest.size();
@@ -119,11 +119,12 @@ class LinkThread::State {
     }
   }
 
-  /// One round of all that is due; returns when the next is.
+  /// Does once everything that is due; returns when the next thing is due.
   std::optional<Instant> turn() {
     const std::scoped_lock lock(mutex_);
     for (const auto& line : lines_) line->receive(now());
-    // The connections first: a lost peer is an outcome that the flow control hears of at once.
+    // The connections come first: a lost peer gives an outcome, which the flow control then hears
+    // of at once.
     std::optional<Instant> due;
     const auto sooner = [&due](Instant instant) { due = due ? std::min(*due, instant) : instant; };
     for (const auto& line : lines_) line->step(now());

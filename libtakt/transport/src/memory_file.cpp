@@ -13,10 +13,10 @@ namespace takt::transport {
 
 namespace {
 
-/// The size stays, and nobody else maps it to write.
+/// The size stays, and nobody else can map the file for writing.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-/// All pages at once: a page that is first used while a chunk is copied delays it.
+/// Maps all pages at once: a page that is first used while a chunk is copied would delay the chunk.
 std::optional<Mapping> map_all(int file, std::size_t bytes, int protection) {
   void* const at = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, file, 0);
   if (at == MAP_FAILED) return std::nullopt;
@@ -40,7 +40,7 @@ Result<OwnMemory> OwnMemory::make(std::size_t bytes) {
 
 std::optional<PeerMemory> PeerMemory::map(const Descriptor& file, std::size_t least,
                                           std::size_t most) {
-  // Of another file system pages may go missing, or may have to be waited for.
+  // Pages of another file system may go missing, or may have to be waited for.
   struct statfs system {};
   struct stat status {};
   const int found = fcntl(file.get(), F_GET_SEALS);

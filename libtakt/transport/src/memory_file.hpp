@@ -10,7 +10,7 @@
 
 namespace takt::transport {
 
-/// Pages of memory in the address space, until the end of this object.
+/// Mapped pages of memory, unmapped at the end of this object.
 class Mapping {
  public:
   Mapping() = default;
@@ -28,7 +28,7 @@ class Mapping {
   std::span<std::byte> pages_;
 };
 
-/// Memory that this process alone writes, and whoever gets its descriptor may read.
+/// Memory that this process alone writes, and that everybody with its descriptor may read.
 class OwnMemory {
  public:
   /// Error: the kernel's reason.
@@ -45,8 +45,8 @@ class OwnMemory {
   Mapping mapping_;
 };
 
-/// Memory that another process made so, which may mean harm: what is in it may change at any time,
-/// but all of it stays readable.
+/// Memory that another process has made as OwnMemory. That process may be hostile: the content may
+/// change at any time, but all of it stays readable.
 class PeerMemory {
  public:
   PeerMemory() = default;

@@ -7,7 +7,7 @@ namespace takt::transport {
 
 namespace {
 
-/// Beyond what answers usually take, for the peer's threads to get their turn.
+/// Added to the time that answers usually take, so that the peer's threads can get their turn.
 constexpr Duration allowance = std::chrono::milliseconds(2);
 constexpr Duration most_patience = std::chrono::milliseconds(250);
 
@@ -56,7 +56,7 @@ void Outgoing::ask() {
   patience_ = std::min(most_patience, 2 * patience_);
   overdue_.reset();
   ++round_;
-  // The last one that is missing, which asks.
+  // The last packet that the peer lacks: it asks for the answer.
   next_ = present_.missing(0);
   while (!is_last(next_)) next_ = present_.missing(next_ + 1);
 }
@@ -72,11 +72,11 @@ std::optional<link::Outcome> Outgoing::hear(const wire::Answer& answer, Instant 
       return answer.status == wire::Status::complete ? link::Outcome::delivered
                                                      : link::Outcome::rejected;
     case wire::Status::partial: {
-      // Of an older round, or before this one has ended: more is under way.
+      // The answer is to an older round, or this one is not sent yet: packets are still under way.
       if (answer.round != round_ || !overdue_) return std::nullopt;
       PacketSet heard = present_;
       heard.add(answer.present);
-      // Who has all says that the chunk is complete.
+      // A peer that has all packets says `complete` instead.
       if (heard.complete()) return std::nullopt;
       present_ = heard;
       overdue_.reset();

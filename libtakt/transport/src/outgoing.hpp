@@ -11,7 +11,7 @@
 
 namespace takt::transport {
 
-/// The chunk that is being sent: all its packets once, then in rounds those that the peer lacks.
+/// The chunk that is being sent: first all its packets, then, in rounds, those that the peer lacks.
 /// The last packet of a round asks for an answer, and is repeated until there is one.
 class Outgoing {
  public:
@@ -27,15 +27,15 @@ class Outgoing {
   [[nodiscard]] wire::Data packet() const;
   [[nodiscard]] std::span<const std::byte> payload() const;
   [[nodiscard]] bool repeats() const { return round_ > 0; }
-  /// It was sent, now.
+  /// The next packet was sent.
   void sent(Instant now);
 
   /// When the answer is overdue.
   [[nodiscard]] std::optional<Instant> overdue() const { return overdue_; }
-  /// Asks once more.
+  /// Begins a round of the last missing packet only, which asks again.
   void ask();
 
-  /// What the peer says; the outcome, if that ends the chunk.
+  /// Takes an answer of the peer; returns the outcome, if the answer ends the chunk.
   std::optional<link::Outcome> hear(const wire::Answer& answer, Instant now);
 
  private:

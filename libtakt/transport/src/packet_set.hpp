@@ -9,12 +9,13 @@
 
 namespace takt::transport {
 
-/// Which packets of a chunk are there, as the wire tells it: a bit for each, the lowest first.
+/// The packets of a chunk that have arrived, as they stand on the wire: a bit for each, the lowest
+/// first.
 class PacketSet {
  public:
   static constexpr std::size_t most = wire::packets_of(Connection::most_bytes);
 
-  /// None of so many.
+  /// Empties the set, for a chunk of so many packets.
   void reset(std::size_t packets) {
     bits_ = {};
     packets_ = packets;
@@ -28,7 +29,8 @@ class PacketSet {
     bits_[packet / 8] |= std::byte{1} << (packet % 8);
     ++present_;
   }
-  /// Adds what the peer says it has; longer or shorter sets than this one are cut or filled.
+  /// Adds the packets that the peer says it has. Bits beyond this set are ignored, missing ones are
+  /// 0.
   void add(std::span<const std::byte> present) {
     for (std::size_t packet = 0; packet < packets_ && packet / 8 < present.size(); ++packet) {
       if ((std::to_integer<unsigned>(present[packet / 8]) >> (packet % 8) & 1U) != 0) add(packet);
@@ -37,7 +39,7 @@ class PacketSet {
   [[nodiscard]] bool complete() const { return present_ == packets_; }
   [[nodiscard]] std::size_t size() const { return packets_; }
 
-  /// The first missing one from there on; size(): none.
+  /// The first missing packet from `from` on; size(): none.
   [[nodiscard]] std::size_t missing(std::size_t from) const {
     while (from < packets_ && has(from)) ++from;
     return from;

@@ -14,23 +14,24 @@ namespace takt::transport {
 /// A random number that was never used before.
 [[nodiscard]] wire::Nonce make_nonce();
 
-/// The key both ends keep for hellos, as bytes that prove who wrote one.
+/// Writes, and checks, the bytes of a hello that prove that its writer has the key.
 void authenticate(const Key& key, std::span<std::byte> hello);
 [[nodiscard]] bool is_authentic(const Key& key, std::span<const std::byte> hello);
 
-/// The keys of one session between two processes, and which packets of it have come. Nobody without
+/// One session between two processes: its keys, and which of its packets have come. Nobody without
 /// the key can write a packet of it, and no packet counts twice.
 class Session {
  public:
-  /// `mine` and `theirs` are different. `packets` is this session's until its end.
+  /// `mine` and `theirs` are different. Nobody else uses `packets` until the session ends.
   Session(PacketCipher& packets, Cipher cipher, const Key& key, const wire::Nonce& mine,
           const wire::Nonce& theirs);
 
-  /// Seals the body that stands behind the header, in place; `packet` has room for all of it.
+  /// Seals the body, which stands at its place in `packet`; writes the header before it and the tag
+  /// behind it.
   void seal(std::span<std::byte> packet);
 
   enum class Verdict : std::uint8_t { genuine, forged, replayed };
-  /// Opens a packet in place; `body` is what was inside.
+  /// Opens a packet in place; `body` is then its decrypted body.
   [[nodiscard]] Verdict open(std::span<std::byte> packet, std::uint64_t counter,
                              std::span<std::byte>& body);
 

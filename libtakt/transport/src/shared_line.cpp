@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view prefix = "takt-link ";
 constexpr std::size_t most_characters = 90;
-/// So that a peer that wakes us without end keeps nothing else from its turn.
+/// A limit, so that a peer that wakes us without end does not keep other lines from their turn.
 constexpr int most_wakes_in_turn = 64;
-/// Goes with the descriptor of a memory.
+/// The message with which the descriptor of the memory goes.
 constexpr std::byte memory_message{3};
 constexpr std::size_t most_area = sizeof(SharedArea) + Connection::most_bytes;
 
@@ -32,7 +32,7 @@ Result<SocketAddress> SharedLine::name(const std::string& text) {
   SocketAddress name;
   auto& address = reinterpret_cast<sockaddr_un&>(name.address);
   address.sun_family = AF_UNIX;
-  // After a first 0 it is no file.
+  // A name after a 0 is abstract: it is no file.
   std::ranges::copy(text, std::ranges::copy(prefix, address.sun_path + 1).out);
   name.length =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + prefix.size() + text.size());
@@ -80,8 +80,8 @@ SharedLine::Agreement SharedLine::hear(Introduction& introduction) {
   return Agreement::reached;
 }
 
-/// The socket keeps what is not read yet, so that there is no need to wake anybody twice, and a
-/// peer that does not read cannot make us wait.
+/// Wakes the other end. It does not matter if the socket is full: then the peer has something to
+/// read, and a peer that does not read must not make us wait.
 bool SharedLine::wake(int socket) {
   constexpr std::byte any{};
   static_cast<void>(::send(socket, &any, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -89,7 +89,7 @@ bool SharedLine::wake(int socket) {
   return true;
 }
 
-/// What is in the memory is looked at whoever wakes us.
+/// A wake-up does not say what is new, so all of the memory is looked at.
 SharedLine::News SharedLine::look(int socket) {
   News news{.chunk = true, .ended = true};
   for (int left = most_wakes_in_turn; left > 0 && !news.gone; --left) {

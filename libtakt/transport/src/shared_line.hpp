@@ -12,7 +12,7 @@ namespace takt::transport {
 
 /// A connection through shared memory. Chunks are copied into the memory of their sender and from
 /// there into the memory that the receiver's sink names; a socket wakes the other end up, and tells
-/// of its end.
+/// when it has gone.
 class SharedLine final : public ExchangeLine {
  public:
   /// For chunks of at most that many bytes. Error: names that cannot be used, or the kernel's

@@ -10,7 +10,7 @@
 
 namespace takt::transport {
 
-/// An address of a host in the form that IPv6 has for both kinds.
+/// The address of a host in the form of IPv6, also for IPv4.
 using HostAddress = std::array<unsigned char, 16>;
 
 /// An address as the kernel takes it.
@@ -19,13 +19,13 @@ struct SocketAddress {
   socklen_t length = 0;
 
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-  /// Of an address of the internet.
+  /// Only for addresses of IPv4 and IPv6.
   [[nodiscard]] HostAddress host() const;
   [[nodiscard]] std::uint16_t port() const;
   void set_port(std::uint16_t port);
 };
 
-/// Error: no address in numbers, or one beyond the loopback interface that is not allowed to be.
+/// Error: it is no address in numbers, or it is beyond the loopback interface and must not be.
 [[nodiscard]] Result<SocketAddress> resolve(const Address& address, bool beyond_loopback);
 
 }  // namespace takt::transport

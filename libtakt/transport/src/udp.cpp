@@ -19,11 +19,12 @@ namespace takt::transport {
 
 namespace {
 
-/// Reads by one call, each of one datagram or, where the kernel joins those that come in a row
-/// (UDP_GRO), of as many as fit.
+/// The reads of one call. Each read takes one datagram or, where the kernel joins those that come
+/// in a row (UDP_GRO), as many as fit.
 constexpr std::size_t most_at_once = 16;
 constexpr std::size_t most_read_bytes = std::size_t{1} << 16;
-/// What the kernel may keep for us. Less than a chunk waits for room instead of being lost.
+/// The bytes that the kernel may keep for us. The rest of a chunk waits for room instead of being
+/// lost.
 constexpr int send_buffer = 1 << 20;
 constexpr int receive_buffer = 4 << 20;
 constexpr int yes = 1;
@@ -52,7 +53,7 @@ struct UdpSocket::Batch {
     for (mmsghdr& header : headers) header.msg_hdr.msg_controllen = sizeof(Read::control);
     int found = 0;
     do {
-      // An error of an earlier datagram is told once, and then the next is there.
+      // The kernel tells an error of an earlier datagram once; then the next datagram can be read.
       found = recvmmsg(descriptor, headers.data(), most_at_once, MSG_DONTWAIT, nullptr);
     } while (found < 0 && (errno == ECONNREFUSED || errno == EINTR));
     count = static_cast<std::size_t>(std::max(found, 0));
@@ -76,7 +77,7 @@ struct UdpSocket::Batch {
   std::array<mmsghdr, most_at_once> headers{};
   std::size_t count = 0;
   std::size_t next = 0;
-  /// What is left of the read, and how long each of its datagrams is but the last.
+  /// The rest of the present read, and the length of each of its datagrams but the last.
   std::span<std::byte> left;
   std::size_t datagram_bytes = 0;
 };
@@ -95,7 +96,7 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
       socket(local->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return error("{}: {}", options.local.host, std::strerror(errno));
   std::unique_ptr<UdpSocket> opened(new UdpSocket(descriptor));
-  // Smaller buffers are slower, and that is all.
+  // It may fail: smaller buffers are slower, and nothing else.
   setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
   setsockopt(descriptor, SOL_UDP, UDP_GRO, &yes, sizeof yes);
@@ -116,7 +117,7 @@ bool UdpSocket::send(std::span<const std::byte> datagrams, std::size_t datagram_
   const bool several = datagrams.size() > datagram_bytes;
   if (several && !segments_) {
     for (std::size_t at = 0; at < datagrams.size(); at += datagram_bytes) {
-      // What does not fit is sent again, as if the network had lost it.
+      // A datagram that does not fit is sent again later, as if the network had lost it.
       send(datagrams.subspan(at, std::min(datagram_bytes, datagrams.size() - at)), datagram_bytes);
     }
     return true;
@@ -142,7 +143,8 @@ bool UdpSocket::send(std::span<const std::byte> datagrams, std::size_t datagram_
     segments_ = false;
     return send(datagrams, datagram_bytes);
   }
-  // Nobody listens there at the moment, or there is no way: lost, as on any network.
+  // Nobody listens there at the moment, or there is no route: the datagram is lost, as on any
+  // network.
   return true;
 }
 

@@ -8,7 +8,7 @@ namespace takt::transport {
 
 namespace {
 
-/// So that a flood of datagrams keeps nothing else from its turn.
+/// A limit, so that a flood of datagrams does not keep other lines from their turn.
 constexpr int most_datagrams_in_turn = 512;
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<std::unique_ptr<UdpLine>> UdpLine::open(const UdpOptions& options, const 
   return std::unique_ptr<UdpLine>(new UdpLine(std::move(*socket), key, settings, now));
 }
 
-/// Opening many datagrams takes time, so each has its own.
+/// Decrypting many datagrams takes time, so the clock is read for each.
 void UdpLine::receive(Instant /*now*/) {
   for (int left = most_datagrams_in_turn; left > 0; --left) {
     const auto datagram = socket_->receive();

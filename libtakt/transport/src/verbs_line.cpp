@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t said_bytes = wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
 static_assert(said_bytes <= Introduction::most_said_bytes);
 
-/// Tell which part of the area is new. What is not new may be on its way, so it is not looked at.
+/// Words that tell which part of the area is new. Other parts may be on their way, so they are not
+/// looked at.
 constexpr std::uint32_t chunk_word = 1;
 constexpr std::uint32_t ended_word = 2;
 constexpr std::size_t ended_offset = offsetof(SharedArea, ended);
@@ -67,11 +68,12 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
                  options.local.port);
   }
   ends.listens = order < 0;
-  // Who calls has any port.
+  // The end that calls may have any port.
   if (!ends.listens) ends.local.set_port(0);
   std::unique_ptr<VerbsLine> opened(
       new VerbsLine(ends, std::move(device), chunk_bytes, key, settings, now));
-  // Whether there is enough memory that may be registered is known at once, not with each peer.
+  // Tries now whether so much memory may be registered, so that this is known at once and not with
+  // each peer.
   opened->theirs_.clear(chunk_bytes);
   const auto tried = opened->device_->make(opened->mine_.bytes(), opened->theirs_.bytes());
   if (!tried) return tl::unexpected(tried.error());
@@ -107,8 +109,8 @@ void VerbsLine::say(Introduction& introduction, wire::Memory memory) {
   introduction.say(packet);
 }
 
-/// The peer says three things: how long its chunks are, what its queue pair is, and, as the same
-/// once more, that it is connected.
+/// The peer sends three messages: how long its chunks are, what its queue pair is, and the same
+/// again when it is connected.
 VerbsLine::Agreement VerbsLine::hear(Introduction& introduction) {
   assert(seals_ && "the peer is proven");
   const auto counter = wire::read_sealed_header(introduction.said());
@@ -155,11 +157,11 @@ bool VerbsLine::show_ended(int /*socket*/) {
   return queue_pair_->write(ended_offset, sizeof SharedArea::ended, ended_word);
 }
 
-/// Each end waits for the other's answer before its next chunk, so there is one word of each at
-/// most.
+/// Each end waits for the other's answer before its next chunk, so there is at most one word of
+/// each kind.
 VerbsLine::News VerbsLine::look(int socket) {
   News news;
-  // Before what it wrote is looked at, so that all of it is found if it has gone.
+  // The socket is read before the words: if the peer has gone, all that it wrote is found.
   std::byte any{};
   const ssize_t count = recv(socket, &any, 1, MSG_DONTWAIT);
   news.gone = count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);

@@ -15,11 +15,11 @@
 
 namespace takt::transport {
 
-/// A connection by RDMA. Each end has an area, as in shared memory, of which the other has a copy:
-/// the sender writes a chunk and its description there, and a word tells that they are whole; the
-/// receiver copies it into the memory that its sink names, and writes its outcome.
+/// A connection by RDMA. Each end has an area, as in shared memory, and the other end has a copy of
+/// it. The sender writes a chunk and its description there, and a word tells that both are whole.
+/// The receiver copies the chunk into the memory that its sink names, and writes the outcome.
 ///
-/// What the ends say to each other is sealed with keys of this session:
+/// The messages by which the ends agree are sealed with keys of this session:
 ///
 ///   both: how long chunks are   both: the queue pair, and its memory   both: it is connected
 class VerbsLine final : public ExchangeLine {
@@ -29,7 +29,7 @@ class VerbsLine final : public ExchangeLine {
   static Result<std::unique_ptr<VerbsLine>> open(const VerbsOptions& options,
                                                  std::size_t chunk_bytes, const Key& key,
                                                  const Settings& settings, Instant now);
-  /// On that device.
+  /// The same, on a given device.
   static Result<std::unique_ptr<VerbsLine>> open(const VerbsOptions& options,
                                                  std::unique_ptr<RdmaDevice> device,
                                                  std::size_t chunk_bytes, const Key& key,
@@ -39,7 +39,7 @@ class VerbsLine final : public ExchangeLine {
   /// An area for chunks of some length.
   class Area {
    public:
-    /// Makes room; what is in it begins anew.
+    /// Makes room for such chunks, and prepares the area for a new session.
     void clear(std::size_t chunk_bytes);
     [[nodiscard]] std::span<std::byte> bytes();
 
@@ -61,7 +61,7 @@ class VerbsLine final : public ExchangeLine {
   bool show_chunk(int socket, std::size_t bytes) override;
   bool show_ended(int socket) override;
   News look(int socket) override;
-  /// A long chunk may take its time on a slow network; the device knows when it is in vain.
+  /// A long chunk may take long on a slow network; the device tells when it cannot arrive.
   [[nodiscard]] bool under_way() const override { return queue_pair_->writing(); }
   [[nodiscard]] pollfd watched_memory() const override { return queue_pair_->watched(); }
 
@@ -73,7 +73,7 @@ class VerbsLine final : public ExchangeLine {
   Area mine_;
   Area theirs_;
   std::unique_ptr<QueuePair> queue_pair_;
-  /// Of what is said while there is an agreement to be reached.
+  /// Seals and opens the messages of the introduction.
   PacketCipher packets_;
   std::optional<Session> seals_;
   bool connected_ = false;

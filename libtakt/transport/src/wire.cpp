@@ -53,7 +53,7 @@ class Reader {
 
 constexpr unsigned char aes_flag = 1;
 
-/// The third byte may have these flags.
+/// Whether a packet has this kind and our version. Its third byte may have these flags only.
 bool begins_with(std::span<const std::byte> packet, unsigned char kind, unsigned char flags) {
   return packet[0] == std::byte{kind} && packet[1] == std::byte{version} &&
          (packet[2] | std::byte{flags}) == std::byte{flags} && packet[3] == std::byte{0};

@@ -8,7 +8,7 @@
 
 #include "takt/link/transport.hpp"
 
-/// What is on the wire. All integers are little-endian.
+/// The packets on the wire. All integers are little-endian.
 ///
 ///   hello:   kind version ciphers 0 | incarnation 8 | mine 16 | yours 16 | authentication 32
 ///   sealed:  kind version 0 0 | counter 8 | body, encrypted | tag 16
@@ -50,7 +50,7 @@ enum class Status : unsigned char { partial = 0, complete = 1, rejected = 2 };
 
 struct Data {
   bool answer = false;
-  /// Which of the sender's rounds of sending the packet is of.
+  /// The sender's round to which the packet belongs.
   std::uint16_t round = 0;
   /// The chunk's number in its session, from 1.
   std::uint64_t sequence = 0;
@@ -66,7 +66,7 @@ struct Answer {
   std::span<const std::byte> present;
 };
 
-/// Where the peer may write by RDMA, and what of it.
+/// Tells the peer where it may write by RDMA, and how.
 struct Memory {
   /// The longest packet, as enum ibv_mtu numbers it.
   std::uint8_t mtu = 0;
@@ -75,7 +75,7 @@ struct Memory {
   /// The queue pair's number, and that of its first packet, of 24 bits each.
   std::uint32_t queue_pair = 0;
   std::uint32_t packet = 0;
-  /// What gives access to the memory, and where it begins.
+  /// The key that gives access to the memory, and the address at which it begins.
   std::uint32_t key = 0;
   std::uint64_t address = 0;
 };
@@ -102,8 +102,8 @@ void write(const Hello& hello, std::byte* to);
 void write(const Memory& memory, std::byte* to);
 void write_sealed_header(std::uint64_t counter, std::byte* to);
 
-/// None: not such a packet. What they return is consistent in itself: a chunk within its message, a
-/// packet within its chunk, a payload of the right size, and numbers of 24 bits where they are.
+/// None: not such a packet. A returned packet is consistent in itself: a chunk within its message,
+/// a packet within its chunk, a payload of the right size, and 24-bit numbers that fit.
 std::optional<Data> read_data(std::span<const std::byte> body);
 std::optional<Answer> read_answer(std::span<const std::byte> body);
 std::optional<Memory> read_memory(std::span<const std::byte> body);

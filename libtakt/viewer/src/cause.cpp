@@ -15,7 +15,7 @@ std::string milliseconds(Duration time) {
   return fmt::format("{:.1f} ms", static_cast<double>(time.count()) / 1e6);
 }
 
-/// The one that took longest, and how many there were besides.
+/// Names the entry of the longest time, and how many others there are.
 std::string longest_of(const std::map<std::size_t, Duration>& times,
                        const std::vector<std::string>& names) {
   const auto longest =

@@ -16,7 +16,7 @@ namespace {
 /// Bytes that are written at once.
 constexpr std::size_t buffered = std::size_t{64} << 10;
 
-/// A value is read as eight bytes from where it begins.
+/// Follows the last value, because a value is read as the eight bytes from where it begins.
 constexpr char padding[sizeof(std::uint64_t)] = {};
 
 constexpr std::size_t alignment = alignof(Block);
@@ -66,7 +66,7 @@ void ColumnWriter::pack(std::size_t rows) {
     }
   }
   if (most == INT64_MIN || block.base == 0) {
-    // Nothing but -1, or -1 is the least of all anyway.
+    // All values are -1, or -1 would be the least value anyway.
     block.base = has_none ? -1 : block.base;
     most = std::max(most, block.base);
     has_none = false;
@@ -78,7 +78,7 @@ void ColumnWriter::pack(std::size_t rows) {
     return !has_none ? difference : value == -1 ? 0 : difference + 1;
   };
   const auto needed = static_cast<int>(std::bit_width(code(most)));
-  // More would not always lie within eight bytes.
+  // A value of 57 to 63 bits might not lie within eight bytes.
   block.bits = static_cast<std::uint16_t>(needed <= 56 ? needed : 64);
   std::uint64_t word = 0;
   unsigned used = 0;

@@ -27,7 +27,7 @@ inline constexpr std::size_t block_rows = 256;
 
 /// Where a block is, and how its values are packed.
 struct Block {
-  /// What is added to each.
+  /// Added to each packed value.
   std::int64_t base = 0;
   /// Words of eight bytes from the beginning of the file.
   std::uint32_t place = 0;
@@ -39,7 +39,7 @@ struct Block {
 };
 static_assert(sizeof(Block) == 16);
 
-/// What a column file ends with.
+/// The last bytes of a column file.
 struct ColumnEnd {
   std::uint64_t rows = 0;
   std::uint64_t mark = 0;
@@ -127,7 +127,8 @@ class ColumnFile {
     return lower_bound(value, 0, size());
   }
 
-  /// The first row of [low, high) that `is` so, as all after it are.
+  /// The first row of [low, high) for which `is` holds; it has to hold for all rows after that,
+  /// too.
   template <typename Is>
   static std::size_t first_row(std::size_t low, std::size_t high, Is is) {
     while (low < high) {

@@ -13,7 +13,7 @@
 namespace takt::viewer {
 namespace {
 
-/// Writes the rows of a table that name a span in `column`, by that span.
+/// Writes the numbers of a table's rows in the order of the spans that `column` names.
 Result<void> write_order(const Storage& storage, Work& work, std::string_view table,
                          std::string_view column, std::string_view name, std::size_t spans) {
   const auto keys = ColumnFile::open(storage.folder(), table, column);

@@ -25,7 +25,8 @@ using execution::Objects;
 using execution::ObservedCallbackIndex;
 using statistics::Distribution;
 
-/// What every node has besides its own callbacks: the graph shows it only when asked for.
+/// The side group of a topic or service: "parameters", "logging" or "services"; empty: none. The
+/// graph shows these groups only when asked to.
 std::string_view side_of(std::string_view name, bool service) {
   constexpr std::string_view parameters[] = {
       "/describe_parameters",  "/get_parameter_types",       "/get_parameters",
@@ -185,7 +186,7 @@ Json edges(const Objects& objects, const Recording& recording, const Timeline& t
   return list;
 }
 
-/// The first callback of the trace that each step of a chain without any instance may be.
+/// For a chain without instances: the first callback of the trace that matches each of its steps.
 std::vector<std::int64_t> path_of(const model::Chain& chain, const Recording& recording) {
   std::vector<std::int64_t> path;
   for (const model::CallbackIndex step : chain.callbacks) {
@@ -280,7 +281,7 @@ Json warnings(const Recorded& recorded, const Storage& storage) {
   return list;
 }
 
-/// The tables as blocks, or the rest of them into their files.
+/// Adds the tables to the document as blocks. On disk, writes the rest of their files instead.
 Result<void> finish(Document& document, const Storage& storage,
                     std::initializer_list<std::pair<const char*, Table*>> tables) {
   for (const auto& [name, table] : tables) {
@@ -288,7 +289,7 @@ Result<void> finish(Document& document, const Storage& storage,
       if (const auto written = table->close(); !written) {
         return written;
       }
-    } else if (name != std::string_view("tracks")) {  // which a page has in its index
+    } else if (name != std::string_view("tracks")) {  // a page has the tracks in its index
       document.tables.emplace(name, table->block());
     }
   }

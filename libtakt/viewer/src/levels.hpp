@@ -4,10 +4,10 @@
 
 namespace takt::viewer {
 
-// Levels of detail, as web/src/data/source.ts has them: level 0 is exact; at level L > 0 spans
-// shorter than the resolution stand together with their neighbours.
+// Levels of detail, as in web/src/data/source.ts: level 0 is exact; at level L > 0 spans shorter
+// than the resolution are merged with their neighbours.
 
-/// The finest level that is stored; what is finer is made of the spans when it is asked for.
+/// The finest level that is stored; finer ones are made from the spans on request.
 inline constexpr int first_stored_level = 5;
 inline constexpr int last_stored_level = 16;  // five hours a pixel
 
@@ -36,7 +36,7 @@ class Merger {
  public:
   explicit Merger(std::int64_t resolution) : resolution_(resolution) {}
 
-  /// Calls `done` with what no later span belongs to.
+  /// Calls `done` with a merged span when no later span can belong to it.
   template <typename Done>
   void add(const Merged& span, Done done) {
     const std::int64_t duration = span.end - span.start;

@@ -72,7 +72,7 @@ Links make_links(const execution::Objects& objects, const model::Model& model,
   Array<Row> rows(storage);
   Links links(storage);
   for (const Group& group : groups(objects, model, recording)) {
-    // runs() is in the order of ends: what a run may have used stands before it.
+    // runs() is in the order of ends, so all runs that a run may have used are before it.
     std::map<ObservedCallbackIndex, std::size_t> newest;
     for (std::size_t run = 0; run < runs.size(); ++run) {
       const ObservedCallbackIndex callback = runs[run].callback;

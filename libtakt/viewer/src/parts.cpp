@@ -32,7 +32,7 @@ class Splitter {
     }
   }
 
-  /// Waits in the executor for the start of a run, behind what its thread runs meanwhile.
+  /// Adds the wait in the executor for the start of a run, behind the runs of its thread meanwhile.
   void wait(std::size_t step, std::size_t run) {
     const Instant start = recording_.runs()[run].start;
     const Part idle{step, PartKind::executor, {}, {}, -1};
@@ -44,7 +44,7 @@ class Splitter {
     until(start, idle);
   }
 
-  /// A run goes on until a time, if its thread is let.
+  /// Adds a run until a time, split by when its thread did not run.
   void run(std::size_t step, std::size_t run, Instant end) {
     const auto& segments =
         timeline_.scheduling().segments(recording_.runs()[run].thread, now_, end);
@@ -55,8 +55,8 @@ class Splitter {
     until(end, {step, PartKind::running, {}, run, -1});
   }
 
-  /// A message is on its way to a run, which then waits to be called. What a timer reads waits
-  /// until the timer is due.
+  /// Adds the time of a message on its way to a run, and its wait until the run starts. Data that a
+  /// timer reads waits until the timer is due.
   void deliver(std::size_t step, std::size_t run) {
     const Run& to = recording_.runs()[run];
     const std::int64_t message = timeline_.message_to(run);

@@ -30,7 +30,7 @@ struct Part {
   /// The run that ran or was waited for, by its position in Recording::runs().
   std::optional<std::size_t> run;
   std::int64_t message = -1;
-  /// Who ran instead, -1 if nobody did or it is not known.
+  /// The thread that ran instead, -1 if none did or it is not known.
   std::int64_t actor = -1;
 };
 

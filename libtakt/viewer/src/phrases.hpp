@@ -11,9 +11,9 @@ namespace takt::viewer {
 /// How a part of an instance is told in words, for the document and for the page that reads it.
 struct Phrase {
   PartKind kind;
-  /// In place of "{own}" stands the callback of the part's step.
+  /// "{own}" stands for the callback of the part's step.
   std::string_view alone;
-  /// Where it is known who ran before it, or instead of it: in place of "{other}".
+  /// Used where it is known what ran before it or instead of it; "{other}" stands for that.
   std::string_view with_other;
 };
 

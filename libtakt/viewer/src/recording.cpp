@@ -11,12 +11,12 @@ namespace {
 /// Instances whose source came to light while they run; a trace that never ends them is damaged.
 constexpr std::size_t most_late_sources = std::size_t{1} << 16;
 
-/// Takes that a run may follow. A run that ends later counts all the same, its take is only kept in
-/// vain.
+/// Takes that wait for a run that may follow. A run that ends later still counts; its take is then
+/// kept for nothing.
 constexpr std::size_t most_open_takes = std::size_t{1} << 12;
 
-/// Steps of chains that are kept for each run: instances of so many chains have a run in common. A
-/// short recording may have more.
+/// How many steps of chains are kept for each run: a run may be part of instances of so many
+/// chains. A short recording may have more.
 constexpr std::size_t steps_per_run = 4;
 constexpr std::size_t least_steps = std::size_t{2} << 20;
 
@@ -183,7 +183,7 @@ void Recording::add(const flow::ChainInstance& instance) {
   }
 }
 
-/// Keeps fewer chains, so that so many steps are left at most.
+/// Drops chains until at most `most_steps` steps are left, or a single chain.
 void Recording::drop_chains(std::size_t most_steps) {
   std::size_t steps = paths_.size();
   while (kept_.size() > 1 && steps > most_steps) {

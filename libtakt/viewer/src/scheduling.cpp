@@ -13,7 +13,7 @@ namespace {
 /// Bits of a switch's prev_state that say why a thread stops running; without any of them it could
 /// run on. Those above are flags, such as that it was preempted.
 constexpr std::int64_t not_runnable = 0xff;
-/// As the kernel shows the priority of SCHED_DEADLINE.
+/// The priority that the kernel shows for SCHED_DEADLINE.
 constexpr std::int32_t deadline_priority = -1;
 
 }  // namespace
@@ -81,7 +81,7 @@ void Scheduling::on(const events::Event& event, const tracepoints::SchedSwitch& 
     leave(to, event.time);
     next.has_reservation = change.next_prio == deadline_priority;
   }
-  // Those that wait here now wait for somebody else.
+  // Threads that wait here now wait for another thread.
   for (const std::int32_t waiting : std::vector(cpus_[here].waiting)) {
     wait_on(here, waiting, event.time);
   }
@@ -112,7 +112,7 @@ void Scheduling::wake(const events::Event& event, std::int32_t thread, std::stri
   }
 }
 
-/// From now on a thread waits for a processor: for who runs there now.
+/// From now on a thread waits for a processor, and so for the thread that runs there now.
 void Scheduling::wait_on(std::uint32_t processor, std::int32_t actor, Instant since) {
   leave(actor, since);
   Actor& waiting = actors_[static_cast<std::size_t>(actor)];
@@ -122,7 +122,7 @@ void Scheduling::wait_on(std::uint32_t processor, std::int32_t actor, Instant si
   cpus_[processor].waiting.push_back(actor);
 }
 
-/// A thread with a reservation gives way only to another one: else its budget is used up.
+/// A thread with a reservation gives way only to another such thread; else its budget is used up.
 Scheduling::State Scheduling::why_not(std::int32_t waiting, std::int32_t running) const {
   const Actor& thread = actors_[static_cast<std::size_t>(waiting)];
   const bool outranked = running >= 0 && actors_[static_cast<std::size_t>(running)].has_reservation;
@@ -130,7 +130,7 @@ Scheduling::State Scheduling::why_not(std::int32_t waiting, std::int32_t running
                                                                    : State::preempted;
 }
 
-/// What a thread waited for is over.
+/// Ends the time in which a thread did not run.
 void Scheduling::leave(std::int32_t actor, Instant end) {
   Actor& thread = actors_[static_cast<std::size_t>(actor)];
   if (thread.off && thread.off->start < end) {

@@ -44,7 +44,7 @@ struct StoredDocument::Tables {
   };
   /// From first_stored_level on.
   std::vector<Level> levels;
-  /// Where the spans of each track begin, and one more.
+  /// Where the spans of each track begin, and at last where they end.
   std::vector<std::size_t> track_offsets;
   /// Whether a track is a processor.
   std::vector<bool> is_processor;
@@ -56,7 +56,7 @@ struct StoredDocument::Tables {
   [[nodiscard]] std::optional<Json> span(std::int64_t id) const;
   [[nodiscard]] Json message(std::size_t row) const;
   [[nodiscard]] Json instance(std::size_t row) const;
-  /// Rows of a chain's instances, from and to.
+  /// The first row of a chain's instances, and the row after the last.
   [[nodiscard]] std::pair<std::size_t, std::size_t> of_chain(std::int64_t chain) const {
     return {instances.chain.lower_bound(chain), instances.chain.lower_bound(chain + 1)};
   }

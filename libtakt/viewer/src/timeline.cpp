@@ -143,7 +143,7 @@ void Timeline::add_spans() {
   }
   for (const Scheduling::Occupation& occupation : scheduling_.occupations()) {
     work_.step();
-    // What was recorded before the first event of ROS 2 is not shown.
+    // Occupations before the first event of ROS 2 are not shown.
     const Instant start = std::max(occupation.start, begin_);
     if (start < occupation.end) {
       spans_.add({number(tracks_.size()) + occupation.processor, (start - begin_).count(),
@@ -222,7 +222,7 @@ void Timeline::add_messages(const execution::Database& database) {
         add_message({message, source, takes[*take].time, -1, Fate::unprocessed});
         continue;
       }
-      // What nobody had taken when the recording ended may have been on its way.
+      // A message that nobody had taken when the recording ended may have been on its way.
       const bool beyond = message.time > last_sent_and_taken[message.topic.value()];
       add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
     }
@@ -246,7 +246,7 @@ void Timeline::add_message(const Row& row) {
 std::vector<std::size_t> Timeline::runs_between(std::size_t run, Instant from, Instant to) const {
   const auto& runs = recording_.runs();
   std::vector<std::size_t> found;
-  // Backwards from the run itself: what was there before it is near.
+  // Goes backwards from the run itself, because the runs before it are near.
   for (std::size_t span = span_of_[run]; span > 0; --span) {
     const std::size_t other = order_[span - 1];
     const Run& instance = runs[other];

@@ -34,11 +34,11 @@ struct Message {
   execution::TopicIndex topic;
 };
 
-/// The recording as rows of the viewer's tables of spans, segments and messages, and what finds
-/// them again. After the tracks come the processors.
+/// The recording as rows of the viewer's tables of spans, segments and messages, with the indices
+/// that find them again. The processors come after the tracks.
 class Timeline {
  public:
-  /// What it is given outlives it.
+  /// The arguments outlive the timeline.
   Timeline(const execution::Database& database, const Recording& recording,
            const Scheduling& scheduling, Instant begin, const Storage& storage, Work& work);
 

@@ -30,7 +30,7 @@ constexpr std::int64_t fastest = 1'000'000'000'000'000;
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A number above zero and at most `most` in the least of its units.
+/// A quantity above zero and at most `most`, counted in the unit whose size is 1.
 std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units,
                                   std::int64_t most) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());

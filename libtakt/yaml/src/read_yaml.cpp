@@ -20,8 +20,8 @@ constexpr std::size_t deepest_nesting = 16;
 /// The text with U+FFFD for every byte that is no UTF-8.
 std::string as_utf8(const std::string& text) { return json::parse(json_text(text)); }
 
-/// Counts values and their bytes, as aliases may stand for far more of them than the text shows,
-/// without end if one stands for what it is in. Null once there is a fault.
+/// Counts values and their bytes: aliases may stand for far more of them than the text shows, even
+/// for infinitely many if an alias contains itself. Yields null once there is a fault.
 class Conversion {
  public:
   explicit Conversion(std::string_view what) : what_(what) {}

@@ -147,7 +147,7 @@ RawPublisher::~RawPublisher() {
 }
 
 Result<void> RawPublisher::publish(std::span<const std::byte> bytes) {
-  // The middleware reads it only.
+  // The middleware only reads the bytes.
   rmw_serialized_message_t message = rmw_get_zero_initialized_serialized_message();
   message.buffer = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes.data()));
   message.buffer_length = bytes.size();

@@ -2,10 +2,9 @@
 
 namespace takt::tracetools {
 
-/// What a process does that has handed its ring to a recorder.
+/// What a process does after it has handed its ring to a recorder.
 enum class Waiting {
-  until_admitted,  // but for a second at most, so that a stopped recorder keeps no robot from
-                   // starting
+  until_admitted,  // at most a second, so that a stopped recorder cannot keep a robot from starting
   not_at_all,
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How LTTng is told of the fields listed in takt/tracepoints/*.def.
+// How the fields listed in takt/tracepoints/*.def are declared to LTTng.
 
 #include <stdbool.h>
 #include <stddef.h>

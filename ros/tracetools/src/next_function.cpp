@@ -24,7 +24,7 @@ void* next_function(const char* name, const void* ours) {
     void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
     void* const found = dlsym(handle, name);
-    dlclose(handle);  // it stays loaded: another holds it
+    dlclose(handle);  // the library stays loaded: whoever loaded it holds it, too
     if (found != nullptr && found != ours) return found;
   }
   return nullptr;

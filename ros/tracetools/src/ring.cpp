@@ -21,12 +21,12 @@ namespace {
 
 ring::Header unread_ring;
 
-// By this much the mapping of the object log grows. The whole log is 32 MiB, which a program that
-// locks its memory would pay for in full.
+// The mapping of the object log grows by this much. If the whole log were mapped at once, a program
+// that locks its memory would pay for all of its 32 MiB.
 constexpr std::size_t log_piece = std::size_t{256} << 10;
 
-/// The file of the ring, which a program that closes all its descriptors may have closed, and have
-/// opened another one by the same number.
+/// The file of the ring. A program that closes all its descriptors may have closed it, and may have
+/// opened another file under the same number.
 struct Memory {
   int descriptor = -1;
   dev_t device = 0;
@@ -48,7 +48,7 @@ std::size_t log_mapped = 0;               // bytes
 std::uint64_t opened_for_generation = 0;  // so that a process without descriptors tries once
 
 // Held while a thread introduces itself or an object, and across a fork, so that the child finds it
-// free. A signal handler can come upon its own thread holding it.
+// free. A signal handler may run while its own thread holds it.
 std::mutex introductions;
 
 bool lock_introductions() {
@@ -88,7 +88,8 @@ bool map(std::byte* place, std::size_t offset, std::size_t size) {
               ring_memory.descriptor, static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
-/// A ring of this process, in memory that a recorder can map without fear that it shrinks under it.
+/// Makes the ring of this process, in memory that cannot shrink while a recorder has it mapped.
+/// Null if it cannot be made.
 ring::Header* make_ring() {
   ring_memory = {memfd_create(ring::memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   struct stat status {};
@@ -122,7 +123,7 @@ ring::Header* make_ring() {
 }
 
 /// Makes the ring and offers it to the recorder that started this process, if one did. `inherited`:
-/// events that the recorder of the process that forked this one wants.
+/// the events that the parent's recorder wants, if this process is a child made by fork; else 0.
 void open_ring(Waiting waiting, std::uint64_t inherited) {
   opened_for_generation = ring_generation;
   unread_ring.enabled = 0;
@@ -141,8 +142,8 @@ void open_ring(Waiting waiting, std::uint64_t inherited) {
   }
 }
 
-/// A child made by fork has its parent's ring, which is not its to write. It gets its own when it
-/// has an event to write; most children execute another program before that.
+/// A child made by fork has its parent's ring mapped and must not write to it. It gets its own ring
+/// when it has an event to write; most children execute another program before that.
 void leave_parents_ring() {
   ring::Header* parents = process_ring;
   if (parents != &unread_ring) {
@@ -154,8 +155,8 @@ void leave_parents_ring() {
   }
 }
 
-// Whether the fork's handlers locked the introductions: not if a signal handler forks while its
-// thread introduces something.
+// Whether the handlers of the fork have locked the introductions. They have not if a signal handler
+// forks while its own thread introduces something.
 thread_local constinit bool locked_for_fork = false;
 
 }  // namespace
@@ -192,7 +193,7 @@ ObjectEntry::~ObjectEntry() {
 void introduce_thread() {
   const auto thread = static_cast<std::uint32_t>(gettid());
   const Introduction lock;
-  if (!lock) {  // for this event alone
+  if (!lock) {  // in a signal handler; this identity is for one event alone
     this_thread.writer = {thread, static_cast<std::uint8_t>(ring::thread_count)};
     return;
   }

@@ -14,7 +14,8 @@ namespace takt::tracetools {
 
 using tracepoints::EventType;
 
-/// The ring in use. Until there is one, and where there can be none, one that nobody reads.
+/// The ring in use. Until the ring of this process has been made, or if it cannot be made, this is
+/// a ring that nobody reads.
 extern std::atomic<capture::ring::Header*> process_ring;
 
 /// Changes when `process_ring` does: threads then introduce themselves anew.
@@ -25,7 +26,7 @@ struct ThreadState {
   capture::ring::Writer writer{};
   bool introducing = false;  // itself or an object; signal handlers of the thread look at it
 };
-// Read for every event: the model that needs no call to find it.
+// Read for every event, so it has the TLS model that needs no function call.
 extern thread_local constinit ThreadState this_thread __attribute__((tls_model("initial-exec")));
 
 /// Mask of the events that this library has functions for.
@@ -34,18 +35,19 @@ std::uint64_t available_events();
 /// Gives the calling thread its entry in the ring.
 void introduce_thread();
 
-/// Makes the object log's memory usable up to a byte; false if that cannot be. For the thread that
-/// writes the log.
+/// Makes the object log's memory usable up to byte `end`; false if that is impossible. Only the
+/// thread that writes the log may call it.
 bool reach_into_log(std::size_t end);
 
-/// The ring in use. Who reads it sees what was written before it came into use, as on all
-/// processors what is read through a pointer is read after it.
+/// The ring in use. A relaxed load is enough: every processor reads what a pointer points to after
+/// the pointer itself, so the caller sees all that was written before the ring came into use.
 [[gnu::always_inline]] inline capture::ring::Header& ring_in_use() {
   return *process_ring.load(std::memory_order_relaxed);
 }
 
 /// Whether a recorder wants the event. Initialisation events are always kept, for a recorder that
-/// comes later. For the others it is a load and a branch in line: all that they cost if unwanted.
+/// comes later. For other events this is an inlined load and branch: all that an unwanted event
+/// costs.
 template <EventType event>
 [[gnu::always_inline]] inline bool ring_wants() {
   if constexpr (tracepoints::is_initialisation(event)) {
@@ -56,8 +58,8 @@ template <EventType event>
   }
 }
 
-/// Held by the thread that says something of an object: into the ring, if a recorder wants it, and
-/// into the object log.
+/// Held by a thread while it writes an initialisation event: into the ring, if a recorder wants it,
+/// and into the object log.
 class ObjectEntry {
  public:
   ObjectEntry();
@@ -69,8 +71,9 @@ class ObjectEntry {
   void write(EventType event, const Fields&... fields) const {
     auto& ring = ring_in_use();
     const auto number = static_cast<std::uint8_t>(event);
-    // What finds no room in the ring is not lost: it is in the log, which counts what it has no
-    // room for. In this order: who sees the events enabled also sees for which recording.
+    // An event that finds no room in the ring is not lost: it goes into the log, which counts the
+    // events that it has no room for. `enabled` is loaded first: a thread that sees the event
+    // enabled also sees the number of the recording that enabled it.
     const bool wanted = (ring.enabled.load(std::memory_order_acquire) >> number & 1) != 0;
     const std::uint64_t recording = wanted ? ring.recording.load(std::memory_order_relaxed) : 0;
     const bool written =
@@ -84,7 +87,7 @@ class ObjectEntry {
   }
 
  private:
-  // A signal handler comes upon its own thread writing an entry: the log is not its to write.
+  // This is a signal handler that interrupts its own thread at an entry: it must not write the log.
   bool interrupting_;
   bool has_log_;
   capture::ring::ThreadName name_{};  // of this thread

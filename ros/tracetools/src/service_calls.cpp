@@ -1,7 +1,7 @@
 // The events of service calls (ros2_services.def) in programs whose middleware has none: Jazzy's
 // and older. This library is preloaded, so its functions of the same names stand before those of
-// the middleware interface. Each calls the real function and then tells what it did, unless the
-// middleware told of it itself (Kilted and later).
+// the middleware interface. Each calls the real function and then emits the event, unless the
+// middleware has emitted it itself (Kilted and later).
 
 #include <rmw/rmw.h>
 
@@ -23,10 +23,11 @@ namespace {
 using takt::tracetools::next_function;
 using takt::tracetools::service_events_told;
 
-/// Makes of the identifier of a client that of its requests. Requests over Fast DDS name the reader
-/// of the responses, and rmw_get_gid_for_client the writer of the requests, which rmw_fastrtps
-/// makes right after that reader: the next entity of the participant. Where a thread makes another
-/// in between, the requests are linked to no client, which is counted.
+/// Turns the identifier of a client into the one that its requests carry. Over Fast DDS requests
+/// carry the identifier of the reader of the responses. rmw_get_gid_for_client gives that of the
+/// writer of the requests, which rmw_fastrtps makes right after that reader, as the next entity of
+/// the participant. If another thread makes an entity in between, the requests are linked to no
+/// client, which is counted.
 void name_as_requests_do(rmw_gid_t& gid) {
   constexpr std::string_view fast_dds = "rmw_fastrtps";
   constexpr std::size_t entity = 12;  // three bytes of its number, big-endian, and one of its kind
@@ -43,7 +44,8 @@ void name_as_requests_do(rmw_gid_t& gid) {
   gid.data[entity + 3] = reader;
 }
 
-/// Calls the real function. `tell` runs afterwards with its result, if the middleware told nothing.
+/// Calls the real function. `tell` runs afterwards with its result, unless the middleware has
+/// emitted an event itself.
 template <typename Function, typename Failure, typename Tell, typename... Arguments>
 auto forward(Function* real, Failure failure, const Tell& tell, Arguments... arguments)
     -> decltype(real(arguments...)) {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-/// The events of service calls, told on behalf of a middleware that does not tell them.
+/// The events of service calls, emitted on behalf of a middleware that does not emit them.
 namespace takt::tracetools {
 
-/// How many of these events the calling thread's middleware has told itself.
+/// How many of these events the middleware has emitted itself on the calling thread.
 extern thread_local constinit std::uint64_t service_events_told
     __attribute__((tls_model("initial-exec")));
 

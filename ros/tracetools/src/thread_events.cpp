@@ -1,6 +1,6 @@
-// What rclcpp does not tell of threads: when a rate puts one to sleep, and that one spins an
-// executor for a limited time. This library is preloaded, so its functions of the same names stand
-// before those of rclcpp. Each calls the real function and tells what it does.
+// Events that rclcpp does not emit: a rate puts a thread to sleep, and a thread spins an executor
+// for a limited time. This library is preloaded, so its functions of the same names stand before
+// those of rclcpp. Each calls the real function and emits the events around it.
 
 #include <cstdint>
 
@@ -11,8 +11,9 @@ namespace {
 
 using takt::tracetools::next_function;
 
-/// As these member functions are called: the object comes first, std::chrono::nanoseconds is passed
-/// as the integer that it holds, and a result of the size of a register is returned in one.
+/// The calling convention of these member functions: the object comes first,
+/// std::chrono::nanoseconds is passed as the integer that it holds, and a result of the size of a
+/// register is returned in one.
 using Sleep = bool(void* rate);
 using Period = std::int64_t(const void* rate);
 using SpinUntil = std::int32_t(void* executor, std::int64_t timeout, const void* wait_for_future);

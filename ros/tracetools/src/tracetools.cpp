@@ -40,11 +40,11 @@ void trace_thread_cpu_time() {
   record<EventType::thread_cpu_time>(nanoseconds);
 }
 
-/// Whether a callback runs on this thread. Of other threads, what they publish and their loops tell
-/// the execution times (takt/execution/thread_tracker.hpp).
+/// Whether a callback runs on this thread. Without a callback, the thread's publications and rate
+/// loops show its execution times (takt/execution/thread_tracker.hpp).
 thread_local constinit bool runs_callback __attribute__((tls_model("initial-exec"))) = false;
 
-/// Puts the processor time beside what it belongs to; `before`: the event is yet to be told.
+/// Puts the processor time beside the event that it belongs to; `before`: the event comes next.
 template <EventType event>
 void trace_thread_cpu_time_beside(bool before) {
   using enum EventType;
@@ -72,7 +72,7 @@ class Gid {
   std::array<std::uint8_t, TAKT_GID_SIZE> bytes_{};
 };
 
-/// As LTTng writes it.
+/// A text as LTTng writes it.
 std::string_view text(const char* string) { return string != nullptr ? string : "(null)"; }
 
 }  // namespace
@@ -141,7 +141,7 @@ std::uint64_t takt::tracetools::available_events() {
 
 bool ros_trace_compile_status() { return true; }
 
-// All that an event costs that nobody wants, so never a call: loads and two branches.
+// All that an unwanted event costs: loads and two branches, never a call.
 #define TAKT_WANTED(name) \
   __builtin_expect(lttng_ust_tracepoint_enabled(ros2, name) || ring_wants<EventType::name>(), 0)
 
@@ -163,8 +163,8 @@ bool ros_trace_compile_status() { return true; }
 #include "takt/tracepoints/ros2.def"
 #undef TAKT_TRACEPOINT
 
-// The events of service calls: those of the middleware itself, where it has them, and the same told
-// by service_calls.cpp, where it has not.
+// The events of service calls. The middleware emits them where it has them; otherwise
+// service_calls.cpp does.
 namespace {
 
 #define TAKT_TRACEPOINT(name, Fields, phase, fields) \

@@ -50,7 +50,7 @@ SentMessage send_next(std::string_view topic, takt_msgs::msg::Packet& packet, Ac
   return {id_of(topic, packet), now, linux_os::monotonic_now()};
 }
 
-/// What several instances of a callback send, one at a time.
+/// A message that several instances of a callback send, one at a time.
 template <typename T>
 struct Shared {
   Shared() = default;

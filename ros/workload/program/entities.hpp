@@ -40,8 +40,8 @@ struct PeriodicActivity {
 /// The ROS 2 entities of one process of a running model, with callbacks that do the modelled work.
 class Entities {
  public:
-  /// All of them must outlive this object. What nodes handle and send is written into `diary`,
-  /// unless it is null.
+  /// All arguments must outlive this object. `diary`, unless it is null, records what nodes handle
+  /// and send.
   Entities(const model::Model& model, const WorkloadPlan& plan, Diary* diary);
   Entities(const Entities&) = delete;
   Entities& operator=(const Entities&) = delete;
@@ -49,8 +49,8 @@ class Entities {
   /// Starts ROS 2.
   [[nodiscard]] Result<void> init();
 
-  /// Makes the entities of an executor. What it is to run, with the positions of its callbacks in
-  /// `planned`.
+  /// Makes the entities of an executor. Returns what the executor runs, with the positions of its
+  /// callbacks in `planned`.
   [[nodiscard]] Result<std::vector<executor::ScheduledExecutable>> make(
       const WorkloadExecutor& planned);
 
@@ -62,7 +62,8 @@ class Entities {
   [[nodiscard]] Result<std::optional<PeriodicActivity>> make_outside(
       const WorkloadCallback& planned);
 
-  /// What the model says of messages within the nodes of this process.
+  /// The links that the model has within nodes of this process: the inputs of joins, and messages
+  /// that timers read.
   [[nodiscard]] std::vector<executor::InputLink> links() const;
 
   /// Whether the middleware has matched all entities with those of the other processes.
@@ -87,7 +88,7 @@ class Entities {
   using NodePointer = std::shared_ptr<executor::Node>;
   using SendMessage = std::function<SentMessage()>;
 
-  /// Who triggered a waitable, in order.
+  /// The callbacks that triggered a waitable, in order; none: something outside the model.
   struct Inbox {
     executor::Waitable* waitable = nullptr;
     std::mutex mutex;
@@ -132,9 +133,9 @@ class Entities {
   [[nodiscard]] bool binds_messages(model::CallbackIndex index) const;
   /// Runs the work, if the callback is activated.
   static void run(Work& work, const Activation& activation, const Work::Send& answer = {});
-  /// What a callback is called in traces.
+  /// The name of a callback in traces.
   [[nodiscard]] const std::string& trace_name(model::CallbackIndex index) const;
-  /// What a packet does that came on a topic or service; that name must outlive the diary.
+  /// The activation by a packet that came on a topic or service, whose name must outlive the diary.
   [[nodiscard]] Activation activation_by(const std::string& topic, const Packet& packet) const;
 
   const model::Model& model_;
@@ -145,11 +146,11 @@ class Entities {
   std::map<std::string, NodePointer> nodes_;
   std::map<model::CallbackIndex, std::unique_ptr<Work>> works_;
   std::vector<std::unique_ptr<executor::Executable>> executables_;
-  /// Those of a callback that have a name in traces, by topic if they are subscriptions.
+  /// The executables of a callback that have a name in traces, by topic if they are subscriptions.
   std::map<model::CallbackIndex, std::map<std::string, const executor::Executable*>> traced_;
   std::vector<executor::Timer*> timers_;
   std::map<model::CallbackIndex, executor::Client<Exchange>*> clients_;
-  /// Through which callbacks call services without waiting for the responses.
+  /// The clients through which callbacks call services without waiting for the responses.
   std::vector<std::unique_ptr<executor::Client<Exchange>>> lone_clients_;
   std::map<model::CallbackIndex, Inbox> inboxes_;
   std::vector<ExpectedSubscriptions> publishers_;

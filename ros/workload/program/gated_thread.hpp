@@ -12,7 +12,7 @@
 
 namespace takt::workload {
 
-/// How a thread is to be scheduled, and what a trace is told of it.
+/// How a thread is to be scheduled, and how it is announced in traces.
 struct ThreadSetup {
   executor::ThreadSettings settings;
   /// None: the thread is no executor.

@@ -43,7 +43,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of a callback's execution time in a surge.
+/// The longest execution time of a callback in a surge, in percent of the modelled one.
 constexpr int most_percent = 100'000;
 
 void say(const json& line) {
@@ -78,7 +78,8 @@ Result<void> replace_executors(model::Model& model, const std::string& name) {
   return {};
 }
 
-/// Lines about policies that the executors cannot follow. An error: there is none at all.
+/// Returns warnings about policies that the executors cannot follow. Error: an executor has no
+/// policy at all.
 Result<std::vector<std::string>> check_executors(const model::Model& model) {
   std::vector<std::string> warnings;
   policy::Describer describer(model);

@@ -28,18 +28,18 @@ constexpr int releaser_priority = 90;
 /// Waiting instances for which a policy has memory from the start.
 constexpr std::size_t capacity = 1024;
 
-/// How far what delivers messages is above the executors, which must not keep it waiting
-/// (performance-engineering 3.4).
+/// How far the priority of threads that deliver messages is above that of the executors, which must
+/// not keep them waiting (performance-engineering 3.4).
 constexpr int middleware_above = 10;
 constexpr int highest_priority = 99;
 
-/// Fast DDS's threads that no message waits for: one announces the process every three seconds, for
-/// half a millisecond; the other one repeats what was lost. That one does not sleep while a
-/// reader's acknowledgement is due, and under SCHED_FIFO it would keep who acknowledges from
-/// running, for ever if they share a processor.
+/// The threads of Fast DDS for which no message waits. One announces the process every three
+/// seconds, for half a millisecond. The other one repeats lost messages. It does not sleep while a
+/// reader's acknowledgement is due: under SCHED_FIFO it would keep the thread that acknowledges
+/// from running, for ever if both share a processor.
 constexpr std::array<std::string_view, 2> middleware_chores{"dds.ev", "dds.asyn"};
 
-/// Has the middleware's chores wait for the executors, and in turns.
+/// Puts the middleware's chores below the executors, where they run in turns (SCHED_RR).
 void lower_chores(int priority) {
   const linux_os::RoundRobinScheduling below{.priority = std::max(priority - 1, 1)};
   for (const std::string_view chore : middleware_chores) {
@@ -69,7 +69,7 @@ class [[nodiscard]] Raised {
   std::optional<linux_os::ThreadScheduling> former_;
 };
 
-/// None: as the process was started.
+/// None: the thread stays as the process was started.
 std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& supply,
                                                          std::optional<int> priority) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
@@ -88,7 +88,7 @@ ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> pri
                                              .kind = std::string(to_string(executor.kind)),
                                              .timers = std::string(to_string(executor.timers)),
                                              .threads = executor.threads}};
-  // The kernel serves a reservation on all processors of the machine or not at all.
+  // The kernel gives reservations only to threads that may run on all processors of the machine.
   if (executor.cpu && !std::holds_alternative<model::ReservationSupply>(executor.supply)) {
     setup.settings.processors = {static_cast<int>(*executor.cpu)};
   }
@@ -148,7 +148,7 @@ class Process::Implementation {
     if (const Result<void> started = entities_.start_timers(); !started) {
       return tl::unexpected(started.error());
     }
-    // Where that is not allowed, page faults remain.
+    // If the kernel does not allow it, page faults remain.
     if (priority_) (void)linux_os::keep_memory();
     if (priority_) lower_chores(*priority_);
     for (const Thread& thread : threads_) thread.gated->go();

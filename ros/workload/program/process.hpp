@@ -17,7 +17,7 @@ namespace takt::workload {
 /// activation from outside. Phases: create, start, stop (nothing new is activated), quit.
 class Process {
  public:
-  /// What became of an executor's supply.
+  /// Whether an executor got its supply.
   struct Supply {
     std::string executor;
     /// Why the executor's thread is not scheduled as its supply asks; empty: it is.
@@ -30,9 +30,9 @@ class Process {
   };
 
   /// Makes all entities and threads of `process`; nothing runs yet. All arguments must outlive it.
-  /// What its nodes handle and send is written into `diary`, unless it is null. `priority`: under
-  /// SCHED_FIFO, of executors without a reservation; what delivers messages and releases is above
-  /// them. None: all are scheduled as the calling thread.
+  /// `diary`, unless it is null, records what its nodes handle and send. `priority`: that of
+  /// executors without a reservation, under SCHED_FIFO; threads that deliver messages and release
+  /// timers are above it. None: all are scheduled as the calling thread.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
                                                                const WorkloadPlan& plan,
                                                                const WorkloadProcess& process,
@@ -51,10 +51,10 @@ class Process {
   /// Gives the threads their scheduling and lets them and the timers run. Once.
   [[nodiscard]] Result<std::vector<Supply>> start();
 
-  /// Activates nothing any more; what is activated already still runs.
+  /// Stops all activations; instances that are activated already still run.
   [[nodiscard]] Result<void> stop();
 
-  /// Ends all threads. Nothing is left to do if it has been called before.
+  /// Ends all threads. A second call does nothing.
   void quit();
 
   /// The first error that a callback or a thread has met so far.

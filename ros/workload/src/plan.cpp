@@ -214,7 +214,7 @@ class Planner {
     return outputs;
   }
 
-  /// What an instance sends along an edge; none where nothing needs to be sent.
+  /// The output of an instance along an edge; none where nothing needs to be sent.
   Result<std::optional<Output>> output_along(const Edge& edge) const {
     const model::Callback& from = model_[edge.from];
     const model::Callback& to = model_[edge.to];

@@ -132,7 +132,7 @@ TEST(Wire, WhatIsWrittenIsRead) {
 TEST(Wire, WhatIsNoStateIsRefused) {
   const std::vector<std::byte> bytes =
       write(State{.process = 7, .offers = {{.stream = 5, .type = "std_msgs/msg/String"}}});
-  // Without its only offer it is whole again.
+  // Cut before its only offer, it is a whole state, too.
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(read_state(std::span(bytes).first(size)).has_value(), size == 12) << size;
   }

@@ -53,7 +53,7 @@ std::size_t count_of(pid_t process) {
       std::ranges::count(rings, process, [](const auto& ring) { return ring.first; }));
 }
 
-// A recorder holds the rings of those that it records, and must not record itself for it.
+// A recorder holds the rings of the processes that it records, and must not record itself for that.
 TEST(Discovery, KnowsARingByItsWriterAlone) {
   const Descriptor ours = ring_that_names(getpid());
   Descriptor ring = ring_that_names(0);

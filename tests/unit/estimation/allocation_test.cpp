@@ -10,9 +10,8 @@
 #include "takt/estimation/extended_kalman.hpp"
 #include "takt/estimation/unscented_kalman.hpp"
 
-// Counts what the calling thread takes from the allocator. Eigen calls malloc itself, so that
-// malloc is what is counted; glibc offers the real one by this name. Sanitizers replace it on their
-// own.
+// Counts the allocations of the calling thread. Eigen calls malloc itself, so malloc is replaced;
+// glibc offers the real one by this name. Sanitizers have a malloc of their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts = false;
 namespace {

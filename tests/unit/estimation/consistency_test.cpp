@@ -15,8 +15,8 @@ namespace takt::estimation {
 namespace {
 
 constexpr int runs = 10'000;
-/// Of a normal distribution: one run of the test in a million would be outside, and seeds are
-/// fixed.
+/// Standard deviations of a normal distribution: one run of the test in a million would be outside,
+/// and seeds are fixed.
 constexpr double deviations = 4.9;
 
 /// The mean of `count` chi-square numbers of `degrees` each lies about `degrees`, with a standard
@@ -26,8 +26,8 @@ void expect_chi_square(double sum, double count, double degrees) {
 }
 
 /// Consistency by the normalised error squared of the estimate (NEES) at the end of each run, and
-/// of the innovations (NIS), which are independent of each other if the filter is right. `make` has
-/// the prior and the number of the run; `step` returns the NIS.
+/// of the innovations (NIS), which are independent of each other if the filter is right. `make`
+/// gets the prior and the number of the run; `step` returns the NIS.
 template <typename MakeFilter, typename Step>
 void expect_consistent(const LinearModel<2, 1, 2>& truth, int steps, MakeFilter make, Step step) {
   Draw draw(19);
@@ -69,7 +69,7 @@ LinearModel<2, 1, 2> system() {
   return model;
 }
 
-/// A step and the NIS that the filter itself tells.
+/// Makes a step and returns the NIS that the filter itself tells.
 constexpr auto told = [](auto& filter, const Vector<1>& input, const Vector<2>& measurement) {
   const Outcome outcome = filter.step(input, measurement);
   EXPECT_TRUE(outcome.ok());
@@ -114,7 +114,7 @@ TEST(Consistency, TheParticleFilterKnowsItsErrors) {
     return ParticleFilter(nonlinear, {.count = 500, .seed = static_cast<std::uint64_t>(run)},
                           {model.process_noise, model.measurement_noise}, prior);
   };
-  // It tells no NIS: that of the cloud after the prediction.
+  // The filter tells no NIS, so it is computed from the cloud after the prediction.
   const auto step = [&](auto& filter, const Vector<1>& input, const Vector<2>& measurement) {
     EXPECT_EQ(filter.predict(input), Refusal::none);
     const Vector<2> innovation = measurement - model.output_matrix * filter.belief().state;

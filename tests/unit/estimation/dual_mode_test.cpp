@@ -36,7 +36,7 @@ class Loop {
     return estimator_.step(sample_);
   }
 
-  /// Until the mode, with one input; false if it does not come.
+  /// Makes steps with one input until the mode is reached; false if it is not.
   bool reach(Mode mode, double input, int most = 200) {
     for (int i = 0; i < most && estimator_.mode() != mode; ++i) step(input);
     return estimator_.mode() == mode;
@@ -166,7 +166,7 @@ TEST(DualMode, BeginsInTheLinearModeOnlyWhereThatIsSafe) {
   EXPECT_EQ(DualMode(handoff, {}).mode(), Mode::nonlinear);
 }
 
-/// Loading in another thread, which here is this one at moments that the test chooses.
+/// The filter is loaded as if by another thread, but by this one, at moments that the test chooses.
 TEST(DualMode, TheLinearEstimateIsInUseUntilTheOtherFilterIsLoaded) {
   Loop loop(Cubic{}.read(), {.load_in_other_thread = true});
   for (int i = 0; i < 200; ++i) loop.step(0.5);  // to where the linear filter errs
@@ -223,7 +223,7 @@ TEST(DualMode, ALoadingThreadTakesOverAndGivesBack) {
     }
   });
   int handovers = 0;
-  // As often as it takes: how fast the thread is must not matter.
+  // As many steps as it takes, as the speed of the thread must not matter.
   for (int step = 0; handovers < 20; ++step) {
     const double input = loop.estimator().mode() == Mode::linear ? 0.9 : -0.1;
     handovers += loop.step(input).is_first_nonlinear ? 1 : 0;
@@ -333,7 +333,7 @@ int violations(const Handoff& handoff, double kappa, long sequences) {
       plant.step(state, sample.input, next);
       state = next;
       sample.measurement = state;
-      // The linear estimate is in use up to the end of the period, whichever comes then.
+      // The linear estimate is in use up to the end of the period, whichever estimate comes then.
       error = handoff.linear.state_matrix * estimator.estimate().state +
               handoff.linear.input_matrix * sample.input - state;
       worst = std::max(worst, handoff.error_norm(error));

@@ -384,7 +384,7 @@ TEST_F(DecoderTest, ADamagedPacketDoesNotHideTheOnesAfterIt) {
   EXPECT_THAT(seen.losses.faults, ElementsAre(HasSubstr("an event of an unknown class 9")));
 }
 
-/// Whatever the bytes, reading ends, in order, and counts what it could not read.
+/// Whatever the bytes are, reading ends and keeps the order of events.
 TEST_F(DecoderTest, RandomDamageIsSurvived) {
   TraceWriter writer(TraceWriter::Header::compact);
   const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");

@@ -503,9 +503,8 @@ TEST_F(InterpreterTest, OnlyAMessageThatMatchesNothingWaitsForItsPublication) {
   EXPECT_EQ(database.anomalies().takes_without_publication, 0);
 }
 
-/// The middleware makes an endpoint at an address that one of ROS had, for itself.
-/// Publications are kept for a minute, and the last one of each publisher for ever: who subscribes
-/// late may still get that one.
+/// Publications are kept for a minute, and the last one of each publisher for ever: a late
+/// subscription may still get that one.
 TEST_F(InterpreterTest, OldMessagesAreForgottenButTheLastOfEachPublisher) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
@@ -532,6 +531,7 @@ TEST_F(InterpreterTest, OldMessagesAreForgottenButTheLastOfEachPublisher) {
   EXPECT_EQ(database.publication(id(2))->source_timestamp, 22);
 }
 
+/// The middleware makes an endpoint for itself at an address that an endpoint of ROS had before.
 TEST_F(InterpreterTest, AnEndpointWhoseAddressIsUsedAgainIsNoLongerTheOldObject) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
@@ -650,7 +650,7 @@ TEST_F(Calls, ReturnToTheClientsCallbackThoughNoEventNamesIt) {
   EXPECT_EQ(database.executor_activity()[0].unnamed_runs, 0u);
 }
 
-/// Takt's executors name it, beginning with a callback of which nothing else is known.
+/// Takt's executors name the client's callback, of which nothing else is known at first.
 TEST_F(Calls, ReturnToTheClientsCallbackThatEventsName) {
   call(41);
   scenario.serve(server, service, to_service, 41, 100);
@@ -667,8 +667,8 @@ TEST_F(Calls, ReturnToTheClientsCallbackThatEventsName) {
   EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
 }
 
-/// An executor that does not speak shows when it runs the next, not when a response has ended: that
-/// is known to have run until it sent something last.
+/// An executor without events of its own shows when it runs the next callback, not when a response
+/// has ended. The response is only known to have run until it sent something last.
 TEST_F(Calls, ReturnToCallbacksThatLastUntilTheySendOnExecutorsOfEvents) {
   const auto publisher = scenario.publisher(client, caller, "/t");
   call(41);
@@ -695,7 +695,7 @@ TEST_F(Calls, ReturnToCallbacksThatLastUntilTheySendOnExecutorsOfEvents) {
   EXPECT_EQ(database.anomalies().open_instances, 0u);
 }
 
-/// As rclcpp sends it; or later, from wherever the service leaves it to.
+/// The response is sent after the service's callback has ended, as rclcpp does, or later.
 TEST_F(Calls, AreAnsweredByCallbacksThatHaveEnded) {
   scenario.look(client);
   call(41);
@@ -714,7 +714,7 @@ TEST_F(Calls, AreAnsweredByCallbacksThatHaveEnded) {
   EXPECT_EQ(seen.instances[2].source, seen.publications[1].id);
 }
 
-/// The sender tells of a request after it has sent it; the receiver may be faster.
+/// The sender's event follows the sending of a request; the receiver may be faster.
 TEST_F(Calls, AreLinkedToRequestsThatAreToldLater) {
   const auto told_before_the_start = [&](std::int64_t sequence) {
     scenario.take_request(server, service, to_service, sequence);
@@ -737,7 +737,7 @@ TEST_F(Calls, AreLinkedToRequestsThatAreToldLater) {
   EXPECT_EQ(database.anomalies().takes_without_publication, 0u);
 }
 
-/// Who waits for responses by hand runs no callback (rclpy, wait sets).
+/// A thread that waits for responses by hand runs no callback (rclpy, wait sets).
 TEST_F(Calls, ReturnToNothingOnThreadsThatAreNoExecutors) {
   scenario.send_request(client, to_service, 41);
   scenario.serve(server, service, to_service, 41, 100);
@@ -774,7 +774,7 @@ TEST_F(InterpreterTest, PartsOfActionsAreServicesThatNoEventNames) {
   EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
 }
 
-/// What scheduler and callback of performance-engineering fact 2 do, in µs: thread 7 begins to run
+/// The scheduler and the callback of performance-engineering fact 2, in µs: thread 7 begins to run
 /// at 90, its callback lasts from 100 to 200.
 class Switches : public InterpreterTest {
  protected:
@@ -958,7 +958,7 @@ TEST_F(InterpreterTest, Fact36TimeOfAThreadIsExecutingWaitingOrInternal) {
       EXPECT_LE(*instance.wait_end, instance.start);
       waiting += *instance.wait_end - *instance.wait_begin;
     }
-    // Until a thread waited first, nobody knows whether its executor tells of waits.
+    // Until a thread has waited once, nobody knows whether its executor emits waits.
     internal += instance.overhead.value_or(instance.start - last->second);
     last->second = instance.end;
   }

@@ -66,7 +66,8 @@ class Scenario final : public events::EventStream {
     return {threads_.thread(process.host, process.id, thread_id, "worker"), 0x900000};
   }
 
-  /// What the program's thread sends while no callback runs comes from outside of the model.
+  /// Declares that messages which the thread sends while no callback runs come from outside the
+  /// model.
   void leave_out(const Program& program) {
     add(program, tracepoints::ExecutorInit{.executor = "outside",
                                            .kind = "outside",
@@ -155,7 +156,7 @@ class Scenario final : public events::EventStream {
     return callback;
   }
 
-  /// One whose callback events name, as those of rclcpp and of Takt.
+  /// A service whose callback events name, as rclcpp's and Takt's do.
   Service service(Program& program, std::uint64_t node, const std::string& name) {
     Service made = silent_service(program, node, name);
     made.callback = program.handle();
@@ -163,7 +164,7 @@ class Scenario final : public events::EventStream {
                                                          .callback = made.callback});
     return made;
   }
-  /// One whose callback no event names, as those of actions.
+  /// A service whose callback no event names, as those of actions.
   Service silent_service(Program& program, std::uint64_t node, const std::string& name) {
     const Service made{program.handle(), program.handle(), 0};
     add(program, tracepoints::RclServiceInit{.service_handle = made.handle,
@@ -219,7 +220,7 @@ class Scenario final : public events::EventStream {
   /// An executor of rclcpp looks for what to run next, or waits.
   void look(const Program& program) { add(program, tracepoints::RclcppExecutorGetNextReady{}); }
   void wait(const Program& program) { add(program, tracepoints::RclcppExecutorWaitForWork{}); }
-  /// rclcpp runs a client's callback, of which no event tells.
+  /// rclcpp runs a client's callback, which no event names.
   void respond(const Program& program, const Client& client, std::int64_t sequence,
                std::int64_t length, std::optional<std::pair<Publisher, std::int64_t>> output = {}) {
     look(program);

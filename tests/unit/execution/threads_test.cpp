@@ -94,7 +94,7 @@ struct Instances final : Observer {
   }
 };
 
-/// A node whose thread is no executor's.
+/// A node whose thread belongs to no executor.
 class Threads : public testing::Test {
  protected:
   Scenario scenario;
@@ -238,7 +238,7 @@ TEST_F(Threads, AnExecutorThatSpinsForLimitedTimesIsUnclassifiable) {
   publish(program, 1'000, 1);
   run();
   EXPECT_EQ(thread_class(program), unclassifiable);
-  // What it sends by itself comes from a sender of which nobody knows more.
+  // The messages that it sends outside of callbacks come from a sender of unknown timing.
   EXPECT_THAT(ids(), ElementsAre("/driver:timer-10ms", "/driver:/frames:sender"));
   ASSERT_THAT(seen.instances, SizeIs(2));
   EXPECT_EQ(seen.instances[1].start, seen.instances[1].end);

@@ -59,7 +59,7 @@ class TwoInputs : public testing::Test {
   void declare_join(const char* kind) {
     scenario.add(program, EventType::inputs_linked, {0}, {kind}, {{on_a.callback, on_b.callback}});
   }
-  /// The same, but the executor keeps the message until the callback is to run.
+  /// As receive(), but the executor keeps the message until the callback is to run.
   void keep(const test::Publisher& from, const test::Subscription& by, std::int64_t at) {
     scenario.now = 1000 * at;
     scenario.publish(outside, from, 1000 + at);
@@ -335,8 +335,8 @@ TEST_F(TwoInputs, OfTwoThatOverlapTheOneThatPublishesUsesTheOther) {
   EXPECT_THAT(links(document, "/b"), ElementsAre(std::pair(11, 10)));
 }
 
-/// Each of its timers could use what each of a node's callbacks stores; round and round, that makes
-/// more ways than anybody reads.
+/// Each timer of a node could use what each of its callbacks stores. Round the loop of nodes, that
+/// makes more ways than anybody reads.
 TEST(Ambiguity, SeveralTimersOfANodeDoNotMultiplyWays) {
   constexpr std::size_t nodes = 4;
   constexpr std::size_t timers = 8;

@@ -8,7 +8,7 @@
 namespace takt::flow {
 namespace {
 
-/// Two or more clocks whose offsets and drifts the test knows.
+/// A clock whose offset and drift the test knows.
 struct Truth {
   double offset = 0;
   double drift = 0;
@@ -18,7 +18,7 @@ struct Truth {
   }
 };
 
-/// The largest error of a clock between two times, and the uncertainty that it states there.
+/// Expects that a clock is never further off, within a minute, than the uncertainty that it states.
 void expect_known(const HostClock& clock, const Truth& reference, const Truth& truth) {
   for (double time = 0; time <= 60e9; time += 1e9) {
     const Instant expected = reference.show(time);

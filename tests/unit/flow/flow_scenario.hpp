@@ -21,7 +21,7 @@ using test::EventType;
 using test::Program;
 using test::Scenario;
 
-/// The takt/flow document of a scenario, after the properties that every one has were checked.
+/// Checks the properties that every takt/flow document has, and returns that of a scenario.
 inline json follow(Scenario& scenario, FlowOptions options = {}) {
   options.instances = true;
   FlowTracker tracker(options);

@@ -83,7 +83,7 @@ TEST_F(Join, Fact29FromItsRootAFlowIsAnotherThanFromItsLeaf) {
   EXPECT_TRUE(from_leaf.contains(root));
   EXPECT_TRUE(from_leaf.contains(graph->callback(run(4))));  // the other source
   EXPECT_FALSE(from_leaf.contains(graph->callback(run(3))));
-  // What leads from one to the other is the same both ways.
+  // The segments between root and leaf are the same both ways.
   for (const Segment& segment : from_root) {
     EXPECT_EQ(graph->forwards(segment).contains(leaf), from_leaf.contains(segment));
     EXPECT_TRUE(graph->backwards(segment).contains(root));

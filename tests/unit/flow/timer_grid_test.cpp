@@ -93,7 +93,7 @@ class Timer {
  public:
   explicit Timer(std::int64_t phase) : next_(-phase) {}
 
-  /// It is called so late because the executor is busy until then; returns when it was due.
+  /// Calls it so late because the executor is busy until then; returns when it was due.
   std::pair<std::int64_t, execution::CallbackInstance> call(std::int64_t late) {
     const std::int64_t due = next_;
     execution::CallbackInstance instance = started_at(due + late);
@@ -119,7 +119,7 @@ TEST(TimerGrid, IsThatOfRclWhateverHappenedBeforeItWasInTime) {
     Timer timer(up_to(999));
     TimerGrid grid((Duration(1000)));
     for (int i = up_to(20); i >= 0; --i) (void)grid.add(timer.call(up_to(2500)).second);
-    // Late by at most 5: two that follow each other leave 5 to the points.
+    // Each call is late by at most 5 from now on, so two in a row leave at most 5 for the points.
     std::int64_t far = 0;
     for (int i = 0; i < 30; ++i) {
       const auto [due, instance] = timer.call(i == 0 ? 0 : up_to(5));

@@ -1,4 +1,4 @@
-/// Acceptance facts 38 to 46 of the specification (performance-engineering 8), by their numbers.
+/// Acceptance facts 34 to 46 of the specification (performance-engineering 8), by their numbers.
 /// Facts 34 to 36 are arithmetic on the publication's figures and 37 is about several senders.
 #include <gmock/gmock.h>
 

@@ -80,7 +80,7 @@ TEST(LinkSchedules, AreServedAsTheModelSays) {
     chunks += observed.slots.size();
     warnings += observed.warnings;
   }
-  // The schedules are about something.
+  // The schedules do send and warn.
   EXPECT_GT(chunks, 10 * count);
   EXPECT_GT(warnings, count / 2);
 }

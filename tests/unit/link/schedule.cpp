@@ -196,7 +196,7 @@ struct Message {
   std::optional<std::int64_t> times_out{};
 };
 
-/// The plain words: a list of messages that wait, one on the link, and a clock that ticks.
+/// The simple model: a list of messages that wait, one on the link, and a clock that ticks.
 class Model {
  public:
   explicit Model(const Schedule& schedule) : schedule_(schedule), state_(schedule.senders.size()) {}
@@ -278,7 +278,7 @@ class Model {
         activate(i, state.newest);
       }
     }
-    // Who was activated first times out first.
+    // Messages time out in the order of their activation.
     std::vector<Message> late;
     std::erase_if(ready_, [&](const Message& message) {
       if (message.times_out != now_) return false;
@@ -416,7 +416,7 @@ std::string violated(const Schedule& schedule, const Observed& observed) {
     if (slot.bytes > schedule.chunk_bytes) return where("a chunk is too large");
     if (slot.message < newest[slot.stream]) return where("messages of a stream changed places");
     if (slot.offset != 0 && slot.offset != sent[slot.stream]) return where("a gap in a message");
-    // The n-th message of a periodic sender is not there before the n-th period.
+    // The n-th message of a periodic sender does not exist before its n-th period.
     const auto earlier = static_cast<std::int64_t>(slot.message) - 1;
     if (sender.kind == Kind::periodic && slot.begin < sender.first + earlier * sender.period) {
       return where("two messages in a period");

@@ -6,21 +6,21 @@
 
 #include "simulated_link.hpp"
 
-/// Random schedules of a link: what is sent and when, what becomes of it, and the model of what
-/// flow control must do about it.
+/// Random schedules of a link: which messages are sent when, what becomes of their chunks, and a
+/// model of what flow control must do.
 namespace takt::link::schedules {
 
-/// How a task comes to send.
+/// The kind of a sender.
 enum class Kind : std::uint8_t {
-  /// Whatever is pushed.
+  /// Sends whatever is pushed.
   data,
-  /// Whatever is pushed into either of two channels.
+  /// Sends whatever is pushed into either of two channels.
   either,
-  /// The newest message, at most one in a period.
+  /// Sends the newest message, at most one in a period.
   periodic,
-  /// A pushed message and a timer, both.
+  /// Sends a pushed message when a timer has come as well.
   gated,
-  /// Checks, timeout and restarts.
+  /// Sends with checks, a timeout and restarts.
   robust,
 };
 
@@ -47,7 +47,7 @@ struct Schedule {
   std::uint32_t chunk_bytes = 1;
   std::int64_t per_chunk = 1;
   std::int64_t per_byte = 1;
-  /// Of the n-th chunk; those after the last are delivered.
+  /// The outcome of the n-th chunk; chunks after the last one are delivered.
   std::vector<Outcome> outcomes;
 };
 
@@ -59,7 +59,7 @@ struct Slot {
   std::int64_t begin = 0;
   std::uint32_t stream = 0;
   std::uint64_t message = 0;
-  /// Which push it is of, from 1.
+  /// The push that its message comes from, from 1.
   std::uint32_t push = 0;
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
@@ -70,11 +70,12 @@ struct Slot {
 /// Until when schedules are observed.
 constexpr std::int64_t horizon = 400;
 
-/// The schedule that a sequence of choices means; 0 is the simplest of each, as beyond their end.
+/// The schedule that a sequence of choices stands for. 0 is the simplest choice; choices beyond the
+/// end of the sequence are 0.
 [[nodiscard]] Schedule read(const std::vector<std::uint32_t>& choices);
 [[nodiscard]] std::string describe(const Schedule& schedule);
 
-/// What flow control really does; `warnings` counts the messages that robust senders gave up.
+/// The real behaviour of flow control; `warnings` counts the messages that robust senders gave up.
 struct Observed {
   std::vector<Slot> slots;
   std::uint64_t warnings = 0;
@@ -82,10 +83,10 @@ struct Observed {
 };
 [[nodiscard]] Observed run(const Schedule& schedule);
 
-/// What it must do, in the plainest words: lists that are searched.
+/// The required behaviour, by a model as simple as possible: lists that are searched.
 [[nodiscard]] Observed expected(const Schedule& schedule);
 
-/// Properties that hold by themselves, whatever is expected; empty: all hold.
+/// Names a violated property of those that hold for every schedule; empty: all hold.
 [[nodiscard]] std::string violated(const Schedule& schedule, const Observed& observed);
 
 }  // namespace takt::link::schedules

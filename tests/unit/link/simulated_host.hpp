@@ -33,14 +33,15 @@ class SimulatedHost {
     flow = std::move(*created);
   }
 
-  /// A message of that size at that time; its first bytes are its serial number.
+  /// Pushes a message of that size at that time; each of its bytes is its serial number.
   bool push(ChannelIndex channel, std::size_t bytes, std::int64_t time) {
     run(at(time), false);
     const std::vector<std::byte> message(bytes, static_cast<std::byte>(++serial_));
     return flow->push(channel, message, at(time));
   }
 
-  /// Lets time pass until then, and to that instant's end unless more follows in it.
+  /// Lets time pass until then. `to_the_end`: serves that instant, too, as nothing more follows in
+  /// it.
   void run(Instant until, bool to_the_end = true) {
     while (now_ < until) {
       const auto due = flow->step(now_);
@@ -53,7 +54,7 @@ class SimulatedHost {
   }
   void run(std::int64_t until) { run(at(until)); }
 
-  /// Time passes in which nobody looks.
+  /// Lets time pass in which nobody calls step().
   void sleep(std::int64_t until) { now_ = at(until); }
 
   /// Which stream had the link, one entry for each chunk.

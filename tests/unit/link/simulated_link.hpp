@@ -54,7 +54,7 @@ class SimulatedLink final : public Transport {
   std::vector<Carried> carried;
   Sink* sink = nullptr;
   bool up = true;
-  /// What becomes of the n-th chunk; delivered without it.
+  /// Gives the outcome of the n-th chunk; without it chunks are delivered.
   std::function<Outcome(std::size_t)> outcome;
 
  private:

@@ -27,7 +27,7 @@ DeadlineScheduling percent(int share) {
   return {period * share / 100, period, period};
 }
 
-/// Until the thread has come to the core.
+/// Keeps the thread on the core, and waits until it has come there.
 void keep(Guard& guard, const ThreadIdentity& thread, int core) {
   ASSERT_TRUE(guard.remember(thread).has_value());
   for (;;) {
@@ -55,7 +55,7 @@ class ExclusiveCoresTest : public testing::Test {
     }
   }
 
-  /// The cpusets of ours that there are.
+  /// The names of our cpusets that exist.
   [[nodiscard]] std::string left() const {
     std::string names;
     for (const auto& entry : std::filesystem::directory_iterator(root_)) {
@@ -153,7 +153,7 @@ TEST_F(ExclusiveCoresTest, AreGivenBackIfTheProcessIsKilled) {
   int status = 0;
   waitpid(process, &status, 0);
   ASSERT_TRUE(WIFSIGNALED(status));
-  // The guard is no child of this process; nothing but what it does tells that it is done.
+  // The guard is no child of this process; only its effects show that it is done.
   while (!left().empty() || balance() != "1") usleep(1000);
   EXPECT_EQ(affinity(thread.thread).value(), processors_);
   EXPECT_EQ(get_scheduling(thread.thread).value(), ThreadScheduling{OtherScheduling{}});

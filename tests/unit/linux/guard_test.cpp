@@ -39,7 +39,7 @@ int nice_of(const ThreadIdentity& thread) {
 /// Lowering a nice value again needs a privilege.
 class GuardTest : public testing::Test {
  protected:
-  /// What threads inherit that these tests start.
+  /// The nice value that threads of these tests inherit.
   const int nice_at_first_ = getpriority(PRIO_PROCESS, 0);
 
   void SetUp() override {

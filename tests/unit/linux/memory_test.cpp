@@ -82,7 +82,7 @@ TEST(Memory, APrefaultedStackFaultsNoMore) {
   if (!keep_memory()) std::_Exit(2);
   const long before = locked();
   if (before <= 0) std::_Exit(3);
-  // What comes later is not held to the limit.
+  // Memory that is allocated later does not count against the limit.
   const auto later = std::make_unique<char[]>(heap_size);
   static_cast<volatile char*>(later.get())[heap_size - 1] = 1;
   std::_Exit(locked() == before ? 0 : 4);

@@ -133,7 +133,7 @@ class Robot {
   std::vector<test::Subscription> readers_;
 };
 
-/// What a Monitor has between its ring and its documents.
+/// The parts of a Monitor between its ring and its documents.
 class Extractor {
  public:
   explicit Extractor(const Scenario& scenario) : interpreter_(scenario.threads()) {

@@ -166,7 +166,7 @@ TEST(Manager, GivesReservationsWhatIsLeftOver) {
     sum += static_cast<double>(most.reservations[i].budget.count()) /
            static_cast<double>(most.reservations[i].period.count());
   }
-  // Of the only core a tenth is the kernel's.
+  // The kernel keeps a tenth of the only core for itself.
   EXPECT_LE(sum, 0.65 + 1e-9);
   EXPECT_GT(sum, 0.6);
 }
@@ -179,6 +179,18 @@ TEST(Manager, TakesNoMoreThanItNeedsWhereOthersHaveReservations) {
   const Decision crowded = manager.decide(now);
   EXPECT_LT(crowded.reservations[0].budget, alone.reservations[0].budget);
   EXPECT_EQ(crowded.reservations, Manager({.left = 100}).decide(now).reservations);
+}
+
+// Budgets that are a little larger than they need to be stay as they are, but not once the kernel
+// has refused them.
+TEST(Manager, DoesNotKeepWhatTheKernelHasRefused) {
+  Manager manager({.left = 100});
+  manager.decide(situation(two_chains(ms(10), ms(10))));
+  Situation now = situation(two_chains(ms(10) - std::chrono::microseconds{200}, ms(10)));
+  now.crowded = true;
+  const Decision least = Manager({.left = 100}).decide(now);
+  EXPECT_EQ(manager.decide(now).reservations, least.reservations);
+  EXPECT_EQ(manager.decide(now).reservations, least.reservations);
 }
 
 TEST(Manager, ChoosesAPeriodAndKeepsIt) {
@@ -256,10 +268,13 @@ TEST(Manager, PreparesAChainBeforeItGuaranteesIt) {
 TEST(Manager, TellsOfGoalsThatMeanNothing) {
   Manager manager;
   Situation given = situation(two_chains(ms(10), ms(10)));
-  given.missing_goals = {{"pilot", "no callback is called /scan"}};
+  given.missing_goals = {{.name = "pilot", .reason = "no callback is called /scan"}};
   const Decision decision = manager.decide(given);
   EXPECT_EQ(decision.chains.back().id, "pilot");
   EXPECT_EQ(decision.chains.back().state, unmanaged);
+  const auto again = replay(header_line(manager.options()) + entry_line(given, decision), "log");
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_THAT(again->differences, IsEmpty());
 }
 
 /// What the estimators of the two chains are told while the less important one is degraded.
@@ -293,7 +308,7 @@ TEST(Manager, AsksEstimatorsForTheirCheapModeWhenThereIsTooLittleTime) {
   decision = manager.decide(surge);
   EXPECT_EQ(decision.chains[1].estimator->mode, CheapMode::refused);
   EXPECT_THAT(decision.chains[1].estimator->reason, HasSubstr("degraded"));
-  // What it answers is told once.
+  // An answer is reported once.
   surge.estimators[0].answer = CheapMode::refused;
   surge.estimators[0].reason = "the input is outside the decision bound";
   decision = manager.decide(surge);
@@ -366,6 +381,13 @@ TEST_F(Log, RefusesWhatIsNoLog) {
   Options wild = options_;
   wild.period = Duration{1};
   EXPECT_THAT(replay(header_line(wild), "x").error().message, HasSubstr("out of its range"));
+}
+
+TEST_F(Log, RefusesALineThatIsNestedTooDeep) {
+  constexpr std::size_t depth = 1'000'000;
+  const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+  EXPECT_EQ(replay(header_line(options_) + "{\"model\":" + deep + "}\n", "x").error().message,
+            "x: line 2: nested more than 64 deep; it is not a decisions log");
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ class Robot {
  public:
   explicit Robot(Scenario& scenario) : to_(scenario) {}
 
-  /// What happens in 100 ms. `load`: so many times what callbacks of the second chain take else.
+  /// What happens in 100 ms. `load`: how many times longer than usual the second chain's callbacks
+  /// take.
   void live(std::int64_t load) {
     const std::int64_t begin = to_.now;
     for (Chain* const chain : {&pilot_, &tracker_}) {

@@ -31,7 +31,7 @@ std::vector<Slot> planned(std::size_t bands) {
   return slots;
 }
 
-/// The last slots that it chose for as many outputs, and how often it chose.
+/// The last slots that it chose while so many outputs came, and how often it chose.
 std::pair<std::vector<Slot>, int> after(Adaptation& adaptation, Duration longest, int count) {
   std::vector<Slot> last;
   int changes = 0;

@@ -23,7 +23,7 @@ Gate gate(Overshoot policy) {
           policy};
 }
 
-/// Latencies of 50, 120 and 70 ms: the second is over when the third begins.
+/// Latencies of 50, 120 and 50 ms: the second ends 20 ms after the third was to begin.
 Delivery after_overshoot(Overshoot policy) {
   const std::vector<Duration> latencies = {milliseconds(50), milliseconds(120), milliseconds(50)};
   return deliver(gate(policy), latencies, cycle, publish);
@@ -56,7 +56,7 @@ TEST(Gate, LateOnesFollowThePolicy) {
 
 TEST(Overshoot, SkippedOutputsAreMissing) {
   const Delivery delivery = after_overshoot(Overshoot::skip);
-  // Ready at 50, 220 (its round's twentieth millisecond counts as new) and 270.
+  // Ready at 50, 220 and 270. At 20 ms of its cycle, the second counts as an output of that cycle.
   EXPECT_THAT(delivery.latencies,
               ElementsAre(milliseconds(61), milliseconds(161), milliseconds(81)));
   EXPECT_EQ(delivery.dropped, 0);

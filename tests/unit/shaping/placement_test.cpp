@@ -29,7 +29,7 @@ Profile profile_of(const std::vector<double>& values) {
 /// The samples of performance-engineering, fact 25.
 Profile ten() { return profile_of({40, 50, 55, 60, 62, 66, 70, 74, 80, 84}); }
 
-/// As fact 26 has it: slots of 1 ms on a grid of 1 ms, the last one ends at 87 ms.
+/// The options of fact 26: slots of 1 ms on a grid of 1 ms, the last one ends at 87 ms.
 PlacementOptions fact_26(std::size_t bands) {
   return {.cycle = milliseconds(100), .bands = bands, .slack = milliseconds(2)};
 }

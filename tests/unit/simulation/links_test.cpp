@@ -9,8 +9,8 @@ namespace {
 using std::chrono::microseconds;
 using enum model::ExecutorKind;
 
-/// Byte by byte a microsecond, chunks of a millisecond: `low` sends 5000 bytes at 1 ms, `high` 1000
-/// bytes a millisecond after its release.
+/// A link on which a byte takes 1 µs and a chunk 1 ms: `low` sends 5000 bytes at 1 ms, `high` 1000
+/// bytes one millisecond after its release.
 Models two_streams() {
   Models models;
   models.model.links.push_back({.id = "wire",

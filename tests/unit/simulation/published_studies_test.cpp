@@ -68,7 +68,7 @@ Study study(const Models& models, const Options& options, milliseconds duration)
   return study;
 }
 
-/// What the specification found their machine to need per callback is 1.1 to 1.7 ms.
+/// The specification found that their machine needs 1.1 to 1.7 ms per callback.
 constexpr Duration dac_overhead = std::chrono::microseconds(1200);
 constexpr milliseconds dac_duration{300'000};
 

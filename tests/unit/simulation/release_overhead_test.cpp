@@ -2,7 +2,7 @@
 
 #include "models.hpp"
 
-/// What releases take from the thread of an executor of events (component-cps 3.7).
+/// The time that releases take from the thread of an executor of events (component-cps 3.7).
 namespace takt::simulation {
 namespace {
 

@@ -67,8 +67,8 @@ TEST(Soundness, OfAllAnalysesTogether) {
   check(generation::any_model(all_kinds()), Method::combined, 5'000'000);
 }
 
-/// Where the response was longest at an offset at which the windows do not change, but what is
-/// activated after it does.
+/// In these models a response was longest at an offset at which the windows do not change, but what
+/// is activated after it does.
 TEST(Soundness, BetweenTheOffsetsOfAWindow) {
   for (const std::uint64_t seed : {20'016'217U, 20'027'058U}) {
     Tally tally;

@@ -116,7 +116,7 @@ TEST(Aging, CurvesStaySubAdditiveAndAboveTheNewestWindows) {
 }
 
 /// One event source of 10 ms for 120 s (S-5.6): how much the curve overestimates on average, and
-/// how many instances took longer than it said before them.
+/// how many instances took longer than it had said before.
 struct Figures {
   double overestimation = 0;  // ms
   int errors = 0;

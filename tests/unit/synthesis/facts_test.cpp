@@ -171,8 +171,8 @@ TEST_F(ExtractionFact, P09_SeveralPublishersAreAnOrAndSeveralSubscribersTwoEdges
   }
 }
 
-/// Two messages wait before the reader runs: each goes to its own sender. One that took the newest
-/// of the topic, or the oldest, would not find the edges and delays.
+/// Two messages wait before the reader runs, and each is linked to its own sender. Links to the
+/// newest or to the oldest message of the topic would give wrong edges and delays.
 TEST_F(ExtractionFact, P10_MessagesThatWaitedAreToldApart) {
   Source left = source("left", "/t");
   Source right = source("right", "/t");
@@ -185,7 +185,7 @@ TEST_F(ExtractionFact, P10_MessagesThatWaitedAreToldApart) {
     scenario.now += 10'000;
     publish(left, i);
     publish(right, i + 1);
-    // Both wait now. What came of the left one alone is passed on; the order of taking varies.
+    // Both wait now. Only what came from the left one is passed on; the order of taking varies.
     const std::int64_t first = i % 4 == 1 ? i : i + 1;
     for (const std::int64_t stamp : {first, 2 * i + 1 - first}) {
       const bool is_left = stamp == i;
@@ -202,8 +202,8 @@ TEST_F(ExtractionFact, P10_MessagesThatWaitedAreToldApart) {
   EXPECT_EQ(made[passed->triggered_by->front()].id, "/left:timer-10ms");
 }
 
-/// The curve of any instances bounds each of their windows, the extrapolated part too, and grows
-/// only.
+/// A curve bounds every window of its instances, in the extrapolated part too. Costs only grow,
+/// distances only shrink.
 TEST_F(ExtractionFact, F09_CurvesBoundEveryWindowAndOnlyGrow) {
   std::minstd_rand random(9);
   for (int round = 0; round < 20; ++round) {
@@ -281,7 +281,7 @@ TEST_F(ExtractionFact, F16_WhatComesBackTriggersNothing) {
     scenario.handle(amcl.program, on_tf, i, 100, std::pair(own, i + 1));
     scenario.handle(amcl.program, on_tf, i + 1, 5);
   }
-  const auto made = model();  // no cycle without end: it would not be read again
+  const auto made = model();  // has no endless cycle, or it could not be read again
   ASSERT_THAT(edges(made),
               UnorderedElementsAre("/source:timer-10ms -> /amcl:/tf", "/amcl:/tf -> /amcl:/tf"));
   for (const auto& edge : made.edges) {
@@ -292,8 +292,8 @@ TEST_F(ExtractionFact, F16_WhatComesBackTriggersNothing) {
   }
 }
 
-/// An instance of a service for a caller may trigger what the service publishes to, and of the
-/// clients the caller's.
+/// An instance of a service for one caller may trigger the subscribers of the service's messages,
+/// and of the clients only the caller's.
 TEST_F(ExtractionFact, F17_ARequestTriggersAllButTheOtherClients) {
   Node server = node("server");
   const auto service = scenario.service(server.program, server.handle, "/s");

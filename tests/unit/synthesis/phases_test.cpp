@@ -40,7 +40,7 @@ class PhasesTest : public testing::Test {
   std::int64_t stamp = 0;
   json provenance;
 
-  /// `count` times every 10 ms, the filter takes so long.
+  /// Runs the chain `count` times, every 10 ms; the filter takes `length`.
   void work(int count, std::int64_t length, const test::Publisher& output,
             const test::Subscription& reader) {
     for (int i = 0; i < count; ++i) {
@@ -122,7 +122,7 @@ TEST_F(PhasesTest, F15_ARequestToChangeTheStateBeginsAPhaseOfItsNode) {
   EXPECT_THAT(provenance["left_out"], ElementsAre("/filter:/filter/change_state"));
 }
 
-/// A driver thread begins to sleep by a rate. What it is first is no change.
+/// A driver thread begins to sleep by a rate. Its first class is no change.
 TEST_F(PhasesTest, AThreadOfAnotherClassBeginsAPhaseOfItsNode) {
   const auto thread = scenario.worker(program, 77);
   scenario.now = 2'000'000;
@@ -181,7 +181,7 @@ TEST_F(PhasesTest, APhaseWasWatchedSinceItBegan) {
   EXPECT_LE(activation.values[3], std::chrono::milliseconds(320));
 }
 
-/// A declared join is the same in all phases; what its sets cost is not.
+/// A declared join is the same in all phases, but the cost of its sets is not.
 TEST_F(PhasesTest, WhatDeclaredJoinsCostIsThatOfThePresentPhase) {
   const auto left = scenario.publisher(program, sensor, "/left");
   const auto right = scenario.publisher(program, sink, "/right");

@@ -89,7 +89,7 @@ TEST_F(Robustness, AThreadThatDiesWithinACallbackLeavesItsNumberToAnother) {
   const json provenance = provenance_of(found);
   EXPECT_EQ(provenance["losses"]["orphan_starts"], 1);
   EXPECT_THAT(provenance["warnings"].dump(), HasSubstr("have no partner"));
-  // The time in which it was dead is nobody's.
+  // No callback is charged for the time in which the thread was dead.
   EXPECT_EQ(provenance["observed"]["/filter:/raw"]["max"], 200'000);
 }
 

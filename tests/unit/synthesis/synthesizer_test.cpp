@@ -502,7 +502,7 @@ TEST(Synthesizer, CyclesAreBrokenWithAWarning) {
   EXPECT_THAT(edges_of(model), UnorderedElementsAre("/n:timer-10ms -> /n:/a", "/n:/a -> /m:/b"));
   EXPECT_THAT(json::parse(model.provenance)["warnings"].dump(),
               HasSubstr("would be a cycle without end"));
-  // What the edge explained is now an activation of its own.
+  // The activations that the edge explained are now the receiver's own.
   EXPECT_TRUE(model.callbacks[1].activation);
 }
 
@@ -798,7 +798,8 @@ TEST_F(Fusion, IsTheDeclaredJoinIfEveryRunAgrees) {  // facts 25 and 26: the com
   EXPECT_EQ(model[model.joins[0].callback].execution_time[1], std::chrono::microseconds(916));
 }
 
-// Whichever input of the first join comes last publishes, so either may be the other's sender.
+// Whichever input of the first join comes last publishes, so either may be the second join's
+// sender.
 TEST_F(Fusion, IsAnInputOfAnotherThoughItsCompletingInputVaries) {
   const auto third = scenario.node(program, "third");
   const auto c = scenario.publisher(program, third, "/c");
@@ -968,7 +969,7 @@ TEST_F(Fusion, ThatPublishesNothingCostsWhatItsSetsDo) {
                {{on_a.callback, on_b.callback}});
   scenario.add(program, EventType::links_declared, {1});
   for (int i = 0; i < 10; ++i) {
-    // Either may complete a set, and does what both together ask for.
+    // Either may complete a set, and then does the work for both.
     arrive(i % 2 == 0, 2, false);
     arrive(i % 2 != 0, 500, false);
   }

@@ -1,6 +1,6 @@
-/// Connections over a network that loses, doubles, exchanges and changes datagrams, through
-/// shared memory, and by RDMA with a device that pretends, in simulated time: what arrives is
-/// whole, in order and once, and the sender knows what did not.
+/// Connections over a network that loses, duplicates, reorders and changes datagrams, through
+/// shared memory, and by RDMA with a simulated device, in simulated time. Messages arrive whole, in
+/// order and once, and the sender knows which did not.
 #include "takt/transport/connection.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ class Ends : public testing::Test {
                          return true;
                        }}});
     }
-    // The one before has ended.
+    // The process that was there before ends first.
     end(place).reset();
     if (medium == Medium::datagrams) {
       end(place) = std::make_unique<DatagramEnd>(
@@ -124,7 +124,7 @@ class Ends : public testing::Test {
     }
   }
 
-  /// Memory cannot be cut; a debugger stops the receiver instead.
+  /// Memory cannot be cut, so the receiver is stopped instead, as by a debugger.
   [[nodiscard]] const std::unique_ptr<End>& stopped() const {
     static const std::unique_ptr<End> nobody;
     return network.cut && medium != Medium::datagrams ? ends_[1] : nobody;
@@ -145,7 +145,7 @@ class Ends : public testing::Test {
   PretendedFabric fabric;
   const Key key = make_key();
   std::array<Key, 2> keys{key, key};
-  /// Who wants AES, where the processor has it.
+  /// Which end wants AES, where the processor has it.
   std::array<bool, 2> aes{true, true};
   Network network{1};
   std::map<Outcome, std::uint64_t> ends;
@@ -158,7 +158,7 @@ class Ends : public testing::Test {
   std::array<std::unique_ptr<End>, 2> ends_;
 };
 
-/// What holds whatever is between.
+/// Tests that hold for every medium.
 class Pair : public Ends, public testing::WithParamInterface<Medium> {
  protected:
   Pair() : Ends(GetParam()) {}
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Media, Pair,
                          testing::Values(Medium::datagrams, Medium::shared_memory, Medium::rdma),
                          name_of);
 
-/// What holds of datagrams.
+/// Tests that hold for datagrams only.
 class DatagramPair : public Ends {
  protected:
   DatagramPair() : Ends(Medium::datagrams) {}
@@ -234,7 +234,7 @@ TEST_P(Pair, KilledPeersAndCutLinksTearDoubleAndHideNothing) {
     }
     switch (fault) {
       case 0:
-        // What the sender has not heard of dies with it.
+        // Messages whose outcome the sender has not heard of die with it.
         forgotten += pushed - ended() - forgotten;
         start(0);
         run(seconds(network.random(2)));

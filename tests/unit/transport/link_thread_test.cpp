@@ -33,7 +33,7 @@ using testing::HasSubstr;
 /// Waits for what threads do; far more than they ever need.
 constexpr auto patience = std::chrono::minutes(2);
 
-/// What arrived, told between threads.
+/// The messages that arrived, shared between threads.
 class Arrivals {
  public:
   void add(std::span<const std::byte> message) {
@@ -86,8 +86,8 @@ class LinkThreads : public testing::TestWithParam<Medium> {
                        arrivals.add(activation.message);
                        return true;
                      }},
-                     // What comes in one burst waits: messages without a slot are rejected, and
-                     // none is dropped here, where its sender would not be told.
+                     // A whole burst may wait. A message without a slot is rejected, which its
+                     // sender is told; a message dropped here would be lost without notice.
                      .depth = channel.slots});
     }
     auto started = LinkThread::start(sending, key, std::array{peer(0)});
@@ -103,7 +103,7 @@ class LinkThreads : public testing::TestWithParam<Medium> {
     ASSERT_TRUE(sender->connected({}));
   }
 
-  /// Of the end at that place.
+  /// How the end at that place reaches the other one.
   [[nodiscard]] Peer peer(std::size_t place) const {
     if (GetParam() == Medium::shared_memory) {
       return {.address = names[place], .settings = {.silence = silence()}};
@@ -135,7 +135,8 @@ TEST_P(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
   for (std::size_t i = 0; i < low.size(); ++i)
     low[i] = static_cast<std::byte>(i * 2654435761U >> 9);
   const std::vector<std::byte> urgent(1000, std::byte{7});
-  // At once, so that the thread has not begun with the first when the last is there.
+  // Under one lock, so that the thread cannot begin with the first message before the last is
+  // there.
   sender->with([&](link::FlowControl& flow) {
     EXPECT_TRUE(flow.push(channels[0], low, now()));
     EXPECT_TRUE(flow.push(channels[0], low, now()));

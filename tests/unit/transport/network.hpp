@@ -23,7 +23,7 @@
 
 namespace takt::transport {
 
-/// What a network does to datagrams, in shares of them.
+/// The faults of a network, each as a share of the datagrams.
 struct Faults {
   double loss = 0;
   double duplication = 0;
@@ -51,7 +51,7 @@ class Network {
     put(to, std::move(bytes));
   }
 
-  /// Datagrams that come at that time or before.
+  /// Takes the datagrams that have come by now.
   [[nodiscard]] std::vector<Datagram> take() {
     std::vector<Datagram> due;
     while (!under_way_.empty() && under_way_.begin()->first <= now) {
@@ -103,14 +103,14 @@ class End {
   std::unique_ptr<link::FlowControl> flow;
 
  protected:
-  /// Flow control on that transport.
+  /// Makes the flow control on that transport.
   void add_flow(link::Description description, link::Transport& transport, Instant now) {
     const std::array<link::Transport*, 1> peers{&transport};
     flow = std::move(link::FlowControl::create(std::move(description), peers, now).value());
   }
 };
 
-/// One that sends datagrams over the network.
+/// An end that sends datagrams over the network.
 class DatagramEnd final : public End, public Datagrams {
  public:
   DatagramEnd(Network& network, std::size_t place, const Key& key, link::Description description,
@@ -145,7 +145,7 @@ class DatagramEnd final : public End, public Datagrams {
   Connection connection_;
 };
 
-/// One that does not need the network, of which it has the time alone.
+/// An end that uses only the clock of the network.
 class LineEnd final : public End {
  public:
   LineEnd(Network& network, std::unique_ptr<Line> line, link::Description description)
@@ -168,7 +168,7 @@ class LineEnd final : public End {
   std::unique_ptr<Line> line_;
 };
 
-/// What a connection goes through.
+/// The medium that a connection goes through.
 enum class Medium : std::uint8_t { datagrams, shared_memory, rdma };
 
 /// For the names of tests.

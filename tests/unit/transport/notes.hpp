@@ -8,7 +8,7 @@
 
 namespace takt::transport {
 
-/// Takes all that comes.
+/// A sink that accepts every chunk and notes it.
 class Notes final : public link::Sink {
  public:
   explicit Notes(std::size_t bytes) : memory(bytes) {}

@@ -14,7 +14,7 @@
 
 namespace takt::transport {
 
-/// Devices of one network, which copy within this process. What is written is there at once.
+/// Simulated devices of one network, which copy within this process. Writes arrive at once.
 class PretendedFabric {
  public:
   class Pair final : public QueuePair {
@@ -83,7 +83,7 @@ class PretendedFabric {
 
   /// Whether devices make nothing at the moment.
   bool refuses = false;
-  /// Whether what is written takes its time.
+  /// Whether writes seem to be under way still.
   bool slow = false;
   [[nodiscard]] std::size_t pairs() const { return pairs_.size(); }
   [[nodiscard]] std::uint32_t made() const { return made_; }

@@ -1,5 +1,5 @@
-/// Shared memory with those who mean harm at its other end: strangers without the key, and peers
-/// that have it.
+/// Shared memory with hostile programs at its other end: strangers without the key, and peers with
+/// it.
 #include "shared_line.hpp"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ class Shared : public testing::Test {
     each.step(now);
   }
 
-  /// For that long.
+  /// Lets so much time pass.
   void run(
       Duration time, const std::function<void()>& also = [] {}) {
     const Instant end = now + time;

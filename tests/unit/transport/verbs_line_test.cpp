@@ -1,5 +1,5 @@
-/// Connections by RDMA, with a device that pretends, and those who mean harm at the other end:
-/// strangers without the key, and peers that have it.
+/// Connections by RDMA with a simulated device and hostile programs at the other end: strangers
+/// without the key, and peers with it.
 #include "verbs_line.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class Insider {
   Insider(Descriptor socket, const Key& key)
       : key_(key), introduction_(std::move(socket), key_, 7, said_bytes) {}
 
-  /// Says these, in its turns; keeps what it hears.
+  /// Says these words, one in each turn; keeps what it hears.
   void turn(const std::vector<wire::Memory>& words) {
     const auto state = introduction_.hear();
     if (state == Introduction::State::proven) {
@@ -82,7 +82,7 @@ class Verbs : public testing::Test {
     each.step(now);
   }
 
-  /// For that long.
+  /// Lets so much time pass.
   void run(
       Duration time, const std::function<void()>& also = [] {}) {
     const Instant end = now + time;

@@ -11,11 +11,12 @@ namespace takt::analysis {
 
 namespace {
 
-/// Joins below joins beyond this depth are bounded more simply: evaluation follows every path.
+/// Joins that are nested deeper than this are bounded more simply, because an evaluation follows
+/// every path through nested joins.
 constexpr int deepest_join = 6;
 
-/// Whether a <= b everywhere, seen from their terms alone: each of a's sources is among b's. Both
-/// have their terms in the order of their sources.
+/// Whether a <= b everywhere, as far as their terms alone show it: each of a's sources is among
+/// b's. Both have their terms in the order of their sources.
 bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
   if (b.unbounded()) return true;
   if (a.unbounded() || a.terms().size() > b.terms().size() || !a.line().below(b.line())) {
@@ -36,7 +37,7 @@ bool dominated(const curves::DerivedCurve& a, const curves::DerivedCurve& b) {
   return true;
 }
 
-/// The operand that all others are dominated by, if there is one.
+/// The operand that dominates all others, if there is one.
 const curves::DerivedCurve* largest(const std::vector<curves::DerivedCurve>& operands) {
   const curves::DerivedCurve* largest = nullptr;
   for (const curves::DerivedCurve& operand : operands) {
@@ -99,7 +100,7 @@ void Curves::limit_terms(const Component& component, std::size_t most) {
   for (const ExecutorIndex executor : component.executors) most_terms_[executor.value()] = most;
 }
 
-/// A term takes part of the time that it takes to look at what a callback demands.
+/// Counts the terms as work: a term costs less than a unit, a look at the demand of a callback.
 void Curves::finish(curves::DerivedCurve& curve, CallbackIndex callback) const {
   constexpr std::size_t terms_per_unit = 2;
   work_ += curve.terms().size() / terms_per_unit;
@@ -259,7 +260,8 @@ void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shif
   } else if (join.kind == Kind::all) {
     curve.add(join.line_above(), shift);
   } else {
-    // Any operand of `least` is above it, and any of `newest` with one more; so is the largest.
+    // Any operand is above a join of kind `least`, and any operand plus one activation is above one
+    // of kind `newest`; so is the largest operand.
     const curves::DerivedCurve* rarest = join.rarest();
     if (rarest == nullptr) return curve.add(std::nullopt, shift);
     const auto most = only != nullptr ? only->line_above() : std::nullopt;
@@ -293,8 +295,8 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
     }
   }
   if (by_join && edge.partial_join) {
-    // Only activations that one of these inputs completes: no more than they send, and no more than
-    // the join has.
+    // Only activations that one of these inputs completes count: no more than the inputs' messages,
+    // and no more than the join's activations.
     finish(inputs, edge.from);
     Join& partial = family.partial_joins[*edge.partial_join];
     curves::DerivedCurve whole;

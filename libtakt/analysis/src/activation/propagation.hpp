@@ -13,8 +13,8 @@ namespace takt::analysis {
 
 /// The activation curves that follow from the current bounds.
 ///
-/// Two families (ros-llama S-3.2, S-3.4): η holds in any window; η^b only in windows of the
-/// executor that begin at a quiet time, and spares the jitter of senders on the same executor.
+/// Two families (ros-llama S-3.2, S-3.4): η holds in any window; η^b holds only in windows of the
+/// executor that begin at a quiet time, and leaves out the jitter of senders on the same executor.
 class Curves {
  public:
   explicit Curves(const System& system);
@@ -39,10 +39,11 @@ class Curves {
     return own_[callback.value()].curve;
   }
 
-  /// What a callback of the executor does in a window in which not all of them run.
+  /// How a callback of the executor runs in a window in which not all of its callbacks run.
   enum class Runs { always, once, never };
-  /// Derives activations anew for windows that begin when none of the callbacks that run always
-  /// waits; of those that run once, an instance may have begun before. Valid until the next call.
+  /// Derives activations anew for windows at whose beginning none of the callbacks that run always
+  /// is waiting. An instance of a callback that runs once may have begun before. Valid until the
+  /// next call.
   void derive_within(ExecutorIndex executor, const std::function<Runs(CallbackIndex)>& runs) const;
   [[nodiscard]] const curves::DerivedCurve& activations_within(CallbackIndex callback) const {
     return within_->activations[callback.value()];
@@ -56,11 +57,11 @@ class Curves {
   void restart(const Component& component);
 
   /// From now on the curves of the component's callbacks, and those of the edges that leave them,
-  /// have no more terms than that: those that would are replaced by simpler ones above them.
+  /// have at most `most` terms: longer curves are replaced by simpler ones above them.
   void limit_terms(const Component& component, std::size_t most);
 
-  /// How much it took to derive curves since the last call, in units of Effort: each step of
-  /// propagate(), and terms and joins.
+  /// The work of deriving curves since the last call, in units of Effort: it counts each step of
+  /// propagate(), terms and joins.
   [[nodiscard]] std::size_t take_work() const { return std::exchange(work_, 0); }
 
   /// Recomputes the curves of an executor's callbacks and of the edges that leave it, from the
@@ -88,7 +89,7 @@ class Curves {
   void follow_busy(const PropagationStep& step);
   void sum_activations(CallbackIndex callback, Family& family, bool busy) const;
   void build_join(std::size_t index, Family& family, bool busy) const;
-  /// Adds what the join activates, to a curve of that callback or of an edge that leaves it.
+  /// Adds the activations by the join to a curve of that callback or of an edge that leaves it.
   void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift,
                 CallbackIndex callback) const;
   /// Ends the derivation of a curve of that callback or of an edge that leaves it.
@@ -118,7 +119,7 @@ class Curves {
   std::vector<Own> own_;
   Family ordinary_;
   Family busy_;
-  /// By derive_within().
+  /// The curves of the last derive_within().
   mutable std::optional<Family> within_;
   curves::ActivationCurve once_ =
       curves::ActivationCurve::periodic(curves::longest_time, Duration{0});

@@ -20,9 +20,9 @@ struct Blocking {
   }
 };
 
-/// The instances of which one may have begun before a busy window and delay the victim. By
-/// deadlines, who is less urgent than the victim depends on its activation offset: the later the
-/// victim, the fewer have a later deadline than it.
+/// The instances one of which may have begun before a busy window, and then delays the victim. If
+/// deadlines order, it depends on the victim's activation offset which instances are less urgent:
+/// the later the victim, the fewer have a later deadline than it.
 class Blockers {
  public:
   Blockers() = default;
@@ -31,7 +31,8 @@ class Blockers {
   /// Victims with an offset below `until` may be delayed.
   void add(const Blocking& blocking, Duration until = curves::unbounded_time) {
     if (blocking.time <= Duration{0} || until <= Duration{0}) return;
-    // What blocks for a shorter time counts only beyond the offsets of what blocks longer.
+    // An instance that blocks for a shorter time counts only at offsets beyond those of all longer
+    // ones.
     const auto place = std::ranges::lower_bound(steps_, until, {}, &Step::until);
     if (place != steps_.end() && place->blocking.time >= blocking.time) return;
     const auto shorter = [&](const Step& step) { return step.blocking.time <= blocking.time; };
@@ -42,12 +43,12 @@ class Blockers {
   }
 
   [[nodiscard]] bool none() const { return steps_.empty(); }
-  /// Who blocks a victim with that offset longest.
+  /// The longest blocking of a victim with that offset.
   [[nodiscard]] Blocking at(Duration offset) const {
     const auto step = std::ranges::upper_bound(steps_, offset, {}, &Step::until);
     return step == steps_.end() ? Blocking{} : step->blocking;
   }
-  /// The first offset at which that is somebody else; unbounded_time: there is none.
+  /// The first later offset at which the longest blocking changes; unbounded_time if there is none.
   [[nodiscard]] Duration next_step(Duration offset) const {
     const auto step = std::ranges::upper_bound(steps_, offset, {}, &Step::until);
     return step == steps_.end() ? curves::unbounded_time : step->until;
@@ -59,7 +60,7 @@ class Blockers {
     Blocking blocking;
     Duration until{};
   };
-  /// Ever later, and ever shorter.
+  /// In the order of rising `until`, with falling times.
   std::vector<Step> steps_;
 };
 

@@ -23,8 +23,8 @@ BusyWindow::BusyWindow(const curves::SupplyBound& supply, const Limits& limits, 
 
 Duration BusyWindow::length() const { return least_length(epsilon); }
 
-/// Before that, what is activated within the time that has passed is not done, so the window goes
-/// on; and there it is done with all that it leads to.
+/// Before that time, some work that has been activated is not done, so the window goes on. At that
+/// time all of it is done, with all that it leads to.
 Duration BusyWindow::completion_of_all() const { return least_length(Duration{0}); }
 
 Duration BusyWindow::least_length(Duration rounding) const {

@@ -43,7 +43,7 @@ struct Interferer {
 /// and then completes as Lemma 17 says. Where releases take time of the executor, those that come
 /// when it would decide put the decision off, and what is activated meanwhile may still go first: S
 /// is then the end of the longest such time. It is part of the victim's cost, which counts the
-/// releases from the decision on. The right-hand side must not decrease with t: where somebody no
+/// releases from the decision on. The right-hand side must not decrease with t: where a callback no
 /// longer blocks, one of its instances counts as an interferer's. Executors differ only in the
 /// limits of the others. Theorem 3 of ros-llama and S-3.6 have this form, and so have the classical
 /// analyses of non-preemptive scheduling by fixed priority, by deadline and in order of arrival.
@@ -53,9 +53,9 @@ class BusyWindow {
              std::vector<Interferer> others, Blockers blockers = {},
              Duration before_decision = Duration{0});
 
-  /// The victim is activated only when so much work of the window is done that its activation
-  /// needs: it counts as activated so much later than its curve admits, and no earlier than that
-  /// (docs/analysis-theory.md, "What must have run before"). Not for longest_response().
+  /// The victim's activation needs that `lag` of the window's work has been done. So the victim
+  /// counts as activated that much later than its curve admits, and at an offset of at least `lag`
+  /// (docs/analysis-theory.md, "What must have run before"). Not for use with longest_response().
   void set_lag(Duration lag) { lag_ = lag; }
   [[nodiscard]] Duration lag() const { return lag_; }
 
@@ -72,12 +72,12 @@ class BusyWindow {
   /// in which a start lies beyond the given length.
   [[nodiscard]] LongestResponse search_longest_response(Duration length);
 
-  /// The longest response, if besides what the window says `from_activation(offset)` bounds the
-  /// start and the completion of an instance activated there, counted from its activation and not
-  /// decreasing with the offset. No bound if there are too many offsets.
+  /// The longest response if, in addition to the window, `from_activation(offset)` bounds the start
+  /// and the completion of an instance activated there. These count from its activation and must
+  /// not decrease with the offset. No bound if there are too many offsets.
   struct Narrowed {
     LongestResponse longest;
-    /// It is from_activation() that gives it.
+    /// Whether from_activation() gives it.
     bool from_activation = false;
   };
   template <typename FromActivation>
@@ -93,8 +93,9 @@ class BusyWindow {
       if (in_window.finish == curves::unbounded_time || ++offsets > most_offsets) return {};
       start = in_window.start;
       next = next_offset(offset + epsilon);
-      // Up to the next offset the completion stays where it is: what the window says falls, and the
-      // longest response is where the two meet, if it is longer than those before.
+      // Up to the next offset the completion in the window stays where it is, so the response by
+      // the window falls. The longest response is where it meets the one by from_activation(), if
+      // it is longer than those before.
       Duration last = std::min({next, length, in_window.finish - longest.response}) - epsilon;
       if (last < offset) continue;
       Completion direct = from_activation(last);
@@ -127,8 +128,8 @@ class BusyWindow {
 
   /// The first offset from `offset` on at which the completion may differ from the one before.
   [[nodiscard]] Duration next_offset(Duration offset) const;
-  /// When all that is activated in the longest such window is complete, if activations count from
-  /// the activation of what they stem from; unbounded_time if it is beyond the horizon.
+  /// The time at which all that is activated in the longest such window is complete, if activations
+  /// count from the activation of their origin; unbounded_time if it is beyond the horizon.
   [[nodiscard]] Duration completion_of_all() const;
 
   /// How many instances of its own callback run before one activated at `offset`.
@@ -137,7 +138,7 @@ class BusyWindow {
   [[nodiscard]] const Interferer& self() const { return self_; }
   [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
   [[nodiscard]] const Blockers& blockers() const { return blockers_; }
-  /// How long releases put off a decision.
+  /// The longest time for which releases put off a decision.
   [[nodiscard]] Duration before_decision() const { return before_decision_; }
 
  private:

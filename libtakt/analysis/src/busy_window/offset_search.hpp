@@ -8,7 +8,7 @@
 
 namespace takt::analysis {
 
-/// When an instance starts and finishes at the latest, from the beginning of the busy window.
+/// The latest start and finish of an instance, from the beginning of the busy window.
 struct Completion {
   Duration start{};
   Duration finish{};
@@ -16,7 +16,7 @@ struct Completion {
 
 /// The longest response time in a busy window, and an instance that has it.
 struct LongestResponse {
-  /// unbounded_time: there is no bound.
+  /// unbounded_time if there is no bound.
   Duration response = curves::unbounded_time;
   /// When that instance is activated, and when it starts at the latest, from the beginning of the
   /// window.

@@ -28,7 +28,7 @@ class OffsetSweep {
   /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
   void begin(Blockers blockers, const Interferer& self, Duration length,
              Duration before_decision = Duration{0});
-  /// For so many others.
+  /// Reserves memory for this many others.
   void reserve(std::size_t others) { others_.reserve(others); }
   void add(const Interferer& other);
 
@@ -36,11 +36,11 @@ class OffsetSweep {
   /// response so far.
   LongestResponse longest_response(Duration enough);
 
-  /// Raises all limits by so many instances. Allowed as long as the pass is at the first offset.
+  /// Raises all limits by `more` instances. Allowed only while the pass is at the first offset.
   void admit(std::int64_t more);
   [[nodiscard]] bool at_first_offset() const { return offset_ == Duration{0}; }
 
-  /// The pass was given up: a start lies beyond the busy window, or there are more than
+  /// Whether the pass was given up: a start lies beyond the busy window, or there are more than
   /// `most_offsets`.
   [[nodiscard]] bool failed() const { return failed_; }
 
@@ -60,7 +60,7 @@ class OffsetSweep {
     Duration reach{};
     std::int64_t extra = 0;
     std::int64_t most = curves::unbounded_count;
-    /// The processor time that it demands, and how far start and offset may go with the same.
+    /// The processor time that it demands, and up to which start and offset this stays the same.
     Duration demand{};
     Duration start_until{-1};
     Duration offset_until = curves::unbounded_time;

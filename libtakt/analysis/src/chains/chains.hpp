@@ -23,7 +23,7 @@ struct Stretch {
   Duration delay{};
   /// Whether its first callback samples these messages; otherwise they activate it.
   bool sampled = false;
-  /// Messages within it take time, so that nothing but an exploration bounds it at once.
+  /// Whether messages within it take time, so that only an exploration bounds it at once.
   bool explored = false;
 };
 
@@ -33,8 +33,9 @@ struct Stretch {
                                                 std::span<const CallbackIndex> chain,
                                                 bool end_before_joins);
 
-/// The stretches by whose bounds a chain is bounded: those without joins in view, or several of
-/// them at once where an exploration of their executor's schedules has found less than their sum.
+/// The stretches whose bounds add up to the bound of a chain: those that joins do not end, or
+/// several of them at once where an exploration of their executor's schedules has found a bound
+/// that is lower than their sum.
 [[nodiscard]] std::vector<Stretch> bounded_stretches(const model::Model& model,
                                                      const System& system,
                                                      std::span<const CallbackIndex> chain,

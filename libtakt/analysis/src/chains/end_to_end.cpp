@@ -28,8 +28,8 @@ class Gaps {
   Gaps(const model::Model& model, const System& system, const FixedPoint& solution)
       : model_(model), system_(system), solution_(solution), known_(system.edges.size()) {}
 
-  /// From one activation of the callback that is served to the next; unbounded_time if there is no
-  /// limit.
+  /// The longest time from one activation of the callback that is served to the next;
+  /// unbounded_time if there is no limit.
   Duration of(CallbackIndex callback) {
     const Task& task = system_[callback];
     Duration shortest = task.own ? of_own(callback) : unbounded_time;
@@ -45,22 +45,23 @@ class Gaps {
     return std::min(shortest, longest);
   }
 
-  /// From one message of a join's input, which any of these edges may send, to the next.
+  /// The longest time from one message of a join's input, along any of these edges, to the next.
   Duration of_input(std::span<const std::size_t> edges) {
     Duration shortest = unbounded_time;
     for (const std::size_t e : edges) shortest = std::min(shortest, of_edge(e));
     return shortest;
   }
 
-  /// From one activation of the sender that makes it publish along the edge to the next. Nothing
-  /// but messages of the named senders does if the edge has a trigger set. Unlimited if only a
-  /// share of its instances sends, or if the sender's queue may lose what would make it publish.
+  /// The longest time from one activation that makes the sender publish along the edge to the next
+  /// one. If the edge has a trigger set, only messages of the named senders make it publish. There
+  /// is no limit if only a share of its instances sends, or if the sender's queue may lose messages
+  /// that would make it publish.
   Duration of_publications(const model::Edge& edge) {
     if (may_lose(edge.from) || model::message_share(edge)) return unbounded_time;
     if (!edge.triggered_by) return of(edge.from);
     Duration shortest = unbounded_time;
     for (const std::size_t e : system_[edge.from].incoming) {
-      // How often it is this input that completes a join is not known.
+      // It is not known how often this input completes the join.
       if (joined(edge.from, e) || !named(edge, system_.edges[e].from)) continue;
       shortest = std::min(shortest, of_edge(e));
     }
@@ -107,8 +108,8 @@ class Gaps {
     return saturating_add(periodic->period + periodic->jitter, late);
   }
 
-  /// From one arrival to the next: the first message may have left at its sender's activation, the
-  /// second when its instance ends.
+  /// The longest time from one arrival to the next: the first message may have left at its sender's
+  /// activation, the second when its instance ends.
   Duration of_edge(std::size_t e) {
     if (!known_[e]) {
       const TriggerEdge& edge = system_.edges[e];
@@ -164,8 +165,9 @@ class EndToEnd {
       part = saturating_add(part, stretch.delay);
       reaction_.add(stretch.delay);
       if (stretch.sampled) {
-        // The data read was not replaced yet: by that of the next activation of the part's head or,
-        // if instances may overtake each other, of the next after its own arrival.
+        // The data that is read has not been replaced yet by data of the next activation of the
+        // part's head or, if instances may overtake each other, of the next activation after its
+        // own arrival.
         const Duration kept = saturating_add(part, overtakes ? part : Duration{0});
         age_.add(saturating_add(head_gap, kept));
         if (head_gap == unbounded_time) age_.fail(seldom(*sender));
@@ -216,9 +218,9 @@ class EndToEnd {
     return gap;
   }
 
-  /// An older message may arrive after that of an input, and take its place where only the newest
-  /// one counts. All messages of activations up to the input's arrive within `part`; the first
-  /// activation after that has its own arrive after them, and what comes later is newer still.
+  /// An older message may arrive after that of an input, and replace it where only the newest one
+  /// counts. All messages of activations up to the input's arrive within `part`. The message of the
+  /// first activation after that arrives after them, and later messages are newer still.
   void add_overtaken(Duration part, Duration head_gap, CallbackIndex sender) {
     reaction_.add(saturating_add(head_gap, part));
     if (head_gap == unbounded_time) reaction_.fail(seldom(sender));
@@ -258,7 +260,7 @@ class EndToEnd {
       const auto flows = [&](const model::Edge* edge) {
         return n == 0 || gaps_.always_publishes(*edge, chain[n - 1]);
       };
-      // The receiver may read what came along one of parallel edges on which messages are rare.
+      // If edges are parallel, the receiver may read from one on which messages are rare.
       const bool rare = std::ranges::any_of(between, shared);
       if (!rare && std::ranges::any_of(between, flows)) continue;
       const std::string& next = model_[chain[n + 1]].id;
@@ -268,15 +270,15 @@ class EndToEnd {
     }
   }
 
-  /// Whether a callback joins what another sends, and takes the newest.
+  /// Whether callback `to` joins messages of `from`, and takes the newest.
   [[nodiscard]] bool keeps_newest(CallbackIndex from, CallbackIndex to) const {
     const auto edge = edge_between(from, to);
     return edge && gaps_.joined(to, *edge) &&
            system_.joins[*system_[to].join].kind == model::JoinKind::newest;
   }
 
-  /// Where only the newest message counts, at samplers and newest-value joins, one that does not
-  /// come of the chain may take the place of one that does.
+  /// Fails if a message that does not come of the chain may replace one that does. This is possible
+  /// where only the newest message counts: at samplers and newest-value joins.
   void check_replacement(std::span<const CallbackIndex> chain) {
     bool mixed = false;
     for (std::size_t n = 1; n < chain.size(); ++n) {
@@ -352,8 +354,8 @@ class EndToEnd {
     return unbounded_time;
   }
 
-  /// The edges behind one, as long as every activation has one message and every message one cause,
-  /// in order and without loss.
+  /// The edges upstream from `edge`, as long as every activation has one message and every message
+  /// one cause, in order and without loss.
   [[nodiscard]] std::vector<std::size_t> way_from_source(std::size_t edge) const {
     std::vector<std::size_t> way;
     for (std::optional<std::size_t> e = edge; e; e = single_cause(*e)) {

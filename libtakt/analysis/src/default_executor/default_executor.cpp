@@ -11,10 +11,10 @@ using Equation = Witness::Equation;
 
 namespace {
 
-/// A look at what a round-robin bound tends to costs as much as some steps of its search.
+/// To compute where a round-robin bound tends costs as much as this many steps of its search.
 constexpr int steps_per_long_run = 24;
-/// What the round-robin searches keep of all others takes memory more than time: gigabytes from
-/// some thousand callbacks on.
+/// The state that round-robin searches keep of all other callbacks costs memory rather than time:
+/// gigabytes from some thousand callbacks on.
 constexpr std::size_t effort_of_kept_other = 200;
 
 }  // namespace
@@ -98,8 +98,8 @@ LocalBound DefaultExecutor::polled(std::size_t index) {
   round_.effort.spend_on_pass(members_.size(), 0);
   if (search) search->renew_others();
   if (!search && !by_windows) return {};
-  // The bound stands on both sides of both theorems. It rises to the lesser of what they say, and
-  // neither is followed further than the other one admits.
+  // The bound stands on both sides of both theorems. It rises to the lesser of their results, and
+  // neither search goes further than the result of the other.
   Duration bound = response(member);
   while (bound <= horizon()) {
     LongestResponse longest;

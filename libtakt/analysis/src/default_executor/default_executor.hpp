@@ -23,7 +23,7 @@ namespace takt::analysis {
 /// An event source is such an executor with a single privileged callback.
 class DefaultExecutor final : public ExecutorAnalysis {
  public:
-  /// `privileged`: how users know the analysis of privileged callbacks.
+  /// `privileged`: the name of the analysis of privileged callbacks, for users.
   DefaultExecutor(const Round& round, ExecutorIndex executor, std::string_view privileged);
 
   void begin_round() override;
@@ -43,8 +43,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
 
   /// pp(c), Def. 5: the most polling points in the response times of a chain's instances.
   [[nodiscard]] std::int64_t polling_points(std::span<const CallbackIndex> chain) const;
-  /// Lemma 4: how many more instances of member `other` than polling points run at most before the
-  /// instance of member `victim`.
+  /// Lemma 4: before the instance of member `victim`, at most this many more instances of member
+  /// `other` run than there are polling points.
   [[nodiscard]] std::int64_t extra_instances(std::size_t other, std::size_t victim) const;
 
   /// The least bound of a polled callback that agrees with both theorems.
@@ -75,10 +75,10 @@ class DefaultExecutor final : public ExecutorAnalysis {
   void begin_sweep(std::size_t index, std::int64_t points);
   [[nodiscard]] LocalBound busy_window_of_chain(std::size_t last, std::int64_t points);
 
-  // Both, and what messages within the executor must have waited for (narrowed.cpp).
+  // Both theorems, and what messages within the executor must have waited for (narrowed.cpp).
 
-  /// An instance from its activation on, by what made it wait: the instance of a callback of the
-  /// executor, which is running then, or something else.
+  /// An instance from its activation on. It is activated by an instance of `sender`, a callback of
+  /// the executor that is running then; without a sender by something else.
   struct Direct {
     std::size_t victim = 0;
     std::optional<std::size_t> sender;
@@ -91,22 +91,22 @@ class DefaultExecutor final : public ExecutorAnalysis {
   [[nodiscard]] BusyWindow narrowed_window(std::size_t index, std::int64_t points) const;
   [[nodiscard]] std::vector<Direct> direct(std::size_t index, std::int64_t points,
                                            const BusyWindow& window, Duration offset) const;
-  /// What the jobs of a group do at most before the victim, all together.
+  /// The most that the jobs of a group demand before the victim, all together.
   struct JobDemand {
     struct Root {
       std::size_t rank = 0;
-      /// No job goes on for longer; unbounded_time: nothing limits it.
+      /// No job lasts longer than this; unbounded_time if nothing limits it.
       Duration life{};
-      /// Of each job; and of the victim's own one, which is among them.
+      /// The demand of each job; and that of the victim's own job, if it is known to be among them.
       Duration each{};
       std::optional<Duration> own{};
     };
     std::vector<std::size_t> members;
-    /// Empty: nothing is known but what each callback does.
+    /// Empty if only the demand of each callback is known.
     std::vector<Root> roots;
   };
-  /// What counts of the window in which the victim is activated: all of it, what its last ε and the
-  /// time after it may have, or nothing, as it has just ended.
+  /// The part that counts of the processing window in which the victim is activated: all of it, its
+  /// last ε, or nothing, as it has just ended.
   enum class First { all, last_epsilon, none };
   [[nodiscard]] std::int64_t instances(const Direct& direct, std::size_t other, Duration x,
                                        First first) const;
@@ -126,8 +126,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// A callback's results that later evaluations continue from.
   struct Memory {
     std::optional<RoundRobin> round_robin{};
-    /// The longest response found in busy windows with so many polling points, and whether it is
-    /// certain that none is longer.
+    /// The longest response found in busy windows with this number of polling points, and whether
+    /// it is certain that none is longer.
     std::int64_t polling_points = -1;
     LongestResponse busy_window{.response = epsilon};
     bool longest = false;
@@ -138,12 +138,12 @@ class DefaultExecutor final : public ExecutorAnalysis {
   };
 
   std::string_view privileged_;
-  /// By the curves of this round; none: not needed so far.
+  /// The jobs by the curves of this round; none if they were not needed so far.
   mutable std::optional<Jobs> jobs_;
   std::vector<Memory> memory_;
   /// The time in which one instance of every callback runs.
   Duration all_once_ = epsilon;
-  /// Those of the round-robin searches of all members.
+  /// The other callbacks in the round-robin searches of all members.
   std::vector<RoundRobin::Other> others_;
   /// The unfinished pass through the busy windows of one member.
   OffsetSweep sweep_;

@@ -32,7 +32,7 @@ Jobs::Jobs(const System& system, const Curves& curves, ExecutorIndex executor) {
     }
     activations_[rank].finish();
   }
-  // Those that nobody waits for any more.
+  // Receivers before senders: a callback follows once all of its receivers are in the order.
   std::vector<std::size_t> left(callbacks.size());
   for (std::size_t rank = 0; rank < left.size(); ++rank) {
     left[rank] = receivers_[rank].size();

@@ -12,14 +12,14 @@
 
 namespace takt::analysis {
 
-/// What activations from outside lead to on an executor: a job is an activation and all instances
-/// that it, and messages within the executor, cause. Where messages join, an instance belongs to
-/// the job of the message that completes the set.
+/// The jobs of an executor: a job is an activation from outside and all instances that it, and
+/// messages within the executor, cause. Where messages join, an instance belongs to the job of the
+/// message that completes the set.
 class Jobs {
  public:
   /// Callbacks that one job may contain, or several jobs that may contain the same one.
   struct Group {
-    std::vector<std::size_t> roots;    // by rank: what is activated from outside
+    std::vector<std::size_t> roots;    // by rank: those that are activated from outside
     std::vector<std::size_t> members;  // by rank
   };
   using Weight = std::function<Duration(std::size_t)>;
@@ -32,8 +32,8 @@ class Jobs {
   [[nodiscard]] const curves::DerivedCurve& activations(std::size_t root) const {
     return activations_[root];
   }
-  /// The greatest weight of instances of a job from that callback on that may wait at one time:
-  /// none of them is activated by another one.
+  /// The greatest total weight of instances of a job, from that callback on, that may wait at the
+  /// same time: none of them is activated by another one.
   [[nodiscard]] Duration waiting(std::size_t root, const Weight& weight) const;
   /// The greatest weight along any path of a job.
   [[nodiscard]] Duration longest_path(std::size_t root, const Weight& weight) const;

@@ -1,5 +1,5 @@
-// What Theorems 2 and 3 know, put together for each activation offset, and the order of callbacks
-// within a processing window (docs/analysis-theory.md, "Narrower windows").
+// Combines Theorems 2 and 3 for each activation offset, and takes the order of callbacks within a
+// processing window into account (docs/analysis-theory.md, "Narrower windows").
 
 #include <algorithm>
 
@@ -51,8 +51,8 @@ const Jobs& DefaultExecutor::jobs() const {
   return *jobs_;
 }
 
-/// How many instances of another callback run from the victim's activation to its start, or from
-/// the start of its sender on, if that is at most `x` before it.
+/// How many instances of another callback run from the victim's activation, or from the start of
+/// its sender, to the victim's start, if this takes at most `x`.
 std::int64_t DefaultExecutor::instances(const Direct& direct, std::size_t other, Duration x,
                                         First first) const {
   const Member& member = members_[other];
@@ -66,8 +66,9 @@ std::int64_t DefaultExecutor::instances(const Direct& direct, std::size_t other,
                                        (in_first ? 1 : 0) + (other < direct.victim ? 1 : 0)));
 }
 
-/// What waits of a job at a polling point is activated by nothing else that waits: of each window
-/// it has no more than `waiting` admits. Of the own job, what led to the victim has run.
+/// The instances of a job that wait at a polling point do not activate each other: in each window
+/// the job has no more of them than `waiting` admits. In the victim's own job, the instances that
+/// led to the victim have run.
 DefaultExecutor::JobDemand::Root DefaultExecutor::job_demand(const Direct& direct,
                                                              const Jobs::Group& group,
                                                              std::size_t root, First first) const {
@@ -122,7 +123,7 @@ std::vector<DefaultExecutor::JobDemand> DefaultExecutor::job_demands(const Direc
   return demands;
 }
 
-/// What goes before the victim, but for instances of its own callback.
+/// The demand of all that goes before the victim, except for instances of its own callback.
 Duration DefaultExecutor::demand(const Direct& direct, const std::vector<JobDemand>& jobs,
                                  Duration x, First first) const {
   round_.effort.spend(members_.size());
@@ -161,8 +162,8 @@ bool DefaultExecutor::seen_when_activated(const Direct& direct) const {
 Completion DefaultExecutor::complete(const Direct& direct) const {
   const Cost& cost = members_[direct.victim].task->cost;
   const Duration own = cost(direct.earlier);
-  // What is seen at a polling point does not wait for a window that began before; and of that
-  // window some ε is over.
+  // An activation that is seen at a polling point does not wait for a window that began before;
+  // for another one, some ε of that window is over.
   const bool seen = seen_when_activated(direct);
   const First first = seen ? First::last_epsilon : First::all;
   const std::vector<JobDemand> jobs = job_demands(direct, first);
@@ -207,8 +208,8 @@ LocalBound DefaultExecutor::narrowed(CallbackIndex callback) {
   return bound;
 }
 
-/// Instances that cannot all go before, as they belong to few jobs, are counted as far as there is
-/// time for them.
+/// Instances that cannot all go before the victim, because they belong to few jobs, are counted
+/// only as far as there is time for them.
 Terms DefaultExecutor::direct_terms(const Direct& direct, Duration start) const {
   using Kind = Terms::Kind;
   Terms terms(round_.system);

@@ -49,7 +49,7 @@ void RoundRobin::count(Other& other, Duration window) {
   if (other.activated.count() < other.most && window > other.activated.until()) {
     other.activated.count(window);
   }
-  // Nothing limits how many instances are pending of a callback without bound.
+  // Nothing limits how many instances of a callback without bound are pending.
   other.saturated = other.activated.count() >= other.most || window == unbounded_time;
   other.demand_until = other.saturated ? unbounded_time : other.activated.until();
   const Duration cost = (*other.cost)(other.saturated ? other.most : other.activated.count());

@@ -37,17 +37,17 @@ class RoundRobin {
     /// R_j, as found so far.
     const Duration* response;
     curves::GrowingCount activated;
-    /// How many more instances than polling points run at most; unbounded_count: Lemma 4 does not
-    /// apply, the callback is privileged.
+    /// At most this many more instances run than there are polling points; unbounded_count if Lemma
+    /// 4 does not apply because the callback is privileged.
     std::int64_t extra;
 
     std::int64_t most = 0;
     /// R_j - ε.
     Duration reach{};
-    /// The processor time that the callback demands, and up to which S + R_j - ε.
+    /// The processor time that the callback demands, and the largest S + R_j - ε for which it does.
     Duration demand{};
     Duration demand_until{-1};
-    /// As many instances are pending as Lemma 4 admits.
+    /// Whether as many instances are pending as Lemma 4 admits.
     bool saturated = false;
   };
 
@@ -72,7 +72,7 @@ class RoundRobin {
   [[nodiscard]] Duration start() const { return start_; }
   [[nodiscard]] Duration response() const;
 
-  /// R*, once renewed; unbounded_time if S* is beyond the limit.
+  /// Searches for R* after renew(); unbounded_time if S* is beyond the limit.
   [[nodiscard]] Duration longest_response(Duration limit);
 
  private:

@@ -10,10 +10,10 @@ namespace takt::analysis {
 namespace {
 
 constexpr Int128 unit = Int128{1} << unit_bits;
-/// Beyond these, more makes no difference: lines are cut off there, and stay below.
+/// Values beyond these make no difference: lines are cut off there, and so stay below.
 constexpr Int128 most_share = Int128{1} << 60;
 constexpr std::int64_t most_multiplicity = 1'000'000;
-/// So many units of an ActivationLine are one unit of a Line.
+/// The number of units of an ActivationLine in one unit of a Line.
 constexpr Int128 more_units = Int128{1} << (curves::ActivationLine::unit_bits - unit_bits);
 
 /// Fits: events and instances are at most most_values, times at most longest_time.
@@ -26,7 +26,7 @@ Int128 share_of(const curves::ActivationCurve::Rate& rate, std::int64_t multipli
 
 Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope);
 
-/// Once each: of a join, no operand's start is counted.
+/// The share of the activations of a join, each counted once. The starts of operands do not count.
 Int128 share_of(const curves::JoinCurve& join, const CostSlope& slope) {
   Int128 least = most_share;
   Int128 largest = 0;
@@ -49,7 +49,7 @@ Line line_of(const curves::ActivationLine& activations, const CostSlope& slope) 
           .start = start * unit / slope.instances};
 }
 
-/// For Δ > 0 a term's source is not below rate·(Δ + shift + jitter).
+/// For Δ > 0 a term's source has at least rate·(Δ + shift + jitter) activations.
 Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
   Line line = line_of(curve.line(), slope);
   for (const auto& [source, shift, multiplicity] : curve.terms()) {

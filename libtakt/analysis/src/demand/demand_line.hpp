@@ -26,11 +26,11 @@ struct Line {
   [[nodiscard]] Int128 operator()(Duration window) const { return slope * window.count() + start; }
 };
 
-/// A line above ET(η(Δ)); none: there is none that fits. The curve is bounded.
+/// A line above ET(η(Δ)); none if no line fits. The curve must be bounded.
 [[nodiscard]] std::optional<Line> demand_line_above(const curves::DerivedCurve& curve,
                                                     const Cost& cost);
 
-/// A line below ET(η(Δ)) for Δ > 0. The curve is bounded.
+/// A line below ET(η(Δ)) for Δ > 0. The curve must be bounded.
 [[nodiscard]] Line demand_line(const curves::DerivedCurve& curve, const Cost& cost);
 /// The same if `slope.instances` instances together cost `slope.cost`.
 [[nodiscard]] Line demand_line(const curves::DerivedCurve& curve, const CostSlope& slope);
@@ -39,7 +39,7 @@ struct Line {
 [[nodiscard]] Int128 long_run_share(const curves::DerivedCurve& curve, Duration cost,
                                     std::int64_t instances);
 
-/// What an instance costs in the long run; a lower bound of ET(1).
+/// The cost of an instance in the long run; a lower bound of ET(1).
 [[nodiscard]] Int128 long_run_cost(const Cost& cost);
 
 /// The long-run share: sbf(Δ) is at most this times Δ.

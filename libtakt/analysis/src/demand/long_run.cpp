@@ -9,7 +9,7 @@ namespace takt::analysis {
 
 namespace {
 
-/// Beyond these, more makes no difference; with times of at most 2^66 units and no more than 2^16
+/// Values beyond these make no difference. With times of at most 2^66 units and at most 2^16
 /// callbacks in a component, no sum overflows.
 constexpr Int128 most_share = Int128{1} << 44;
 constexpr Int128 most_start = Int128{1} << 94;
@@ -21,7 +21,7 @@ Line cut_off(Line line, std::int64_t paths) {
           .start = std::min(line.start, most_start / paths) * paths};
 }
 
-/// Follows what activates a callback back to where it comes from, in a component.
+/// Follows the activations of a callback back to their sources, within a component.
 class Upstream {
  public:
   Upstream(const System& system, const Curves& curves, const Component& component)
@@ -31,7 +31,7 @@ class Upstream {
         paths_(system.edges.size(), 0),
         busy_paths_(system.edges.size(), 0) {
     for (const ExecutorIndex executor : component.executors) in_component_[executor.value()] = true;
-    // In trigger order: those that an edge passes on come before it.
+    // In trigger order: an edge comes after those whose activations it passes on.
     for (std::size_t e = 0; e < system.edges.size(); ++e) {
       if (!in_component_[system[system.edges[e].to].executor.value()]) continue;
       edges_.push_back(e);
@@ -39,10 +39,10 @@ class Upstream {
     }
   }
 
-  /// What a call of start() takes, in units of Effort.
+  /// The effort of a call of start().
   [[nodiscard]] std::size_t weight() const { return weight_; }
 
-  /// `line` tells what a curve of activations needs, if all of them were of the callback.
+  /// `line` gives the demand of a curve of activations, as if all of them were of the callback.
   template <typename LineOf>
   LongRunDemand::Start start(CallbackIndex callback, bool busy, LineOf line) {
     LongRunDemand::Start start;
@@ -85,8 +85,8 @@ class Upstream {
     }
   }
 
-  /// All messages of one input: an AND join has at least as many activations. Nothing of what comes
-  /// before other joins is counted.
+  /// Counts all messages of one input: an AND join has at least as many activations. Nothing that
+  /// comes before a join of another kind is counted.
   void enter(const JoinInputs& join, std::int64_t paths, Paths& into) {
     if (join.kind != model::JoinKind::and_) return;
     const auto rate = [this](const std::vector<std::size_t>& input) {

@@ -16,7 +16,8 @@ namespace takt::analysis {
 inline constexpr int time_bits = 16;
 
 /// The demand of a callback, as a line: in a window Δ the callback needs at least share·Δ of a
-/// processor, plus `fixed`, plus what the responses add that bring its activations forward.
+/// processor, plus `fixed`, plus a part for each response in `passed`, as responses of callbacks
+/// before it bunch its activations.
 struct LongRunDemand {
   struct Passed {
     CallbackIndex through;
@@ -27,12 +28,12 @@ struct LongRunDemand {
     Int128 fixed = 0;
     std::vector<Passed> passed;
   };
-  /// False: nothing is known, and all other fields are 0.
+  /// If false, nothing is known, and all other fields are 0.
   bool known = false;
   Int128 share = 0;
-  /// What an instance costs in the long run, in units of 2^-40 ns.
+  /// The cost of an instance in the long run, in units of 2^-40 ns.
   Int128 cost = 0;
-  /// In any window, and in those that begin at a quiet time of its executor.
+  /// The starts in any window, and in windows that begin at a quiet time of its executor.
   Start ordinary;
   Start busy;
 };
@@ -49,7 +50,7 @@ class LongRunPoint {
                bool direction)
       : demands_(demands), responses_(responses), direction_(direction) {}
 
-  /// More than anything.
+  /// A value larger than any that occurs.
   [[nodiscard]] static constexpr Int128 most() { return Int128{1} << 100; }
   /// A constant time.
   [[nodiscard]] Int128 time(Duration time) const {
@@ -82,8 +83,8 @@ class LongRunPoint {
 class ExecutorAnalysis;
 struct Round;
 
-/// The demands of a component's callbacks under its present curves; by callback, those of others
-/// are not known.
+/// The demands of a component's callbacks under its present curves, by callback. The demands of
+/// other callbacks are not known.
 [[nodiscard]] std::vector<LongRunDemand> long_run_demands(
     const Round& round, const Component& component,
     const std::vector<std::unique_ptr<ExecutorAnalysis>>& executors);

@@ -13,8 +13,9 @@ namespace takt::analysis {
 struct Utilisation {
   double demand = 0;
   double supply = 0;
-  /// The demand certainly reaches the supply, so busy windows never end. Decided in integers: η(Δ)
-  /// is at least its long-run rate times Δ, and ET(n) at least n times its cheapest stretch.
+  /// Whether the demand certainly reaches the supply, so that busy windows never end. Decided in
+  /// integers: η(Δ) is at least its long-run rate times Δ, and ET(n) at least n times its cheapest
+  /// stretch.
   bool overloaded = false;
 };
 

@@ -18,8 +18,8 @@ Int128 within(Duration work, std::int64_t width, Int128 time) {
 }
 
 /// The greatest X with everything carried. Let A be some of the work, on less than all threads:
-/// then X <= (what is not in A) / (threads - width of A). The least of these is the greatest X, and
-/// it is found where A holds what would take longest on its own threads.
+/// then X <= (work that is not in A) / (threads - width of A). The least of these is the greatest
+/// X, and it is found where A holds the work that would take longest on its own threads.
 Int128 with_all_carried(std::vector<SharedWork>& work, std::int64_t threads) {
   std::ranges::sort(work, [](const SharedWork& a, const SharedWork& b) {
     return Int128{a.carried.count()} * b.width > Int128{b.carried.count()} * a.width;

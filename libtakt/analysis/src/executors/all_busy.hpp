@@ -13,7 +13,7 @@ namespace takt::analysis {
 struct SharedWork {
   /// The work of instances that are activated within the window.
   Duration fresh{};
-  /// That, and the work that is still left when the window begins; at least `fresh`.
+  /// `fresh`, and the work that is still left when the window begins; at least `fresh`.
   Duration carried{};
   /// On how many threads at once it may run.
   std::int64_t width = 1;
@@ -23,8 +23,8 @@ struct SharedWork {
 ///
 ///   threads · X <= Σ min(work, width · X)
 ///
-/// where at most `carriers` of them have something left at the beginning. A little more than that
-/// where finding it exactly takes many steps. May reorder the work. O(n log n).
+/// where at most `carriers` of them have something left at the beginning. The result may be a
+/// little larger where finding X exactly takes many steps. May reorder the work. O(n log n).
 [[nodiscard]] Duration longest_all_busy(std::vector<SharedWork>& work, std::int64_t threads,
                                         std::size_t carriers);
 

@@ -20,12 +20,12 @@ struct DeadlineChain {
     const Cost* cost = nullptr;
   };
   std::vector<Callback> callbacks;
-  /// Those of the first callback.
+  /// The activations of the first callback.
   const curves::DerivedCurve* activations = nullptr;
   Duration relative_deadline{};
 };
 
-/// What a callback that has begun, of a chain with a later deadline, adds to the demand
+/// The demand that a callback adds which has already begun, of a chain with a later deadline
 /// (edf-executor 5.5, Eqs. 7 and 8).
 enum class DeadlineBlocking {
   /// As printed: the remainder of its cost by the analysed chain's period. Not safe (fact B-16).
@@ -47,15 +47,15 @@ class SlackSearch {
   /// The longest response of a chain, and the window in which its slack is least. The window ends
   /// with the deadline of the chain's instance.
   struct LeastSlack {
-    /// unbounded_time: it is beyond the horizon.
+    /// unbounded_time if it is beyond the horizon.
     Duration response{};
     Duration window{};
   };
-  /// Eqs. 10 and 11. Windows are tried up to the longest busy window, which takes the place of the
-  /// printed limit (5.7).
+  /// Eqs. 10 and 11. Windows are tried up to the longest busy window, which replaces the printed
+  /// limit (5.7).
   [[nodiscard]] LeastSlack least_slack(const DeadlineChain& chain) const;
 
-  /// When all that is due within the window is done (Eq. 9).
+  /// The time at which all that is due within the window is done (Eq. 9).
   [[nodiscard]] Duration finish(Duration window) const { return supply_.time_for(demand(window)); }
   /// How many instances of a chain are due within the window: the right-continuous demand bound of
   /// 5.1.

@@ -54,23 +54,23 @@ class Edf final : public JobQueueExecutor {
     std::size_t chain = 0;
     std::size_t position = 0;
   };
-  /// The place of the last one, if these callbacks follow each other in its deadline chain.
+  /// The place of the last callback, if these callbacks follow each other in its deadline chain.
   [[nodiscard]] std::optional<Place> place_of(std::span<const CallbackIndex> callbacks) const;
-  /// The windows in which a deadline chain's instance comes as far as that callback.
+  /// The busy windows in which an instance of a deadline chain runs, up to the callback at `place`.
   [[nodiscard]] BusyWindow deadline_window(const Place& place) const;
   [[nodiscard]] LocalBound window_bound(const Place& place);
 
   bool paper_;
-  /// The chains of which the executor keeps one instance in progress; every callback is in one of
-  /// them. Empty if they share more than their first callback, or the analysis does not apply.
+  /// The chains with one instance in progress; every callback of the executor is in one of them.
+  /// Empty if they share more than their first callback, or if the analysis does not apply.
   std::vector<DeadlineChain> chains_;
   /// By rank.
   std::vector<Place> places_;
   /// The bounds found in this round, by rank.
   std::vector<std::optional<LocalBound>> found_;
-  /// None of these windows is longer; unbounded_time: there is no limit.
+  /// The longest length of these windows; unbounded_time if nothing limits it.
   Duration longest_window_{};
-  /// Of Method::edf_paper.
+  /// The least slack of each chain, for Method::edf_paper.
   std::vector<SlackSearch::LeastSlack> slack_;
 };
 
@@ -145,10 +145,11 @@ std::optional<Edf::Place> Edf::place_of(std::span<const CallbackIndex> callbacks
 
 /// All callbacks of an instance share its deadline, so an instance of another chain with relative
 /// deadline D_j goes before one with D_i unless its head is activated D_i - D_j + ε after the
-/// other's head, or later; of the own chain, instances up to this one do. The window begins when
-/// nothing that is due by the instance's deadline waits. One callback that is due later may then
-/// have begun: at offset t of a chain with D_j > t + D_i. From t = D_j - D_i on, one instance of
-/// that chain counts among those that go before, so the sum does not decrease with t.
+/// other's head, or later; instances of the own chain up to this one go before. The window begins
+/// when nothing that is due by the instance's deadline waits. One callback that is due later may
+/// then have begun: for an instance at offset t, one of a chain with D_j > t + D_i. From
+/// t = D_j - D_i on, one instance of that chain counts among those that go before, so the sum does
+/// not decrease with t.
 BusyWindow Edf::deadline_window(const Place& place) const {
   const DeadlineChain& chain = chains_[place.chain];
   const Member& head = member(chain.callbacks.front().callback);
@@ -189,7 +190,7 @@ LocalBound Edf::window_bound(const Place& place) {
   return bound;
 }
 
-/// By the deadline chain that contains the callbacks.
+/// The bound by the deadline chain that contains the callbacks.
 LocalBound Edf::own_bound(std::span<const CallbackIndex> chain) {
   const std::optional<Place> place = place_of(chain);
   if (!place) return {};

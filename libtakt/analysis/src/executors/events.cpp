@@ -19,9 +19,9 @@ class Events final : public JobQueueExecutor {
                                            Duration offset) const override;
 };
 
-/// What waits when an instance is activated goes before it, and nothing else. It was activated
-/// within its own bound before; and if the instance was activated by another one of the executor,
-/// after that one was, or it would have run before that one.
+/// Only instances that wait when the victim is activated go before it. Each of them was activated
+/// at most its own bound earlier. If an instance of the executor activated the victim, each of them
+/// was also activated after that sender was; otherwise it would have run before the sender.
 Completion Events::from_activation(const Member& victim, const BusyWindow& window,
                                    Duration offset) const {
   round_.effort.spend(weight() + victim.task->incoming.size());

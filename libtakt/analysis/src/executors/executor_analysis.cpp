@@ -76,7 +76,8 @@ Duration ExecutorAnalysis::longest_piece(const Member& member) const {
   return executor_.longest_piece > Duration{0} ? std::min(whole, executor_.longest_piece) : whole;
 }
 
-/// A callback starts when all that had to run for its activation is done, and before it publishes.
+/// A callback starts after all that had to run for its activation is done, and publishes after it
+/// has started.
 std::vector<Duration> ExecutorAnalysis::lags(
     const std::function<Curves::Runs(CallbackIndex)>& runs) const {
   std::vector<Duration> lags(members_.size());
@@ -188,7 +189,7 @@ Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration lengt
 ///   sbf(z) >= blocking + ET_i(η_i(ε)) + Σ ET_j(min(η_j(S), limit_j(ε))).
 ///
 /// With lines in place of curves the demand rises more slowly with z than the supply, or the window
-/// would not end: what holds of z holds of R + ε.
+/// would not end. So the inequality holds for R + ε if it holds for z.
 Int128 ExecutorAnalysis::long_run_response(const BusyWindow& window, Window which,
                                            const LongRunPoint& point) const {
   const CallbackIndex victim = window.self().callback;

@@ -41,26 +41,26 @@ struct Witness {
     slots,              ///< the open slots of a table
     narrowed_executor,  ///< a busy window of the executor, with what must have run before
     narrowed_level,     ///< the same of the callbacks that are at least as urgent
-    tree_from_sender,   ///< a tree's instance from the start of what sends to it on
-    from_activation,    ///< what waits or comes from the activation on
+    tree_from_sender,   ///< an instance of a tree, from the start of its sender on
+    from_activation,    ///< the work that waits at the activation or comes later
     executor_completion,  ///< of a chain: the completion of all of the executor's longest window
     level_completion,     ///< of a chain: the same of its level
   };
-  /// The analysis, as users know it.
+  /// The name of the analysis, for users.
   std::string_view by;
   Equation equation = Equation::sum_of_callbacks;
   /// When the instance is activated, and when it starts at the latest, from the beginning of the
   /// window that the equation is about.
   Duration offset{};
   Duration start{};
-  /// Which tree, deadline chain, instance in a row, way to count what threads lack, or instance
-  /// that has begun before a narrowed window.
+  /// The number of the tree, of the deadline chain, of the instance in a row, of the way to count
+  /// the supply that threads lack, or of the instance that has begun before a narrowed window.
   std::size_t index = 0;
 };
 
 /// A bound found by the analysis of one executor.
 struct LocalBound {
-  /// unbounded_time: there is none.
+  /// unbounded_time if there is none.
   Duration response = curves::unbounded_time;
   Witness witness{};
 
@@ -78,7 +78,7 @@ struct Reason {
   Utilisation utilisation{};
 };
 
-/// What an executor's analysis reads of the fixed point's current round.
+/// The state of the fixed point's current round, for the analyses of executors.
 struct Round {
   const System& system;
   const Curves& curves;
@@ -98,7 +98,7 @@ class ExecutorAnalysis {
   ExecutorAnalysis& operator=(const ExecutorAnalysis&) = delete;
   virtual ~ExecutorAnalysis() = default;
 
-  /// Curves that enter the executor have changed.
+  /// Called when curves that enter the executor have changed.
   virtual void begin_round();
 
   /// A lower bound of the callback's bound under the current curves, whatever the other bounds
@@ -125,12 +125,12 @@ class ExecutorAnalysis {
   /// The terms of the bound of a callback, or of such a chain, under the final curves and bounds.
   [[nodiscard]] Terms explain(std::span<const CallbackIndex> chain, const LocalBound& bound) const;
 
-  /// The value at the point of the equation that the callback's bound tends to (see LongRunPoint);
-  /// 0 if nothing is known. In units of 2^-16 ns.
+  /// The value, at the point, of the callback's equation for the long run (see LongRunPoint); 0 if
+  /// nothing is known. In units of 2^-16 ns.
   [[nodiscard]] virtual Int128 long_run_response(CallbackIndex callback,
                                                  const LongRunPoint& point) = 0;
-  /// What the executor's equations count for each activation of the callback, along that curve of
-  /// activations.
+  /// The demand that the executor's equations count for activations of the callback along that
+  /// curve.
   [[nodiscard]] virtual Line long_run_demand(CallbackIndex callback,
                                              const curves::DerivedCurve& activations) const {
     return demand_line(activations, member(callback).task->cost);
@@ -156,8 +156,7 @@ class ExecutorAnalysis {
     const curves::DerivedCurve* activations = nullptr;
     const curves::DerivedCurve* busy_activations = nullptr;
   };
-  /// Which of a callback's curves count in a busy window: η^b in windows of the whole executor, η
-  /// in all others.
+  /// The kind of a busy window: η^b counts in windows of the whole executor, η in all others.
   enum class Window { executor, level };
 
   [[nodiscard]] const Member& member(CallbackIndex callback) const {
@@ -191,8 +190,8 @@ class ExecutorAnalysis {
   /// The longest time that an instance runs without a decision.
   [[nodiscard]] Duration longest_piece(const Member& member) const;
 
-  /// By rank: how much work of a window at least is done when the callback is activated in it, of
-  /// those instances that had to run for it.
+  /// By rank: the least work of a window that is done when the callback is activated in it. It is
+  /// the work of the instances that had to run for this activation.
   [[nodiscard]] std::vector<Duration> lags(
       const std::function<Curves::Runs(CallbackIndex)>& runs) const;
   [[nodiscard]] std::vector<Duration> lags() const {
@@ -215,15 +214,15 @@ class ExecutorAnalysis {
     return {longest.response, {by, equation, longest.offset, longest.start}};
   }
 
-  /// When an instance of that marginal cost that starts at `start` completes (Lemma 17).
+  /// The completion of an instance with that marginal cost that starts at `start` (Lemma 17).
   [[nodiscard]] Duration completion(Duration start, Duration marginal) const {
     return executor_.supply.time_for(executor_.supply.supply(start) - epsilon + marginal);
   }
-  /// explain() for every equation but sum_of_callbacks.
+  /// explain() for every equation except sum_of_callbacks and exploration.
   [[nodiscard]] virtual Terms terms(std::span<const CallbackIndex> chain,
                                     const LocalBound& bound) const = 0;
   /// The terms of the witness's instance, of whose response `elapsed` lies before the activation.
-  /// `own`: callbacks of which one instance each belongs to what is bounded.
+  /// `own`: callbacks with one instance each that belongs to the bounded chain.
   [[nodiscard]] Terms terms_of_instance(const BusyWindow& window, const Witness& witness,
                                         Duration elapsed,
                                         std::span<const CallbackIndex> own = {}) const;

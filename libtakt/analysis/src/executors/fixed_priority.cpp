@@ -1,4 +1,4 @@
-// Fixed priorities (component-cps 3.7): those of the model; rate monotonic without
+// Fixed priorities (component-cps 3.7): those of the model or, if it has none, rate-monotonic ones
 // (fixed_priority); or those that PiCAS assigns by the ranks of chains (chain_priority,
 // edf-executor 1.2).
 

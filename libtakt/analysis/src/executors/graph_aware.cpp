@@ -24,7 +24,7 @@ namespace {
 /// within it run the tree itself, trees at least as urgent, and one subtask, begun before, of any
 /// other tree.
 struct TreeWindow {
-  /// A tree, and what all of its callbacks cost with every activation of its root.
+  /// A tree, and the cost of all of its callbacks for each activation of its root.
   struct Work {
     const Tree* tree = nullptr;
     const curves::DerivedCurve* activations = nullptr;
@@ -54,21 +54,21 @@ class GraphAware final : public PriorityExecutor {
   [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
                             const LocalBound& bound) const override;
 
-  /// The bound of an instance that is no root, from the start of the one that sends to it on.
+  /// The bound of a callback that is no root, from the start of the instance that sends to it on.
   [[nodiscard]] LocalBound narrowed_own(CallbackIndex callback) override;
-  /// All of which `edge`, to the victim, may wait for in that tree: its sender, whatever else that
-  /// one sends to, and more urgent trees.
+  /// All that a message along `edge`, to the victim, may wait for in that tree: its sender,
+  /// everything else that the sender's messages cause, and more urgent trees.
   [[nodiscard]] TreeWindow sender_window(const Tree& tree, std::size_t edge) const;
 
   [[nodiscard]] TreeWindow::Work work(const Tree& tree) const;
   void renew() override;
-  /// None: it does not end.
+  /// None if it does not end.
   [[nodiscard]] std::optional<TreeWindow> tree_window(const Tree& tree) const;
   [[nodiscard]] Duration least_window(const TreeWindow& window, Duration start, Duration own) const;
   /// The longest response from the activation of a tree's root to the completion of all of the
   /// tree.
   [[nodiscard]] LongestResponse longest_response(const Tree& tree) const;
-  /// By the trees that the chain, or a single callback, belongs to.
+  /// The bound by the trees that the chain, or a single callback, belongs to.
   [[nodiscard]] LocalBound tree_bound(std::span<const CallbackIndex> chain);
 
   /// The trees that the callback belongs to, in their order.
@@ -79,9 +79,9 @@ class GraphAware final : public PriorityExecutor {
     return std::ranges::binary_search(trees_of(callback), tree);
   }
 
-  /// What has been found of a tree in this round.
+  /// Results for a tree in this round.
   struct Known {
-    /// What all of its callbacks cost together, and the one that costs most.
+    /// The cost of all of its callbacks together, and the callback that costs most.
     Duration each{};
     Blocking longest{};
     std::optional<LongestResponse> response{};
@@ -90,7 +90,8 @@ class GraphAware final : public PriorityExecutor {
   std::vector<Known> known_;
   /// By rank.
   std::vector<std::vector<std::size_t>> trees_of_;
-  /// Nothing on the executor activates a root: roots' activations stay as they are in a round.
+  /// Whether no callback of the executor activates a root: then activations of roots do not change
+  /// within a round.
   bool roots_stay_ = true;
 };
 
@@ -192,7 +193,7 @@ LongestResponse GraphAware::longest_response(const Tree& tree) const {
 }
 
 LocalBound GraphAware::tree_bound(std::span<const CallbackIndex> chain) {
-  // A chain that comes to a root, be it the one that it began with, goes on in another tree.
+  // A chain that comes to a root, even to the one that it began with, goes on in another tree.
   const auto root = [this](CallbackIndex c) { return is_root(round_.system, c); };
   if (std::ranges::any_of(chain.subspan(1), root)) return {};
   // Whatever tree an instance belongs to, it is activated after the tree's root and ends with it.
@@ -262,7 +263,7 @@ LocalBound GraphAware::narrowed_own(CallbackIndex callback) {
   return latest.response == Duration{0} ? LocalBound{} : latest;
 }
 
-/// As for other busy windows; all of the tree's instances count, and there is no last cost.
+/// As for other busy windows, but all of the tree's instances count, and there is no last cost.
 Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point) {
   if (tree_bound(std::span(&callback, 1)).response == unbounded_time) return point.most();
   const Int128 supplied = supplied_share(executor_.supply);

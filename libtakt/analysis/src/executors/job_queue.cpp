@@ -118,7 +118,8 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
-  // Messages that take time within the executor stem from bounds that may just have changed.
+  // Curves of messages that take time within the executor depend on bounds that may just have
+  // changed.
   if (follow_releases()) {
     ExecutorAnalysis::begin_round();
     renew();

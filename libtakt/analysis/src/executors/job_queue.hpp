@@ -10,8 +10,8 @@
 namespace takt::analysis {
 
 /// Executors that take every activated instance into a queue at once and run one at a time, without
-/// preemption. A kind of them is told by its interference rule: which instances of another callback
-/// may go before an instance of the victim.
+/// preemption. Their kinds differ in the interference rule: which instances of another callback may
+/// go before an instance of the victim.
 ///
 /// Two kinds of busy windows are bounded, and the lower bound counts. A window of the executor
 /// begins at a quiet time, so activation curves carry no jitter within it (ros-llama Lemma 18), but
@@ -33,8 +33,8 @@ class JobQueueExecutor : public ExecutorAnalysis {
  protected:
   /// How `other` may delay the victim.
   struct Interference {
-    /// Some of its instances may be less urgent than the victim: these only block. Not a victim
-    /// whose activation offset within the window is `blocks_until` or more.
+    /// Some of its instances may be less urgent than the victim: these only block. They do not
+    /// block a victim whose activation offset within the window is `blocks_until` or more.
     bool blocks = false;
     Duration blocks_until = curves::unbounded_time;
     /// Some of its instances may be at least as urgent. `limit` bounds those that go before the
@@ -44,7 +44,7 @@ class JobQueueExecutor : public ExecutorAnalysis {
   };
   [[nodiscard]] virtual Interference interference(const Member& other,
                                                   const Member& victim) const = 0;
-  /// The analysis, as users know it.
+  /// The name of the analysis, for users.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
   /// The bound of a callback or a chain by theorems that hold for this kind alone.
@@ -53,18 +53,18 @@ class JobQueueExecutor : public ExecutorAnalysis {
   [[nodiscard]] virtual Int128 long_run_own_bound(CallbackIndex, const LongRunPoint& point) {
     return point.most();
   }
-  /// Curves or costs of the members have changed.
+  /// Called when curves or costs of the members have changed.
   virtual void renew() {}
 
   /// Limits an interferer to instances activated no later than the victim.
   static constexpr Interferer::Limit until_victim{.reach = epsilon, .extra = 0};
-  /// The interference where deadlines count from the activation of what an instance stems from.
+  /// The interference if deadlines count from the activation of the origin of an instance.
   [[nodiscard]] static Interference by_deadline(const Member& other, const Member& victim);
 
   [[nodiscard]] Terms terms(std::span<const CallbackIndex> chain,
                             const LocalBound& bound) const override;
 
-  /// As own_bound() of a callback, for narrowed().
+  /// Like own_bound() of a callback, but for narrowed().
   [[nodiscard]] virtual LocalBound narrowed_own(CallbackIndex) { return {}; }
 
   /// The latest start and completion of an instance that is activated at that offset of a window of
@@ -74,10 +74,10 @@ class JobQueueExecutor : public ExecutorAnalysis {
     return {curves::unbounded_time, curves::unbounded_time};
   }
 
-  /// How long releases put off a decision.
+  /// The longest time for which releases put off a decision.
   Duration before_decision_{};
-  /// How long the last decision about an instance is put off by what is part of its cost: by
-  /// releases, or by its earlier pieces.
+  /// The time for which the last decision about an instance is put off by parts of its own cost:
+  /// releases, or its earlier pieces.
   [[nodiscard]] virtual Duration before_decision(const Member&) const { return before_decision_; }
 
  private:
@@ -89,20 +89,22 @@ class JobQueueExecutor : public ExecutorAnalysis {
 
   // narrowed.cpp
 
-  /// What may run in windows of a level: who is at least as urgent as the victim does, and of who
-  /// is not, one instance that has begun before.
+  /// What may run in windows of a level: callbacks that are at least as urgent as the victim, and
+  /// one instance of a less urgent callback that has begun before.
   struct Level {
     std::vector<Interference> how;  // of each member
-    /// Those who may have begun before and send into the level, by rank.
+    /// The less urgent callbacks that may have begun before and send into the level, by rank.
     std::vector<std::size_t> senders;
-    /// The longest of the others, and whether it has run for some time before the window begins.
+    /// The longest of the other less urgent callbacks, less ε if it has certainly run before the
+    /// window begins.
     Blocking blocking;
   };
-  /// None: some instances of a callback are urgent enough and others are not.
+  /// None if some instances of a callback are urgent enough and others are not.
   [[nodiscard]] std::optional<Level> level_of(const Member& victim) const;
-  /// How often a level is looked at: each time with another instance that has begun before.
+  /// The number of windows to look at for a level, each with another instance that has begun
+  /// before.
   [[nodiscard]] static std::size_t begun_before(const Level& level);
-  /// The windows that begin with that one.
+  /// The window with the number `begun` among these.
   [[nodiscard]] BusyWindow narrowed_level(const Member& victim, const Level& level,
                                           std::size_t begun) const;
   [[nodiscard]] BusyWindow narrowed_executor(const Member& victim) const;
@@ -113,18 +115,18 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// empty if releases cost nothing.
   std::vector<Task> tasks_with_releases_;
   std::vector<Duration> releases_;
-  /// Nothing limits the releases during some instance.
+  /// Whether nothing limits the releases during some instance.
   bool endless_releases_ = false;
 };
 
-/// Executors of that family that order by fixed priorities: of the callback, or of what activates
-/// it.
+/// Executors with a job queue that order by fixed priorities: of the callback, or of the callbacks
+/// that activate it.
 class PriorityExecutor : public JobQueueExecutor {
  public:
   using JobQueueExecutor::JobQueueExecutor;
 
  protected:
-  /// Who goes first of two instances of the same priority.
+  /// Which of two instances of the same priority goes first.
   enum class Ties { first_activated, any };
   [[nodiscard]] static Interference by_priority(const Member& other, const Member& victim,
                                                 Ties ties);

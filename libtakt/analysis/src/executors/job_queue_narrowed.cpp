@@ -1,6 +1,6 @@
-// Windows of executors with a queue that know which callbacks send to which: what cannot be
-// activated in a window of a level because its sender does not run in it, and what must have run
-// before (docs/analysis-theory.md, "Narrower windows").
+// Windows of executors with a queue that use which callbacks send to which. A callback cannot be
+// activated in a window of a level if its sender does not run in it, and some instances must have
+// run before others (docs/analysis-theory.md, "Narrower windows").
 
 #include <algorithm>
 
@@ -14,13 +14,14 @@ using Runs = Curves::Runs;
 
 namespace {
 
-/// With more callbacks that may have begun before a window and send into its level, all of them
+/// If more callbacks than this may have begun before a window and send into its level, all of them
 /// count at once.
 constexpr std::size_t most_senders = 8;
 
 }  // namespace
 
-/// Where releases take time, or messages come in pieces, decisions are put off.
+/// Narrower windows do not hold where decisions are put off: where releases take time, or messages
+/// are sent in pieces.
 bool JobQueueExecutor::narrows() const {
   return executor_.release_overhead == Duration{0} && executor_.longest_piece == Duration{0};
 }
@@ -39,7 +40,7 @@ std::optional<JobQueueExecutor::Level> JobQueueExecutor::level_of(const Member& 
     if (level.how.back().blocks && level.how.back().precedes) return std::nullopt;
   }
   const auto within = [&](CallbackIndex c) { return level.how[round_.system[c].rank].precedes; };
-  // Whether something may begin the window at the very instant at which a less urgent one begins.
+  // Whether the window may begin at the very instant at which a less urgent instance starts.
   bool unseen = executor_.supply.blackout() != Duration{0};
   std::vector<bool> sends(members_.size());
   for (const Member& other : members_) {
@@ -69,7 +70,8 @@ std::size_t JobQueueExecutor::begun_before(const Level& level) {
   return level.senders.size() > most_senders ? 1 : level.senders.size() + 1;
 }
 
-/// The first looks at what sends nothing into the level, each of the others at one of the senders.
+/// In window 0, a callback that sends nothing into the level has begun before; in each of the
+/// others, one of the senders.
 BusyWindow JobQueueExecutor::narrowed_level(const Member& victim, const Level& level,
                                             std::size_t begun) const {
   const bool all = begun_before(level) == 1;
@@ -139,8 +141,8 @@ const JobQueueExecutor::Member& JobQueueExecutor::least_urgent(
       chain, {}, [this](CallbackIndex c) { return round_.system[c].urgency.least_priority; }));
 }
 
-/// From its activation to its completion some callback of a chain waits or runs, so it is complete
-/// when all of a window is.
+/// From the activation to the completion of a chain, some callback of it waits or runs. So the
+/// chain is complete when all work of a window is.
 LocalBound JobQueueExecutor::narrowed(std::span<const CallbackIndex> chain) {
   if (!narrows() || sum_of_callbacks(chain).response == unbounded_time) return {};
   LocalBound best;

@@ -28,14 +28,14 @@ class Linear final : public ExecutorAnalysis {
   [[nodiscard]] Int128 long_run_response(CallbackIndex, const LongRunPoint&) override { return 0; }
 
  private:
-  /// The longest window of what is at least as urgent.
+  /// The longest window of the callbacks that are at least as urgent.
   struct Level {
     std::int64_t priority = 0;
     Duration length{};
     Blocking blocking{};
   };
 
-  /// The time in which the demand, ε included, is supplied at the latest.
+  /// The longest time in which the demand plus ε is supplied.
   [[nodiscard]] Duration longest_window(const std::optional<Line>& demand) const;
   [[nodiscard]] Duration longest_window_of_all() const;
   void find_levels();
@@ -85,8 +85,8 @@ Duration Linear::longest_window_of_all() const {
   return longest_window(all);
 }
 
-/// Members may have ranges of priorities: one counts from its greatest on, and blocks above its
-/// least.
+/// A member may have a range of priorities: it counts in levels up to its greatest priority, and
+/// blocks levels above its least.
 void Linear::find_levels() {
   round_.effort.spend(weight());
   std::vector<const Member*> by_greatest;

@@ -20,12 +20,12 @@ using Equation = Witness::Equation;
 
 namespace {
 
-/// That of a thread that never lacks supply.
+/// The share of a thread that never lacks supply.
 Int128 whole_thread() { return supplied_share(curves::SupplyBound::dedicated()); }
 
 /// A lower bound of the longest time that all threads are busy (all_busy.hpp) with such work, in
-/// which a unit uses one thread at a time. Only sums and minima: it may stand in the equation of
-/// what bounds tend to.
+/// which a unit uses one thread at a time. It consists of sums and minima only, so it may be part
+/// of an equation for the long run.
 Int128 all_busy_in_the_long_run(std::vector<Int128>& work, std::int64_t threads) {
   std::ranges::sort(work, std::greater{});
   Int128 rest = std::reduce(work.begin(), work.end(), Int128{0});
@@ -79,7 +79,7 @@ MultiThreaded::Waiting MultiThreaded::waiting_for_all(Lack lack) const {
   return {From::quiet_executor, lack, nullptr, std::vector<bool>(units_.size(), true)};
 }
 
-/// The windows that a bound is about.
+/// The kind of windows by which a bound was found.
 MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> chain,
                                                 const Witness& witness) const {
   const Lack lack = static_cast<Lack>(witness.index);
@@ -91,7 +91,7 @@ MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> c
   return waiting;
 }
 
-/// How many instances of a callback may go before the victim, without what is left at the
+/// How many instances of a callback may go before the victim, without those that are left at the
 /// beginning of the window.
 std::int64_t MultiThreaded::instances(const Waiting& waiting, const Member& member, Duration offset,
                                       Duration x) const {
@@ -121,8 +121,8 @@ std::int64_t MultiThreaded::width(const Waiting& waiting, const Unit& unit) cons
   return std::clamp<std::int64_t>(most - (&only == waiting.victim ? 1 : 0), 0, threads());
 }
 
-/// The longest time that so many instances take, from when a thread is free for each, without what
-/// their threads lack if that is counted by thread.
+/// The longest time that `instances` instances take once a thread is free for each. If it is
+/// counted by instance, the time for which their threads lack supply is included.
 Duration MultiThreaded::work(Lack lack, const Member& member, std::int64_t instances) const {
   if (lack != Lack::by_instance) return member.task->cost(instances);
   return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), instances);
@@ -154,8 +154,8 @@ MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration off
   }
   const std::int64_t others = threads() - 1;
   if (waiting.lack == Lack::by_instance && !shared_.empty()) {
-    // Whenever its units wait, each thread but the one that goes on with them may lack supply for a
-    // while and then take nothing.
+    // Whenever its units wait, each thread except the one that goes on with them may lack supply
+    // for a while, and takes no work then.
     const Duration idle = saturating_multiply(
         saturating_multiply(executor_.supply.blackout(), others), before.exclusive_instances + 1);
     shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
@@ -250,7 +250,7 @@ Duration MultiThreaded::executor_length(Lack lack) const {
   auto& length = executor_lengths_.at(static_cast<std::size_t>(lack));
   if (length) return *length;
   const Waiting all = waiting_for_all(lack);
-  // Near one processor, where such a window is long, the others serve better.
+  // If the share is close to one thread, such a window is long, and others give lower bounds.
   const bool ends_soon = share_before(all) < whole_thread() - (whole_thread() >> 6);
   length = !ends_soon ? unbounded_time
                       : curves::least_solution(

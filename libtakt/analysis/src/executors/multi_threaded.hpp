@@ -14,23 +14,23 @@
 namespace takt::analysis {
 
 /// Executors whose m threads share the callbacks, and callbacks of one group exclude each other.
-/// The bounds hold in whichever order instances are taken, as long as no thread rests while one
-/// that may run waits; docs/analysis-theory.md has the proofs.
+/// The bounds hold in whichever order instances are taken, as long as no thread rests while an
+/// instance that may run waits; docs/analysis-theory.md has the proofs.
 ///
 /// While an instance waits, an instance of its own group runs, or all m threads run others, each of
 /// other groups:
 ///
 ///   S = ε + (work of its group) + X,   m · X <= Σ min(work of group g, X)
 ///
-/// so that groups that are fewer than the threads never delay each other. Of what may be pending at
-/// the beginning of S, three windows know different things, and the lowest bound counts:
+/// so groups never delay each other if there are fewer of them than threads. Three kinds of windows
+/// limit what may be pending at the beginning of S, and the lowest bound counts:
 ///
 ///   from the activation    anything, up to its own bound earlier (ros-llama Lemma 3)
 ///   from a group's quiet   nothing of its own group, and something of m - 1 others at most
 ///   from a quiet executor  nothing, and some thread is always busy
 ///
-/// Each thread has the executor's supply for itself. What reservations withhold is counted for each
-/// instance, or for each thread; the lower bound counts.
+/// Each thread has the executor's supply for itself. The time that reservations withhold is counted
+/// for each instance, or for each thread; the lower bound counts.
 class MultiThreaded final : public ExecutorAnalysis {
  public:
   /// The order in which the executor takes instances that are ready.
@@ -58,19 +58,19 @@ class MultiThreaded final : public ExecutorAnalysis {
     std::vector<const Member*> members;
     bool exclusive = true;
   };
-  /// From when on work is counted.
+  /// The time from which work is counted.
   enum class From { activation, quiet_group, quiet_executor };
-  /// How the time is counted for which threads lack supply.
+  /// How the time for which threads lack supply is counted.
   enum class Lack { none, by_instance, by_thread };
-  /// What waits: an instance of `victim`, or all that is left of its units if there is none.
+  /// What waits: an instance of `victim`, or without a victim all remaining work of the own units.
   struct Waiting {
     From from = From::activation;
     Lack lack = Lack::none;
     const Member* victim = nullptr;
-    /// By unit: nothing of these goes on while it waits, unless it goes before it.
+    /// By unit: whether the unit runs only work that goes before it while it waits.
     std::vector<bool> own;
   };
-  /// What goes before something that waits, and the longest time that it takes.
+  /// The work that goes before something that waits, and the longest time that it takes.
   struct Before {
     Duration exclusive{};
     std::int64_t exclusive_instances = 0;
@@ -98,11 +98,13 @@ class MultiThreaded final : public ExecutorAnalysis {
                                        Duration offset, Duration x) const;
   [[nodiscard]] std::int64_t width(const Waiting& waiting, const Unit& unit) const;
   [[nodiscard]] Duration work(Lack lack, const Member& member, std::int64_t instances) const;
-  /// What goes before in the first x of a window in which the victim is activated at `offset`.
+  /// The work that goes before in the first x of a window in which the victim is activated at
+  /// `offset`.
   [[nodiscard]] Before before(const Waiting& waiting, Duration offset, Duration x) const;
-  /// What the victim itself takes from when it starts.
+  /// The time that the victim itself takes from its start.
   [[nodiscard]] Duration last_cost(const Waiting& waiting, Duration offset) const;
-  /// The share of a thread that goes before in the long run; at least a whole one: for ever.
+  /// The share of a thread that goes before in the long run. If it is a whole thread or more, the
+  /// wait never ends.
   [[nodiscard]] Int128 share_before(const Waiting& waiting) const;
   [[nodiscard]] bool ends(const Waiting& waiting) const;
 
@@ -115,7 +117,7 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// it takes long to find.
   [[nodiscard]] Duration executor_length(Lack lack) const;
   [[nodiscard]] Int128 long_run_response(const Waiting& waiting, const LongRunPoint& point) const;
-  /// A chain's parts on the same unit, each with its bound.
+  /// A part of a chain on one unit, with its bound.
   struct Part {
     std::span<const CallbackIndex> callbacks;
     LocalBound bound;

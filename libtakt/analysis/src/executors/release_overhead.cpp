@@ -12,7 +12,8 @@ using curves::unbounded_time;
 
 namespace {
 
-/// What releases take while the thread is busy for `cost`, in which `own` more are its own.
+/// The time that releases take while the thread is busy for `cost`, with `own` more releases that
+/// the thread causes itself.
 Duration while_busy(const Round& round, ExecutorIndex index, Duration cost, std::int64_t own) {
   const System& system = round.system;
   const LocalExecutor& executor = system.executors[index.value()];

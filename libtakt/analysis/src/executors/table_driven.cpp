@@ -50,7 +50,7 @@ class TableDriven final : public ExecutorAnalysis {
   struct OpenSlot {
     Duration start{};
     Duration end{};
-    /// How many instances start in it at least, if they wait.
+    /// The least number of instances that start in it, if they wait.
     std::int64_t starts = 0;
   };
 
@@ -65,11 +65,11 @@ class TableDriven final : public ExecutorAnalysis {
   }
   [[nodiscard]] std::vector<OpenSlot> open_slots(CallbackIndex callback) const;
   [[nodiscard]] std::int64_t starts_per_cycle(CallbackIndex callback) const;
-  /// From when instances wait, the latest start of the one after `earlier` others.
+  /// The latest start of the instance after `earlier` others, from when they begin to wait.
   [[nodiscard]] Duration latest_start(CallbackIndex callback, std::int64_t earlier) const;
   /// How many instances in a row must be looked at, if they wait or run without a break: as many as
   /// there are, if they come less often than they can start; up to where all repeats, if they come
-  /// exactly as often. None: they come more often, or it is not known.
+  /// exactly as often. None if they come more often, or if that is not known.
   [[nodiscard]] std::optional<std::int64_t> most_instances(const Member& member) const;
 
   /// The latest completion of the chain that begins to wait at `at`, within [0, cycle).
@@ -77,7 +77,7 @@ class TableDriven final : public ExecutorAnalysis {
   /// The longest way of a chain through the slots; none if it may be longer than that.
   [[nodiscard]] std::optional<Duration> longest_way(std::span<const CallbackIndex> chain) const;
 
-  /// With the cycle and the slots of the table.
+  /// The policy, which has the cycle and the slots of the table.
   const scheduling::PolicyDescription& table_;
   /// By rank.
   std::vector<std::vector<OpenSlot>> slots_;
@@ -97,7 +97,7 @@ std::vector<TableDriven::OpenSlot> TableDriven::open_slots(CallbackIndex callbac
     if (slots[s].callback.value() != round_.system[callback].rank) continue;
     Duration start = slots[s].start;
     for (std::size_t p = 0; p < slots.size(); ++p) {
-      // The slot before, in this cycle or the last one.
+      // A slot before this one, in this cycle or the previous one.
       const Duration latest_start = slots[p].end - epsilon - (p < s ? Duration{0} : table_.cycle);
       const CallbackIndex before = members_[slots[p].callback.value()].callback;
       start = std::max(start, saturating_add(latest_start, longest(before)));
@@ -195,7 +195,7 @@ std::optional<Duration> TableDriven::longest_way(std::span<const CallbackIndex> 
     if (slots(callback).empty()) return std::nullopt;
     if (callback != chain.front() && (task.own || task.incoming.size() != 1)) return std::nullopt;
   }
-  // It is longest if some callback just misses a slot, with all before it without a wait.
+  // The way is longest if some callback just misses a slot and no callback before it waits.
   const Duration cycle = table_.cycle;
   Duration longest_way{0};
   Duration before{0};
@@ -231,7 +231,7 @@ Terms TableDriven::terms(std::span<const CallbackIndex> chain, const LocalBound&
   return terms;
 }
 
-/// All that are activated at once start one after the other: of n, the last one starts after
+/// Instances that are activated at once start one after the other: the last of n starts after
 /// n / starts_per_cycle cycles, less one.
 Int128 TableDriven::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
   if (slots(callback).empty() || !most_instances(member(callback))) return 0;

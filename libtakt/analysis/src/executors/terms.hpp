@@ -25,7 +25,7 @@ class Terms {
 
   explicit Terms(const System& system) : system_(system) {}
 
-  /// Leaves out a term of no time, and merges terms of the same kind and callback.
+  /// Adds a term. Leaves it out if its time is 0, and merges terms of the same kind and callback.
   void add(Kind kind, Duration time, std::optional<CallbackIndex> callback = std::nullopt,
            std::int64_t instances = 0);
 
@@ -34,7 +34,7 @@ class Terms {
   void add_cost(Kind kind, CallbackIndex callback, const Cost& cost, std::int64_t first,
                 std::int64_t last);
 
-  /// Adds so many instances, each with the longest cost of one.
+  /// Adds `instances` instances, each with the longest cost of one.
   void add_longest(Kind kind, CallbackIndex callback, const Cost& cost, std::int64_t instances);
 
   void append(const Terms& others);

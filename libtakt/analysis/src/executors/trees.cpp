@@ -8,7 +8,8 @@ namespace takt::analysis {
 
 namespace {
 
-/// What the edges lead to that `begins` names, each used once: below callbacks that are no roots.
+/// The callbacks, without roots, to which those edges lead for which `begins` is true. Each of
+/// these edges is used once.
 std::vector<Tree::Member> unfold_from(const System& system, const LocalExecutor& executor,
                                       const std::function<bool(std::size_t)>& begins) {
   // How often each edge is used.

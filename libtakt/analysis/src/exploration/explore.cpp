@@ -12,7 +12,7 @@ namespace takt::analysis {
 
 namespace {
 
-/// The longest times over all schedules; none: there are too many.
+/// The longest times over all schedules; none if there are too many schedules.
 std::optional<Longest> longest_times(const Problem& problem, bool merging, std::int64_t allowed,
                                      Effort& effort) {
   effort.allow(allowed);
@@ -64,7 +64,7 @@ Exploration explore(const System& system, ExecutorIndex executor, const Curves& 
     return exploration;
   }
   const auto bound = [&](Time time) {
-    // What never happens in any schedule keeps its bound by the other analysis.
+    // A callback or stretch that completes in no schedule keeps its bound by the other analysis.
     const bool bounds = time > 0 && time <= horizon.count();
     return LocalBound{.response = bounds ? Duration{time} : curves::unbounded_time,
                       .witness = {.by = merged ? "explored" : "exact",

@@ -13,12 +13,12 @@
 
 namespace takt::analysis {
 
-/// What the exploration of an executor's schedules has found (docs/analysis-theory.md,
-/// "Exploration"), or why there was none.
+/// The results of exploring an executor's schedules (docs/analysis-theory.md, "Exploration"), or
+/// the reason why it was not explored.
 struct Exploration {
-  /// Why the executor was not explored; empty: it was.
+  /// Why the executor was not explored; empty if it was.
   std::string reason;
-  /// The bounds hold for the phases of timers that the model gives, and for no others.
+  /// Whether the bounds hold only for the phases of timers that the model gives.
   bool depends_on_phases = false;
   /// By the callbacks' positions on the executor.
   std::vector<LocalBound> callbacks;
@@ -29,7 +29,7 @@ struct Exploration {
   /// Stretches of chains, also those along which messages take time.
   std::vector<Stretch> stretches;
 
-  /// None: it is no stretch that was explored.
+  /// The bound of a stretch; null if it was not explored.
   [[nodiscard]] const LocalBound* bound(std::span<const CallbackIndex> stretch) const;
 };
 

@@ -47,7 +47,8 @@ void Passed::add(Normal state, std::int64_t hyperperiod) {
 void Passed::keep(Zones& zones, const Key& key, Zone zone, std::int64_t hyperperiod) {
   memory_ += zone.size() * zone.size() * sizeof(Time) + sizeof(Kept) + sizeof(Waiting);
   if (memory_ > most_bytes) throw TooMany{};
-  // Places in the list are known by their number: one that is not waited for may be used again.
+  // Entries of the list are known by their index, so one may be used again only if it is covered
+  // and does not wait.
   const auto free =
       std::ranges::find_if(zones, [](const Kept& kept) { return kept.covered && !kept.waits; });
   const auto index = static_cast<std::size_t>(free - zones.begin());

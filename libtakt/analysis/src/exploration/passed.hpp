@@ -13,18 +13,19 @@
 
 namespace takt::analysis {
 
-/// The states that have been reached, and those of them whose successors are still to be found:
-/// first those that may come earliest, so that what can be merged meets before it is gone on with.
+/// The states that have been reached, and those of them whose successors are still to be found.
+/// States that may come earliest are taken first, so that states meet, and can be merged, before
+/// their successors are looked for.
 class Passed {
  public:
   /// Thrown where states would take more memory than is sensible.
   struct TooMany {};
 
-  /// `merging`: states that differ in their zones alone become one, which is then none that can be
-  /// reached exactly, but holds all that are.
+  /// `merging`: states that differ only in their zones become one. It contains all of them, and
+  /// perhaps some that cannot be reached.
   Passed(bool merging, Effort& effort) : merging_(merging), effort_(effort) {}
 
-  /// A state that is reached in that hyperperiod.
+  /// Adds a state that is reached in that hyperperiod.
   void add(Normal state, std::int64_t hyperperiod);
 
   struct Next {
@@ -32,7 +33,7 @@ class Passed {
     Zone zone{};
     std::int64_t hyperperiod = 0;
   };
-  /// The next state to go on with; false: there is none.
+  /// Takes the next state to go on with; returns false if there is none.
   [[nodiscard]] bool take(Next& next);
 
   [[nodiscard]] std::size_t size() const { return kept_; }
@@ -44,7 +45,7 @@ class Passed {
   struct Kept {
     Zone zone;
     bool waits = false;
-    /// Another one includes it.
+    /// Whether another zone includes it.
     bool covered = false;
   };
   using Zones = std::vector<Kept>;

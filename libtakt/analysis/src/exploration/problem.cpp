@@ -18,12 +18,13 @@ namespace {
 using curves::unbounded_time;
 using scheduling::Rule;
 
-/// Curves are cut off after so many distances, or after the first that is not 0: what follows from
-/// these is all that counts then. Bursts that are longer than the second number are not explored.
+/// Curves are cut off after usual_distances, or later at the first distance that is not 0; then
+/// only what follows from these distances counts. Curves with more than most_distances of them,
+/// because bursts are long, are not explored.
 constexpr std::size_t usual_distances = 4;
 constexpr std::size_t most_distances = 12;
 
-/// Releases in a hyperperiod. Phases of timers that would make for more are not used.
+/// The most releases in a hyperperiod. Phases of timers that would cause more are not used.
 constexpr std::int64_t most_releases = 20'000;
 
 class Compiler {
@@ -117,7 +118,8 @@ class Compiler {
     problem_.callbacks.push_back(std::move(callback));
   }
 
-  /// Less, where an instance costs no more than that: it takes some time all the same.
+  /// Sets the time that consecutive instances spare. It is less if some instance costs no more than
+  /// that, because each instance takes some time.
   void spare_overheads() {
     if (executor_.callbacks.empty()) return;
     problem_.spared = system_[executor_.callbacks.front()].cost.spared().count();
@@ -204,7 +206,7 @@ class Compiler {
     if (sender.activation && sender.is_source() && !edge.triggers && !edge.has_share &&
         response != unbounded_time) {
       Source source = of_activation(*sender.activation);
-      // Served before it expires again, so none is left out and none overtaken.
+      // The sender is served before it expires again, so no message is left out or overtaken.
       if (source.kind == Source::Kind::grid &&
           response.count() + source.jitter + edge.delay.count() <= source.period) {
         source.jitter += response.count() + edge.delay.count();
@@ -224,7 +226,7 @@ class Compiler {
     return source;
   }
 
-  /// A curve that is periodic with jitter, shifted.
+  /// The source of a curve that is periodic with jitter, shifted.
   static std::optional<Source> of_curve(const curves::ActivationCurve& curve, Duration shift) {
     const auto rate = curve.long_run();
     if (rate.events != 1 || curve.repeats_from() > 1000) return std::nullopt;
@@ -282,8 +284,8 @@ class Compiler {
       if (std::ranges::none_of(problem_.tracks, same)) problem_.tracks.push_back(std::move(track));
     };
     for (const std::vector<CallbackIndex>& chain : system_.chains) {
-      // A part of the chain on this executor, and what is cut off from it where the sum of several
-      // bounds is asked for: where messages take time, and before joins.
+      // The beginnings of a part of the chain on this executor, and of the stretches into which it
+      // is cut where a sum of bounds is asked for: where messages take time, and before joins.
       std::size_t part = 0;
       std::size_t cut = 0;
       std::size_t cut_before_join = 0;

@@ -12,7 +12,7 @@
 
 namespace takt::analysis {
 
-/// What activates an instance: an edge of System::edges, or nothing but itself.
+/// What activates an instance: an edge of System::edges, or own_activation.
 using Via = std::int32_t;
 inline constexpr Via own_activation = -1;
 
@@ -31,25 +31,25 @@ struct Source {
   Time jitter = 0;
   Time phase = 0;
   std::vector<Time> distances{};
-  /// A timer that leaves out what expires while it waits (rcl), or one whose new instance takes
-  /// the place of the waiting one.
+  /// may_skip: a timer that leaves out expiries while an instance waits (rcl). may_replace: a timer
+  /// whose new instance replaces the waiting one.
   bool may_skip = false;
   bool may_replace = false;
   /// For a grid: its index among the grids, and how many releases it has in a hyperperiod.
   std::size_t grid = 0;
   std::int64_t in_hyperperiod = 0;
-  /// For what is no grid: its first column in the zone of a State.
+  /// Unless it is a grid: its first column in the zone of a State.
   Zone::Column column = 0;
 
   [[nodiscard]] std::size_t columns() const {
     return kind == Kind::grid ? 0 : kind == Kind::periodic ? 1 : distances.size();
   }
-  /// How long ago something must have been to make no difference any more.
+  /// A release that is longer ago than this makes no difference any more.
   [[nodiscard]] Time memory() const {
     return kind == Kind::periodic ? period + jitter : distances.back();
   }
-  /// How long after the thread has decided it comes at the earliest if it was not seen then. What
-  /// others send may have been sent at that very instant, because of what has just begun.
+  /// The least time from a decision of the thread to a release that was not seen at the decision.
+  /// Messages of others may have been sent at that very instant, by what has just begun.
   [[nodiscard]] Time unseen() const { return via == own_activation ? 1 : 0; }
 };
 
@@ -64,16 +64,16 @@ struct Problem {
     ready_set,  ///< the default executor
     key,        ///< by priority, then by `order`
   };
-  /// What orders instances of equal priority.
+  /// The order of instances of equal priority.
   enum class Order { activation, deadline };
 
   struct Send {
     Via edge = 0;
     std::size_t to = 0;
     Time delay = 0;
-    /// Not every instance sends.
+    /// Whether only some instances send.
     bool optional = false;
-    /// None: whatever activates the sender; else one of these.
+    /// The activations of the sender that make it send; none if all do.
     std::optional<std::vector<Via>> triggers{};
   };
   struct Callback {

@@ -13,7 +13,7 @@ enum class Use {
   early,
   /// The later it was sent, the later it may still arrive.
   late,
-  /// It orders.
+  /// It decides an order, so both bounds matter.
   both,
 };
 
@@ -171,8 +171,8 @@ std::int64_t enter_hyperperiod(const Problem& problem, State& state) {
   return entered;
 }
 
-/// What a source remembers is a lower bound of what is to come. Where it is so long ago that it
-/// bounds nothing, any other time as long ago will do.
+/// The times that a source remembers are lower bounds of releases to come. A time that is so long
+/// ago that it bounds nothing may be replaced by any other time as long ago.
 void forget(const Problem& problem, State& state) {
   const auto size = static_cast<Zone::Column>(state.zone.size());
   for (const Source& source : problem.sources) {
@@ -186,7 +186,7 @@ void forget(const Problem& problem, State& state) {
       }
     }
   }
-  // Afterwards, since one bounds what follows from another.
+  // Only now, because above, the bounds of one variable are used for another.
   for (const Source& source : problem.sources) {
     for (std::size_t n = 0; n < source.columns(); ++n) {
       state.zone.forget_upper(static_cast<Zone::Column>(source.column + n));

@@ -9,7 +9,7 @@
 
 namespace takt::analysis {
 
-/// An instant of a schedule: a variable of a zone, and so much later.
+/// An instant of a schedule: a variable of a zone plus an offset.
 struct Moment {
   Zone::Column column = 0;
   Time offset = 0;
@@ -18,7 +18,7 @@ struct Moment {
 
 /// An instance, or the message that will activate one.
 struct Token {
-  /// It is at a position, from 0, of a track whose first instance was activated then.
+  /// Its position, from 0, on a track, and the activation of the track's first instance.
   struct Place {
     std::size_t track = 0;
     std::size_t position = 0;
@@ -27,30 +27,30 @@ struct Token {
   Via via = own_activation;
   /// When it was activated, or sent.
   Moment time{};
-  /// When the source was activated from which its deadline counts.
+  /// The activation of the source, from which its deadline counts.
   Moment origin{};
   std::vector<Place> places{};
 };
 
-/// The executor's thread is free: what may be the case then, over all values of a zone.
+/// The states of the executor when its thread is free, for all values of the variables in a zone.
 struct State {
   static constexpr Zone::Column now = 0;
   /// The beginning of the present hyperperiod.
   static constexpr Zone::Column begin = 1;
-  /// Where Problem::spared is not 0: the instant at which the next instance would begin if those
-  /// since the thread last waited had taken their costs, each less what consecutive ones spare; or
-  /// if those since any later instance had, if that is earlier. The next one ends no later than its
-  /// cost after it. Only its upper bounds are known.
+  /// If Problem::spared is not 0: the time after which the next instance takes at most its cost.
+  /// Let the instances from any one on, since the thread last waited, take their costs, each less
+  /// what consecutive ones spare: it is the earliest time at which the next instance could begin
+  /// then. Only upper bounds of it are known.
   static constexpr Zone::Column work = 2;
 
   Zone zone;
-  /// What waits, by callback, oldest first.
+  /// Waiting instances for each callback, oldest first.
   std::vector<std::vector<Token>> queues;
   /// Messages that take time, in the order of their sending.
   std::vector<Token> flights;
   /// How many messages wait at each input of each join.
   std::vector<std::int64_t> joined;
-  /// By callback: an instance is in the ready set.
+  /// For each callback, whether an instance is in the ready set: 0 or 1.
   std::vector<std::int64_t> ready;
   /// For each grid, how many of its releases in the present hyperperiod have come.
   std::vector<std::int64_t> released;
@@ -59,7 +59,7 @@ struct State {
 /// Everything about a state but its zone.
 using Key = std::vector<std::int64_t>;
 
-/// Where a state is kept.
+/// A state in the form in which it is kept.
 struct Normal {
   Key key;
   Zone zone;
@@ -70,8 +70,8 @@ struct Normal {
 /// The state with nothing released and nothing waiting, before the first releases.
 [[nodiscard]] State first_state(const Problem& problem);
 
-/// A form that equal states share: variables in the order in which they are used, without those
-/// that are not, and without what makes no difference to any later time.
+/// The form that equal states share: variables are in the order in which they are used; variables
+/// that are not used, and bounds that make no difference later, are left out.
 [[nodiscard]] Normal normal(const Problem& problem, State state);
 [[nodiscard]] State state_of(const Problem& problem, const Key& key, const Zone& zone);
 

@@ -7,7 +7,7 @@ namespace takt::analysis {
 
 namespace {
 
-/// More than that waits only where it grows for ever.
+/// More instances than this wait only if their number grows for ever.
 constexpr std::size_t most_waiting = 100;
 
 }  // namespace
@@ -45,7 +45,7 @@ bool Steps::limit_within(State& state, Zone::Column column, const Window& window
          limit(state, {column}, {State::now}, 0);
 }
 
-/// ros-llama S-1.2: privileged callbacks, then what a polling point has admitted.
+/// ros-llama S-1.2: privileged callbacks, then those that a polling point has admitted.
 void Steps::choose_from_ready_set(State state) {
   const auto first = [&](auto may_run) -> std::optional<std::size_t> {
     for (std::size_t c = 0; c < problem_.callbacks.size(); ++c) {
@@ -69,7 +69,7 @@ void Steps::choose_from_ready_set(State state) {
   run(std::move(state), *chosen);
 }
 
-/// The oldest instance of each callback competes. Of equal ones either may be first.
+/// The oldest instance of each callback competes. If several are equal, any of them may be first.
 void Steps::choose_by_key(const State& state) {
   std::vector<std::size_t> best;
   for (std::size_t c = 0; c < problem_.callbacks.size(); ++c) {
@@ -112,7 +112,7 @@ void Steps::run(State state, std::size_t index) {
     if (place.position + 1 < problem_.tracks[place.track].callbacks.size()) continue;
     longest_.tracks[place.track] = std::max(longest_.tracks[place.track], since(place.start));
   }
-  // From here on `end` is now, and the old present is where `end` was.
+  // From here on State::now is the end of the instance, and column `end` is the time before it.
   state.zone.swap(State::now, end);
   const Window window{.since = end, .gap = 1};
   std::vector<Draft> drafts;
@@ -175,7 +175,7 @@ void Steps::wait(const State& state) {
     static_cast<void>(limit(draft.state, {State::now}, {then}, -unseen));
     draft.state.zone.swap(State::now, then);
     const Window window{.since = State::now, .gap = 0};
-    // Of what comes at the same time, `first` is the first in this order.
+    // If several come at the same time, `first` is the first of them in this order.
     bool possible = true;
     for (std::size_t other = 0; other < first && other < sources && possible; ++other) {
       possible = does_not_come(draft, problem_.sources[other]);
@@ -241,7 +241,7 @@ bool Steps::comes_within_curve(Draft& draft, const Source& source, const Window&
     const auto remembered = static_cast<Zone::Column>(source.column + n);
     if (!limit(state, {remembered}, {time}, -distance)) return false;
   }
-  // What the next ones must keep their distance from, which is as early as can be.
+  // Remember the times from which the next releases must keep their distance, as early as possible.
   Zone& zone = state.zone;
   const auto later = [](Time bound, Time by) { return bound >= no_limit ? no_limit : bound + by; };
   for (std::size_t n = source.columns(); n-- > 0;) {
@@ -300,7 +300,7 @@ bool Steps::does_not_come(Draft& draft, std::size_t flight) {
   return limit(draft.state, {State::now}, token.time, problem_.send(token.via).delay - 1);
 }
 
-/// Whatever comes within the window, from the source of that number on.
+/// Follows all that may come within the window, from the source with number `first` on.
 void Steps::arrive(Draft draft, const Window& window, std::size_t first) {
   std::vector<Draft> drafts;
   drafts.push_back(std::move(draft));
@@ -329,7 +329,7 @@ void Steps::arrive_from(std::vector<Draft>& drafts, const Source& source, const 
 
 void Steps::arrive_flights(std::vector<Draft>& drafts, const Window& window) {
   std::vector<Draft> result;
-  // Those that have been looked at stay at the beginning of the list.
+  // Messages that have been looked at stay at the beginning of State::flights.
   std::vector<std::pair<Draft, std::size_t>> open;
   for (Draft& draft : drafts) open.emplace_back(std::move(draft), std::size_t{0});
   while (!open.empty()) {
@@ -352,8 +352,8 @@ void Steps::deliver(Draft draft) {
   deliver_to(std::move(draft), to);
 }
 
-/// The next arrival of the callback's: of each stream the first, and of several streams any that
-/// may be the first of all.
+/// Delivers the next arrival for the callback. It is the first arrival of some stream, any one that
+/// may be the first of all streams.
 void Steps::deliver_to(Draft draft, std::size_t callback) {
   std::vector<std::size_t> heads;
   for (std::size_t n = 0; n < draft.arrivals.size(); ++n) {

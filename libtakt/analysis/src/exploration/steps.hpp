@@ -20,11 +20,11 @@ struct Longest {
   std::vector<Time> tracks;
 };
 
-/// What may happen next, from a state in which the executor's thread is free: an instance is chosen
-/// and runs, or the thread waits for something to come.
+/// Finds what may happen next in a state in which the executor's thread is free: an instance is
+/// chosen and runs, or the thread waits for something to come.
 class Steps {
  public:
-  /// Thrown where more waits than an executor in order ever has waiting.
+  /// Thrown when more instances wait than on any executor that keeps up with its load.
   struct TooMuchWaits {};
 
   Steps(const Problem& problem, Effort& effort);
@@ -50,7 +50,7 @@ class Steps {
     /// Edges whose next message has not come.
     std::vector<Via> held{};
   };
-  /// What comes in a step comes at `since` + `gap` at the earliest and now at the latest.
+  /// All arrivals of a step come at `since` + `gap` at the earliest and now at the latest.
   struct Window {
     Zone::Column since = State::now;
     Time gap = 0;
@@ -68,7 +68,7 @@ class Steps {
                                                        std::size_t to) const;
   void wait(const State& state);
 
-  // What comes or does not come within the window.
+  // Arrivals that come, or do not come, within the window.
   [[nodiscard]] bool comes(Draft& draft, const Source& source, const Window& window);
   [[nodiscard]] bool comes_on_grid(Draft& draft, const Source& source, const Window& step);
   [[nodiscard]] bool comes_within_curve(Draft& draft, const Source& source, const Window& step);
@@ -79,7 +79,7 @@ class Steps {
   void arrive_from(std::vector<Draft>& drafts, const Source& source, const Window& window);
   void arrive_flights(std::vector<Draft>& drafts, const Window& window);
 
-  // What has come activates callbacks, in every order in which it may have come.
+  // Arrivals activate callbacks, in every order in which they may have come.
   void deliver(Draft draft);
   void deliver_to(Draft draft, std::size_t callback);
   void receive(Draft draft, const Arrival& arrival);

@@ -15,9 +15,9 @@ namespace {
 
 /// A look ahead costs as much as many rounds.
 constexpr std::size_t rounds_per_look_ahead = 32;
-/// Most of what can be gained, the first ones gain.
+/// The first rounds gain most of what can be gained.
 constexpr int rounds_of_narrowing = 4;
-/// Where the effort was spent, curves are of no more terms than that.
+/// The most terms of a curve after the effort has been spent.
 constexpr std::size_t few_terms = 64;
 
 bool narrows(Method method) { return method == Method::tight || method == Method::exact; }
@@ -123,7 +123,7 @@ void FixedPoint::narrow(const Component& component) {
       for (const ExecutorIndex index : component.executors) lowered = narrow(index) || lowered;
     }
   } catch (const Effort::Exhausted&) {
-    // What was lowered so far holds.
+    // The bounds that were lowered so far hold.
   }
   for (const ExecutorIndex index : component.executors) curves_.propagate(index, response_);
 }
@@ -157,7 +157,7 @@ void FixedPoint::explore(const Component& component) {
     auto& exploration = explorations_[index.value()];
     exploration.reset();
     const bool is_link = system_.executors[index.value()].longest_piece > Duration{0};
-    // Of a single callback the bound is exact as it is, and what is too much has none.
+    // The bound of a single callback is exact as it is, and an overloaded executor has no bounds.
     if (callbacks.size() < 2 || executor(index) == nullptr || overload_[index.value()] || is_link) {
       continue;
     }
@@ -272,7 +272,7 @@ bool FixedPoint::settle(ExecutorIndex index) {
 
 bool FixedPoint::raise(CallbackIndex callback, Duration bound) {
   // Simplified curves need not be monotone in the bounds they come from. Bounds that are at least
-  // as high as what follows from them hold all the same.
+  // as high as the bounds that follow from them hold all the same.
   Duration& response = response_[callback.value()];
   const Duration next = bound > options_.horizon ? unbounded_time : bound;
   if (next <= response) return false;
@@ -286,7 +286,7 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
   const LocalExecutor& executor = system_.executors[index.value()];
   if (overload_[index.value()]) return;
   if (effort_spent_[executor.component]) {
-    // Nothing but overload is looked for, once.
+    // Only overload is looked for, and only once.
     const bool known = std::ranges::any_of(
         executor.callbacks, [this](CallbackIndex c) { return undecided_[c.value()]; });
     if (known) {
@@ -316,7 +316,7 @@ void FixedPoint::leave_unbounded(CallbackIndex callback) {
 }
 
 void FixedPoint::skip_rounds(const Component& component) {
-  // Lines above the demand say nothing of what it leads to.
+  // Now lines above the demand take its place: they prove no lower bounds.
   if (effort_spent_[system_.executors[component.executors.front().value()].component]) return;
   const Growth growth = look_ahead(round_, component, executors_);
   for (const CallbackIndex callback : growth.endless) response_[callback.value()] = unbounded_time;

@@ -43,7 +43,7 @@ class FixedPoint {
   /// The bound of a chain's stretch on one executor, see ExecutorAnalysis::bound().
   [[nodiscard]] LocalBound bound(std::span<const CallbackIndex> stretch);
 
-  /// The same of a stretch along which messages take time, by the exploration of its executor.
+  /// The bound of a stretch along which messages take time, by the exploration of its executor.
   [[nodiscard]] LocalBound explored_bound(std::span<const CallbackIndex> stretch) const;
 
   /// The system has changed: the executor's supply, its callbacks' costs or their order.
@@ -65,8 +65,8 @@ class FixedPoint {
   [[nodiscard]] const Witness& witness(CallbackIndex callback) const {
     return witness_[callback.value()];
   }
-  /// What the executor needed when that left a callback without bound; none if it always got
-  /// enough.
+  /// The utilisation of the executor when overload left a callback without bound; none if it was
+  /// never overloaded.
   [[nodiscard]] const std::optional<Utilisation>& overload(ExecutorIndex executor) const {
     return overload_[executor.value()];
   }
@@ -74,10 +74,10 @@ class FixedPoint {
   [[nodiscard]] const std::optional<Reason>& divergence(CallbackIndex callback) const {
     return divergence_[callback.value()];
   }
-  /// The callbacks, with this one, that are proved to make each other's bounds grow for ever; null:
-  /// there is no such proof.
+  /// The callbacks, this one included, that are proved to make each other's bounds grow for ever;
+  /// null if there is no such proof.
   [[nodiscard]] const std::vector<CallbackIndex>* endless(CallbackIndex callback) const;
-  /// The bound has passed the horizon, and it is not proved that there is none.
+  /// Whether the bound has passed the horizon without a proof that there is none.
   [[nodiscard]] bool undecided(CallbackIndex callback) const {
     return undecided_[callback.value()];
   }
@@ -85,18 +85,18 @@ class FixedPoint {
   [[nodiscard]] bool effort_spent(CallbackIndex callback) const {
     return effort_spent_[system_.component_of(callback)];
   }
-  /// For what searches nothing.
+  /// Lifts the limit, for work that searches nothing.
   void allow_any_effort() { effort_.allow(std::numeric_limits<std::int64_t>::max() / 2); }
   [[nodiscard]] std::int64_t effort_limit() const { return options_.effort; }
   /// Units of work since the last solve() began.
   [[nodiscard]] std::int64_t effort() const { return effort_.spent(); }
-  /// What the exploration of its schedules has found; null: it was not to be explored.
+  /// The result of exploring the executor's schedules; null if they were not to be explored.
   [[nodiscard]] const Exploration* exploration(ExecutorIndex index) const {
     const auto& exploration = explorations_[index.value()];
     return exploration ? &*exploration : nullptr;
   }
-  /// Null: the executor cannot count on its supply, or all effort was spent in vain. Its callbacks
-  /// have no bounds.
+  /// The analysis of the executor. Null if the executor cannot count on its supply, or if all
+  /// effort was spent in vain: then its callbacks have no bounds.
   [[nodiscard]] ExecutorAnalysis* executor(ExecutorIndex index) const {
     return executors_[index.value()].get();
   }
@@ -107,20 +107,21 @@ class FixedPoint {
   void solve(const Component& component);
   /// Solves with each executor's own analysis, or if that takes too much effort, coarsely.
   void solve_within_effort(std::size_t component);
-  /// Lowers the component's bounds to what follows from all of them, and again from the lower ones.
+  /// Lowers the component's bounds to those that follow from all of them, and repeats that with the
+  /// lower ones.
   void narrow(const Component& component);
   [[nodiscard]] bool narrow(ExecutorIndex index);
   /// Lowers the component's bounds to those that an exploration of its executors' schedules finds,
   /// and the curves that follow from them.
   void explore(const Component& component);
-  /// The part of the effort that is due to so many callbacks.
+  /// The part of the effort for this many callbacks.
   [[nodiscard]] std::int64_t effort_for(std::size_t callbacks) const;
-  /// Curves::propagate(), of which the work counts.
+  /// Calls Curves::propagate() and counts its work.
   bool propagate(ExecutorIndex index);
   /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
   /// curve that leaves it has changed.
   bool settle(ExecutorIndex index);
-  /// Raises the callback's bound to this if it is higher. Returns whether it was.
+  /// Raises the callback's bound to `bound` if that is higher. Returns whether it was.
   bool raise(CallbackIndex callback, Duration bound);
   /// Finds out why the analysis of its executor leaves a callback without bound.
   void leave_unbounded(CallbackIndex callback);

@@ -13,9 +13,10 @@ using curves::unbounded_time;
 namespace {
 
 constexpr int most_steps = 128;
-/// At first after each step: what grows fast is soon beyond all times.
+/// Growth is tested once in this many steps; at first after each step, because fast growth is soon
+/// beyond all times.
 constexpr int steps_per_test = 8;
-constexpr std::size_t most_callbacks = 1 << 16;  // see fluid.cpp
+constexpr std::size_t most_callbacks = 1 << 16;  // so that no sum overflows, see long_run.cpp
 /// μ is counted in units of 2^-40.
 constexpr Int128 one = Int128{1} << 40;
 
@@ -52,7 +53,7 @@ class Iteration {
       result.endless = growing(one);
       if (!result.endless.empty()) return;
     }
-    // As far as the steepest growth leads that is not diluted by what hardly grows.
+    // Extrapolate along the callbacks that grow most steeply, without those that hardly grow.
     constexpr std::array<int, 5> bits{30, 20, 10, 5, 1};
     for (const int b : bits) {
       const auto support = growing(one - (one >> b));
@@ -76,7 +77,8 @@ class Iteration {
     return executors_[executor]->long_run_response(callback, point);
   }
 
-  /// One step. The point is then x + v and growth_ is v, with G(x) >= x + 2·v. False: v is 0.
+  /// Takes one step. Then the point is x + v and growth_ is v, with G(x) >= x + 2·v. Returns false
+  /// if v is 0.
   bool grow() {
     const LongRunPoint point(demands_, point_, false);
     bool any = false;
@@ -135,7 +137,7 @@ class Iteration {
   const System& system_;
   Effort& effort_;
   std::vector<LongRunDemand> demands_;
-  /// By executor: how much a callback's equation there looks at.
+  /// By executor: the effort of evaluating one callback's equation.
   std::vector<std::size_t> effort_of_equation_;
   std::vector<CallbackIndex> callbacks_;
   std::vector<Int128> point_;

@@ -61,7 +61,7 @@ class ComponentSearch {
     }
   }
 
-  /// All that was visited since `first` and is open yet is a component with it.
+  /// All executors that were visited since `first` and are still open are a component with it.
   void close(std::size_t first) {
     const auto begin = std::ranges::find(open_, first);
     Component& component = components_.emplace_back();

@@ -34,8 +34,8 @@ class Cost {
     return constant ? (*this)(1) : Duration{0};
   }
 
-  /// What instances of the executor spare where they run one right after the other: n of them cost
-  /// at least n - 1 times this less than each of them alone, in sum. O(given overheads).
+  /// The time that instances of the executor spare if they run one right after the other: n of them
+  /// cost at least n - 1 times this less than the sum of n single ones. O(given overheads).
   ///
   /// With s the largest of (OT(n) - OT(1)) / (n - 1), 2 <= n <= m, and OT(m) / m, OT(n) is at most
   /// OT(1) + s·(n - 1) for every n: OT(q·m + r) <= q·OT(m) + OT(r), and the slope of a sum lies

@@ -26,7 +26,7 @@ const Kind* supply_as(const Executor& executor) {
   return std::get_if<Kind>(&executor.supply);
 }
 
-/// Each thread has the reservation for itself.
+/// The budget of all threads together: each thread has the reservation for itself.
 Duration budgets(const Executor& executor) {
   return curves::saturating_multiply(supply_as<ReservationSupply>(executor)->budget,
                                      executor.threads);
@@ -58,7 +58,8 @@ bool bandwidth_fits(const Sharers& reserved) {
   return exact ? numerator <= denominator : units <= std::int64_t{1} << 60;
 }
 
-/// What must be done within a window of that length: budgets of which period and deadline are.
+/// The demand of a window of that length: the budgets whose period begins and whose deadline ends
+/// in it.
 Duration demand(const Sharers& reserved, Duration window) {
   Duration sum{0};
   for (const Executor* executor : reserved) {
@@ -118,8 +119,8 @@ std::string reservation_fault(std::int64_t cpu, const Sharers& reserved) {
       cpu, demand(reserved, *window).count(), window->count());
 }
 
-/// Two slots that overlap some time: the distances of their cycles' beginnings are all multiples of
-/// the greatest common divisor of the cycles.
+/// Names two slots that overlap at some time; empty if there are none. The distances between the
+/// beginnings of their cycles are all multiples of the greatest common divisor of the cycles.
 std::string slot_fault(std::int64_t cpu, const Executor& a, const Executor& b) {
   const SlotSupply& first = *supply_as<SlotSupply>(a);
   const SlotSupply& second = *supply_as<SlotSupply>(b);

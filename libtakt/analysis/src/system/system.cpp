@@ -46,8 +46,8 @@ bool is_polled(const model::Callback& callback, const model::Executor& executor)
          executor.timers == model::TimerHandling::polled;
 }
 
-/// An executor's overheads are bounded one after the other. On several threads, those that fall to
-/// a callback need not follow each other, and each may be the longest.
+/// An overhead curve bounds the overheads of consecutive instances of an executor. On several
+/// threads, those that fall to a callback need not be consecutive, so each may be the longest.
 Cost cost_of(const model::Callback& callback, const model::Executor& executor) {
   const bool threads =
       executor.threads > 1 && has(executor.kind, model::ExecutorTrait::several_threads);
@@ -229,7 +229,7 @@ void System::add_propagation() {
     joined[*join] = true;
     steps(callback).push_back({Kind::join, *join});
   };
-  // As early as can be, so that bounds are known before they are passed on.
+  // As early as possible, so that bounds are known before they are passed on.
   const auto add_activations = [&](CallbackIndex callback) {
     add_join(callback);
     steps(callback).push_back({Kind::activations, callback.value()});

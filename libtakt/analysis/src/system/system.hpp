@@ -21,7 +21,7 @@ using model::ExecutorIndex;
 struct Task {
   ExecutorIndex executor;
   Cost cost;
-  /// Sampled at polling points; others are privileged.
+  /// Whether it is sampled at polling points; other callbacks are privileged.
   bool polled = true;
   /// Position in its executor, 0 most urgent; also its scheduling::LocalIndex.
   std::size_t rank = 0;
@@ -30,7 +30,7 @@ struct Task {
   /// The same, as the model gives them.
   std::optional<model::Activation> activation{};
   bool is_timer = false;
-  /// Messages to it activate nothing.
+  /// Whether messages to it do not activate it.
   bool samples = false;
   std::optional<std::int64_t> queue_depth{};
   /// Edges that activate it; indices into System::edges.
@@ -42,7 +42,7 @@ struct Task {
   /// reentrant.
   std::optional<std::size_t> group{};
 
-  /// Nothing but itself activates it.
+  /// Whether no edge activates it.
   [[nodiscard]] bool is_source() const { return incoming.empty(); }
 };
 
@@ -57,7 +57,7 @@ struct TriggerEdge {
   std::optional<std::vector<std::size_t>> triggers{};
   /// `triggers` holds some inputs of a join of `from`: index into System::partial_joins.
   std::optional<std::size_t> partial_join{};
-  /// Only some instances that might send along it do.
+  /// Whether only some of the instances that could send along it do so.
   bool has_share = false;
   /// Index into Model::edges.
   std::size_t in_model = 0;
@@ -68,7 +68,7 @@ struct JoinInputs {
   CallbackIndex callback;
   /// The edges of each input.
   std::vector<std::vector<std::size_t>> inputs;
-  /// All of them.
+  /// The edges of all inputs.
   std::vector<std::size_t> edges;
 };
 
@@ -94,10 +94,10 @@ struct LocalExecutor {
   std::string undescribed;
   /// Most urgent first.
   std::vector<CallbackIndex> callbacks;
-  /// How to get from the curves of the edges that enter to those of the edges that leave, each step
-  /// after those that it needs.
+  /// The steps that lead from the curves of the edges that enter to those of the edges that leave,
+  /// each step after those that it needs.
   std::vector<PropagationStep> propagation;
-  /// Some message takes time within it, and so comes like one from another executor.
+  /// Whether some message takes time within it, and so arrives like one from another executor.
   bool delayed = false;
   /// Executors with callbacks that these edges activate, without itself.
   std::vector<ExecutorIndex> successors;
@@ -109,7 +109,7 @@ struct LocalExecutor {
 /// together. Most components are a single executor.
 struct Component {
   std::vector<ExecutorIndex> executors;
-  /// A trigger set couples callbacks of the component.
+  /// Whether a trigger set couples callbacks of the component.
   bool coupled = false;
   /// Edges to other components; indices into System::edges.
   std::vector<std::size_t> leaving;
@@ -136,8 +136,8 @@ struct System {
 
   /// Take over from a model what may change between two analyses of it: an executor's supply, a
   /// callback's execution times, its activations. All else is as in the model compiled first.
-  /// set_supply() returns the executors that it concerns: those on the same processor may have
-  /// become too many, or have room again.
+  /// set_supply() returns the executors that it concerns: the reservations on the same processor
+  /// may no longer fit, or fit again.
   std::vector<ExecutorIndex> set_supply(const model::Model& model, ExecutorIndex executor);
   void set_cost(const model::Model& model, CallbackIndex callback);
   /// Returns the executors whose callbacks now have another order: rate-monotonic priorities and

@@ -15,7 +15,7 @@ namespace takt::capture::ctf {
 namespace {
 
 // Byte for byte what LTTng writes where a reader may care: type names, packet header and context
-// (but for the processor, of which these events do not tell) and event header.
+// (without the processor, which these events do not name) and event header.
 constexpr const char* head = R"(/* CTF 1.8 */
 
 typealias integer {{ size = 8; align = 8; signed = false; }} := uint8_t;

@@ -15,9 +15,9 @@
 
 namespace takt::capture::ctf {
 
-/// The tracepoints of one process as a CTF trace of its own: a stream per thread, as the events of
-/// a thread come in order and those of different threads need not, and one for what is said of
-/// objects, without which nothing else can be understood.
+/// The tracepoints of one process as a CTF trace of its own. Each thread has a stream, because the
+/// events of a thread come in order and those of different threads need not. One more stream holds
+/// the descriptions of objects, without which nothing else can be understood.
 class ProcessTrace {
  public:
   /// Makes the trace. `tracer`: where the events come from; `events`: mask of those that can occur.
@@ -58,7 +58,7 @@ class ProcessTrace {
   Thread* find(std::uint32_t thread, std::span<const char, 16> name);
 
   pid_t process_;
-  bool forgets_;  // the storage does, so that objects are told apart from what they did
+  bool forgets_;  // the storage does, so initialisation events go to the stream of objects
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Stream> objects_;
   std::map<std::uint32_t, Thread> threads_;

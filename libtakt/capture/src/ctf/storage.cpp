@@ -15,15 +15,15 @@ namespace takt::capture::ctf {
 
 namespace {
 
-// More objects than any robot has: beyond this, what calls itself lasting is not.
+// More than the objects of any robot. Beyond this, lasting packets are kept like all others.
 constexpr std::size_t lasting_limit = std::size_t{256} << 20;
 
 Error cannot_write(const std::filesystem::path& path) {
   return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
 }
 
-/// Leaves no part of a packet: readers would have to guess where it ends, and metadata without its
-/// end says nothing.
+/// Removes a packet that was written in part: readers would have to guess where it ends, and
+/// metadata without its end says nothing.
 void take_back(const std::filesystem::path& path, int file, off_t size) {
   if (size == 0 || ftruncate(file, size) != 0) {
     unlink(path.c_str());

@@ -18,17 +18,17 @@ class Storage {
   virtual ~Storage() = default;
 
   /// Appends a whole packet, or the metadata, to a file. `lasting`: it is worth more than newer
-  /// ones that are not. False: it is not there, not even in part; written() says why. May be called
-  /// by several threads.
+  /// packets that are not lasting. False: no part of it was stored; written() says why. May be
+  /// called by several threads.
   [[nodiscard]] virtual bool append(const std::filesystem::path& file,
                                     std::span<const std::byte> bytes, bool lasting) = 0;
   /// Error: something could not be written.
   [[nodiscard]] virtual Result<void> written() const = 0;
-  /// Whether only what is lasting is sure to stay.
+  /// Whether packets that are not lasting may be dropped later.
   [[nodiscard]] virtual bool forgets() const = 0;
 };
 
-/// Everything, on disk, up to the first failure: what comes later would stand behind a gap.
+/// Stores everything on disk up to the first failure: later packets would stand behind a gap.
 class Files : public Storage {
  public:
   explicit Files(std::filesystem::path root) : root_(std::move(root)) {}
@@ -46,7 +46,7 @@ class Files : public Storage {
   Result<void> written_;
 };
 
-/// In memory: what is lasting, and of the rest the newest.
+/// Keeps in memory what is lasting and the newest part of the rest.
 class Newest : public Storage {
  public:
   /// `limit`: bytes of what is not lasting.

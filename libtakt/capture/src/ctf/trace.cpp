@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t packet_magic = 0xc1fc1fc1;
 constexpr std::uint16_t extended_id = 65535;
 
-/// What every packet begins with; its fields are in the order of the metadata.
+/// The beginning of every packet; its fields are in the order of the metadata.
 struct [[gnu::packed]] PacketHead {
   std::uint32_t magic;
   std::array<std::byte, 16> trace;
@@ -55,7 +55,7 @@ void Stream::append(std::uint64_t time, std::uint16_t id, std::span<const std::b
     begin_ = time;
     last_ = time;
   }
-  if (time - last_ <= UINT32_MAX) {  // a reader adds what is missing from the event before
+  if (time - last_ <= UINT32_MAX) {  // a reader takes the upper bits from the event before
     put(packet_, id);
     put(packet_, static_cast<std::uint32_t>(time));
   } else {

@@ -23,7 +23,7 @@ struct EventClass {
   std::string declarations;
 };
 
-/// What a trace says of itself.
+/// The contents of a trace's metadata.
 struct Description {
   std::vector<std::pair<std::string, std::string>> environment;  // values: "text" or number
   std::vector<EventClass> events;

@@ -46,8 +46,8 @@ std::string declaration(const tracepoints::Field& field, std::size_t gid_size) {
   return {};
 }
 
-/// A string literal of the metadata. Names come from processes: what could end or bend the literal
-/// is left out.
+/// A string literal of the metadata. Names come from processes: characters that could end or
+/// distort the literal are left out.
 std::string literal(std::string_view text) {
   std::string text_literal = "\"";
   for (const char character : text) {

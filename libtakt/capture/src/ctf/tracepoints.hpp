@@ -21,12 +21,12 @@ namespace takt::capture::ctf {
 /// The classes of the programs' events in the mask `events`.
 [[nodiscard]] std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size);
 
-/// What the trace of one process says of itself. `tracer`: where its events come from.
+/// The metadata of one process's trace. `tracer`: where its events come from.
 [[nodiscard]] Description describe_process(std::string_view tracer, pid_t process,
                                            std::string_view program,
                                            std::vector<EventClass> events);
 
-/// What precedes the fields of every event: process, thread and the thread's name.
+/// The context before the fields of every event: process, thread and the thread's name.
 using Contexts = std::array<std::byte, 4 + 4 + 17>;
 [[nodiscard]] Contexts contexts(pid_t process, std::uint32_t thread,
                                 std::span<const char, 16> name);

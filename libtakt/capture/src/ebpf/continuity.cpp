@@ -13,7 +13,7 @@ void Continuity::take(const takt_sched& event) {
       asleep_[event.first.thread] = false;
       break;
     case TAKT_SCHED_EXIT:
-      asleep_.erase(event.first.thread);  // its last switch follows and tells nothing new
+      asleep_.erase(event.first.thread);  // its last switch follows, which shows nothing new
       break;
     default:
       break;
@@ -24,8 +24,8 @@ void Continuity::leave(unsigned processor, const takt_task& thread, bool traced,
   const auto known = running_.find(processor);
   // At the first event of a processor nothing is known of it yet.
   if (known != running_.end() && known->second != (traced ? thread.thread : 0)) {
-    missing_ += known->second != 0;  // when that one left
-    missing_ += traced;              // when this one came
+    missing_ += known->second != 0;  // the switch by which that one left
+    missing_ += traced;              // the switch by which this one came
   }
   if (traced) {
     asleep_[thread.thread] = asleep;
@@ -36,7 +36,7 @@ void Continuity::come(unsigned processor, const takt_task& thread, bool traced) 
   running_[processor] = traced ? thread.thread : 0;
   if (traced) {
     auto& asleep = asleep_[thread.thread];
-    missing_ += asleep;  // when it was woken
+    missing_ += asleep;  // its wake-up
     asleep = false;
   }
 }

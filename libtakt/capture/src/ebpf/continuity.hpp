@@ -8,8 +8,8 @@
 namespace takt::capture::ebpf {
 
 /// Counts the scheduling events that must be missing. A kernel has been seen to run no probes while
-/// a thread of the machine's supervisor runs, without counting that; the events around it tell: a
-/// thread leaves a processor that it never came to, or runs although nothing has woken it.
+/// a thread of the machine's supervisor runs, and not to count that. The events around the gap show
+/// it: a thread leaves a processor that it never came to, or runs although nothing has woken it.
 class Continuity {
  public:
   void take(const takt_sched& event);

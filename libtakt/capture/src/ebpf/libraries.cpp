@@ -100,7 +100,7 @@ LibraryPointer library_of(pid_t process, const Mapped& mapped) {
   return nullptr;
 }
 
-/// The library itself, or the same file in the list, to which it is added if it is not there.
+/// The entry of the list with the same file as the library, which is added if there is none.
 LibraryPointer known_as(std::vector<LibraryPointer>& libraries, LibraryPointer library) {
   const auto same = std::ranges::find_if(
       libraries, [&](const LibraryPointer& known) { return is_same_file(*known, *library); });
@@ -146,7 +146,7 @@ std::vector<LibraryPointer> libraries_named(std::string_view name, bool running)
 }
 
 std::string tracetools_version(const Library& tracetools) {
-  // Beside the library: PREFIX/lib/libtracetools.so.
+  // The package has the same prefix as the library, PREFIX/lib/libtracetools.so.
   std::vector<fs::path> packages{tracetools.root.string() +
                                  (tracetools.path.parent_path().parent_path()).string()};
   for (const auto& prefix : paths_in("AMENT_PREFIX_PATH")) {
@@ -164,8 +164,8 @@ std::string tracetools_version(const Library& tracetools) {
 }
 
 unsigned gid_size_of(const Library& tracetools) {
-  // The identifiers became shorter a little before the functions came that follow service calls;
-  // the library's text tells which are there.
+  // Gids became shorter a little before the functions that follow service calls were added, and the
+  // text of the library shows whether it has those.
   constexpr std::string_view sign = "ros_trace_rmw_take_request";
   std::string piece;
   for (off_t offset = 0;; offset += static_cast<off_t>(piece.size() - sign.size())) {

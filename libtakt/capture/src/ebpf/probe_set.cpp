@@ -19,7 +19,7 @@ namespace takt::capture::ebpf {
 
 namespace {
 
-// What linux/bpf.h has since Linux 6.6.
+// As declared in linux/bpf.h since Linux 6.6.
 constexpr std::uint32_t uprobe_multi = 48;  // BPF_TRACE_UPROBE_MULTI
 struct LinkCreate {
   std::uint32_t program;

@@ -12,14 +12,14 @@ struct bpf_program;
 
 namespace takt::capture::ebpf {
 
-/// A function to be watched, and what the probe is told when it is called.
+/// A function to be watched, and the number that the probe gets when the function is called.
 struct Function {
   std::uint64_t offset;  // in the library's file
   std::uint64_t cookie;
 };
 
-/// Probes at functions of programs. They go with the last file descriptor to them, so even a killed
-/// recorder leaves none.
+/// Probes at functions of programs. The kernel removes them with the last file descriptor to them,
+/// so even a killed recorder leaves none.
 class ProbeSet {
  public:
   ProbeSet();
@@ -27,8 +27,9 @@ class ProbeSet {
   ProbeSet(const ProbeSet&) = delete;
   ProbeSet& operator=(const ProbeSet&) = delete;
 
-  /// Makes a program, not loaded yet, ready for attach(). With Linux 6.6 and later all functions of
-  /// a library are one probe, which takes a moment; before, each is one of its own.
+  /// Makes a program, not loaded yet, ready for attach(). From Linux 6.6 on all functions of a
+  /// library share one probe, which is attached in a moment; before, each function has a probe of
+  /// its own.
   void prepare(bpf_program* program) const;
   /// Watches functions of a library. Zero, or the kernel's reason to refuse as a negative number.
   [[nodiscard]] int attach(const bpf_program* program, const std::filesystem::path& library,

@@ -35,8 +35,8 @@ struct task_struct {
 // The states that tools know; the kernel has flags beyond them (TASK_REPORT in linux/sched.h).
 enum { REPORTED_STATES = 0x7f };
 
-// Where a message of Fast DDS (2.14 and 3.2) has its writer, and the bits that tell the writers of
-// the discovery itself (DDSI-RTPS 9.3.1.2).
+// The offset of the writer in a message of Fast DDS (2.14 and 3.2), and the bits of the writers
+// that belong to the discovery itself (DDSI-RTPS 9.3.1.2).
 enum { DDS_WRITER = 12, GID_SIZE = 16, DDS_BUILT_IN = 0xc0 };
 
 // Set by the recorder before the programs are loaded.
@@ -57,9 +57,9 @@ struct {
   __type(value, struct takt_recipe);
 } recipes SEC(".maps");
 
-// One for each kind of probe. A reservation fails when the buffer is full, or when a probe
-// interrupts another one that is just reserving on the same processor; of these two kinds neither
-// can interrupt itself.
+// One buffer for each kind of probe. A reservation fails when the buffer is full, or when a probe
+// interrupts another one that is just reserving on the same processor. Neither kind can interrupt
+// itself.
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 * 1024 * 1024);
@@ -113,7 +113,7 @@ static __always_inline unsigned long long argument(struct pt_regs* ctx, int posi
   return value;
 }
 
-// What every record of a call begins with, and where to find it.
+// The circumstances of a call, which every record of a call holds.
 struct circumstances {
   unsigned long long time;
   unsigned long long cookie;
@@ -247,8 +247,8 @@ struct dds_time {
   unsigned int nanoseconds;
 };
 
-// At the entry of a function of Fast DDS whose second argument is a message: it is handed to the
-// transports, or can be taken from now on.
+// At the entry of a function of Fast DDS whose second argument is a message. The message is handed
+// to the transports, or can be taken from now on.
 SEC("uprobe")
 int on_message(struct pt_regs* ctx) {
   const char* message = (const char*)PT_REGS_PARM2(ctx);

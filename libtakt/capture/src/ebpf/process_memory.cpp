@@ -17,9 +17,9 @@ namespace takt::capture::ebpf {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20;
-constexpr std::size_t beyond = 256;  // bytes that are seen of the next piece
+constexpr std::size_t beyond = 256;  // bytes of the next piece that are visible in a piece
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
-// What is larger is address space that a sanitizer or a garbage collector has set aside.
+// Larger regions are address space reserved by a sanitizer or a garbage collector.
 constexpr std::uint64_t region_limit = std::uint64_t{1} << 29;
 
 }  // namespace

@@ -15,8 +15,9 @@
 
 namespace takt::capture::ebpf {
 
-/// The memory of a running process, which goes on while it is read: what is found may have changed
-/// a moment later, and is to be checked for sense. Needs the right to trace the process.
+/// The memory of a running process. The process goes on while its memory is read: what is found may
+/// have changed a moment later, so callers must check that it makes sense. Needs the right to trace
+/// the process.
 class ProcessMemory {
  public:
   explicit ProcessMemory(pid_t process);
@@ -31,16 +32,17 @@ class ProcessMemory {
   /// A NUL-terminated text of printable characters; none if there is none there.
   [[nodiscard]] std::optional<std::string> text(std::uint64_t address) const;
 
-  /// Goes through all that the process can write, up to a gibibyte, in pieces: the address of the
-  /// first word of a piece; its words and some of those that come after; how many of them are its
-  /// own.
+  /// Goes through the memory that the process can write, up to a gibibyte, in pieces. Calls `look`
+  /// with the address of a piece's first word, with its words and some of the words behind it, and
+  /// with the number of its own words.
   using Look = std::function<void(std::uint64_t, std::span<const std::uint64_t>, std::size_t)>;
   void search(const Look& look) const;
 
-  /// Where a text stands, NUL-terminated, in the constants of libraries whose names begin so.
+  /// Addresses of a NUL-terminated text in the constants of libraries whose names begin with
+  /// `library`.
   [[nodiscard]] std::vector<std::uint64_t> constants(std::string_view library,
                                                      std::string_view text) const;
-  /// Names of the files of such libraries: "librmw_fastrtps_cpp.so".
+  /// Names of the files of libraries whose names begin with `name`: "librmw_fastrtps_cpp.so".
   [[nodiscard]] std::vector<std::string> libraries(std::string_view name) const;
 
  private:

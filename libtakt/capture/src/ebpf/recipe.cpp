@@ -12,7 +12,7 @@ namespace takt::capture::ebpf {
 
 namespace {
 
-/// fields.h's kinds, those included that are no field or no argument.
+/// The kinds of fields.h that programs use, including those that are no field or no argument.
 enum class Kind { pointer, pointers, string, signed64, unsigned64, flag, gid, version, unused };
 
 struct Kinds {

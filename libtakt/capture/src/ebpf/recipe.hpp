@@ -8,10 +8,11 @@
 #include "record.h"
 #include "takt/tracepoints/tracepoints.hpp"
 
-/// What becomes of the arguments of a tracing function when a probe in the kernel sees the call.
+/// How the arguments of a tracing function become an event when a probe in the kernel sees the
+/// call.
 namespace takt::capture::ebpf {
 
-/// What the probe is to keep of a tracepoint's arguments.
+/// How the probe keeps each of a tracepoint's arguments.
 [[nodiscard]] takt_recipe recipe_of(tracepoints::EventType event);
 
 /// The fields of the event, as libtracetools would have written them, from what the probe kept.

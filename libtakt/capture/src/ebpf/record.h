@@ -1,13 +1,13 @@
 #pragma once
 
-// What the probes in the kernel hand to the recorder. Shared between BPF C and C++.
+// The records that the probes in the kernel hand to the recorder. Shared between BPF C and C++.
 
 #define TAKT_BPF_ARGUMENTS 10
 #define TAKT_BPF_TEXTS 4
 #define TAKT_BPF_EVENTS 64
 
 // Room for each text of a call, in the common record and in the one for calls that it cannot hold.
-// What is longer still is not recorded but counted.
+// Calls with a longer text are not recorded but counted.
 #define TAKT_BPF_TEXT_SIZE 512
 #define TAKT_BPF_LONG_TEXT_SIZE 16384
 
@@ -25,8 +25,8 @@ struct takt_recipe {
   unsigned char texts;  // arguments that are more than a value
 };
 
-// What is known of a process: it starts those that are traced, or is traced itself. What it starts
-// is traced in both cases.
+// The role of a process: it starts processes that are traced, or it is traced itself. The processes
+// that it starts are traced in both cases.
 enum takt_process_role { TAKT_STARTER, TAKT_TRACED };
 
 // A process's number alone does not say which process it is: numbers are used again.
@@ -37,8 +37,8 @@ struct takt_process {
 
 enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
 
-// What a probe is told when it is attached, as one number.
-// `detail`: of a call, the number of the library; of a message, where its time lies.
+// The number that a probe gets when it is attached.
+// `detail`: for a call, the number of the library; for a message, the offset of its time.
 #define TAKT_COOKIE(event, gid_size, detail)                           \
   ((unsigned long long)(event) | (unsigned long long)(gid_size) << 8 | \
    (unsigned long long)(detail) << 16)
@@ -90,7 +90,7 @@ struct takt_sched {
   struct takt_task second;
 };
 
-// What found no room, or could not be kept whole.
+// Counts of records that found no room or could not be kept whole.
 struct takt_dropped {
   unsigned long long calls;
   unsigned long long sched;

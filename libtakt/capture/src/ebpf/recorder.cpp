@@ -39,9 +39,9 @@ namespace {
 
 constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
-// It goes through all processes of the machine.
+// Such a look goes through all processes of the machine.
 constexpr auto process_look_interval = 5s;
-// More processes with events than any robot has; what others do is counted.
+// More processes with events than any robot has; the calls of further processes are only counted.
 constexpr std::size_t process_limit = 10'000;
 // How long the memory of one process, and of all, is searched for objects.
 constexpr auto recovery_patience = 5s;
@@ -54,8 +54,8 @@ constexpr std::uint64_t bit(EventType event) {
 
 constexpr std::uint64_t middleware_events = bit(EventType::dds_write) | bit(EventType::dds_receive);
 
-/// Before Linux 5.19 the kernel tells nobody what probes missed who has not the capability to make
-/// some; asked by a thread that has it no more.
+/// The capabilities that a thread must keep to ask what probes missed. Before Linux 5.19 the kernel
+/// tells only threads that may make probes.
 std::uint64_t counting_capabilities() {
   utsname system{};
   int major = 0;
@@ -80,10 +80,10 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   std::unique_ptr<Recorder> recorder(new Recorder(storage));
   recorder->only_started_ = options.only_started;
   recorder->events_ = options.only_started ? 0 : *events & bit(EventType::objects_recovered);
-  const auto before = ring::now();  // any probe
+  const auto before = ring::now();  // no probe is attached yet
   auto ready =
       recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
-  // Without the calls, they still tell which processes there are that nobody started here.
+  // Even if calls are not recorded, they show which processes run that were not started here.
   if (calls || !options.only_started) {
     const auto watched = calls ? *events : bit(EventType::rcl_init) | bit(EventType::rcl_node_init);
     ready = ready.and_then([&] {
@@ -122,7 +122,7 @@ Result<void> Recorder::load(const Options& options, bool calls) {
   for (const char* name : {"on_call", "on_message"}) {
     probes_.prepare(program(name));
   }
-  // The probes' only constants: whether to look at what this process started alone, and whether to
+  // The probes' only constants: whether to watch only what this process started, and whether to
   // report calls.
   const std::array<bool, 2> constants{options.only_started, calls};
   bpf_map__set_initial_value(bpf_object__find_map_by_name(object_.get(), ".rodata"),
@@ -259,8 +259,8 @@ bool Recorder::is_followed(pid_t process) const {
          known.start == static_cast<std::uint32_t>(start_of(process));
 }
 
-/// Processes with a tracing library that was not there when the probes were placed, in a container
-/// that started later, for instance.
+/// Looks for processes with a tracing library that was not there when the probes were placed, for
+/// instance in a container that started later.
 void Recorder::look_for_unwatched_processes() {
   const auto now = std::chrono::steady_clock::now();
   if (watched_.empty() || now < next_look_) {
@@ -282,7 +282,7 @@ Recorder::Dropped Recorder::dropped() const {
   takt_dropped counted{};
   const std::uint32_t only = 0;
   bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), ".bss"), &only, &counted);
-  // What found no room is missing as well, and is not to be counted twice.
+  // Events that found no room are also missing for the check of continuity: count them once.
   Dropped dropped{counted.calls + untraced_calls_,
                   std::max<std::uint64_t>(counted.sched, continuity_.missing())};
   // The kernel passes over a probe that is hit while it runs on the same processor.

@@ -30,8 +30,8 @@ struct ring_buffer;
 namespace takt::capture::ebpf {
 
 /// Records with probes in the kernel: the calls of tracing functions in processes that need no
-/// preparation, and the scheduler's events of the traced threads. The probes go with the last file
-/// descriptor to them, so even a killed recorder leaves none.
+/// preparation, and the scheduler's events of the traced threads. The kernel removes the probes
+/// with the last file descriptor to them, so even a killed recorder leaves none.
 class Recorder : public Backend {
  public:
   /// `calls`: record the calls of tracing functions, too, and not only the scheduler's events.
@@ -88,20 +88,20 @@ class Recorder : public Backend {
   void end();
 
   ctf::Storage& storage_;
-  std::uint64_t events_ = 0;  // that some library has
+  std::uint64_t events_ = 0;  // those that some library has
   std::unique_ptr<bpf_object, Deleter> object_;
   ProbeSet probes_;
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
   std::unique_ptr<ring_buffer, Deleter> buffers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
-  std::uint64_t untraced_calls_ = 0;  // for which there is no trace
+  std::uint64_t untraced_calls_ = 0;  // of processes that have no trace
   std::unique_ptr<KernelTrace> kernel_;
   Continuity continuity_;
-  mutable std::mutex mutex_;  // guards what the records become
+  mutable std::mutex mutex_;  // guards the traces and counts that records change
   bool only_started_ = false;
   std::vector<LibraryPointer> watched_;  // tracing libraries; calls name them by their positions
   std::vector<std::string> versions_;    // of each
-  std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other ones, and starts
+  std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other libraries; starts
   std::chrono::steady_clock::time_point next_look_;
   std::atomic<bool> stopping_ = false;
   std::thread reader_;

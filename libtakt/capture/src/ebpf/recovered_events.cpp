@@ -87,7 +87,7 @@ std::string unknown(const Objects& objects) {
          "run (start the program with 'takt record -- COMMAND')";
 }
 
-/// What the searching process hands over for each event, before its payload.
+/// The searching process hands this over for each event, before its payload.
 struct Head {
   std::uint32_t event;
   std::uint32_t size;

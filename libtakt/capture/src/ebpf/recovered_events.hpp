@@ -19,13 +19,13 @@ using RecoveredEvent = std::pair<tracepoints::EventType, std::vector<std::byte>>
 /// when it made them, and one that says what they lack. Gids get `gid_size` bytes.
 [[nodiscard]] std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_size);
 
-/// The same for a running process. It is searched by a process of its own, which needs
-/// CAP_SYS_PTRACE: memory can be made to look like any number of objects, and to make who reads it
-/// wait. None: the search did not end within `time`, or took too much memory.
+/// The same for a running process. A separate process searches it, because a hostile process can
+/// make its memory look like any number of objects and can keep its reader waiting. Needs
+/// CAP_SYS_PTRACE. None: the search did not end within `time`, or took too much memory.
 [[nodiscard]] std::optional<std::vector<RecoveredEvent>> recover_events(
     pid_t process, std::size_t gid_size, std::chrono::milliseconds time);
 
-/// One that says that nothing is known of a process's objects, and why.
+/// The event that says that nothing is known of a process's objects, and why.
 [[nodiscard]] RecoveredEvent nothing_recovered();
 
 }  // namespace takt::capture::ebpf

@@ -22,8 +22,8 @@ constexpr std::size_t object_limit = 20'000;
 
 constexpr std::int64_t second = 1'000'000'000;
 
-/// What the middleware interface calls a node, publisher, subscription, service or client: its
-/// identifier, its data and its name (rmw/types.h).
+/// A node, publisher, subscription, service or client of the middleware interface: its identifier,
+/// its data and its name (rmw/types.h).
 struct RmwObject {
   std::uint64_t address;
   std::uint64_t data;
@@ -31,7 +31,8 @@ struct RmwObject {
   std::string space;  // of a node
 };
 
-/// A structure of rcl that points to one of those, at `pointer`, and where it may begin.
+/// A structure of rcl that points to an RmwObject: the address of that pointer, and the addresses
+/// at which the structure may begin.
 struct Implementation {
   std::uint64_t pointer = 0;
   std::vector<std::uint64_t> begins;
@@ -239,8 +240,8 @@ class Search {
     }
   }
 
-  /// What an object of the middleware interface is, told by rcl's structure around the pointer to
-  /// it; no kind if that is not such a structure.
+  /// Finds out from rcl's structure around the pointer to an object of the middleware interface
+  /// what kind of object it is. Null if there is no such structure.
   std::vector<Objects::Endpoint>* kind_of(std::uint64_t pointer, const RmwObject& object,
                                           Objects::Endpoint& endpoint) {
     // rcl keeps the name of a service behind the pointer; that of a client after its counter.
@@ -297,7 +298,7 @@ class Search {
     return objects_.nodes.size() == 1 ? objects_.nodes.front().handle : 0;
   }
 
-  /// The node whose own services have names that begin with its name.
+  /// The node with whose full name the service's name begins; else the only node, if there is one.
   [[nodiscard]] std::uint64_t node_by_name(const std::string& name) const {
     for (const auto& node : objects_.nodes) {
       const auto full = (node.space == "/" ? "" : node.space) + "/" + node.name + "/";

@@ -42,8 +42,8 @@ struct Objects {
 
 /// Finds the objects of a process that was not watched when it made them, by searching its memory
 /// for the structures of the middleware interface and of rcl, which all distributions from Jazzy on
-/// share. Which node an endpoint belongs to stands in the middleware's picture of the ROS graph; a
-/// timer's node is known if the process has but one. Nothing of the process is changed, and it goes
+/// share. The middleware's picture of the ROS graph says which node an endpoint belongs to; a
+/// timer's node is known only if the process has a single node. The process is not changed and goes
 /// on meanwhile. Empty if its memory cannot be read. O(memory that the process can write).
 [[nodiscard]] Objects recover_objects(const ProcessMemory& memory);
 

@@ -6,8 +6,8 @@
 
 namespace takt::capture::ebpf {
 
-/// What the kernel refused, by its negative error number, in words; with the capabilities that this
-/// process lacks if that is why.
+/// Says in words what the kernel refused and why, by its negative error number. If capabilities of
+/// this process are missing, names them.
 [[nodiscard]] Error refused(std::string_view what, int code);
 
 }  // namespace takt::capture::ebpf

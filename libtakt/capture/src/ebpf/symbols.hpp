@@ -8,9 +8,9 @@
 
 namespace takt::capture::ebpf {
 
-/// Where functions that a shared library exports begin in its file, in the order of their names;
-/// nothing for those that it does not export. The library is open as `file`; one that cannot be
-/// read exports none. O(symbols of the library).
+/// The positions in its file of the functions of a shared library, in the order of `names`; none
+/// for a function that it does not export. The library is open as `file`; one that cannot be read
+/// exports none. O(symbols of the library).
 [[nodiscard]] std::vector<std::optional<std::uint64_t>> function_offsets(
     int file, std::span<const std::string> names);
 

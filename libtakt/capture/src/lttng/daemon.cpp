@@ -52,7 +52,7 @@ Result<void> ensure_daemon() {
   posix_spawn_file_actions_adddup2(&files, complaints, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t none;  // signals that we keep for ourselves must not be deaf spots of the daemon
+  sigset_t none;  // signals that are blocked here must not be blocked in the daemon
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);

@@ -177,8 +177,8 @@ Result<void> Session::hand_over(const std::filesystem::path& directory) {
   return record_objects(files, std::numeric_limits<std::uint64_t>::max());
 }
 
-/// LTTng's daemon writes the trace and tells nobody when it cannot. So there must be room for what
-/// it may write until somebody looks again and for the end: the sub-buffers in use, and those that
+/// LTTng's daemon writes the trace and does not report when it cannot. So there must be room for
+/// all that it may write until the next look and at the end: the sub-buffers in use, and those that
 /// half a second fills.
 std::uint64_t Session::needed_space() const {
   return (processors() + sub_buffer_count) * sub_buffer_size;
@@ -300,7 +300,7 @@ Result<void> Session::add_contexts() {
       return tl::unexpected(refused("record the process and thread of events", code));
     }
   }
-  // Containers count their processes from 1 each. Tracers of long ago cannot tell of it.
+  // Each container counts its processes from 1. Old tracers have no such context.
   lttng_event_context name_space{};
   name_space.ctx = LTTNG_EVENT_CONTEXT_PID_NS;
   (void)lttng_add_context(handle_.get(), &name_space, nullptr, channel_name);
@@ -325,7 +325,7 @@ Result<void> Session::track_only_started() {
     const auto added =
         lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
     if (added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK &&
-        added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_EXISTS) {  // it started a program
+        added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_EXISTS) {  // it executed another program
       ++unrecorded_processes_;
     }
   });

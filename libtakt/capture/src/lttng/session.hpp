@@ -20,8 +20,8 @@ namespace takt::capture::lttng {
 /// recorder left; sessions of others are never touched.
 class Session : public Backend {
  public:
-  /// Creates the session and starts to trace into `directory` or, for snapshots, into memory. What
-  /// processes with Takt's tracetools said of their objects before goes to `storage`.
+  /// Creates the session and starts to trace into `directory` or, for snapshots, into memory. The
+  /// object logs of processes that already run with Takt's tracetools go to `storage`.
   [[nodiscard]] static Result<std::unique_ptr<Session>> start(
       const std::filesystem::path& directory, ctf::Storage& storage, const Options& options);
 

@@ -13,14 +13,15 @@
 namespace takt::capture::ring {
 
 /// The rings of the processes that run now and that this user may look into, with their memory.
-/// Each ring is there once, with the process that writes it: recorders hold rings, too.
+/// Each ring is listed once, with the process that writes it, although recorders hold rings, too.
 [[nodiscard]] std::vector<std::pair<pid_t, Descriptor>> running_rings();
 
 /// The memory of the ring that a process writes; none if it has none.
 [[nodiscard]] Descriptor ring_of(pid_t process);
 
-/// Appends to a process's trace what it has said of its objects, up to the time `until`; what is
-/// older than `since` as if it had been said then. Both are CLOCK_MONOTONIC, nanoseconds.
+/// Appends the entries of a process's object log up to the time `until` to its trace. An entry
+/// older than `since` gets the time `since`. Both are CLOCK_MONOTONIC, nanoseconds. `events`: mask
+/// of those wanted.
 void append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
                     std::uint64_t until, ctf::ProcessTrace& trace);
 

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What linux/futex.h has since Linux 5.16.
+// As declared in linux/futex.h since Linux 5.16.
 struct FutexWait {
   std::uint64_t value;
   std::uint64_t address;
@@ -153,7 +153,7 @@ std::uint64_t Reader::dropped(std::size_t entry) const {
 }
 
 void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout) {
-  // As many as one call can wait for; those beyond are found when the timeout has passed.
+  // One call can wait for this many; events of further rings are found when the timeout has passed.
   std::array<FutexWait, 128> flags{};
   const auto watched = rings.first(std::min<std::size_t>(rings.size(), flags.size()));
   for (std::size_t i = 0; i < watched.size(); ++i) {

@@ -23,7 +23,7 @@ namespace {
 // The recorder looks by itself instead of being woken: so a traced thread makes no system call, and
 // a ring has room for what happens meanwhile.
 constexpr auto look_interval = 10ms;
-// What an interrupted recording lacks at most.
+// An interrupted recording lacks the events of this time at most.
 constexpr auto flush_interval = 1s;
 // How long a thread may take to complete an event that it has begun, when the recording ends.
 constexpr auto last_patience = 200ms;

@@ -23,7 +23,7 @@ class Source {
 
   /// Moves what the ring holds to the trace.
   void drain();
-  /// The process has ended: also reads what stands behind events that it did not complete.
+  /// For a process that has ended: also reads the events behind those that it did not complete.
   void drain_remains();
   /// Writes what is buffered, and what each thread has lost.
   void flush();

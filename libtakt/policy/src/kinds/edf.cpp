@@ -13,8 +13,8 @@ namespace {
 
 using Segment = std::vector<CallbackIndex>;
 
-/// Whether every instance of `before` publishes to `callback`. If only some do, the others would
-/// let the executor wait for a callback of the chain that does not come.
+/// Whether every instance of `before` publishes to `callback`. If only some do, the executor would
+/// wait after the others for a callback of the chain that is not activated.
 bool always_leads(const Draft& draft, CallbackIndex before, CallbackIndex callback) {
   return std::ranges::any_of(draft.facts.incoming(callback), [&](std::size_t e) {
     const model::Edge& edge = draft.model.edges[e];
@@ -29,8 +29,8 @@ bool always_leads(const Draft& draft, CallbackIndex before, CallbackIndex callba
   });
 }
 
-/// The parts of the model's chains that run on the executor one after the other, without those that
-/// another part contains, and a part of its own for every callback that is in none of them.
+/// The parts of the model's chains whose callbacks follow each other on the executor. A part that
+/// another part contains is left out; a callback that is in no part gets a part of its own.
 std::vector<Segment> chain_segments(const Draft& draft) {
   std::vector<Segment> segments;
   for (const model::Chain& chain : draft.model.chains) {
@@ -70,7 +70,7 @@ std::optional<CallbackIndex> repeated(Segment segment) {
   return twice == segment.end() ? std::nullopt : std::optional(*twice);
 }
 
-/// Chains with one instance in progress share their first callback at most.
+/// Chains with one instance in progress may share their first callback, but no other.
 Result<void> check_segments(const Draft& draft, const std::vector<Segment>& segments) {
   enum class Place { none, first, later };
   std::vector<Place> places(draft.description.callbacks.size(), Place::none);
@@ -97,7 +97,7 @@ Result<void> check_segments(const Draft& draft, const std::vector<Segment>& segm
   return {};
 }
 
-/// Whether `callback` is activated by messages of `before` alone, and by each of them at once.
+/// Whether only messages of `before` activate `callback`, and each of them does so without delay.
 bool is_activated_by_chain(const Draft& draft, CallbackIndex before, CallbackIndex callback) {
   const auto incoming = draft.facts.incoming(callback);
   if (draft.model[callback].activation || incoming.size() != 1) return false;

@@ -16,9 +16,9 @@ RootOrder default_order(const Draft& draft) {
   return any_deadline ? RootOrder::edf : RootOrder::rate_monotonic;
 }
 
-/// Whether anything outside the executor activates the callback, be it only sometimes: its own
-/// activation, or a message from another executor. A message that takes time within the executor
-/// comes like one from elsewhere: what ran last when it arrives need not have sent it.
+/// Whether anything outside the executor activates the callback, even if only sometimes: its own
+/// activation, or a message from another executor. A message with a delay within the executor
+/// counts as one from outside: the callback that ran last when it arrives need not be its sender.
 bool is_activated_from_outside(const Draft& draft, CallbackIndex callback) {
   if (draft.model[callback].activation) return true;
   return std::ranges::any_of(draft.facts.incoming(callback), [&](std::size_t e) {
@@ -27,8 +27,9 @@ bool is_activated_from_outside(const Draft& draft, CallbackIndex callback) {
   });
 }
 
-/// Children have what activates them has (component-cps 4.4): of several predecessors, anything
-/// between the extremes. Of several waiting instances the newest runs first.
+/// Children inherit the urgency of the callback that activates them (component-cps 4.4). With
+/// several predecessors it may be anything between the extremes. If several instances wait, the
+/// newest runs first.
 void inherit(Draft& draft) {
   Description& description = draft.description;
   std::vector<bool> known;

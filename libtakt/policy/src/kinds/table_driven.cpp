@@ -20,7 +20,7 @@ struct Table {
   std::vector<Slot> slots;
 };
 
-/// The table of the options, else the model's. None: there is none.
+/// The table of the options, else the model's; none if neither has one.
 std::optional<Table> table_of(const Draft& draft) {
   Table table;
   const auto given = draft.options.tables.find(draft.executor.id);

@@ -17,7 +17,7 @@ namespace {
 
 using Devices = Owned<ibv_device*, ibv_free_device_list>;
 
-/// More than any device has of one address.
+/// More addresses than any device has.
 constexpr std::size_t most_gids = 256;
 
 ibv_gid gid_of(const SocketAddress& address) {
@@ -27,7 +27,7 @@ ibv_gid gid_of(const SocketAddress& address) {
   return gid;
 }
 
-/// The port and the number of an address of a device.
+/// Finds the port and the index of an address of a device. False: the device does not have it.
 bool find(ibv_context* context, const ibv_gid& wanted, VerbsDevice::Route& route) {
   std::array<ibv_gid_entry, most_gids> entries{};
   const ssize_t count = ibv_query_gid_table(context, entries.data(), entries.size(), 0);

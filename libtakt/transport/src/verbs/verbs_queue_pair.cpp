@@ -12,13 +12,13 @@ namespace takt::transport {
 
 namespace {
 
-/// An end posts three requests for each chunk that the other one sends or answers, and hears of
-/// their end before long. A peer that takes nothing fills the queue.
+/// Room for requests to write. An end posts two for each chunk that it sends and one for each that
+/// it answers, and they end before long. A peer that takes nothing fills the queue.
 constexpr std::uint32_t most_writes = 64;
 /// At most two words are under way.
 constexpr std::uint32_t most_words = 16;
 constexpr std::uint32_t packet_numbers = 1U << 24;
-/// Tells the completion of a received word from those of writes.
+/// The number of requests for words, which tells their completions from those of writes.
 constexpr std::uint64_t received = 0;
 
 }  // namespace
@@ -93,7 +93,7 @@ bool VerbsQueuePair::connect(const wire::Memory& peer) {
   receiving.dest_qp_num = peer.queue_pair;
   receiving.rq_psn = peer.packet;
   receiving.max_dest_rd_atomic = 1;
-  // How soon who finds no request for its word may try again: 0.64 ms.
+  // A peer whose word finds no request may try again after 0.64 ms.
   receiving.min_rnr_timer = 12;
   receiving.ah_attr.is_global = 1;
   receiving.ah_attr.grh.dgid = route_.peer;
@@ -110,7 +110,7 @@ bool VerbsQueuePair::connect(const wire::Memory& peer) {
   sending.sq_psn = first_packet_;
   sending.timeout = route_.timeout;
   sending.retry_cnt = 7;
-  // A peer has always posted enough.
+  // A peer has always posted enough requests.
   sending.rnr_retry = 6;
   sending.max_rd_atomic = 1;
   return ibv_modify_qp(pair_.get(), &sending,
@@ -129,7 +129,7 @@ bool VerbsQueuePair::write(std::size_t offset, std::size_t bytes,
   request.sg_list = &part;
   request.num_sge = 1;
   request.opcode = word ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-  // Words wake the peer, and nobody is woken by what has ended.
+  // Words wake the peer; the completion of a write wakes nobody.
   request.send_flags = word ? IBV_SEND_SIGNALED | IBV_SEND_SOLICITED : 0;
   request.imm_data = htonl(word.value_or(0));
   request.wr.rdma.remote_addr = peer_.address + offset;
@@ -163,7 +163,7 @@ std::optional<std::uint32_t> VerbsQueuePair::next() {
     const int count = ibv_poll_cq(completions_.get(), 1, &completion);
     if (count == 0 && told_ && !take_tellings()) return std::nullopt;
     if (count == 0) {
-      // What comes from now on is told, and what has come before is looked for once more.
+      // Completions from now on are told. Those that came before are looked for once more.
       take_tellings();
       told_ = ibv_req_notify_cq(completions_.get(), 1) == 0;
       broken_ = !told_;

@@ -33,9 +33,9 @@ class VerbsQueuePair final : public QueuePair {
 
   /// False: see errno.
   bool allocate(ibv_pd* domain, std::span<std::byte> mine, std::span<std::byte> theirs);
-  /// Posts what the next word of the peer uses up.
+  /// Posts the request that the peer's next word uses up.
   bool post_receive();
-  /// Takes what tells of completions; false: there is nothing.
+  /// Takes the notifications of completions; false: there are none.
   bool take_tellings();
 
   VerbsDevice::Route route_;
@@ -50,8 +50,8 @@ class VerbsQueuePair final : public QueuePair {
   /// Whether the next word will be told.
   bool told_ = false;
   bool broken_ = false;
-  /// Requests to write, numbered from 1: how many there were, and how many have ended. Those with a
-  /// word tell that all up to them have.
+  /// Requests to write, numbered from 1: how many were posted, and how many have ended. The
+  /// completion of one with a word tells that all before it have ended.
   std::uint64_t posted_ = 0;
   std::uint64_t ended_ = 0;
 };

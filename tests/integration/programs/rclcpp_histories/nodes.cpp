@@ -140,7 +140,7 @@ class Transform : public Node {
   Output output_;
 };
 
-/// Which of two callbacks that overlap came first to what they share, no event tells.
+/// No event tells which of two overlapping callbacks came first to the data that they share.
 Settings one_at_a_time(Settings settings) {
   settings.reentrant = false;
   return settings;

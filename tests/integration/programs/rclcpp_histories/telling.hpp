@@ -23,7 +23,7 @@ constexpr std::int64_t by_the_stamp = 0;
 Packet packet_of(const History& history);
 History history_of(const Packet& packet);
 
-/// What a message is made of that says on `topic` what was received.
+/// The history of a message on `topic` that passes on what was received.
 History passed_on(const History& received, const std::string& topic);
 
 /// Remembers that a source published between two moments.

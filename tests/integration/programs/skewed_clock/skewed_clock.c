@@ -1,6 +1,6 @@
-// What the libraries that trace and record read of the clocks is off by TAKT_SKEW_OFFSET
-// nanoseconds, and CLOCK_MONOTONIC goes TAKT_SKEW_PPM millionths too fast from TAKT_SKEW_BEGIN on,
-// as if their host had another clock. Everybody else reads the clocks as they are.
+// The clocks that the tracing and recording libraries read are off by TAKT_SKEW_OFFSET nanoseconds,
+// and CLOCK_MONOTONIC goes TAKT_SKEW_PPM millionths too fast from TAKT_SKEW_BEGIN on, as if their
+// host had another clock. Everybody else reads the clocks as they are.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@ namespace takt::analysis {
 /// a changed activation curve enters. The bounds equal those that analyze() finds for the changed
 /// model.
 ///
-/// The changed model must be valid again (see model::validate), as the given one.
+/// Like the given model, the changed one must be valid (see model::validate).
 class Analyzer {
  public:
   explicit Analyzer(model::Model model, const Options& options = {});

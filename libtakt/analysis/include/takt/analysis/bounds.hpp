@@ -55,16 +55,16 @@ struct ChainBound {
   std::string reason;
   std::optional<Duration> goal;
   std::vector<Segment> segments;
-  /// From an input at any instant, which the first callback reads when it is activated next if it
-  /// is a timer, to the first output of the last that is based on it or on a newer one.
+  /// From an input at any instant to the first output of the last callback that is based on it or
+  /// on a newer one. If the first callback is a timer, it reads the input at its next activation.
   std::optional<Duration> reaction_time;
   std::string reaction_time_reason;
-  /// How long ago, at any output of the last callback, the first one was activated that read the
-  /// input on which the output is based.
+  /// At any output of the last callback: the time since the activation of the first callback that
+  /// read the input on which the output is based.
   std::optional<Duration> data_age;
   std::string data_age_reason;
 
-  /// None: there is no goal.
+  /// Whether the goal is met; none if there is no goal.
   [[nodiscard]] std::optional<bool> met() const {
     if (!goal) return std::nullopt;
     return bound && *bound <= *goal;
@@ -72,28 +72,28 @@ struct ChainBound {
   bool operator==(const ChainBound&) const = default;
 };
 
-/// What analyze() finds, in the order of the model.
+/// The results of analyze(), in the order of the model.
 struct Bounds {
   std::string analysis;
   std::string model;
-  /// Every callback has a bound.
+  /// Whether every callback has a bound.
   bool converged = false;
   /// Wall-clock time of the analysis.
   double seconds = 0;
   Duration horizon{};
   /// How many steps the searches took (see Options::effort); after a change, those for the change.
   std::int64_t steps = 0;
-  /// The executors for whose own analysis they did not suffice, by id.
+  /// The ids of the executors for whose own analysis the allowed steps did not suffice.
   std::vector<std::string> coarse;
-  /// The executors of several callbacks whose schedules were to be explored and were not: they have
-  /// the bounds of the combined analysis.
+  /// The executors of several callbacks whose schedules were to be explored and were not: they keep
+  /// the bounds found before.
   struct Unexplored {
     std::string executor;
     std::string reason;
     bool operator==(const Unexplored&) const = default;
   };
   std::vector<Unexplored> unexplored;
-  /// Some bounds hold for the phases of timers in the model, and for no others.
+  /// Whether some bounds hold only for the phases of timers in the model.
   bool depends_on_phases = false;
   std::vector<CallbackBound> callbacks;
   std::vector<ChainBound> chains;

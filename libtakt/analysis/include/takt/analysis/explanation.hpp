@@ -30,7 +30,7 @@ struct Explanation {
   };
   struct Term {
     Kind kind = Kind::execution;
-    /// Whose instances; empty for supply and the like.
+    /// The callback whose instances are counted; empty for supply and the like.
     std::string callback;
     /// How many; 0 if the term does not count instances.
     std::int64_t instances = 0;

@@ -20,7 +20,7 @@ class Descriptor {
     if (number_ >= 0) close(number_);
   }
 
-  /// Negative: there is none.
+  /// Negative if there is none.
   [[nodiscard]] int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
 

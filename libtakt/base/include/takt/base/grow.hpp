@@ -6,8 +6,8 @@
 
 namespace takt {
 
-/// The element of a list that grows with the largest index asked for. Every event asks for some,
-/// and lists seldom grow: that part stays out of line.
+/// Returns the element at `index`, after growing the list if it is too short. This is called for
+/// every event, and lists seldom grow: growing stays out of line.
 template <typename Element, typename Tag>
 Element& grow_to(std::vector<Element>& list, Index<Tag> index) {
   if (index.value() >= list.size()) [[unlikely]] {
@@ -17,7 +17,7 @@ Element& grow_to(std::vector<Element>& list, Index<Tag> index) {
   return list[index.value()];
 }
 
-/// The element of such a list, or an empty one if nobody asked for it yet.
+/// Returns the element at `index`, or an empty one if the list is too short.
 template <typename Element, typename Tag>
 Element value_at(const std::vector<Element>& list, Index<Tag> index) {
   return index.value() < list.size() ? list[index.value()] : Element{};

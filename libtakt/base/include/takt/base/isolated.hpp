@@ -10,20 +10,20 @@
 
 namespace takt {
 
-/// What work on hostile input may use.
+/// Limits for work on hostile input.
 struct Allowance {
-  std::uint64_t memory = std::uint64_t{1} << 30;  // bytes to take in addition; not with sanitizers
-  std::size_t output = std::size_t{64} << 20;     // bytes that it may hand over
+  std::uint64_t memory = std::uint64_t{1} << 30;  // additional bytes; no limit with sanitizers
+  std::size_t output = std::size_t{64} << 20;     // bytes that the work may hand over
   std::chrono::milliseconds time = std::chrono::hours(24);
 };
 
 /// Takes the bytes that work hands over; throws nothing.
 using Output = std::function<void(std::span<const std::byte>)>;
 
-/// Does work in a process of its own, so that what hostile input makes of it, an abort, all memory,
-/// or a wait without end in the kernel, is not done to this process. Returns the bytes that it
-/// handed over; none if it did not end by itself within its allowance. `wait` is called some twenty
-/// times a second and may throw, which ends the work.
+/// Does `work` in a child process. Hostile input may make it abort, exhaust memory or wait without
+/// end in the kernel; this process is not affected. Returns the bytes that the work handed over;
+/// none if it failed or did not end within its allowance. `wait` is called at least some twenty
+/// times a second. It may throw, which ends the work.
 [[nodiscard]] std::optional<std::string> isolated(const std::function<void(const Output&)>& work,
                                                   const Allowance& allowance,
                                                   const std::function<void()>& wait = {});

@@ -13,8 +13,8 @@ namespace takt {
 template <typename Kind>
 using Name = std::pair<Kind, std::string_view>;
 
-/// The names of all values of an enumeration: Names names{std::to_array<Name<Kind>>({…})}. All
-/// functions look at one name after the other.
+/// The names of all values of an enumeration: Names names{std::to_array<Name<Kind>>({…})}. Every
+/// look-up is a linear search.
 template <typename Kind, std::size_t N>
 struct Names {
   std::array<Name<Kind>, N> all;

@@ -7,8 +7,8 @@
 
 namespace takt {
 
-/// Which of the known names `name` may have been meant to be: those that are most alike, at most
-/// three. A leading slash makes no difference. O(known names · lengths).
+/// The known names that are most similar to `name`, to propose instead of it: at most three. A
+/// leading slash makes no difference. O(known names · lengths).
 [[nodiscard]] std::vector<std::string> near_names(std::span<const std::string> known,
                                                   std::string_view name);
 

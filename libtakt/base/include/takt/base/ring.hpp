@@ -8,21 +8,21 @@
 
 namespace takt {
 
-/// A queue open at both ends that keeps its elements' memory: what is pushed is swapped with what
-/// was there before. It grows when it is full.
+/// A double-ended queue that reuses its elements' memory: a new element is swapped with the old one
+/// in its place. It grows when it is full.
 template <typename T>
 class Ring {
  public:
-  /// With memory for at least so many elements.
+  /// Allocates memory for at least `capacity` elements.
   explicit Ring(std::size_t capacity) : elements_(std::bit_ceil(capacity)) {}
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The oldest element. Not of an empty ring.
+  /// The oldest element. The ring must not be empty.
   [[nodiscard]] const T& front() const { return elements_[first_]; }
 
-  /// An element that owns memory leaves with that of an older one.
+  /// Swaps `element` with an older one, so that the caller can reuse the older one's memory.
   void push_back(T& element) requires(!std::is_trivially_copyable_v<T>) {
     if (size_ == elements_.size()) grow();
     exchange(element, elements_[index(size_++)]);
@@ -33,7 +33,7 @@ class Ring {
     elements_[index(size_++)] = element;
   }
 
-  /// The element is now the oldest.
+  /// Adds the element as the oldest.
   void push_front(const T& element) requires(std::is_trivially_copyable_v<T>) {
     if (size_ == elements_.size()) grow();
     first_ = index(elements_.size() - 1);
@@ -41,7 +41,7 @@ class Ring {
     elements_[first_] = element;
   }
 
-  /// Swaps the oldest or the newest element with `element`. Not of an empty ring.
+  /// Swaps the oldest or the newest element with `element`. The ring must not be empty.
   void pop_front(T& element) {
     exchange(elements_[first_], element);
     first_ = index(1);
@@ -50,7 +50,7 @@ class Ring {
   void pop_back(T& element) { exchange(elements_[index(--size_)], element); }
 
  private:
-  /// What owns no memory need not go back.
+  /// Elements that own no memory are copied instead of swapped.
   static void exchange(T& from, T& to) {
     if constexpr (std::is_trivially_copyable_v<T>) {
       to = from;

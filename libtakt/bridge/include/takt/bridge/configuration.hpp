@@ -25,9 +25,9 @@ enum class Protocol : std::uint8_t {
 
 struct Host {
   std::string name;
-  /// In numbers.
+  /// As numbers, not as a name.
   std::string address;
-  /// The first of those that it uses; it has one for each other host, in their order.
+  /// The first of its ports. It has one port for each other host, in their order.
   std::uint16_t port = 0;
 };
 
@@ -55,10 +55,10 @@ struct Topic {
 
 struct LinkNumbers {
   std::uint32_t chunk_bytes = 65'536;
-  /// How long a message waits for less urgent ones at most, where the bandwidth is known.
+  /// The longest time that a message waits for less urgent ones, if the bandwidth is known.
   std::optional<Duration> blocking{};
   Protocol protocol = Protocol::udp;
-  /// The SO_PRIORITY of the bridge's sockets, from 0 to 6: how urgent all that it sends is beside
+  /// The SO_PRIORITY of the bridge's sockets, from 0 to 6. It ranks all that the bridge sends among
   /// other traffic of the host.
   int socket_priority = 0;
 };
@@ -79,7 +79,8 @@ struct Configuration {
 [[nodiscard]] Result<std::size_t> find_host(const Configuration& configuration,
                                             std::string_view name, std::string_view source);
 
-/// The number of a topic's stream on a connection: both ends know it without having the same file.
+/// The number of a topic's stream on a connection. Both ends compute it from the topic's name, so
+/// their files may differ.
 [[nodiscard]] std::uint32_t stream_of(std::string_view topic);
 
 }  // namespace takt::bridge

@@ -19,9 +19,9 @@ struct Route {
   std::uint32_t stream = 0;
 };
 
-/// What one of the hosts has to do with.
+/// The peers and the routes of one host.
 struct Plan {
-  /// The hosts that it has a topic in common with.
+  /// The hosts with which it has a topic in common.
   std::vector<std::size_t> peers;
   std::vector<transport::Peer> connections;
   /// The most urgent first.
@@ -31,19 +31,20 @@ struct Plan {
 
 [[nodiscard]] Plan plan(const Configuration& configuration, std::size_t host);
 
-/// What the flow control tells, in its thread. Routes by their index in the plan.
+/// Functions that the flow control calls in the link's thread; `begun` also in a thread that pushes
+/// a message. Routes are given by their index in the plan.
 struct Hooks {
-  /// The first part of a message goes.
+  /// The first chunk of a message is about to be sent.
   std::function<void(std::size_t, std::span<const std::byte>)> begun;
   /// A message has come in.
   std::function<void(std::size_t, const link::Activation&)> arrived;
-  /// A message has gone out, or will not.
+  /// A message was delivered, or has failed.
   std::function<void(std::size_t, const link::Activation&)> ended;
-  /// A peer has said its state.
+  /// A peer has sent its state.
   std::function<void(link::PeerIndex, std::span<const std::byte>)> state_arrived;
 };
 
-/// Where things are in the flow control.
+/// The description of a host's flow control, and where things are in it.
 struct Flow {
   link::Description description;
   /// For each route out: where messages are pushed, and what sends them.
@@ -56,7 +57,7 @@ struct Flow {
 [[nodiscard]] Flow describe(const Configuration& configuration, const Plan& plan,
                             const Hooks& hooks);
 
-/// How much memory for messages a host takes at most.
+/// The most memory that messages of a host take, in bytes.
 [[nodiscard]] std::uint64_t memory_of(const Configuration& configuration, std::size_t host);
 constexpr std::uint64_t most_memory = 16'000'000'000;
 

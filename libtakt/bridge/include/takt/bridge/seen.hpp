@@ -15,8 +15,8 @@ class Seen {
  public:
   static constexpr std::size_t most_publishers = 1024;
 
-  /// How many of the publisher's messages were left out before this one, which is seen from now on;
-  /// none: it was seen already. 0 is the number of a message that nobody can tell.
+  /// Notes the message as seen. Returns how many of the publisher's messages were left out before
+  /// it; none: it or a later one was seen already. Number 0 stands for an unknown number.
   std::optional<std::uint64_t> add(std::uint64_t publisher, std::uint64_t number) {
     if (number == 0) return 0;
     const auto found = places_.find(publisher);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// What bridges write to each other. What is read may come from anybody who has the key.
+/// The messages that bridges send each other. They may come from anybody who has the key.
 namespace takt::bridge {
 
 /// In front of every message of a topic.
@@ -28,7 +28,7 @@ constexpr std::size_t header_bytes = 24;
 /// None: it is shorter than a header.
 [[nodiscard]] std::optional<Header> read_header(std::span<const std::byte> message);
 
-/// What tells a message of a topic apart in recordings of both hosts; at least 0.
+/// The number that identifies a message of a topic in recordings of both hosts; at least 0.
 [[nodiscard]] std::int64_t stamp(const Header& header);
 
 /// A topic that the sender subscribes to.
@@ -41,9 +41,10 @@ struct Offered {
   bool operator==(const Offered&) const = default;
 };
 
-/// What a bridge says when it has begun and when something of this changes. The newest says all.
+/// The state that a bridge sends when it has begun and whenever it changes. The newest one is
+/// complete by itself.
 struct State {
-  /// A number of this process, which no other has, not 0.
+  /// A number that no other process has; not 0.
   std::uint64_t process = 0;
   std::vector<Offered> offers;
 
@@ -54,7 +55,7 @@ constexpr std::uint32_t state_stream = 0;
 constexpr std::size_t most_offers = 512;
 constexpr std::size_t most_state_bytes = 16 + most_offers * 262;
 
-/// Of at most most_offers offers with types of at most 255 characters.
+/// `state` has at most most_offers offers, and types of at most 255 characters.
 [[nodiscard]] std::vector<std::byte> write(const State& state);
 /// None: it is no state, or that of another version.
 [[nodiscard]] std::optional<State> read_state(std::span<const std::byte> bytes);

@@ -15,7 +15,7 @@
 /// them.
 namespace takt::budget {
 
-/// budget(EXECUTOR)=3ms: of its reservation, in the same period.
+/// budget(EXECUTOR)=3ms: a new budget of its reservation, in the same period.
 struct NewBudget {
   model::ExecutorIndex executor;
   Duration budget{};
@@ -51,9 +51,9 @@ using Change = std::variant<NewBudget, NewPriority, NewKind, Split>;
 
 /// Changes a valid model, which stays valid.
 ///
-/// Split callbacks get an executor of the kind of their present one (default instead of
-/// multi-threaded), with as much supply as that has, on another processor. What they exchange with
-/// those that stay takes as long as the model's slowest message between executors.
+/// Split callbacks get an executor of the kind of their present one (single-threaded instead of
+/// multi-threaded), with the same supply, on another processor. Messages between them and the
+/// callbacks that stay take at least as long as the model's slowest message between executors.
 [[nodiscard]] Result<void> apply(const Change& change, model::Model& model);
 
 }  // namespace takt::budget

@@ -8,7 +8,7 @@
 /// Which core serves which reservation (ros-llama S-4.5.3).
 namespace takt::budget {
 
-/// What a reservation asks for.
+/// The demand of a reservation.
 struct Load {
   /// budget / deadline of one thread.
   double density = 0;
@@ -26,13 +26,13 @@ struct Cores {
   /// The share of each that reservations may have, in (0, 1]: the kernel's sched_rt_runtime_us /
   /// sched_rt_period_us, less its own reservation for all other threads (Linux 6.12 and later).
   double capacity = 0.9;
-  /// Those of them that threads may be kept on; without a value: all. Empty: only a global mapping
-  /// will do.
+  /// The cores that threads may be pinned to; all if there is no value. If the list is empty, only
+  /// a global mapping is possible.
   std::optional<std::vector<int>> pinnable{};
-  /// What has its share already, whichever reservations there are: slots of shaped chains.
+  /// Loads that have their share already, besides any reservations: slots of shaped chains.
   std::vector<Load> taken{};
 
-  /// In the order of the numbers.
+  /// The cores that threads may be pinned to, in the order given.
   [[nodiscard]] const std::vector<int>& pinned() const { return pinnable ? *pinnable : numbers; }
 };
 
@@ -49,10 +49,9 @@ struct Mapping {
   std::vector<int> core_of;
 };
 
-/// A mapping on which every reservation gets its budget by its deadline, beside what is taken; none
-/// if none was found.
-/// The global one where it is guaranteed and no load has to be on some core; else the first of
-/// worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
+/// A mapping on which every reservation gets its budget by its deadline, beside the taken loads;
+/// none if none was found. It is global if that is guaranteed and no load is bound to a core; else
+/// the first of worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
 [[nodiscard]] std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores);
 
 }  // namespace takt::budget

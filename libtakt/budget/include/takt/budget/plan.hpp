@@ -24,15 +24,15 @@ struct Reservation {
   std::optional<int> core{};
 };
 
-/// What would have to be different for a goal to be guaranteed. Each is one change on its own, and
-/// the smallest of its kind.
+/// Changes that would let a goal be guaranteed. Each is enough on its own, and the smallest of its
+/// kind.
 struct Needs {
   /// The smallest goal that could be guaranteed: the bound with a whole core for each executor.
   /// None: there is no bound even then.
   std::optional<Duration> goal{};
-  /// So many cores; only if a whole core for each executor would be enough.
+  /// The number of cores; given only if a whole core for each executor would be enough.
   std::optional<std::size_t> cores{};
-  /// A value of one callback.
+  /// A change of one callback's value.
   struct Change {
     model::CallbackIndex callback;
     Duration from{};
@@ -46,7 +46,7 @@ struct Needs {
   std::optional<int> all_execution_times{};
 };
 
-/// What becomes of a chain that has a goal.
+/// The result for a chain that has a goal.
 struct ChainPlan {
   enum class State {
     guaranteed,
@@ -55,18 +55,19 @@ struct ChainPlan {
     /// A more important chain is not guaranteed (ros-llama S-4.5.3).
     degraded,
   };
-  /// In Model::chains.
+  /// Index in Model::chains.
   std::size_t chain = 0;
   State state = State::degraded;
-  /// With the planned reservations; the goal is met if it is guaranteed.
+  /// The bound with the planned reservations, within the goal if the chain is guaranteed.
   std::optional<Duration> bound{};
   /// What would guarantee the chain, if it is not guaranteed.
   std::optional<Needs> needs{};
 };
 
-/// What a search for reservations found.
+/// The result of a search for reservations.
 struct ReservationPlan {
-  /// By executor index. Those without serve no guaranteed chain: they run as best effort.
+  /// Sorted by executor. Executors without a reservation serve no guaranteed chain: they run as
+  /// best effort.
   std::vector<Reservation> reservations;
   Mapping::Kind mapping = Mapping::Kind::global;
   /// The period of all reservations, if it was chosen by the search.
@@ -77,7 +78,7 @@ struct ReservationPlan {
   std::size_t analyses = 0;
   double seconds = 0;
 
-  /// Every chain that has a goal is guaranteed.
+  /// Whether every chain that has a goal is guaranteed.
   [[nodiscard]] bool complete() const;
 };
 

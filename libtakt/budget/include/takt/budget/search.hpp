@@ -19,15 +19,14 @@ struct Options {
   /// The period of every reservation. None: those that the model has, and for other executors
   /// default_period.
   std::optional<Duration> period{};
-  /// By how much a budget grows at once while the search looks for enough, in percent of the
-  /// period.
+  /// The step by which budgets grow during the search, in percent of the period.
   int step = 5;
   /// The goals are to be guaranteed even if all execution times are longer by this many percent.
   int margin = 0;
   Cores cores{};
   /// Afterwards lowers the budgets until none could be lowered by granularity() alone.
   bool lower = true;
-  /// Looks for what would guarantee a goal that cannot be.
+  /// Looks for changes that would guarantee a goal that cannot be guaranteed.
   bool find_needs = true;
 };
 
@@ -44,9 +43,9 @@ inline constexpr std::chrono::milliseconds default_period{5};
 /// these executors lacks a bound that it would have on a whole core. A chain that cannot be
 /// guaranteed is degraded with all that are less important.
 ///
-/// Every planned chain is met by analysis of with_reservations(), by construction. The result is a
-/// local minimum: with any one budget smaller by its granularity() some goal would be missed, or
-/// some callback would lose its bound.
+/// In an analysis of with_reservations(), every guaranteed chain meets its goal, by construction.
+/// The result is a local minimum: with any one budget smaller by its granularity() some goal would
+/// be missed, or some callback would lose its bound.
 ///
 /// Executors on slots keep them. Errors: no chain has a goal; an executor has to be on a core that
 /// is not one of `options.cores`.

@@ -14,7 +14,7 @@ namespace takt::budget {
 struct Sensitivity {
   struct Callback {
     std::string id;
-    /// What every instance may run longer, at most; up to the analysis horizon.
+    /// The most by which every instance may run longer; at most the analysis horizon.
     Duration growth{};
   };
   struct Executor {
@@ -25,10 +25,10 @@ struct Sensitivity {
   };
   std::string analysis;
   std::string model;
-  /// The model as it is meets its goals; else there is nothing to tell, and the lists are empty.
+  /// Whether the model as it is meets its goals. If not, the lists are empty.
   bool met = false;
   std::vector<Callback> callbacks;
-  /// Those on reservations.
+  /// The executors on reservations.
   std::vector<Executor> executors;
 
   /// The `takt/sensitivity` version 1 document.

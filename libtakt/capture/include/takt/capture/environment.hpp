@@ -4,13 +4,14 @@
 
 #include <string>
 
-/// How the libtracetools.so of a process that starts finds a recorder.
+/// How libtracetools.so finds a recorder when its process starts.
 namespace takt::capture {
 
 /// Environment variable with the path of a recorder's gate: a Unix-domain stream socket. The
 /// process connects to it before its own code runs, hands over its ring, and goes on when the
 /// recorder, ready to record this process, closes the connection, or after a second. A forked child
-/// goes on at once: it writes what its parent's recorder wanted until that has its ring.
+/// goes on at once: until the recorder has the child's ring, the child writes the events that the
+/// recorder wanted from its parent.
 inline constexpr const char* gate_variable = "TAKT_GATE";
 
 /// Directory with the gate of a recorder that records whatever runs. It belongs to the user and

@@ -34,14 +34,14 @@ struct Options {
   /// and its descendants. Otherwise: every process of this user that has Takt's or an
   /// LTTng-enabled tracetools, the running ones included.
   bool only_started = false;
-  /// Keep the events in memory, the newest ones and all that tell what objects are, until
-  /// Recording::snapshot() writes them. `output` is not used.
+  /// Keep events in memory until Recording::snapshot() writes them: the newest ones, and all that
+  /// describe objects. `output` is not used.
   bool snapshot = false;
   /// Bytes of memory for the newest events.
   std::uint64_t snapshot_size = 64 << 20;
 };
 
-/// What was not recorded although it happened.
+/// Counts of what happened and was not recorded.
 struct Losses {
   std::uint64_t discarded_events = 0;      // a buffer was full when they happened
   std::uint64_t lost_packets = 0;          // were overwritten before they were read
@@ -53,11 +53,11 @@ struct Losses {
 /// The sum of two losses.
 [[nodiscard]] Losses operator+(Losses a, const Losses& b);
 
-/// What has been recorded so far, or in all.
+/// The size of a recording and its losses, so far or in all.
 struct Status {
   std::uint64_t bytes = 0;
   Losses losses;
-  /// Why nothing more is recorded; empty: it is.
+  /// Why nothing more is recorded; empty while the recording goes on.
   std::string failure;
 };
 
@@ -85,9 +85,10 @@ class Storage;
 }  // namespace ctf
 
 /// A recording in progress. The trace is written beside its final place, as `<output>.partial`, and
-/// takes its name when it is complete. Whatever ends a Recording ends the tracing, a SIGKILL, too;
-/// one that is dropped without stop() leaves its partial trace on disk and nothing else. Nothing is
-/// written after the first failure to write, so that what is there is whole and can be read.
+/// takes its name when it is complete. Whatever ends a Recording ends the tracing, even a SIGKILL.
+/// A Recording that is dropped without stop() leaves its partial trace on disk and nothing else.
+/// Nothing is written after the first failed write, so that the trace on disk is whole and can be
+/// read.
 class Recording {
  public:
   /// Begins to record. LTTng gets a session daemon if none runs. Errors: `output` exists or cannot
@@ -122,7 +123,7 @@ class Recording {
 
   std::filesystem::path output_;
   std::filesystem::path partial_;  // empty in a snapshot recording
-  Descriptor lock_;                // of `partial_`, which tells that it is recorded to
+  Descriptor lock_;                // held on `partial_` while it is recorded to
   std::unique_ptr<ctf::Storage> storage_;
   ctf::Files* files_ = nullptr;                     // the storage, unless in a snapshot recording
   ctf::Newest* newest_ = nullptr;                   // the storage, in a snapshot recording

@@ -33,25 +33,26 @@ struct Column {
   std::string name;
   std::string format;  // as the Arrow C data interface writes types
   std::int64_t length = 0;
-  /// Those after the bitmap of nulls.
+  /// The buffers after the bitmap of nulls.
   std::vector<Buffer> buffers;
   std::vector<Column> children;
   /// If the elements are positions in another column, that column alone; else empty.
   std::vector<Column> dictionary;
 };
 
-/// Numbers, all of `elements`.
+/// A column of numbers.
 [[nodiscard]] Column numbers(std::string name, std::vector<std::int64_t> elements);
 [[nodiscard]] Column numbers(std::string name, std::vector<std::uint64_t> elements);
 [[nodiscard]] Column numbers(std::string name, std::vector<std::uint16_t> elements);
-/// Texts, one after the other in `bytes`, which is UTF-8; `ends` begins with 0 and has one more.
+/// A column of texts, which stand one after the other in `bytes` (UTF-8). `ends` holds 0 and then
+/// the end of each text.
 [[nodiscard]] Column texts(std::string name, std::vector<std::int64_t> ends, std::string bytes);
-/// Lists of numbers, likewise.
+/// A column of lists of numbers, laid out like texts.
 [[nodiscard]] Column lists(std::string name, std::vector<std::int64_t> ends,
                            std::vector<std::uint64_t> elements);
-/// Few different texts: element i is texts[positions[i]].
+/// A column of few different texts: element i is texts[positions[i]].
 [[nodiscard]] Column choices(std::string name, std::vector<std::int32_t> positions, Column texts);
-/// Columns of the same length side by side.
+/// A table of columns of the same length.
 [[nodiscard]] Column table(std::string name, std::int64_t length, std::vector<Column> columns);
 
 /// Fills the structures, which the receiver releases. The array shares the column's memory.

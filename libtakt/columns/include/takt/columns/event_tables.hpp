@@ -12,17 +12,17 @@
 
 namespace takt::columns {
 
-/// Sorts events into one table for each type. A table is handed out whenever it has a number of
-/// rows, so that a trace of any length takes bounded memory.
+/// Sorts events into one table for each type. A table is handed out as soon as it has a certain
+/// number of rows, so that a trace of any length takes bounded memory.
 ///
 /// Columns: time (ns of CLOCK_MONOTONIC of the first host), host, cpu_id; for events of programs
 /// also vpid, vtid and procname; then the fields as events::schema() names them: numbers as int64,
 /// handles as uint64, GIDs as 32 hexadecimal digits, texts, and lists of handles.
 class EventTables {
  public:
-  /// `threads`, by which events name theirs, outlives the tables. `types` are those that
-  /// are wanted, all if there are none; the others are skipped. `rows` is how many rows a table has
-  /// before it is handed out.
+  /// `threads`: the threads of the events; outlives the tables. `types`: the wanted types, empty
+  /// for all; events of other types are skipped. `rows`: how many rows a table has before it is
+  /// handed out.
   EventTables(const events::Threads& threads, std::span<const events::EventType> types,
               std::size_t rows);
   ~EventTables();
@@ -33,7 +33,7 @@ class EventTables {
     events::EventType type;
     Column column;
   };
-  /// A table with enough rows. At most one batch's events more.
+  /// A table with enough rows, or with many bytes. It has at most one batch's events more.
   [[nodiscard]] std::optional<Table> take_full() { return take(rows_); }
   /// A table with any rows: after the last event, until there are no more.
   [[nodiscard]] std::optional<Table> take_rest() { return take(1); }

@@ -27,8 +27,7 @@ class ActivationCurve {
   [[nodiscard]] static ActivationCurve periodic(Duration period, Duration jitter);
 
   /// values[n - 1] = δ(n); 2 to `most_values` of at most longest_time, the first 0, the last > 0,
-  /// monotone and
-  /// super-additive in the sense δ(m) + δ(n) <= δ(m + n - 1).
+  /// monotone and super-additive in the sense δ(m) + δ(n) <= δ(m + n - 1).
   [[nodiscard]] static ActivationCurve min_distance(std::span<const Duration> values);
 
   /// η(window). O(1) for periodic curves, O(log n) otherwise.
@@ -46,8 +45,8 @@ class ActivationCurve {
     return span == unbounded_time ? span : std::max(Duration{0}, span - rate_.jitter);
   }
 
-  /// Where η is level: it is `count` in every window from the given one to `until`, which is
-  /// unbounded_time when that lies beyond what fits.
+  /// A level stretch of η: it is `count` in every window from the given one to `until`, which is
+  /// unbounded_time when the end does not fit.
   struct Plateau {
     std::int64_t count = 0;
     Duration until{};
@@ -60,13 +59,13 @@ class ActivationCurve {
     return {events, until == unbounded_time ? until : until - rate_.jitter};
   }
 
-  /// The least window longer than `window` at which η steps up; unbounded_time when it lies beyond
-  /// what fits.
+  /// The least window longer than `window` at which η steps up; unbounded_time when it does not
+  /// fit.
   [[nodiscard]] Duration next_step(Duration window) const {
     return saturating_add(plateau(window).until, epsilon);
   }
 
-  /// η(Δ) is never below (Δ + jitter)·events/span for Δ > 0, and η(Δ)/Δ tends to events/span.
+  /// η(Δ) >= (Δ + jitter)·events/span for Δ > 0, and η(Δ)/Δ tends to events/span.
   struct Rate {
     std::int64_t events = 1;
     Duration span{1};
@@ -75,7 +74,8 @@ class ActivationCurve {
   [[nodiscard]] Rate long_run() const { return rate_; }
   /// Whether it is ceil((Δ + jitter) / span) everywhere.
   [[nodiscard]] bool is_periodic() const { return gaps_.empty(); }
-  /// From that many activations on it repeats: δ(n + events) = δ(n) + span, of the long-run rate.
+  /// The curve repeats from this many activations on: δ(n + events) = δ(n) + span, with events and
+  /// span as in long_run().
   [[nodiscard]] std::int64_t repeats_from() const {
     return gaps_.empty() ? rate_.jitter / rate_.span + 2 : static_cast<std::int64_t>(longest_) + 1;
   }

@@ -9,19 +9,19 @@
 
 namespace takt::curves {
 
-/// A line above activations: at most ⌊slope·Δ + start⌋ in any window of length Δ > 0. It takes the
-/// place of curves that have become too many.
+/// A line that bounds activations: at most ⌊slope·Δ + start⌋ in any window of length Δ > 0. It
+/// replaces a sum of curves that has become too long.
 class ActivationLine {
  public:
   /// Slope and start are counted in units of 2^-60 activations.
   static constexpr int unit_bits = 60;
 
-  /// As many activations in every window.
+  /// The same number of activations in every window.
   [[nodiscard]] static ActivationLine constant(std::int64_t activations) {
     return {0, Int128{activations} << unit_bits};
   }
-  /// The line above the curve times `multiplicity`; none: it is steeper than one activation each
-  /// nanosecond, or begins beyond 2^62.
+  /// The line above `multiplicity` times the curve; none if it is steeper than one activation per
+  /// nanosecond or starts above 2^62 activations.
   [[nodiscard]] static std::optional<ActivationLine> above(const ActivationCurve& curve,
                                                            std::int64_t multiplicity);
 
@@ -35,7 +35,8 @@ class ActivationLine {
   /// See ActivationCurve::plateau().
   [[nodiscard]] ActivationCurve::Plateau plateau(Duration window) const;
 
-  /// This line at Δ + shift, and the sum of two; none: beyond the same limits.
+  /// This line at Δ + shift, the sum of two lines, and a multiple of this one; none if the result
+  /// exceeds the same limits.
   [[nodiscard]] std::optional<ActivationLine> shifted(Duration shift) const;
   [[nodiscard]] std::optional<ActivationLine> plus(const ActivationLine& other) const;
   [[nodiscard]] std::optional<ActivationLine> times(std::int64_t multiplicity) const;

@@ -32,7 +32,7 @@ struct ActivationSource {
 /// only ever shifts curves and adds them up, so every derived curve is a sum of shifted sources,
 ///   η(Δ) = Σ multiplicity · source(Δ + shift)   for Δ > 0,
 /// kept as a flat array in which equal terms are merged. That makes evaluation and step enumeration
-/// loops over a few numbers. Where there are too many, a line above them takes their place.
+/// loops over a few numbers. When there are too many terms, a line above them replaces them.
 class DerivedCurve {
  public:
   struct Term {
@@ -54,9 +54,9 @@ class DerivedCurve {
   void add(const ActivationSource& source);
   /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
   void add(const DerivedCurve& other, Duration shift);
-  /// Adds line(Δ + shift); without a line there is no bound.
+  /// Adds line(Δ + shift); without a line the curve becomes unbounded.
   void add(const std::optional<ActivationLine>& line, Duration shift);
-  /// What is activated may be that long after its origin, whatever terms and lines say.
+  /// Raises since_origin() to at least `time`, whatever the terms and lines say.
   void raise_since_origin(Duration time) { since_origin_ = std::max(since_origin_, time); }
   /// Merges equal terms; call once all are added. A curve that weighs more than `most` is replaced
   /// by a simpler one above it.
@@ -67,11 +67,11 @@ class DerivedCurve {
   /// Whether there are no activations at all.
   [[nodiscard]] bool empty() const { return terms_.size() == 0 && !unbounded_ && !has_line_; }
   [[nodiscard]] std::span<const Term> terms() const { return terms_.all(); }
-  /// What is counted in addition to the terms.
+  /// The line that is counted in addition to the terms.
   [[nodiscard]] const ActivationLine& line() const { return line_; }
-  /// A line above it all; none: there is none that fits.
+  /// A line above the whole curve; none if no line fits.
   [[nodiscard]] std::optional<ActivationLine> line_above() const;
-  /// How many curves of the model, and lines, a count looks at, also through joins; at least 1.
+  /// The number of model curves and lines that a count evaluates, also through joins; at least 1.
   [[nodiscard]] std::size_t weight() const { return weight_; }
   /// The longest time from the origin of an instance, the activation of its source, to its own
   /// activation.
@@ -87,7 +87,7 @@ class DerivedCurve {
                ? terms_.front().source->curve->count(saturating_add(window, terms_.front().shift))
                : sum(window);
   }
-  /// Where η is certainly level, see ActivationCurve::plateau().
+  /// A stretch on which η is certainly level, see ActivationCurve::plateau().
   [[nodiscard]] Plateau plateau(Duration window) const;
   /// If it is a single curve of the model, shifted: that curve; else null.
   [[nodiscard]] const ActivationCurve* single() const {
@@ -115,8 +115,8 @@ class DerivedCurve {
     }
     [[nodiscard]] const Term& front() const { return all().front(); }
     void clear() { size_ = 0; }
-    /// The fields one by one: a term that is put together and then copied whole waits until its
-    /// parts have reached memory.
+    /// Writes the fields one by one: to assemble a term and then copy it whole would wait until
+    /// its parts have reached memory.
     void add(const ActivationSource* source, Duration shift, std::int64_t multiplicity) {
       if (size_ >= few) {
         if (size_ == few) many_.assign(few_.begin(), few_.end());
@@ -178,20 +178,20 @@ struct JoinCurve {
   };
   Kind kind = Kind::all;
   std::vector<DerivedCurve> operands;
-  /// Joins on the longest path below this one, with itself.
+  /// The number of joins on the longest path below this one, itself included.
   int depth = 1;
-  /// That of all operands together.
+  /// The weight of all operands together.
   std::size_t weight = 1;
-  /// The longest of the operands.
+  /// The longest since_origin() of the operands.
   Duration since_origin{};
   /// Counts the changes of the operands.
   std::uint64_t revision = 0;
 
   void set_operands(std::vector<DerivedCurve> given);
 
-  /// A line above it; none: there is none that fits.
+  /// A line above this curve; none if no line fits.
   [[nodiscard]] std::optional<ActivationLine> line_above() const;
-  /// The operand with the least activations in the long run; null: nothing limits any.
+  /// The operand with the fewest activations in the long run; null if no line fits above any.
   [[nodiscard]] const DerivedCurve* rarest() const;
 
   [[nodiscard]] std::int64_t count(Duration window) const;

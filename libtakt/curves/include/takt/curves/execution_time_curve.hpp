@@ -38,10 +38,10 @@ class ExecutionTimeCurve {
     return beyond_table(n);
   }
 
-  /// By how many values it is given.
+  /// The number of values by which the curve is given.
   [[nodiscard]] std::size_t given() const { return given_; }
 
-  /// The cheapest stretch: ET(n)/n is never below cost/instances, and tends to it.
+  /// The cheapest stretch: ET(n)/n >= cost/instances, and ET(n)/n tends to it.
   struct Slope {
     Duration cost{};
     std::int64_t instances = 1;
@@ -54,7 +54,7 @@ class ExecutionTimeCurve {
   std::size_t given_;
   Slope slope_;
   std::size_t longest_ = 1;  // from here on the curve repeats with period slope_.instances
-  mutable std::vector<Duration> table_;  // of more than one value
+  mutable std::vector<Duration> table_;  // empty if a single value is given
 };
 
 /// The first pair (m, n) with ET(m) + ET(n) < ET(m + n), if any. values[n - 1] = ET(n). O(N²).
@@ -65,8 +65,8 @@ struct SplitViolation {
 [[nodiscard]] std::optional<SplitViolation> find_sub_additivity_violation(
     std::span<const Duration> values);
 
-/// A cost curve ET(1), ET(2), … in percent of itself, at most longest_time. Rounded up: rounding
-/// down could make it super-additive by 1 ns.
+/// The cost curve ET(1), ET(2), … scaled to `percent` of itself, each value at most longest_time.
+/// Values are rounded up: rounding down could make the curve super-additive by 1 ns.
 [[nodiscard]] std::vector<Duration> scaled(std::span<const Duration> curve, int percent);
 
 }  // namespace takt::curves

@@ -10,8 +10,8 @@
 namespace takt::curves {
 
 /// Counts the activations of a curve in windows that only grow, while the curve may grow as well.
-/// It counts again only when a window is longer than the last count holds for. The counts of a
-/// single, shifted curve of the model also hold for greater shifts.
+/// A new count is needed only for a window that is longer than until(). If the curve is a single
+/// curve of the model, shifted, a count stays valid when the shift grows.
 class GrowingCount {
  public:
   explicit GrowingCount(const DerivedCurve& curve) : curve_(&curve) { renew(); }
@@ -24,7 +24,7 @@ class GrowingCount {
     shift_ = single == nullptr ? Duration{0} : curve_->terms().front().shift;
   }
 
-  /// Counts for the window, which is longer than until().
+  /// Counts the activations in `window`, which is longer than until().
   void count(Duration window) {
     if (single_ != nullptr && window > Duration{0}) {
       level_ = single_->plateau(saturating_add(window, shift_));
@@ -37,7 +37,7 @@ class GrowingCount {
   [[nodiscard]] std::int64_t count() const { return level_.count; }
   /// See DerivedCurve::weight().
   [[nodiscard]] std::size_t weight() const { return single_ != nullptr ? 1 : curve_->weight(); }
-  /// The longest window for which the count holds; unbounded_time if for all.
+  /// The longest window for which the count holds; unbounded_time if it holds for all.
   [[nodiscard]] Duration until() const {
     return level_.until == unbounded_time ? level_.until : level_.until - shift_;
   }

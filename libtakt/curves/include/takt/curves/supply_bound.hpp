@@ -73,8 +73,8 @@ class SupplyBound {
   Duration budget_;
   Duration period_;
   Duration blackout_;
-  /// The steps of the wait over the demand from one period's budget, the first one beyond 0 with
-  /// the blackout. Empty: there is no other.
+  /// The wait as a step function of the demand within one period's budget. The first step is at
+  /// demand 0, with the blackout as its wait. Empty if that is the only step.
   std::vector<Wait> waits_;
 };
 

@@ -9,8 +9,8 @@ using Vector = Eigen::Matrix<double, Rows, 1>;
 template <int Rows, int Columns>
 using Matrix = Eigen::Matrix<double, Rows, Columns>;
 
-/// What a filter believes of a state of N numbers (Eigen::Dynamic: known at run time): an estimate
-/// and the covariance of its error.
+/// The belief of a filter about a state of N numbers (Eigen::Dynamic: known at run time): an
+/// estimate and the covariance of its error.
 template <int N>
 struct Belief {
   Vector<N> state;

@@ -11,8 +11,8 @@ namespace takt::estimation {
 ///
 ///   K = P Hᵀ (H P Hᵀ + R)⁻¹,  x = x + K r,  P = (I - K H) P (I - K H)ᵀ + K R Kᵀ
 ///
-/// with the innovation r = y - h(x). Missing components (NaN) are given no innovation, no row of H
-/// and a noise of their own (leave_out).
+/// with the innovation r = y - h(x). A missing component (NaN) gets the innovation 0, a row of
+/// zeros in H and a noise of its own (leave_out).
 template <int N, int P>
 class Correction {
  public:
@@ -29,7 +29,7 @@ class Correction {
         gain_noise_(states, measurements) {}
 
   /// `innovation` and `jacobian` are changed where components are missing. `fixed_gain`: K, N by P,
-  /// instead of the optimal one; null: that.
+  /// instead of the optimal gain; null: the optimal gain.
   Outcome apply(Belief<N>& belief, Vector<P>& innovation, Matrix<P, N>& jacobian,
                 const Matrix<P, P>& noise, const Matrix<N, P>* fixed_gain = nullptr) {
     Outcome outcome;

@@ -9,8 +9,8 @@
 
 namespace takt::estimation {
 
-/// A pivot that is smaller than this share of its own variance counts as zero: what is left of it
-/// is rounding. Relative to each variance, so that units do not matter.
+/// A pivot that is smaller than this share of its own variance counts as zero, as it is nothing but
+/// rounding. It is relative to each variance, so that units do not matter.
 constexpr double vanishing_pivot = 1e-13;
 
 template <typename Derived>
@@ -24,8 +24,8 @@ void symmetrise(Eigen::MatrixBase<Derived>& matrix) {
   }
 }
 
-/// Whether so many numbers, row by row, are a covariance; see check_covariance. `scratch` has room
-/// for as many.
+/// Whether `size` by `size` numbers, row by row, are a covariance, as below. `scratch` has room for
+/// as many.
 [[nodiscard]] Refusal check_covariance(const double* numbers, Eigen::Index size, double* scratch);
 
 /// Whether the matrix is a covariance: finite, symmetric and positive semi-definite, each up to
@@ -62,8 +62,7 @@ template <int N>
 }
 
 /// The lower Cholesky factor of a positive semi-definite matrix, with a column of zeros where the
-/// matrix has no spread of its own. False if the matrix is not positive semi-definite. No
-/// allocation.
+/// pivot vanishes. False if the matrix is not positive semi-definite. No allocation.
 template <typename Source, typename Target>
 [[nodiscard]] bool cholesky(const Eigen::MatrixBase<Source>& matrix,
                             Eigen::MatrixBase<Target>& factor) {

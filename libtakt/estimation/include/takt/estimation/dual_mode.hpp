@@ -35,27 +35,28 @@ enum class Denial : std::uint8_t {
 struct Sample {
   /// When the measurement was taken.
   Instant time{};
-  /// That of the period that ends now.
+  /// The input of the period that ends now.
   AnyVector input;
   /// Components that are NaN are missing.
   AnyVector measurement;
 };
 
-/// What one step of the dual-mode estimator did, and how far it was from its limits.
+/// The result of one step of the dual-mode estimator, and its distance from its limits.
 struct StepReport {
   Mode mode = Mode::linear;
   Failure failure = Failure::none;
-  /// Of the filter whose estimate is in use.
+  /// The outcome of the filter whose estimate is in use.
   Outcome outcome;
   /// How far the input is from the limits of the decision bound (InputBox::margin).
   double input_margin = 0;
   /// How deep the confidence set lies in the region of the way back: the negative bound of its
-  /// value function. NaN in the linear mode, where it is not asked.
+  /// value function. NaN where the bound is not computed: outside of the modes nonlinear and
+  /// to_linear.
   double region_margin = 0;
   /// Whether this is the first estimate after a hand-over to the nonlinear filter.
   bool is_first_nonlinear = false;
 
-  /// Whether the error is bounded as the design says, its assumptions granted.
+  /// Whether the error is bounded as the design says, if the design's assumptions hold.
   [[nodiscard]] bool is_guaranteed() const { return failure == Failure::none; }
 };
 
@@ -90,7 +91,7 @@ class DualMode {
   /// the window that is compared with that of the design. Returns what step would report now.
   StepReport used(Instant when);
 
-  /// A measurement of `age` steps ago.
+  /// Takes a measurement of `age` steps ago.
   [[nodiscard]] Outcome measure_late(std::uint64_t age, const AnyVector& measurement);
 
   /// Asks for the cheap linear mode. Granted if the latest sample says that it is safe; the way
@@ -150,7 +151,7 @@ class DualMode {
   bool linear_is_requested_ = false;
   Denial latest_denial_ = Denial::confidence_outside_region;
   bool window_is_open_ = false;
-  /// Whether the nonlinear filter is ours and follows the samples.
+  /// Whether the nonlinear filter is not being loaded, and follows the samples.
   bool nonlinear_runs_ = true;
   std::array<std::uint64_t, 5> entered_{};
 };

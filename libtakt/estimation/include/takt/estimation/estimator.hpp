@@ -14,7 +14,7 @@ struct Confidence {
 };
 
 /// A filter whose kind is known at run time only, in absolute coordinates. Accepts late
-/// measurements (Timeline). Nothing allocates but make.
+/// measurements (Timeline). Only make_linear() and make_nonlinear() allocate.
 class Estimator {
  public:
   Estimator() = default;
@@ -25,13 +25,13 @@ class Estimator {
   [[nodiscard]] virtual const AnyBelief& belief() const = 0;
   [[nodiscard]] virtual Refusal restart(const AnyBelief& belief) = 0;
   [[nodiscard]] virtual Outcome step(const AnyVector& input, const AnyVector& measurement) = 0;
-  /// A measurement of `age` steps ago; 0: of the latest step, or of what it lacked.
+  /// Takes a measurement of `age` steps ago; 0: of the latest step, for components that it lacked.
   [[nodiscard]] virtual Outcome measure_late(std::uint64_t age, const AnyVector& measurement) = 0;
 
   /// An upper bound of the region's function over the confidence set of the estimate; at most 0 if
-  /// all of the set is in the region. Of Kalman filters the set is the box x̂ ± z √P_ii, of
-  /// unscented ones the sigma points at the largest z as well; of particles the box of their
-  /// percentiles.
+  /// all of the set is in the region. For Kalman filters the set is the box x̂ ± z √P_ii; for
+  /// unscented ones it also has the sigma points at the largest z; for particles it is the box of
+  /// their percentiles.
   [[nodiscard]] virtual double bound_in(const Region& region, const Confidence& confidence) = 0;
 };
 

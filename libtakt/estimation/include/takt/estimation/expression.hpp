@@ -20,8 +20,8 @@ class Formulas {
   Formulas(const std::vector<std::string>& variables,
            const std::map<std::string, double>& constants);
 
-  /// Adds a formula; errors say where in `text`, after `where`. All formulas of a set together have
-  /// at most a million operations.
+  /// Adds a formula. Errors begin with `where`, and say where in `text` they are. All formulas of a
+  /// set together have at most a million operations.
   [[nodiscard]] Result<void> add(std::string_view text, std::string_view where);
 
   /// How many formulas there are, and how many numbers evaluation needs as scratch space.

@@ -16,12 +16,12 @@
 
 namespace takt::estimation {
 
-/// Inputs between limits, which belong to the set.
+/// The set of inputs between two limits, with the limits.
 struct InputBox {
   AnyVector lower;
   AnyVector upper;
 
-  /// Not, if an input is not a number.
+  /// False if an input is not a number.
   [[nodiscard]] bool contains(const AnyVector& input) const {
     return (input.array() >= lower.array()).all() && (input.array() <= upper.array()).all();
   }
@@ -62,7 +62,7 @@ struct HandoverTiming {
 [[nodiscard]] Duration least_window(Duration period, std::int64_t load_periods,
                                     Duration actuation_delay);
 
-/// A `takt/handoff` document, checked: whoever has one can run it.
+/// A `takt/handoff` document that has been checked, so that it can be run.
 struct Handoff {
   std::string name;
   PlantDescription plant_description;

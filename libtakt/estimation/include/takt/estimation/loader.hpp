@@ -34,7 +34,7 @@ class Loader {
   [[nodiscard]] bool is_busy() const {
     return state_.load(std::memory_order_acquire) != State::idle;
   }
-  /// What went wrong in the latest loading, if anything did.
+  /// The outcome of the latest loading: its refusal, if there was one.
   [[nodiscard]] Outcome outcome() const { return outcome_; }
   /// Only while it is the caller's: not between begin() and ready().
   [[nodiscard]] Estimator& estimator() { return *estimator_; }

@@ -7,16 +7,16 @@
 
 namespace takt::estimation {
 
-/// Which components of a measurement an update can use: those that are NaN are missing. Refused if
-/// one is infinite.
+/// Counts the components of a measurement that an update can use: those that are NaN are missing.
+/// Refused if one is infinite.
 template <typename Derived>
 [[nodiscard]] Outcome usable(const Eigen::MatrixBase<Derived>& measurement) {
   if (measurement.array().isInf().any()) return {.refusal = Refusal::not_finite};
   return {.used = static_cast<int>(measurement.size() - measurement.array().isNaN().count())};
 }
 
-/// Gives a missing component a noise of its own: with nothing else that depends on it, it is
-/// exactly as if it were not there, without another size.
+/// Gives a missing component a noise of its own. As nothing else depends on the component, the
+/// result is exactly as without it, and sizes stay the same.
 template <typename Derived>
 void leave_out(Eigen::Index component, Eigen::MatrixBase<Derived>& covariance) {
   covariance.row(component).setZero();

@@ -21,7 +21,7 @@ concept NonlinearModel = requires(Model& model, const Vector<Model::N>& x,
   model.output(x, u, y);
 };
 
-/// One that knows its derivatives: F = df/dx and H = dh/dx.
+/// A model that knows its derivatives: F = df/dx and H = dh/dx.
 template <typename Model>
 concept DifferentiableModel = NonlinearModel<Model> &&
     requires(Model& model, const Vector<Model::N>& x, const Vector<Model::M>& u,

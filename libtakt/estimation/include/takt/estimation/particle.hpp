@@ -20,8 +20,7 @@ namespace takt::estimation {
                                          const double* weights, std::vector<std::uint32_t>& order,
                                          double share);
 
-/// Writes, for each of as many new particles, the index of the old one that it repeats. `uniform`
-/// draws from [0, 1).
+/// Draws the particles anew: writes for each new particle the index of the old one that it repeats.
 void resample(Resampling method, const Eigen::VectorXd& weights,
               std::vector<std::uint32_t>& parents, std::mt19937_64& random);
 
@@ -80,7 +79,7 @@ class ParticleFilter {
 
   [[nodiscard]] Refusal predict(const Vector<M>& input) {
     if (input.size() != model_.inputs()) return Refusal::wrong_size;
-    // The old ones stay until all new ones are known to be finite.
+    // The old particles stay until all new ones are known to be finite.
     if (!cholesky(noise_.process, factor_)) return Refusal::not_positive_semidefinite;
     for (Eigen::Index i = 0; i < particles_.cols(); ++i) {
       from_ = particles_.col(i);
@@ -117,7 +116,7 @@ class ParticleFilter {
       weights_(i) = std::log(weights_(i)) + log_likelihood(measurement);
       most = std::max(most, weights_(i));
     }
-    // What is below this is 0 as a number: the sum of the weights would be 0.
+    // The exponential of anything below this is 0, so the sum of the weights would be 0.
     constexpr double least = -745.0;
     if (!(most > least)) {
       weights_.setConstant(1.0 / static_cast<double>(particles_.cols()));
@@ -158,7 +157,7 @@ class ParticleFilter {
 
  private:
   void scatter() {
-    if (!cholesky(belief_.covariance, factor_)) factor_.setZero();  // checked: only by rounding
+    if (!cholesky(belief_.covariance, factor_)) factor_.setZero();  // it was checked: rounding only
     for (Eigen::Index i = 0; i < particles_.cols(); ++i) {
       for (Eigen::Index j = 0; j < draw_.size(); ++j) draw_(j) = normal_(random_);
       to_ = belief_.state;

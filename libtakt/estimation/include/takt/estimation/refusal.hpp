@@ -5,8 +5,9 @@
 
 namespace takt::estimation {
 
-/// Why a filter did not do what it was asked to. The belief is then what it was before the call; a
-/// step whose update is refused keeps its prediction.
+/// Why a filter did not do what it was asked to. The belief is then what it was before the call. A
+/// step whose update is refused keeps its prediction, and `diverged` gives all particles the same
+/// weight.
 enum class Refusal : std::uint8_t {
   none,
   wrong_size,                 // a vector or matrix does not fit the others
@@ -26,13 +27,13 @@ enum class Refusal : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Refusal refusal);
 [[nodiscard]] std::string_view explain(Refusal refusal);
 
-/// What one step or update did.
+/// The result of one step or update.
 struct Outcome {
   Refusal refusal = Refusal::none;
   /// How many components of the measurement were used; those that are NaN are missing.
   int used = 0;
-  /// Normalised innovation squared of those: chi-square with `used` degrees of freedom if the model
-  /// is right. Of a particle filter 0.
+  /// The normalised innovation squared of the components used: chi-square with `used` degrees of
+  /// freedom if the model is right. 0 for a particle filter.
   double innovation = 0;
   /// The covariance had lost its definiteness by rounding, and was mended by a small diagonal.
   bool mended = false;

@@ -18,9 +18,9 @@ struct Axis {
 /// A set of points: where a function that is known at the nodes of a grid is at most 0. Between
 /// nodes it is interpolated linearly along each axis; outside the grid nothing is in the set.
 ///
-/// Membership is rounded towards "outside": to the interpolated value are added `below`, which the
-/// one who computed the function gives (how far the interpolated value may be below the true one),
-/// and a bound of the rounding of the interpolation itself.
+/// Membership is rounded towards "outside". Two numbers are added to the interpolated value:
+/// `below`, which comes with the function (how far the interpolated value may be below the true
+/// one), and a bound of the rounding of the interpolation itself.
 class Region {
  public:
   static constexpr std::size_t most_axes = 8;
@@ -39,13 +39,13 @@ class Region {
   [[nodiscard]] double bound(const double* point) const;
   [[nodiscard]] bool contains(const double* point) const { return bound(point) <= 0; }
 
-  /// The same of the largest value in a box, [lower, upper] along each axis. The interpolated
+  /// The same for the largest value in a box, [lower, upper] along each axis. The interpolated
   /// function is largest at a corner of the box, at a node, or where a line of nodes enters it; all
-  /// of these are tried. Infinity if they are more than `most_tried`, so that the time is bounded.
+  /// of these are tried. Infinity if these are more than `most_tried`, so that the time is bounded.
   [[nodiscard]] double bound_of_box(const double* lower, const double* upper) const;
   static constexpr std::size_t most_tried = 8192;
 
-  /// The derivative of the interpolated function; of the nearest cell outside the grid.
+  /// The derivative of the interpolated function; outside the grid, that in the nearest cell.
   void gradient(const double* point, double* derivative) const;
 
   /// Whether any node is in the set.

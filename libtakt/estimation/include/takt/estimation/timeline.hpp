@@ -29,7 +29,7 @@ class Timeline {
   /// How many steps have been made; the latest is steps() - 1.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
-  /// From a new belief; what came before cannot be measured any more.
+  /// Starts anew from a belief; earlier steps take no measurements any more.
   template <typename Start>
   [[nodiscard]] Refusal restart(const Start& belief) {
     const Refusal refusal = filter_.restart(belief);
@@ -71,7 +71,7 @@ class Timeline {
     for (std::uint64_t next = step + 1; next < steps_; ++next) {
       Entry& later = at(next);
       filter_.save(later.before);
-      // Refused or not, it ends as it would have ended in time.
+      // The outcome does not matter: refused or not, it is what it would have been in time.
       static_cast<void>(filter_.step(later.input, later.measurement));
     }
     return outcome;

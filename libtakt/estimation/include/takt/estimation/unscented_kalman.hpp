@@ -175,7 +175,8 @@ class UnscentedKalmanFilter {
     weighted.col(0) = points.col(0) * parameters_.first_covariance(n_);
   }
 
-  /// The points' outputs, their covariance and that with the points.
+  /// Computes the points' outputs, the covariance of these, and that with the points. False: an
+  /// output is not finite.
   bool observe(const Vector<M>& input) {
     for (Eigen::Index i = 0; i < points_.cols(); ++i) {
       from_ = points_.col(i);
@@ -213,7 +214,7 @@ class UnscentedKalmanFilter {
   Noise<N, P> noise_;
   Belief<N> belief_;
   double n_;
-  /// Whether points_ are those of the belief: a prediction was the last that happened.
+  /// Whether points_ are those of the belief, as nothing has happened since a prediction.
   bool propagated_ = false;
   Matrix<N, Points> points_;
   Matrix<N, N> scaled_;

@@ -93,8 +93,7 @@ inline constexpr RecordSize max_size = [] {
 
 inline constexpr std::uint32_t no_payload = UINT32_MAX;
 
-/// What an event carries beyond numbers. Only few events have one, most of them initialisation
-/// events.
+/// The texts and lists of an event. Few events have any, most of them initialisation events.
 struct Payload {
   std::array<std::string, max_size.texts> texts;
   std::array<std::vector<std::uint64_t>, max_size.lists> lists;

@@ -69,9 +69,10 @@ class EventStream {
   [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// Events read so far by full name, those of unknown types included.
   [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
-  /// Processors seen to run traced code, as far as the trace tells: the largest number plus one.
+  /// How many processors the trace shows: the largest number of one that ran traced code, plus one,
+  /// or the number that the recorder wrote.
   [[nodiscard]] std::uint32_t processors() const { return processors_; }
-  /// What to add to Event::time for the time since the epoch, when the trace was begun.
+  /// The time since the epoch less Event::time, as measured when the trace began.
   [[nodiscard]] Duration epoch_offset() const { return epoch_offset_; }
 
  protected:
@@ -84,17 +85,17 @@ class EventStream {
 
 /// Which decoder reads a trace. Both deliver the same events.
 enum class Decoder {
-  automatic,   ///< our own, and libbabeltrace2 where the metadata goes beyond what that knows
+  automatic,   ///< our own, or libbabeltrace2 if our own does not understand the metadata
   own,         ///< fast; keeps to the readable part of damaged traces
   babeltrace,  ///< libbabeltrace2: all of CTF 1.8, stops at the first fault
 };
 
 struct OpenOptions {
-  /// Largest size that the contents of an archive may have, in bytes. They may not have more than
-  /// 256 times the archive's own size either, or a gibibyte.
+  /// Largest size of an archive's contents, in bytes. A second limit is 256 times the archive's own
+  /// size, but at least a gibibyte.
   std::uint64_t unpack_limit = std::uint64_t{64} << 30;
   Decoder decoder = Decoder::automatic;
-  /// Called now and then while an archive is unpacked; may throw, which ends that.
+  /// Called now and then while an archive is unpacked; may throw, which ends the unpacking.
   std::function<void()> waiting{};
 };
 

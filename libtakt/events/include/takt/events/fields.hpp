@@ -10,9 +10,9 @@
 #include "takt/events/event.hpp"
 #include "takt/tracepoints/events.hpp"
 
-/// The fields of events by name: between event records, whose fields are numbered, and the
-/// structures of tracepoints/events.hpp. Everything here is resolved when it is compiled: a handler
-/// that reads `fields.publisher_handle` loads one element of Event::values.
+/// Converts between event records, whose fields are numbered, and the structures of
+/// tracepoints/events.hpp, whose fields have names. Everything here is resolved when it is
+/// compiled: a handler that reads `fields.publisher_handle` loads one element of Event::values.
 namespace takt::events {
 
 using tracepoints::Gid;

@@ -21,7 +21,8 @@ struct Host {
   std::string clock;
 };
 
-/// What tells processes of a host apart: containers count theirs from 1, each in a namespace.
+/// Identifies a process of a host. The number alone does not: each container counts its processes
+/// from 1, in a namespace of its own.
 struct ProcessId {
   ProcessId(std::int64_t its_number, std::uint64_t its_name_space = 0)
       : number(its_number), name_space(its_name_space) {}
@@ -35,8 +36,8 @@ struct ProcessId {
 struct Process {
   HostIndex host;
   std::int64_t id = 0;
-  /// The newest name of its main thread, else of any of its threads; the kernel keeps 15
-  /// characters.
+  /// The newest name of its main thread; until that is known, the first name of one of its threads.
+  /// The kernel keeps 15 characters.
   std::string name;
 };
 
@@ -47,7 +48,7 @@ struct Thread {
 };
 
 /// The hosts, processes and threads that events come from, numbered in the order they appear.
-/// An event refers to its thread by number, so that what consumes events needs no look-up.
+/// An event refers to its thread by number, so that consumers of events need no look-up.
 class Threads {
  public:
   HostIndex host(std::string_view name, std::string_view clock);

@@ -59,8 +59,8 @@ struct Anomalies {
          {"unknown_link_ends", unknown_link_ends}}};
   }
 
-  /// Run-time events spoke of objects that no initialisation event made known: the trace was begun
-  /// after the programs, or lost their beginning (message-flow 1.3).
+  /// Whether run-time events refer to objects that no initialisation event described: the trace was
+  /// begun after the programs, or lost their beginning (message-flow 1.3).
   [[nodiscard]] bool missing_initialisation() const {
     return unknown_callback_instances + unknown_publications + unknown_takes != 0;
   }

@@ -10,7 +10,7 @@
 namespace takt::execution {
 
 /// The callbacks that run on each thread, as a stack: a callback may spin and so run another
-/// (message-flow 3.3.3). Also keeps each thread's processor time and waits, which tell an
+/// (message-flow 3.3.3). Also keeps each thread's processor time and waits, from which follow an
 /// instance's execution time and the executor's overhead before it.
 class CallbackTracker {
  public:
@@ -26,19 +26,19 @@ class CallbackTracker {
   /// Ends the newest instance of the callback on the thread; the pointer is valid until the next
   /// start. Null if there is none.
   const CallbackInstance* end(ThreadIndex thread, Instant time, std::uint64_t handle);
-  /// Whether a callback that no event names may run on the thread when it takes a message: it runs
-  /// none, and it is known as an executor's.
+  /// Whether a callback that no event names may start on the thread when it takes a message: no
+  /// callback runs on the thread, and the thread is known to belong to an executor.
   [[nodiscard]] bool may_run_unannounced(ThreadIndex thread) const;
-  /// Whether the thread's executor has events of its own, which tell when it goes on. rclcpp's
-  /// executors of events have none.
+  /// Whether the thread's executor emits events of its own, which show when it goes on. rclcpp's
+  /// executors of events emit none.
   [[nodiscard]] bool tells_what_it_does(ThreadIndex thread) const;
-  /// Begins an instance of which no event tells.
+  /// Begins an instance of a callback that no event names.
   CallbackInstance& start_unannounced(ThreadIndex thread, Instant time,
                                       ObservedCallbackIndex callback);
-  /// Ends the instance of which no event tells, if one runs on the thread: the executor spoke up.
-  /// Null if there is none; else the pointer is valid until the next start.
+  /// Ends the instance that no event names, if one runs on the thread, because the executor emitted
+  /// an event. Null if there is none; else the pointer is valid until the next start.
   const CallbackInstance* end_unannounced(ThreadIndex thread, Instant time);
-  /// There was no such instance: an event names the callback after all, or the message was kept.
+  /// Drops such an instance: an event names the callback after all, or the message was kept.
   void cancel_unannounced(ThreadIndex thread);
   /// The last time at which the instance that runs on the thread is known to have run.
   [[nodiscard]] Instant last_activity(ThreadIndex thread) const;
@@ -76,14 +76,14 @@ class CallbackTracker {
     std::optional<Instant> last_end;
     /// From the last instance's end to the first wait after it.
     std::optional<Duration> before_wait;
-    /// The same before an instance that no event names, in case there was none.
+    /// The value of `before_wait` before an instance that no event names, in case that is dropped.
     std::optional<Duration> before_unannounced;
     std::optional<Instant> waiting_since;
     std::optional<Instant> wait_begin;
     std::optional<Instant> wait_end;
     bool waited = false;
     bool has_waits = false;
-    /// Its executor has told of anything.
+    /// Its executor has emitted an event.
     bool speaks = false;
     /// The executor's last event, if no callback has started since and it does not wait.
     std::optional<Instant> chosen_since;
@@ -92,7 +92,7 @@ class CallbackTracker {
   State& state(ThreadIndex thread);
   [[nodiscard]] const State* find(ThreadIndex thread) const;
   const CallbackInstance* pop(State& now, Instant time);
-  /// The executor spoke up on a thread; `is_waiting`: it begins to wait.
+  /// The executor emitted an event on a thread; `is_waiting`: it begins to wait.
   void executor_event(ThreadIndex thread, Instant time, bool is_waiting);
   static void end_wait(State& state, Instant time);
   static std::optional<Duration> overhead(const State& state, Instant start);

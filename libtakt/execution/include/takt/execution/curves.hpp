@@ -42,9 +42,9 @@ class DistanceCurve {
   /// values()[n - 1] is the shortest span of n consecutive activations; values()[0] is 0.
   [[nodiscard]] const std::vector<Duration>& values() const { return values_; }
 
-  /// The values as they hold for activations that were watched for `observed`: no window of that
-  /// length held more activations than there were. Ends with a positive value, as models need.
-  /// Empty if there was no activation.
+  /// The values, completed by what an observation of this length shows: no window of that length
+  /// held more activations than were added. Ends with a positive value, as models need. Empty if
+  /// there was no activation.
   [[nodiscard]] std::vector<Duration> bounded_by(Duration observed) const;
 
  private:

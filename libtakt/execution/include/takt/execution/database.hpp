@@ -13,9 +13,9 @@
 
 namespace takt::execution {
 
-/// What is known of an execution as far as its events have been consumed: the objects, the newest
-/// messages, and what did not fit together. An interpreter fills it; everybody else reads it. Its
-/// memory is bounded by the number of objects and does not grow with time.
+/// Holds what the events consumed so far show of an execution: the objects, the newest messages,
+/// and what did not fit together. An interpreter fills it; everybody else reads it. Its memory is
+/// bounded by the number of objects and does not grow with time.
 class Database {
  public:
   explicit Database(const events::Threads& threads) : threads_(threads) {}
@@ -30,12 +30,12 @@ class Database {
   }
   /// When start-up ended (see Observer::on_steady_state); nothing while it goes on.
   [[nodiscard]] std::optional<Instant> steady_since() const { return steady_since_; }
-  /// By thread: what its executor did while no callback ran that events name, and whether it told
-  /// of its waits at all. Threads beyond the end did nothing.
+  /// By thread: what its executor did while no callback ran that events name, and how many events
+  /// it emitted. Threads beyond the end did nothing.
   [[nodiscard]] const std::vector<ExecutorActivity>& executor_activity() const {
     return executor_activity_;
   }
-  /// What each thread is, by thread. Threads beyond the end are unknown.
+  /// By thread: its class and the changes of its class. Threads beyond the end are unknown.
   [[nodiscard]] const std::vector<ThreadHistory>& thread_histories() const {
     return thread_histories_;
   }

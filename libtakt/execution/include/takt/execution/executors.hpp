@@ -20,15 +20,16 @@ struct Executor {
   std::vector<ObservedCallbackIndex> callbacks;
   /// The announcement of its first thread, if there was one.
   std::optional<ExecutorThread> announced;
-  /// Its threads ran many callbacks and told of no wait, as rclcpp's executors of events do.
+  /// Its threads ran many callbacks and no event showed a wait, as with rclcpp's executors of
+  /// events.
   bool tells_no_waits = false;
   /// It is no executor but the thread of an event source, its only callback.
   bool is_source = false;
 
   /// The number of its threads: those it announced, or more if more ran callbacks.
   [[nodiscard]] std::int64_t thread_count() const;
-  /// Its kind, as timing models name it: the announced one, else by whether it told of waits and by
-  /// the number of its threads.
+  /// Its kind, as timing models name it: the announced one, or one that follows from the number of
+  /// its threads and from whether events showed its waits.
   [[nodiscard]] std::string kind() const;
 };
 
@@ -37,7 +38,7 @@ class ExecutorFinder final : public Observer {
  public:
   void on_instance(const Database& database, const CallbackInstance& instance) override;
 
-  /// So many runs without a wait show that an executor does not tell of them.
+  /// After this many runs without a wait, an executor is taken to emit no waits.
   static constexpr std::uint64_t enough_runs = 100;
 
   /// The executors, in order of their first callback. A callback that never ran belongs to none.

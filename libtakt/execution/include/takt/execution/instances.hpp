@@ -19,9 +19,9 @@ enum class PublicationId : std::uint64_t { none = 0 };
 struct Publication {
   /// A trigger makes an instance of a waitable due.
   enum class Kind : std::uint8_t { message, request, response, trigger };
-  // In an order without gaps: a million of them are kept, and looked up all over.
+  // In an order that leaves no gaps in memory: a million of them are kept and looked up.
   PublicationId id = PublicationId::none;
-  /// The topic, the name of the service, or what stands for the waitable.
+  /// The topic, the name of the service, or the topic that stands for a waitable's triggers.
   TopicIndex topic;
   ThreadIndex thread;
   /// None for requests, responses and for publishers whose creation was not recorded.
@@ -51,7 +51,7 @@ struct CallbackInstance {
   ThreadIndex thread;
   Instant start;
   Instant end;
-  /// When its executor began to choose it, if the executor tells of that; else its start.
+  /// When its executor began to choose it, if the executor's events show that; else its start.
   Instant chosen;
   /// Processor time of the thread between start and end, if recorded (takt:thread_cpu_time, else
   /// by sched_switch).
@@ -91,7 +91,7 @@ struct Totals {
     with_cpu_time += instance.cpu_time ? 1u : 0u;
     by_scheduler += instance.cpu_time && instance.by_scheduler ? 1u : 0u;
   }
-  /// What execution times are, as documents name it.
+  /// The source of execution times, as documents name it.
   [[nodiscard]] std::string_view source() const {
     if (with_cpu_time == 0) return "wall_time";
     if (by_scheduler == instances) return "sched_switch";
@@ -99,22 +99,23 @@ struct Totals {
   }
 };
 
-/// What an executor's events tell of a thread beside its callbacks.
+/// What an executor's events show of a thread beside its callbacks.
 struct ExecutorActivity {
-  /// Events of executors that wait for work; executors of events tell nothing.
+  /// Events of an executor that waits for work. rclcpp's executors of events emit none.
   std::uint64_t events = 0;
   /// Times between two such events in which the thread did not wait, no callback ran that events
   /// name, and more was done than to choose what runs next: responses of services, parts of
-  /// actions, waitables of libraries. Threads that share an executor wait for each other then, too.
+  /// actions, waitables of libraries. They include the time that threads of one executor wait for
+  /// each other.
   std::uint64_t unnamed_runs = 0;
   Duration unnamed_time{};
   Duration longest_unnamed{};
 };
 
-/// The delay of a message by which it came to the instance, at least, if the executor's waiting
-/// shows it: the message was sent during the last wait before the instance, and would have ended
-/// that wait. An executor with several threads (not `alone`) does not wait for callbacks whose
-/// group is busy, so there only the first instance after a wait shows it.
+/// A lower bound of a message's delay on its way to the instance, if the executor's waiting shows
+/// one: the message was sent during the last wait before the instance, and its arrival would have
+/// ended that wait. An executor with several threads (not `alone`) does not wait for callbacks
+/// whose group is busy, so there only the first instance after a wait shows a bound.
 ///
 /// A delay begins when the sender's instance ends, as in the analysis (ros-llama S-3.7): what the
 /// sender does until then, and its waiting for a processor, is part of its own response time.

@@ -43,7 +43,7 @@ class Interpreter {
   [[nodiscard]] const Database& database() const { return database_; }
 
  private:
-  /// One handler for each event; those without one add nothing to what others tell.
+  /// One handler for each event. Events without a handler change nothing.
   template <typename Fields>
   void on(const Occurrence&, const Fields&) {}
   template <tracepoints::Initialisation Fields>
@@ -89,32 +89,32 @@ class Interpreter {
   /// A request or response that is sent.
   [[nodiscard]] static Publication call(const Occurrence& at, Publication::Kind kind,
                                         TopicIndex service);
-  /// It was sent, and may have been taken before.
+  /// Adds a request or response that was sent. It may have been taken already.
   void send(const Publication& publication, const MessageIndex::Key& key);
-  /// An instance of a service has the request, and its response is yet to be sent.
+  /// Notes that an instance of a service handles the request, for the response that will be sent.
   void serve(const CallbackInstance& instance, const MessageIndex::Key& request);
-  /// A response that no running instance sends belongs to the one that had its request.
+  /// Gives a response that no running instance sends to the instance that handled its request.
   void answer(Publication& response, const MessageIndex::Key& request) const;
-  /// The instances that took a message before its publication was told get it now.
+  /// Gives the publication to the instances that took its message before its event came.
   void link_late(const MessageIndex::Key& key, PublicationId id);
-  /// Gives an instance what its thread took.
+  /// Gives an instance the message that its thread took.
   void activate(CallbackInstance& instance, const Callback& callback);
-  /// A thread took what no event will name the callback of.
+  /// A thread took a message whose callback no event will name.
   void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
-  /// The executor speaks up, so what ran without a name has ended; `time`: when.
+  /// Ends, at `time`, the instance that no event names: the executor has emitted an event.
   void end_unannounced(ThreadIndex thread, Instant time);
-  /// An executor without events has chosen what it runs next, so what ran without a name has ended;
-  /// nobody knows when, but after the last that is known of it.
+  /// The same when an executor without events of its own takes a message: it has chosen what runs
+  /// next. Nobody knows the time of the end, so the instance's last known activity is taken.
   void end_before_take(ThreadIndex thread);
   void ended(const CallbackInstance& instance);
-  /// The same if there is one.
+  /// Calls ended() if there is an instance.
   void ended_if(const CallbackInstance* instance);
-  /// Adds the instance that runs on the publication's thread. Returns that of an event source if it
-  /// ends by the publication.
+  /// Gives the publication the instance that runs on its thread. If that is the instance of an
+  /// event source and ends with the publication, returns it.
   const CallbackInstance* enclose(Publication& publication);
   void announce(PublicationId id);
 
-  /// Gives the instance that begins or ends on a thread now the time by the scheduler's events.
+  /// Gives the instance that begins or ends now its processor time by the scheduler's events.
   void tell_run_time(const Occurrence& at);
 
   /// Calls a function of every observer.
@@ -142,9 +142,9 @@ class Interpreter {
   PublicationTracker publications_;
   TakeTracker takes_;
   std::vector<InProcess> in_process_;  // by thread
-  /// What triggered each waitable and has not been run yet, in order.
+  /// By waitable: the triggers whose instances have not started yet, oldest first.
   std::vector<std::deque<PublicationId>> triggers_;
-  /// The latest requests that instances have, as publications of their responses.
+  /// The latest requests that instances have handled, held as publications of their responses.
   MessageIndex served_{std::size_t{1} << 14};
 };
 

@@ -13,7 +13,7 @@ namespace takt::execution {
 /// Finds threads by their numbers in the kernel, as the scheduler's events name them.
 class KernelThreads {
  public:
-  /// The newest thread of this number that has told of anything itself; none: a stranger.
+  /// The newest thread of this number that has emitted an event itself; none if there is none.
   [[nodiscard]] std::optional<events::ThreadIndex> find(const events::Threads& threads,
                                                         events::HostIndex host,
                                                         std::int64_t number) {

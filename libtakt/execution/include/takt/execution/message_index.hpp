@@ -8,11 +8,11 @@
 
 namespace takt::execution {
 
-/// The publications of the last minute, to find the one that a message came from. How many it holds
-/// follows from how many there are in that time, up to a fixed number, and so not from how long a
-/// trace or a robot runs. Beside them it holds the newest of each publisher, however old: a
-/// subscription that comes later may still get that one (transient local durability). Other
-/// messages that are taken later find no publication.
+/// The publications of the last minute, to find the one that a message came from. Its size depends
+/// on how many there are in a minute, up to a fixed number, and not on how long a trace or a robot
+/// runs. It also holds the newest publication of each publisher, however old: a subscription that
+/// comes later may still get that one (transient local durability). Other messages that are taken
+/// later find no publication.
 ///
 /// Messages are found by (topic, source timestamp), requests by (service, sequence number, client):
 /// message-flow 3.4.
@@ -73,7 +73,7 @@ class MessageIndex {
   }
   Entry& append(Publication publication);
   void grow();
-  /// The entry gives its place to another. It stays if it is the newest of its publisher.
+  /// The entry leaves the ring. It is kept if it is the newest of its publisher.
   void retire(const Entry& entry);
 
   std::size_t capacity_;
@@ -83,7 +83,8 @@ class MessageIndex {
   /// Newest id of each bucket; the chain of a bucket goes from newer to older ids and ends at the
   /// first that is no longer kept.
   std::vector<std::uint64_t> buckets_;
-  /// By publisher, the id of its newest publication; those of the ring no longer.
+  /// By publisher, the id of its newest publication; and the entries of those that have left the
+  /// ring.
   std::vector<std::uint64_t> newest_of_;
   std::vector<Entry> retired_;
 };

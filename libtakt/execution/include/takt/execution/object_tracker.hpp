@@ -18,14 +18,14 @@
 
 namespace takt::execution {
 
-/// Turns initialisation events into objects. Each layer of ROS 2 tells only its part of an object,
-/// in no guaranteed order: parts wait under their handles until the others appear.
+/// Turns initialisation events into objects. Each layer of ROS 2 describes only its part of an
+/// object, in no guaranteed order: parts wait under their handles until the others appear.
 class ObjectTracker {
  public:
   ObjectTracker(Objects& objects, Anomalies& anomalies)
       : objects_(objects), anomalies_(anomalies) {}
 
-  /// One handler for each event that tells of an object; the others change nothing.
+  /// One handler for each event that describes an object; the others change nothing.
   void on(const Occurrence& at, const tracepoints::RclInit& context);
   void on(const Occurrence& at, const tracepoints::RclNodeInit& node);
   void on(const Occurrence& at, const tracepoints::RmwPublisherInit& publisher);
@@ -62,7 +62,8 @@ class ObjectTracker {
   [[nodiscard]] std::optional<PublisherIndex> publisher(ProcessIndex process, Handle handle) const;
   [[nodiscard]] std::optional<PublisherIndex> rmw_publisher(ProcessIndex process,
                                                             Handle rmw_handle) const;
-  /// Middleware handles of publishers that ROS does not know of (discovery) are known, too.
+  /// Whether the handle belongs to a publisher of the middleware's own (discovery), of which ROS
+  /// does not know.
   [[nodiscard]] bool is_internal_publisher(ProcessIndex process, Handle rmw_handle) const;
   [[nodiscard]] std::optional<SubscriptionIndex> rmw_subscription(ProcessIndex process,
                                                                   Handle rmw_handle) const;
@@ -78,11 +79,13 @@ class ObjectTracker {
   /// within actions do not.
   [[nodiscard]] bool announces_callback(SubscriptionIndex subscription) const;
   [[nodiscard]] bool announces_callback(ServiceIndex service) const;
-  /// A callback of which no event told what it is for ran for a response.
+  /// Gives the callback to the client whose response it handles, if no event has said what it is
+  /// for.
   void adopt(ProcessIndex process, Handle callback, ClientIndex client);
-  /// Something a thread does that no event told of before; the callback is made for it.
+  /// Adds an event source that no event has described, and makes its callback.
   ObservedCallbackIndex add_event_source(EventSource source);
-  /// The callback that a run-time event names; one of unknown kind is made if no event told of it.
+  /// The callback that a run-time event names; one of unknown kind is made if no event described
+  /// it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);
 
  private:
@@ -99,7 +102,7 @@ class ObjectTracker {
     std::string symbol;
     std::optional<ObservedCallbackIndex> callback;
   };
-  /// An object that named its node before the node told of itself.
+  /// An object that named its node before an event described the node.
   struct Unplaced {
     ProcessIndex process;
     Handle node_handle;
@@ -108,11 +111,11 @@ class ObjectTracker {
 
   TopicIndex topic(std::string_view name);
   std::optional<NodeIndex> node(ProcessIndex process, Handle handle) const;
-  /// Gives an object its node, now or when the node becomes known.
+  /// Gives an object its node now, or in finish() if the node is not known yet.
   template <typename Index>
   void place(Index object, ProcessIndex process, Handle node_handle);
-  /// The middleware made an endpoint, before the rcl object that stands on it or, where the events
-  /// come in another order, after it.
+  /// Notes the gid of an endpoint that the middleware made. Its event usually comes before that of
+  /// the rcl object that stands on it, but may come after.
   template <typename Index>
   void identify(Endpoint<Index>& endpoint, const Gid& gid);
   ObservedCallbackIndex add_callback(Callback callback);
@@ -120,7 +123,7 @@ class ObjectTracker {
                                                const CallbackHandle& handle) const;
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
   void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
-  /// The callback that an initialisation event names, if events before it told what it is for.
+  /// The callback that an initialisation event names, if events before it said what it is for.
   std::optional<ObservedCallbackIndex> known_callback(ProcessIndex process, Handle handle);
   void add_link(MessageLink::Kind kind, ProcessIndex process, std::span<const Handle> subscriptions,
                 std::span<const Handle> publishers);

@@ -11,11 +11,11 @@
 #include "takt/events/threads.hpp"
 #include "takt/time/time.hpp"
 
-/// The objects of a ROS 2 system, as its initialisation events tell of them (message-flow 3.3.2).
+/// The objects of a ROS 2 system, as its initialisation events describe them (message-flow 3.3.2).
 ///
 /// An object is known by (handle, process, host) for as long as no newer object takes its address:
 /// a re-used address makes a new object (message-flow 3.3.1). Nothing is invented: a property that
-/// no event told is nullopt or empty.
+/// no event reported is nullopt or empty.
 namespace takt::execution {
 
 using events::HostIndex;
@@ -99,7 +99,7 @@ struct Client {
   std::optional<NodeIndex> node{};
   TopicIndex name;
   Gid gid{};
-  /// What runs when a response comes.
+  /// Runs when a response comes.
   ObservedCallbackIndex callback;
   Instant since;
 };
@@ -113,18 +113,17 @@ struct Waitable {
   TopicIndex triggers;
 };
 
-/// What a thread does that no executor serves (ros-llama S-1.5): takt:callback_init tells of it, or
-/// it is made of what the thread was seen to do (thread_tracker.hpp).
+/// The work of a thread that no executor serves (ros-llama S-1.5). takt:callback_init describes it,
+/// or it is inferred from what the thread was seen to do (thread_tracker.hpp).
 struct EventSource {
   ProcessIndex process;
   std::optional<NodeIndex> node{};
   ObservedCallbackIndex callback;
-  /// The period of a periodic thread. 0: it is not periodic; it runs when what it waits for comes.
+  /// The period of a periodic thread. 0: it is not periodic, but runs when its input comes.
   Duration period{};
   /// The topic on which a thread that is not periodic published first.
   std::optional<TopicIndex> topic{};
-  /// It stands for the messages of an unclassifiable thread on that topic: nobody knows their
-  /// times.
+  /// It stands for the messages of an unclassifiable thread on that topic, whose timing is unknown.
   bool is_opaque = false;
 };
 
@@ -145,7 +144,7 @@ struct MessageLink {
   std::vector<PublisherIndex> outputs;
 };
 
-/// What a program declared of the messages within a node (takt:inputs_linked).
+/// A link between callbacks within a node, as the program declared it (takt:inputs_linked).
 struct InputLink {
   /// Joins of the two kinds that models have, or a timer that reads what callbacks keep.
   enum class Kind { and_, newest, sampled };
@@ -161,10 +160,9 @@ enum class CallbackKind { timer, subscription, service, client, waitable, event_
 /// "timer" …, as documents name it.
 [[nodiscard]] std::string_view to_string(CallbackKind kind);
 
-/// The function that runs for a timer, subscription, service, client or waitable, or what an event
-/// source does. Its kind is unknown if the
-/// creation of its owner was not recorded. A subscription has one callback even where rclcpp made
-/// two (one for messages of its own process).
+/// The function that runs for a timer, subscription, service, client or waitable, or the work of an
+/// event source. Its kind is unknown if the creation of its owner was not recorded. A subscription
+/// has one callback even where rclcpp made two (one for messages of its own process).
 struct Callback {
   CallbackKind kind = CallbackKind::unknown;
   ProcessIndex process{};
@@ -174,7 +172,7 @@ struct Callback {
   std::optional<ClientIndex> client{};
   std::optional<WaitableIndex> waitable{};
   std::optional<EventSourceIndex> event_source{};
-  /// Address by which the events name it; 0 until one did.
+  /// The address by which events name it; 0 until an event has named it.
   Handle handle = 0;
   /// Name of the C++ function, empty if not recorded.
   std::string symbol{};
@@ -217,7 +215,7 @@ struct Objects {
   std::vector<LifecycleMachine> lifecycle_machines;
   std::vector<MessageLink> message_links;
   std::vector<InputLink> input_links;
-  /// How many links each process declared to be all (takt:links_declared), by process.
+  /// By process: how many links it declared to have in all (takt:links_declared).
   std::vector<std::optional<std::uint64_t>> declared_links;
   /// In the order in which they were registered.
   std::vector<Callback> callbacks;

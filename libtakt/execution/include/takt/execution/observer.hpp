@@ -7,9 +7,9 @@
 
 namespace takt::execution {
 
-/// Is told what happened as soon as it is complete, with the database as it is then: instances in
-/// the order of their ends, publications in the order in which they were sent. An observer that
-/// keeps what it needs in bounded memory can watch a robot for as long as it runs.
+/// Gets everything that happened as soon as it is complete, with the database as it is then:
+/// instances in the order of their ends, publications in the order in which they were sent. An
+/// observer that needs only bounded memory can watch a robot for as long as it runs.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -26,11 +26,11 @@ class Observer {
   /// became ready to run. Threads are named by their numbers in the kernel.
   virtual void on_switch(const Database&, const Occurrence&, const tracepoints::SchedSwitch&) {}
   virtual void on_wakeup(const Database&, const Occurrence&, const tracepoints::SchedWakeup&) {}
-  /// The publication whose message an instance handled came to light only now, because the clocks
-  /// of two hosts differ.
+  /// The publication whose message an instance handled was found only now, because the clocks of
+  /// two hosts differ or because the sender's event followed the sending.
   virtual void on_late_source(const Database&, InstanceId, PublicationId) {}
-  /// The system is up: no object has been made for a second. Told at most once. What happened
-  /// before is no steady state (discovery, parameters) and not what timing models are about.
+  /// The system is up: no object has been made for a second. Called at most once. What happened
+  /// before is start-up (discovery, parameters), not the steady state that timing models describe.
   virtual void on_steady_state(const Database&, Instant) {}
 };
 

@@ -11,7 +11,7 @@
 
 namespace takt::execution {
 
-/// Joins the events of the layers that tell of one publication: rclcpp_publish → rcl_publish →
+/// Joins the events of the layers that report one publication: rclcpp_publish → rcl_publish →
 /// rmw_publish on one thread, with the same message (message-flow 3.3.3). The upper layers may be
 /// absent (rclpy, /rosout).
 class PublicationTracker {

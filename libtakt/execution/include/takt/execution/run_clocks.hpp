@@ -22,7 +22,7 @@ class RunClocks {
   /// How long the thread, which runs now, has run since its first event here; none if there are no
   /// switches, or if it has a clock of its own.
   [[nodiscard]] std::optional<Duration> now(events::ThreadIndex thread, Instant time);
-  /// The thread tells its processor time itself. Returns whether now() had told any before.
+  /// The thread reports its processor time itself. Returns whether now() has given any before.
   bool has_own(events::ThreadIndex thread);
   /// Whether the times of the thread come from here.
   [[nodiscard]] bool serves(events::ThreadIndex thread) const {

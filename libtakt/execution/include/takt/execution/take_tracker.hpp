@@ -21,7 +21,7 @@ struct Received {
   std::optional<SubscriptionIndex> subscription;
   std::optional<ServiceIndex> service;
   std::optional<ClientIndex> client;
-  /// The sender's publication is found by it, if this is a request or a response.
+  /// The key of the sender's publication, if this is a request or a response.
   MessageIndex::Key key{};
   /// The number under which a take waits for its publication, for bind(); none if it does not wait.
   PublicationId unmatched = PublicationId::none;
@@ -50,7 +50,7 @@ class TakeTracker {
   const Received* rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                            std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                            bool await_publication);
-  /// A request or response. The sender tells of it after it has sent it, so it may be taken before.
+  /// A request or response. The sender's event follows the sending, so the take may come before it.
   const Received* rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
                                    std::uint64_t rmw_service, const Gid& client,
                                    std::int64_t sequence_number);
@@ -70,15 +70,16 @@ class TakeTracker {
   void keep(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
   void choose(ThreadIndex thread, ProcessIndex process, std::uint64_t message);
 
-  /// What the thread took or chose last, and no callback has claimed; null if nothing.
+  /// The message that the thread took or chose last, if no callback has claimed it; else null.
   [[nodiscard]] const Received* unclaimed(ThreadIndex thread) const;
-  /// No event will tell of the callback that handles what the thread took.
+  /// Drops the message that the thread took: no event will name the callback that handles it.
   void forget(ThreadIndex thread) { pending(thread).active = false; }
   /// The message that the thread took or chose for the callback that starts now, if it did.
   std::optional<Received> claim(ThreadIndex thread, const Callback& callback);
 
-  /// A publication with this key came to light. Calls `function` with each instance that handles
-  /// its message and had no publication until now; one that is still to start gets it then.
+  /// A publication with this key was found late. Calls `function` with each instance that handles
+  /// its message and had no publication until now; an instance that is still to start gets it at
+  /// its start.
   template <typename Function>
   void publish_late(const MessageIndex::Key& key, PublicationId publication, Function&& function) {
     unmatched_.for_each(key, [&](Publication& take) {
@@ -107,9 +108,9 @@ class TakeTracker {
   };
   Pending& pending(ThreadIndex thread);
   const Received* receive(ThreadIndex thread, const Received& received);
-  /// Receives what is found by `key`, or will be when it comes to light.
+  /// Receives a request or response with this key, whose publication may still be found later.
   const Received* receive_call(ThreadIndex thread, Received received, const MessageIndex::Key& key);
-  /// A message was taken at `time` whose publication may come to light.
+  /// Remembers a message that was taken at `time` and whose publication may be found later.
   PublicationId await(Instant time, const MessageIndex::Key& key);
   enum class Match { one, none, several };
   /// Finds the publication that a message came from, first exactly, then with a timestamp that
@@ -123,7 +124,7 @@ class TakeTracker {
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
   /// Takes whose publication has not been seen. The index holds them in the place of publications:
-  /// `instance` handles the message, `cause` is the publication once that came to light.
+  /// `instance` handles the message, `cause` is the publication once that has been found.
   MessageIndex unmatched_{std::size_t{1} << 16};
 };
 

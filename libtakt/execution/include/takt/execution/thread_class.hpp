@@ -14,7 +14,7 @@ enum class ThreadClass : std::uint8_t {
   periodic,
   /// Publishes and is neither: a driver, which waits for its device.
   data_driven,
-  /// Nobody can say when it does what: it spins for limited times, or sleeps in callbacks.
+  /// Its timing is unknown: it spins for limited times, or sleeps in callbacks.
   unclassifiable,
 };
 

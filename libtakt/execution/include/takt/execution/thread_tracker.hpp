@@ -14,14 +14,14 @@
 
 namespace takt::execution {
 
-/// What threads do while no callback runs on them (ros-llama S-4.4.3): classifies them, and makes
-/// instances of event sources of what they do.
+/// Follows what threads do while no callback runs on them (ros-llama S-4.4.3): classifies the
+/// threads, and turns their work into instances of event sources.
 ///
 /// - periodic: an instance lasts from waking up to going to sleep. What a thread does before it
 ///   sleeps first is lost on purpose, because it sets things up.
-/// - data-driven: each publication ends an instance and begins the next. When the thread got its
-///   data no event tells; the instance is taken to begin as long before the publication as the
-///   thread has used a processor since the last one, and without a processor clock right after the
+/// - data-driven: each publication ends an instance and begins the next. No event shows when the
+///   thread got its data. The instance is taken to begin as long before the publication as the
+///   thread has used a processor since the last one; without a processor clock, right after the
 ///   last one.
 /// - unclassifiable: each publication is an instance of an opaque sender, which takes no time.
 ///
@@ -36,9 +36,9 @@ class ThreadTracker {
 
   void cpu_time(ThreadIndex thread, Duration time);
 
-  /// Its executor waits; forever or until a time.
+  /// The thread's executor waits, for ever or until a time.
   void waits(ThreadIndex thread, bool forever);
-  /// Its executor runs something, or told of itself.
+  /// The thread's executor runs something, or has introduced itself.
   void serves(ThreadIndex thread);
   void limited_spin(ThreadIndex thread, bool begins);
 
@@ -46,16 +46,16 @@ class ThreadTracker {
   const CallbackInstance* rate_sleep(const Occurrence& at, Duration period);
   void rate_wakeup(const Occurrence& at);
   const CallbackInstance* rate_stop(const Occurrence& at);
-  /// It stands for what is outside of all that is modelled: what it sends belongs to nothing.
+  /// The thread stands for something outside the model: the messages that it sends get no instance.
   void leave_out(ThreadIndex thread) { state(thread).is_outside = true; }
-  /// A thread that runs no callback publishes. Adds the instance that it belongs to, if there is
-  /// one, and returns that if it ends by it.
+  /// For a thread that runs no callback and publishes. Gives the publication the instance that it
+  /// belongs to, if there is one. Returns that instance if the publication ends it.
   const CallbackInstance* publish(ProcessIndex process, Publication& publication);
-  /// The same of a request, by which no instance ends but that of an opaque sender.
+  /// The same for a request or a trigger, which ends only the instance of an opaque sender.
   const CallbackInstance* send(ProcessIndex process, Publication& publication);
 
  private:
-  /// What makes two threads do the same.
+  /// Threads with equal keys do the same.
   using Key =
       std::tuple<ProcessIndex, std::optional<NodeIndex>, Duration, std::optional<TopicIndex>, bool>;
   /// One of the event sources of a key: several threads may do the same at the same time.
@@ -74,7 +74,7 @@ class ThreadTracker {
     InstanceId id = InstanceId::none;
     Instant start;
     std::optional<Duration> cpu_at_start;
-    /// The clock's time at the start is told after it.
+    /// The reading of the clock at the start comes after the event of the start.
     bool awaits_cpu = false;
     std::optional<Duration> cpu_now;
     /// The thread's event source; null if it has none, or if its class has changed since.

@@ -13,41 +13,42 @@
 
 namespace takt::flow {
 
-/// How what went into a node led to what came out of it (message-flow 3.5).
+/// How the messages that a node received led to those that it sent (message-flow 3.5).
 enum class LinkKind {
   direct,          ///< sent by the run that handled the message, on its thread
   periodic_async,  ///< a timer's run used the newest message that was stored
   partial_sync,    ///< the run that completed a set of messages used those stored before
 };
 
-/// Who says so. What is ambiguous is told, but not followed.
+/// Where a link is known from. Documents name ambiguous links, but flows do not follow them.
 enum class LinkOrigin { declared, model, inferred, ambiguous };
 
 [[nodiscard]] std::string_view to_string(LinkKind kind);
 [[nodiscard]] std::string_view to_string(LinkOrigin origin);
 
-/// Subscriptions of a node whose messages come together in what its publishers send.
+/// Subscriptions of a node whose messages go together into the messages of its publishers.
 struct Group {
   LinkKind kind = LinkKind::periodic_async;
   LinkOrigin origin = LinkOrigin::declared;
   execution::ProcessIndex process;
   std::vector<execution::ObservedCallbackIndex> inputs;
   std::vector<execution::PublisherIndex> outputs;
-  /// Only of a join: it uses every message, in the order in which they came. Otherwise it uses the
-  /// newest message of each input and drops the older ones.
+  /// For a join: whether it uses every message, in the order of arrival. If not, it uses the newest
+  /// message of each input and drops the older ones.
   bool is_queued = false;
 };
 
-/// Whether to believe what the behaviour of nodes suggests where nothing is declared.
+/// Whether links are inferred from the behaviour of nodes where none are declared.
 enum class Inference { off, on };
 
-/// The groups that the programs declared (message_link_*); for nodes that declared nothing those of
-/// the model's joins (null: no model); for nodes that are in none those that infer_groups() finds.
+/// Finds the groups of all nodes. Links that programs declared (message_link_*, inputs_linked) come
+/// first. Nodes without one take the groups of the model's joins (null: no model). Nodes that are
+/// then left take those of infer_groups(), unless their program has declared all of its links.
 [[nodiscard]] std::vector<Group> find_groups(const execution::Objects& objects,
                                              const History& history, const model::Model* model,
                                              Inference inference);
 
-/// What a message was made of, beyond the run that sent it: a run that stored what it received.
+/// A run that went into a message: the run that sent it, or one that had stored what it received.
 struct Input {
   InstanceId run = InstanceId::none;
   LinkKind kind = LinkKind::direct;
@@ -60,12 +61,13 @@ class Causality {
   Causality(const History& history, const execution::Objects& objects, std::vector<Group> groups);
 
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
-  /// Replaces `inputs` by what went into a message: first the run that sent it, if it is known,
-  /// then what others had stored. O(inputs · log runs).
+  /// Replaces `inputs` by the runs that went into a message: first the run that sent it, if it is
+  /// known, then the runs whose messages were stored for it. O(inputs · log runs).
   void inputs(PublicationId message, std::vector<Input>& inputs) const;
-  /// The messages that a run's message went into later, or that it sent.
+  /// Replaces `outputs` by the messages that a run sent, and those into which its stored message
+  /// went.
   void outputs(InstanceId run, std::vector<std::pair<PublicationId, LinkKind>>& outputs) const;
-  /// Whether what the callback receives goes into a group.
+  /// Whether the callback is an input of a group, which stores its messages.
   [[nodiscard]] bool is_stored(execution::ObservedCallbackIndex callback) const;
 
  private:
@@ -83,8 +85,8 @@ class Causality {
   std::vector<std::vector<std::size_t>> of_input_;
   /// The runs that sent a group's output, in order of their starts.
   std::vector<std::vector<InstanceId>> firings_;
-  /// What each firing of a partial_sync group used, an entry for each input; the input that fired
-  /// has none.
+  /// The runs that each firing of a partial_sync group used, one for each input; none for the input
+  /// that fired.
   std::vector<std::vector<InstanceId>> used_;
   /// The same the other way round: runs whose messages were stored, in ascending order, with the
   /// positions of the firings that used them.

@@ -14,26 +14,26 @@ namespace takt::flow {
 
 using events::HostIndex;
 
-/// How well the clocks of two hosts are known against each other.
+/// How well the difference between the clocks of two hosts is known.
 enum class ClockQuality {
-  reference,  ///< the clock by which all times are told
+  reference,  ///< all times are converted to this clock
   accurate,   ///< messages went both ways and bound the difference from both sides
   one_way,    ///< messages went one way only: the fastest is taken to have needed no time
-  absent,     ///< no message tells: the hosts' own offsets to the epoch are believed
+  absent,     ///< no messages between them: the hosts' own offsets to the epoch are used
 };
 
 [[nodiscard]] std::string_view to_string(ClockQuality quality);
 
-/// What the clock of a host shows beyond the reference's, a straight line over the reference's
-/// time, and the bounds of that.
+/// The offset of a host's clock to the reference clock, as a straight line over the reference's
+/// time, and the bounds of the offset.
 struct HostClock {
   ClockQuality quality = ClockQuality::absent;
-  /// At the reference's time `origin`; and its growth, ns per ns.
+  /// The offset at the reference's time `origin`, and by how many ns it grows per ns.
   Instant origin;
   double offset = 0;
   double drift = 0;
-  /// How far the offset can be from the line, from `origin` on at equal distances up to `last`; of
-  /// accurate clocks.
+  /// How far the offset can be from the line, at times that divide `origin` to `last` into equal
+  /// parts. Empty unless the clock is accurate.
   std::vector<double> uncertainty;
   Instant last;
   /// Messages that the estimate rests on.
@@ -41,7 +41,7 @@ struct HostClock {
 
   /// The reference's time when this clock shows `time`. Monotone.
   [[nodiscard]] Instant to_reference(Instant time) const;
-  /// How far that can be from the truth; nothing if nobody knows.
+  /// How far to_reference() can be from the true time; nothing if that is not known.
   [[nodiscard]] std::optional<Duration> uncertainty_at(Instant reference) const;
 };
 
@@ -52,7 +52,7 @@ struct HostClock {
 /// width of all of them is the uncertainty. Memory is bounded by the hulls.
 class ClockEstimator {
  public:
-  /// No crystal is worse.
+  /// The crystal of a clock drifts by no more than this.
   static constexpr double most_drift = 1e-3;
 
   /// A message was sent at a time of its sender's clock and received at one of its receiver's.
@@ -67,7 +67,7 @@ class ClockEstimator {
     double time = 0;
     double difference = 0;
   };
-  /// What bounds the offset of the second clock of a pair to the first, over the first's time.
+  /// The points that bound the offset of a pair's second clock to its first, over the first's time.
   struct Pair {
     Instant origin;
     std::vector<Point> above;

@@ -13,17 +13,19 @@
 namespace takt::flow {
 
 struct FlowOptions {
-  /// Names of where flows begin and end (selection.hpp); none: every source, every sink.
+  /// Where flows begin and end, by name (selection.hpp); none: at every source and every sink.
   std::optional<std::string> from;
   std::optional<std::string> to;
   /// Whether to list every instance.
   bool instances = false;
-  /// An instance whose story is told, by its number (PathInstance).
+  /// The number of an instance (PathInstance) whose latency is reported in parts.
   std::optional<std::uint64_t> asked;
   Inference inference = Inference::on;
-  /// Whose joins say what programs did not declare; may be null, outlives the tracker.
+  /// Its joins are used for nodes whose programs declared no links. May be null; outlives the
+  /// tracker.
   const model::Model* model = nullptr;
-  /// Runs that are kept at once. Flows longer than half of that are cut, and counted.
+  /// How many runs are kept at once. Flows that reach back over more than half of them are cut, and
+  /// counted.
   std::uint64_t window = std::uint64_t{1} << 22;
 };
 
@@ -49,7 +51,7 @@ class FlowTracker final : public execution::Observer {
   void on_wakeup(const execution::Database& database, const execution::Occurrence& at,
                  const tracepoints::SchedWakeup& wakeup) override;
 
-  /// After the last event. Error: a name of the options stands for nothing in the trace.
+  /// To be called after the last event. Error: nothing in the trace has a name of the options.
   [[nodiscard]] Result<void> finish(const execution::Database& database);
 
   [[nodiscard]] const FlowOptions& options() const { return options_; }

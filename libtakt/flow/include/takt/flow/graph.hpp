@@ -13,16 +13,16 @@ namespace takt::flow {
 struct Segment {
   enum class Kind : std::uint8_t {
     timer_callback,
-    subscription_callback,  ///< or that of a service
+    subscription_callback,  ///< also that of a service
     publication,
     transport,
     periodic_async,
     partial_sync,
   };
   Kind kind = Kind::publication;
-  /// The callback's run, the receiver of a transport, or what a link begins with.
+  /// The callback's run, the run that receives a transport, or the run at which a link begins.
   InstanceId run = InstanceId::none;
-  /// The publication, what is transported, or what a link ends with.
+  /// The publication, the message that is transported, or the message at which a link ends.
   PublicationId message = PublicationId::none;
 
   auto operator<=>(const Segment&) const = default;

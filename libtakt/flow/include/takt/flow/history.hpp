@@ -9,8 +9,8 @@
 
 namespace takt::flow {
 
-/// The rows of a store in the orders in which flows ask for them. Made once, in O(rows); the store
-/// does not change meanwhile.
+/// The rows of a store, ordered as flows look them up. Made once, in O(rows); the store must not
+/// change afterwards.
 class History {
  public:
   explicit History(const Store& store);
@@ -52,7 +52,7 @@ class History {
       return std::span(values).subspan(begins[i], begins[i + 1] - begins[i]);
     }
   };
-  /// The lists of what each row of a store belongs to; key(row) says which list, none for nothing.
+  /// Puts the numbers of a store's rows into lists; key(row) is the list of a row, or none.
   template <typename Id, typename Key>
   Lists<Id> lists(std::uint64_t first, std::uint64_t end, Key key) const;
 

@@ -11,18 +11,18 @@ namespace takt::flow {
 ///
 /// - A timer that publishes uses the newest messages of its node's subscriptions that never publish
 ///   anything (periodic_async).
-/// - Subscriptions that publish exactly when all of them have received something new complete sets
-///   (partial_sync). One that never publishes counts if the others were seen to wait for it, or if
-///   it always came before them and at most three times as often.
+/// - Subscriptions that publish exactly when each of them has received something new are a join
+///   (partial_sync). A subscription that never publishes is a part of it if the others were seen to
+///   wait for it, or if it always came before them and at most three times as often.
 ///
-/// It is a guess, which documents say: a subscription that keeps nothing cannot be told from one
-/// that stores. Topics that every node has do not count.
+/// Such groups are a guess, and documents say so: a subscription that drops its messages looks like
+/// one that stores them. Topics that every node has do not count.
 [[nodiscard]] std::vector<Group> infer_groups(const execution::Objects& objects,
                                               const History& history,
                                               const std::set<execution::NodeIndex>& known);
 
-/// Calls those inferred groups ambiguous that several timers of a node would use: which of them
-/// does cannot be told. Whether there were any.
+/// Marks inferred groups as ambiguous that several timers of a node would use, as it is not known
+/// which timer does. Returns whether there were any.
 bool doubt_groups(std::vector<Group>& groups, const History& history);
 
 }  // namespace takt::flow

@@ -10,10 +10,10 @@
 
 namespace takt::flow {
 
-/// Finds the callback of a model that a callback of a trace is. It has the same node and kind and
-/// the same topic, service or period. Among several such callbacks, one with the same id is
-/// preferred; the others are taken in order of registration. A callback with a join stands for the
-/// subscriptions of all its topics.
+/// Matches callbacks of a trace to callbacks of a model: they have the same node and kind and the
+/// same topic, service or period. Among several such callbacks, one with the same id is preferred;
+/// the others are taken in order of registration. A callback with a join matches the subscriptions
+/// of all its topics.
 class Matcher {
  public:
   explicit Matcher(const model::Model& model);
@@ -23,7 +23,7 @@ class Matcher {
     /// The topic of the subscription or the name of the service; empty for timers.
     std::string topic;
   };
-  /// The match. It is decided when a callback is asked for the first time.
+  /// The match of a callback, which is decided when it is asked for the first time.
   std::optional<Match> match(const execution::Objects& objects,
                              execution::ObservedCallbackIndex callback);
 

@@ -35,9 +35,9 @@ struct Measurement {
     Distribution response_time;
     execution::DistanceCurve activations;
   };
-  /// Latency is completion of the last minus activation of the first instance, linked by the
-  /// messages that triggered each and, where a timer samples what another callback leaves, by the
-  /// newest that was left between the timer's instance before and this one.
+  /// Latency is completion of the last minus activation of the first instance. Instances are linked
+  /// by the messages that triggered them. A timer that samples another callback is linked to the
+  /// newest instance of it that ended before and that the timer has not read yet.
   struct Chain {
     Distribution latency;
     std::uint64_t begun = 0;
@@ -54,7 +54,7 @@ struct Measurement {
     Distribution transport;
     Distribution waiting;
   };
-  /// A callback instance of the piece of the run that is shown as a timeline.
+  /// A callback instance of the part of the run that documents show as a timeline.
   struct Shown {
     model::CallbackIndex callback;
     Instant activation;
@@ -71,13 +71,13 @@ struct Measurement {
 /// An instance of a chain: the instances of its callbacks, each activated by the one before.
 struct ChainInstance {
   std::size_t chain = 0;
-  /// When the first was activated; off by Measurer::correction() of its callback.
+  /// When the first was activated, without Measurer::correction() of its callback.
   Instant activation;
   Instant completion;
   std::vector<execution::InstanceId> path;
 };
 
-/// Is told of each instance of a chain whose latency is measured.
+/// Called with each instance of a chain whose latency is measured.
 using ChainListener = std::function<void(const ChainInstance&)>;
 
 /// Observes an execution to measure what a model describes of it. Memory is bounded by the size of
@@ -102,14 +102,14 @@ class Measurer final : public execution::Observer {
                       execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override;
 
-  /// Tells the listener of the chains that ended before this time, which it else is told of much
-  /// later. Instances that began them and still run then are not found, nor what timers read more
-  /// than a minute before.
+  /// Reports the chains that ended before this time to the listener now; otherwise it learns of
+  /// them much later. Chains are not found whose first instance still runs then, or that lead
+  /// through a timer's instance which ended more than a minute before.
   void follow_until(Instant time);
-  /// After the last event: tells the listener of the chains whose ends were seen last.
+  /// To be called after the last event: reports the chains that ended last to the listener.
   void finish();
 
-  /// The time to add to activations of a callback told so far; at most 0 (TimerGrid).
+  /// The time to add to a callback's activations that were reported so far (TimerGrid).
   [[nodiscard]] Duration correction(model::CallbackIndex callback) const;
 
   /// What was measured so far. O(size of the measurement). Where there is a listener, finish()
@@ -117,7 +117,7 @@ class Measurer final : public execution::Observer {
   [[nodiscard]] Measurement measurement() const;
 
  private:
-  /// The instance that left what a timer's instance read, of a callback that it samples.
+  /// A callback that a timer samples, and the instance of it that the timer read.
   struct Sampled {
     model::CallbackIndex from;
     execution::InstanceId instance = execution::InstanceId::none;
@@ -127,25 +127,25 @@ class Measurer final : public execution::Observer {
   struct CallbackState {
     std::optional<TimerGrid> grid;
     std::optional<JoinState> join;
-    /// The input of a join that a message of a predecessor or topic counts for.
+    /// The join's input that takes the messages of a predecessor, or of a topic.
     std::map<model::CallbackIndex, std::size_t> input_of_sender;
     std::map<std::string, std::size_t> input_of_topic;
-    /// Whether its executor was seen to run messages that it did not keep, and whether it completes
-    /// sets when messages come.
+    /// Whether its executor was seen to run messages that it had not kept, and whether it completes
+    /// the join's sets when messages come.
     bool passes_over = false;
     bool binds = false;
     std::map<model::CallbackIndex, std::size_t> edge_from;  // predecessor → edge
     std::vector<std::size_t> first_in;                      // chains
     std::vector<std::size_t> last_in;
-    /// The callbacks that it samples, each with what it read last.
+    /// The callbacks that it samples, each with the instance that it read last.
     std::vector<Sampled> samples;
-    /// Whether some other callback samples what this one published last.
+    /// Whether a timer samples this callback.
     bool is_sampled = false;
-    /// If so, its newest instances, the newest last.
+    /// Its newest instances, the newest last; empty unless `is_sampled`.
     std::deque<execution::InstanceId> newest;
   };
 
-  /// Notes what an instance of a timer reads.
+  /// Notes which instances a timer's instance reads.
   void sample(CallbackState& state, const execution::CallbackInstance& instance);
   /// The instance before `current` on a chain that comes from callback `from`.
   [[nodiscard]] execution::InstanceId before(const InstanceRecord& current,
@@ -165,12 +165,12 @@ class Measurer final : public execution::Observer {
   ChainListener on_chain_;
   bool has_statistics_;
   Matcher matcher_;
-  /// With the timers' times before correction.
+  /// The times of timers are those before correction().
   Measurement measured_;
   std::vector<CallbackState> callbacks_;
   MessageTimes message_times_;
   InstanceWindow window_;
-  /// What instances of timers read, as long as the window holds them.
+  /// The instances that each instance of a timer read, as long as the window holds it.
   std::map<execution::InstanceId, std::vector<Sampled>> sampled_;
   /// Ends of chains that are not followed back yet.
   std::deque<execution::InstanceId> ends_;

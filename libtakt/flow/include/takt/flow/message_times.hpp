@@ -12,8 +12,8 @@
 
 namespace takt::flow {
 
-/// When Fast DDS handed messages to its transports and had them at the other end. Holds a fixed
-/// number of messages, the newest.
+/// When Fast DDS handed messages to its transports and when it received them at the other end.
+/// Holds the newest `capacity` messages.
 class MessageTimes {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 16;

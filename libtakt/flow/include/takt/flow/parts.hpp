@@ -11,7 +11,7 @@
 
 namespace takt::flow {
 
-/// What the time of a flow went into.
+/// What a flow spends its time on.
 enum class Stage : std::uint8_t {
   running,                  ///< a callback ran, or waited for nothing that the trace shows
   preempted,                ///< its thread was ready, but another ran instead
@@ -25,35 +25,35 @@ enum class Stage : std::uint8_t {
 };
 inline constexpr std::size_t stages = 9;
 
-/// "running" …, as documents name it.
+/// The stage's name in documents: "running" and so on.
 [[nodiscard]] std::string_view to_string(Stage stage);
 
 struct Part {
   Stage stage = Stage::running;
-  /// The element of the path on which, or on the way to which, the time went.
+  /// The element of the path at which the time passed, or on the way to it.
   std::uint32_t step = 0;
   Duration duration{};
   /// The run that ran, or behind which it waited; none if nothing ran.
   InstanceId run = InstanceId::none;
-  /// Who ran instead (ThreadStates::name()).
+  /// The thread that ran instead (ThreadStates::name()).
   std::uint32_t actor = no_actor;
 };
 
-/// A run on a path and how it came to be.
+/// A run on a path, and how the flow got there.
 struct Hop {
-  /// The message that it handled; none if that is not in the trace. Of a root, the message that it
-  /// sent is the next hop's.
+  /// The message that it handled; none if that is not in the trace. The message that a root sent is
+  /// that of the next hop.
   PublicationId message = PublicationId::none;
   /// None for a root that is a message sent outside of callbacks.
   InstanceId run = InstanceId::none;
-  /// The group by which it led to the next hop's message, where another run sent that.
+  /// The kind of link to the next hop's message; direct if this run sent that message.
   LinkKind kind = LinkKind::direct;
 };
 
 /// One instance of a flow: the runs from its source to its sink.
 struct Trail {
   std::vector<Hop> hops;
-  /// Instead of a run, it ends with this message.
+  /// The message with which it ends; none: it ends with a run.
   PublicationId last = PublicationId::none;
 };
 
@@ -61,7 +61,8 @@ struct Trail {
 struct Breakdown {
   /// From the start of the source's run to the end of the sink's.
   std::vector<Part> parts;
-  /// Those from the source's message to the start of the sink's run: the flow's latency.
+  /// The parts from `first` to one before `last` go from the source's message to the start of the
+  /// sink's run: they are the flow's latency.
   std::size_t first = 0;
   std::size_t last = 0;
 
@@ -70,15 +71,16 @@ struct Breakdown {
   [[nodiscard]] std::array<Duration, stages> sums() const;
 };
 
-/// Splits the times of flows with all waits resolved (message-flow 3.7):
+/// Splits the time of a flow into runs and waits (message-flow 3.7):
 ///
-/// - A stored message waits for the timer until that is due and then in the executor; or for the
-///   other input until that was sent, and then as long as that was on its way.
-/// - A message is in transport until Fast DDS had it, if its events were recorded, else as long as
-///   the receiving thread waited for work. It waits in the executor behind what its thread ran, or
-///   the other threads of its executor.
-/// - A run lasts until it calls publish. Without the scheduler's events, nobody knows when it was
-///   preempted: that counts as running.
+/// - A message that is stored for a timer waits until the timer is due, and then in the executor.
+///   One that is stored for another input waits until that was sent, and then as long as that was
+///   on its way.
+/// - A message is in transport until Fast DDS had received it, if its events were recorded; else as
+///   long as the receiving thread waited for work. Then it waits in the executor, behind the runs
+///   of its thread or of the executor's other threads.
+/// - A run lasts until it calls publish. Without the scheduler's events it is not known when it was
+///   preempted; that time counts as running.
 class Splitter {
  public:
   Splitter(const History& history, const execution::Database& database, const ThreadStates& states);

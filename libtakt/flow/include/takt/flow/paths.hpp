@@ -19,7 +19,7 @@ using statistics::Distribution;
 struct Step {
   std::optional<execution::ObservedCallbackIndex> callback;
   std::optional<execution::PublisherIndex> publisher;
-  /// The timer that used what the element before had stored.
+  /// Whether this is the timer that used what the element before it had stored.
   bool is_user = false;
   bool operator==(const Step&) const = default;
 };
@@ -32,45 +32,45 @@ struct ToldPart {
 
 /// One measured instance of a path.
 struct PathInstance {
-  /// The sink's runs are counted through the recording; this is the one of this path.
+  /// The number of the sink's run; runs are numbered through the whole recording.
   std::uint64_t number = 0;
   /// When the source called publish.
   Instant begin;
   Duration latency{};
   /// How far the latency can be from the truth because source and sink have different clocks;
-  /// nothing if nobody knows.
+  /// nothing if that is not known.
   std::optional<Duration> uncertainty = Duration{0};
-  /// The parts of its latency, for those whose story is told.
+  /// The parts of its latency, for the worst instances and the one that was asked for.
   std::vector<ToldPart> parts;
-  /// Start and end of the run at each step of the path, for those that are listed.
+  /// The start and end of the run at each step of the path, for instances that are listed.
   std::vector<std::pair<Instant, Instant>> times;
 };
 
-/// A way that messages took, with what it took them.
+/// A way that messages took, with the times that it took them.
 struct Path {
   std::vector<Step> steps;
-  /// The topic of the message with which it begins, and of that with which it ends, if it does.
+  /// The topics of the messages with which it begins and ends, if it does so with messages.
   std::optional<execution::TopicIndex> topic;
   std::optional<execution::TopicIndex> last_topic;
-  /// From the call of publish in the source to the start of the sink's run, once for each of the
-  /// latter.
+  /// From the call of publish in the source to the start of the sink's run, once for each run of
+  /// the sink.
   Distribution latency;
   /// From the start of the source's run to the end of the sink's.
   Distribution span;
   /// From a message of the source to the first and to the last sink's run that it led to.
   Distribution first;
   Distribution last;
-  /// From every message of the source, also those that led nowhere, to the first sink's run that it
-  /// or a later one led to.
+  /// From every message of the source, also one that led nowhere, to the first run of the sink to
+  /// which it or a later message led.
   Distribution reaction;
   std::array<double, stages> sums{};
-  /// The largest of an instance; nothing if one is not known.
+  /// The largest uncertainty of an instance; nothing if that of one is not known.
   std::optional<Duration> uncertainty = Duration{0};
-  /// Those with the largest latencies, the largest first.
+  /// The instances with the largest latencies, the largest first.
   std::vector<PathInstance> worst;
-  /// The one that was asked for.
+  /// The instance that was asked for.
   std::optional<PathInstance> asked;
-  /// All of them, if asked for.
+  /// All instances, if they are to be listed.
   std::vector<PathInstance> instances;
 };
 
@@ -78,7 +78,7 @@ struct Path {
 struct Unlinked {
   /// Runs at which a way ended because their message is not in the trace.
   std::uint64_t sources_not_in_trace = 0;
-  /// Ways that lead back beyond what is kept.
+  /// Ways that lead back to runs and messages that are no longer kept.
   std::uint64_t beyond_window = 0;
   /// Ways that were not followed because a run had too many, or because there were too many paths.
   std::uint64_t ways_not_followed = 0;
@@ -92,7 +92,7 @@ struct Ends {
   std::optional<Selection> to;
 };
 
-/// What paths are found in.
+/// The recording in which paths are found.
 struct Recorded {
   const History& history;
   const execution::Database& database;
@@ -114,14 +114,14 @@ class PathCollector {
   struct Options {
     /// Whether to list every instance.
     bool list = false;
-    /// An instance whose story is told, by its number.
+    /// The number of an instance whose parts are kept.
     std::optional<std::uint64_t> asked;
   };
   explicit PathCollector(Options options) : options_(options) {}
 
-  /// Follows all that ends with the runs from `begin` to one before `end`.
+  /// Follows the flows that end with the runs from `begin` to one before `end`.
   void collect(const Recorded& recorded, const Ends& ends, std::uint64_t begin, std::uint64_t end);
-  /// After the last.
+  /// To be called after the last collect().
   void finish();
 
   /// In the order in which they were found.
@@ -130,13 +130,13 @@ class PathCollector {
 
  private:
   class Walk;
-  /// What a path's newest instance began with, to tell first from last.
+  /// The source of a path's newest instance, to tell the first sink's run from the last.
   struct Newest {
     std::uint64_t source = 0;
     Duration latency{};
   };
 
-  /// A step of the tree of paths that is not there, because it has become too large.
+  /// Stands for a node that the tree of paths has no room for.
   static constexpr std::uint32_t no_node = 0xffffffff;
 
   std::uint32_t child(std::uint32_t parent, std::uint32_t key);

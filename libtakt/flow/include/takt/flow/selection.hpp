@@ -10,7 +10,7 @@
 
 namespace takt::flow {
 
-/// What a name stands for at one end of a flow.
+/// The callbacks and publishers that a name stands for at one end of a flow.
 struct Selection {
   /// By their indices.
   std::vector<bool> callbacks;
@@ -27,7 +27,7 @@ struct Selection {
 /// A flow from a name begins with a message: of the topic, or sent by the node (node:topic: on that
 /// topic). It begins with a run where the name is a callback's, and where no publisher of the topic
 /// is in the trace.
-/// Error, naming the option `option`: nothing is called so; it says what may have been meant.
+/// Error, which names the option `option`: nothing has this name. It proposes similar names.
 [[nodiscard]] Result<Selection> select_source(const execution::Objects& objects,
                                               std::string_view option, std::string_view name);
 

@@ -17,12 +17,12 @@ namespace takt::flow {
 using execution::InstanceId;
 using execution::PublicationId;
 
-/// One run of a callback, in as few bytes as tell what flows need.
+/// One run of a callback, reduced to what flows need.
 struct Run {
   Instant start;
   Instant end;
-  /// For a timer when it was due, off by Store::correction(); else when the message was taken, or
-  /// the start where nobody knows.
+  /// For a timer when it was due, without Store::correction(). Else when the message was taken, or
+  /// the start if that is not known.
   Instant activation;
   /// The last wait of the thread before the run; both the same where none was recorded.
   Instant wait_begin;
@@ -89,25 +89,26 @@ class Store final : public execution::Observer {
   [[nodiscard]] std::uint64_t first_message() const { return first_message_; }
   [[nodiscard]] std::uint64_t end_message() const { return first_message_ + messages_.size(); }
 
-  /// The time to add to a timer's activations; at most 0 (TimerGrid).
+  /// The time to add to a timer's activations (TimerGrid).
   [[nodiscard]] Duration correction(execution::ObservedCallbackIndex timer) const;
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
-  /// Messages that somebody took, by what took them: a callback, or nothing that is in the trace.
+  /// How many messages were taken, by callbacks or by something that is not in the trace.
   [[nodiscard]] std::uint64_t takes() const { return takes_; }
-  /// When the callback of a declared join was brought messages that no run has handled so far: its
+  /// When messages came for the callback of a declared join that no run has handled so far: its
   /// executor keeps them, or lost them.
   [[nodiscard]] std::vector<Instant> unhandled(execution::ObservedCallbackIndex callback) const;
 
-  /// The clocks of the hosts, as messages between them tell so far.
+  /// The clocks of the hosts, as estimated from the messages between them so far.
   [[nodiscard]] const ClockEstimator& clocks() const { return clocks_; }
-  /// Tells the times of all rows that were not told so yet by the reference clock; clocks by host.
+  /// Converts the times of all rows to the reference clock that were not converted yet. `clocks`:
+  /// by host.
   void align(const events::Threads& threads, const std::vector<HostClock>& clocks);
 
   /// Forgets the runs below `run` and the messages below the first that a kept run can have sent.
   void drop_before(std::uint64_t run);
 
  private:
-  /// A run handled a message of another host, perhaps.
+  /// Adds a run's message to the estimate of the clocks, if it came from another host.
   void compare_clocks(const execution::Database& database, InstanceId instance,
                       const execution::Publication* sent);
 
@@ -135,7 +136,7 @@ class Store final : public execution::Observer {
   ClockEstimator clocks_;
   /// By host, as of the last call of align().
   std::vector<HostClock> told_clocks_;
-  /// Rows below these numbers are told by the reference clock.
+  /// Rows below these numbers are in times of the reference clock.
   std::uint64_t aligned_run_ = 1;
   std::uint64_t aligned_message_ = 1;
 };

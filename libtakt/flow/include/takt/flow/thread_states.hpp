@@ -22,13 +22,13 @@ class ThreadStates final : public execution::Observer {
   enum class Why : std::uint8_t {
     preempted,    ///< ready, but another thread ran
     blocked,      ///< not ready
-    reservation,  ///< ready, but its reservation was used up: nobody of its class ran instead
+    reservation,  ///< ready, but its reservation was used up: no thread of its class ran instead
   };
   struct Off {
     Instant begin;
     Instant end;
     Why why = Why::preempted;
-    /// Who ran instead, see name(); no_actor while it is blocked.
+    /// The thread that ran instead, see name(); no_actor while it is blocked.
     std::uint32_t actor = no_actor;
   };
 
@@ -44,7 +44,7 @@ class ThreadStates final : public execution::Observer {
   [[nodiscard]] bool recorded() const { return !running_.empty(); }
   [[nodiscard]] const std::string& name(std::uint32_t actor) const { return names_[actor]; }
 
-  /// Tells all times that were not told so yet by the reference clock; clocks by host.
+  /// Converts all times to the reference clock that were not converted yet. `clocks`: by host.
   void align(const events::Threads& threads, const std::vector<HostClock>& clocks);
   void drop_before(Instant time);
 
@@ -63,7 +63,7 @@ class ThreadStates final : public execution::Observer {
 
   std::vector<Thread> threads_;
   execution::KernelThreads kernel_threads_;
-  /// Who runs on each processor.
+  /// The actor that runs on each processor.
   std::map<Number, std::uint32_t> running_;
   std::unordered_map<std::string, std::uint32_t> actors_;
   std::vector<std::string> names_;

@@ -47,7 +47,7 @@ struct ParsedGoals {
 
 /// The one chain of the model that a goal means: the callbacks from `from` to `to`, along edges
 /// that trigger each other. If one way only leaves out callbacks of another, the longer one counts.
-/// An error if a name stands for nothing, if nothing leads there, or if several ways do.
+/// An error if a name stands for nothing, if no way leads there, or if several ways do.
 [[nodiscard]] Result<std::vector<model::CallbackIndex>> find_chain(const model::Model& model,
                                                                    const Goal& goal);
 

@@ -6,8 +6,9 @@
 #include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
-/// Links between hosts, as what analysis and simulation know already: a link is an executor that
-/// runs in pieces, the chunks, and a message on it is an instance of a callback, its hop.
+/// Expresses links between hosts by what analysis and simulation already know: a link becomes an
+/// executor that runs in pieces, the chunks; a message on it becomes an instance of a callback, the
+/// hop.
 namespace takt::hops {
 
 /// The messages of one topic that a callback sends over a link.
@@ -16,7 +17,7 @@ struct Hop {
   model::CallbackIndex from;
   /// As it is named on a running ROS 2.
   std::string topic;
-  /// Those who receive it on the other side.
+  /// The callbacks that receive it on the other side.
   std::vector<model::CallbackIndex> to;
 };
 
@@ -26,7 +27,7 @@ struct ModelWithHops {
   model::Model model;
   std::size_t executors = 0;
   std::size_t callbacks = 0;
-  /// What each of the other callbacks is.
+  /// The hops that the callbacks after the original ones stand for, in their order.
   std::vector<Hop> hops;
 
   [[nodiscard]] bool is_hop(model::CallbackIndex callback) const {
@@ -41,8 +42,8 @@ struct ModelWithHops {
 /// O(size of the model · log).
 [[nodiscard]] ModelWithHops with_hops(const model::Model& model);
 
-/// The longest time that a message of the size takes on the link if nothing else is on it, and of
-/// its largest chunk.
+/// The longest time that a message of `bytes` takes on the link if nothing else is on it; and the
+/// longest time that a single chunk takes.
 [[nodiscard]] Duration message_time(const model::Link& link, std::int64_t bytes);
 [[nodiscard]] Duration longest_chunk_time(const model::Link& link);
 

@@ -21,14 +21,14 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-/// Memory for messages of one kind, taken once and used by any number of consumers without copies:
-/// a slot is free again when nobody uses its message any more.
+/// Memory for messages of one kind. It is allocated once, and any number of consumers use a message
+/// without copying it. A slot is free again when nobody uses its message any more.
 class Channel {
  public:
   /// Room for `slots` messages of up to `bytes` each.
   Channel(std::size_t slots, std::size_t bytes);
 
-  /// A free slot, kept for its caller until release(); none: all are in use.
+  /// Returns a free slot, which the caller keeps until release(); none if all are in use.
   std::optional<std::uint32_t> acquire();
   void use(std::uint32_t slot) { ++slots_[slot].users; }
   void release(std::uint32_t slot);
@@ -36,16 +36,16 @@ class Channel {
   /// The whole memory of a slot.
   [[nodiscard]] std::span<std::byte> memory(std::uint32_t slot);
 
-  /// The message in a slot, which is written and will not change while it is used.
+  /// The published message in a slot. It does not change while the slot is in use.
   [[nodiscard]] std::span<const std::byte> message(std::uint32_t slot) const;
   [[nodiscard]] Instant written(std::uint32_t slot) const { return slots_[slot].written; }
   /// The message's number in the channel, from 1.
   [[nodiscard]] std::uint64_t number(std::uint32_t slot) const { return slots_[slot].number; }
 
-  /// The slot now holds the channel's newest message.
+  /// Makes the first `bytes` of the slot the channel's newest message.
   void publish(std::uint32_t slot, std::size_t bytes, Instant now);
 
-  /// The newest message; none if there was none yet.
+  /// The slot of the newest message; none before the first publish().
   [[nodiscard]] std::optional<std::uint32_t> newest() const { return newest_; }
 
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_; }

@@ -13,9 +13,9 @@
 #include "takt/link/channel.hpp"
 #include "takt/link/transport.hpp"
 
-/// Deterministic communication between machines: who sends what when, over one link
-/// (performance-engineering 5.4). Flow control decides, a Transport carries, and neither looks at a
-/// clock or takes memory after set-up.
+/// Deterministic communication between machines over one link (performance-engineering 5.4). Flow
+/// control decides which message goes next, and a Transport carries it. Both are told the time by
+/// their caller, and neither allocates memory after set-up.
 namespace takt::link {
 
 using TaskIndex = Index<struct TaskTag>;
@@ -25,8 +25,8 @@ using PeerIndex = Index<struct PeerTag>;
 struct OnData {
   ChannelIndex channel{};
 };
-/// Time: at `first` after the flow's start and every `period` after that. Periods that nobody had
-/// time for are skipped.
+/// A time: `first` after the flow's start, and every `period` after that. Periods that pass without
+/// a call of the flow control are skipped.
 struct OnTimer {
   Duration period{};
   Duration first{};
@@ -39,25 +39,25 @@ struct OnEnd {
 struct OnSuccess {
   TaskIndex task{};
 };
-/// An instance of the task did not end within this time of its activation. It is withdrawn and no
-/// longer ends: each instance either ends or times out.
+/// An instance of the task did not end within this time of its activation. It is withdrawn, and its
+/// end is not told any more: each instance either ends or times out.
 struct OnTimeout {
   TaskIndex task{};
   Duration after{};
 };
 using Input = std::variant<OnData, OnTimer, OnEnd, OnSuccess, OnTimeout>;
 
-/// Which of its inputs activate a task.
+/// Which inputs must come to activate a task.
 enum class Combination : std::uint8_t {
   any,
-  /// Each of them once.
+  /// All inputs. An activation uses up one arrival of each.
   all,
 };
 
-/// An instance of a task, as later activations tell of it.
+/// The instance of a task that a later activation is about.
 struct Subject {
   TaskIndex task{};
-  /// Its place among those of equal priority.
+  /// Its place among instances of equal priority.
   std::uint64_t order = 0;
   /// The message's number in the stream; 0: not sent yet.
   std::uint64_t message = 0;
@@ -67,16 +67,16 @@ struct Subject {
 
 class FlowControl;
 
-/// Why an operation runs, and on what.
+/// Why an operation runs, and on which message.
 struct Activation {
-  /// Who runs it, for what a Call may do: FlowControl::keep() and restart().
+  /// The flow control that runs it. A Call may use its keep() and restart().
   FlowControl* flow = nullptr;
   /// The input that completed the activation, by its place in the description.
   std::size_t input = 0;
   /// For OnEnd, OnSuccess and OnTimeout: the instance that it is about, and what became of it.
   Subject subject{};
   std::optional<Outcome> outcome{};
-  /// The message, of the first input that came with one.
+  /// The sampled message, or that of the first input that has one.
   std::optional<Item> item{};
   std::span<const std::byte> message{};
   /// When the message was pushed or had arrived.
@@ -88,15 +88,15 @@ struct Activation {
 struct Send {
   std::uint32_t stream = 0;
   PeerIndex peer{};
-  /// While the peer cannot be reached messages wait, as many as the task's depth says, and what was
-  /// under way begins anew. Otherwise they are lost.
+  /// Whether messages wait while the peer cannot be reached, as many as the task's depth says; the
+  /// message that was under way then begins anew. Without `waits` they are lost.
   bool waits = false;
-  /// Told of each message whose first chunk goes, and of one that begins anew, by
-  /// whoever lets it go. May be empty.
+  /// Called for each message before its first chunk is sent, also when it begins anew, by the
+  /// thread that sends it. May be empty.
   std::function<void(std::span<const std::byte> message)> begins{};
 };
-/// Whatever takes no time on the link: checks, what follows an acknowledgement. False: the task has
-/// not ended well.
+/// An operation that takes no time on the link: a check, or what follows an acknowledgement. False:
+/// the task has not ended well.
 struct Call {
   std::function<bool(const Activation&)> run;
 };
@@ -108,8 +108,8 @@ struct TaskDescription {
   std::int64_t priority = 0;
   std::vector<Input> inputs{};
   Combination combination = Combination::any;
-  /// The operation takes the newest message of this channel, each once; without a new one there is
-  /// no activation. None: the message of an input.
+  /// The operation takes the newest message of this channel, each message once; without a new one
+  /// there is no activation. None: it takes the message of an input.
   std::optional<ChannelIndex> samples{};
   Operation operation{};
   /// How many activations may wait beside the one that has begun; one more drops the oldest.
@@ -132,15 +132,15 @@ struct Description {
   std::vector<ChannelDescription> channels{};
   std::vector<TaskDescription> tasks{};
   std::vector<ReceiveDescription> receives{};
-  /// Where a message may be interrupted by a more urgent one.
+  /// The size of chunks: after each chunk a more urgent message may go first.
   std::uint32_t chunk_bytes = 0;
 
-  /// The index of what is added.
+  /// Adds it and returns its index.
   ChannelIndex add(ChannelDescription channel);
   TaskIndex add(TaskDescription task);
 };
 
-/// Error: the description means nothing; names the task and the field.
+/// Error: a part of the description makes no sense; the message names it.
 [[nodiscard]] Result<void> check(const Description& description, std::size_t peers);
 
 }  // namespace takt::link

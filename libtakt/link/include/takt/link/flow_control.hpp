@@ -18,7 +18,7 @@
 
 namespace takt::link {
 
-/// What became of a task's activations.
+/// Counts of a task's activations, by what became of them.
 struct TaskCounts {
   std::uint64_t activations = 0;
   std::uint64_t delivered = 0;
@@ -32,7 +32,7 @@ struct TaskCounts {
   std::uint64_t idle = 0;
   /// How often a message began anew because its peer had been lost.
   std::uint64_t resumed = 0;
-  /// Periods of its timers that nobody had time for.
+  /// Periods of its timers that passed without a call of the flow control.
   std::uint64_t missed_periods = 0;
 };
 
@@ -52,7 +52,7 @@ class FlowControl {
   FlowControl& operator=(const FlowControl&) = delete;
   ~FlowControl() = default;
 
-  /// Memory for a message that is then pushed or released by its caller; none: all slots are used.
+  /// Memory for a message, which the caller then pushes or releases; none if all slots are in use.
   std::optional<Item> loan(ChannelIndex channel);
   [[nodiscard]] std::span<std::byte> memory(Item item) { return at(item).memory(item.slot); }
   /// The first `bytes` of the loaned memory become the channel's newest message.
@@ -60,23 +60,23 @@ class FlowControl {
   /// Copies a message into the channel. False: it is longer than a slot, or no slot is free.
   bool push(ChannelIndex channel, std::span<const std::byte> message, Instant now);
 
-  /// Keeps a message of an activation beyond its end, until it is released.
+  /// Keeps the message of an activation after the activation's end, until release().
   void keep(Item item) { at(item).use(item.slot); }
   void release(Item item) { at(item).release(item.slot); }
   [[nodiscard]] std::span<const std::byte> message(Item item) const {
     return channels_[item.channel.value()].message(item.slot);
   }
 
-  /// Activates the task of the subject of an activation with its message once more, at its old
-  /// place among its equals, so that messages of a stream stay in order. From a Call alone.
+  /// Activates the task that `ended` is about once more, with the same message and at its old place
+  /// among instances of equal priority, so that messages of a stream stay in order. Only for Calls.
   void restart(const Activation& ended);
 
-  /// Does what is due; returns when it must be called again at the latest, none: only after a push,
+  /// Does what is due. Returns when it must be called again at the latest; none: only after a push,
   /// an outcome or an arrival.
   std::optional<Instant> step(Instant now);
 
-  /// Lets the most urgent message have the link if that is free; runs no Call. What step() would do
-  /// first after a push, for whoever cannot wait for the one that steps.
+  /// Sends the next chunk of the most urgent message if the link is free; runs no Call. A thread
+  /// that has pushed a message need not wait for the thread that calls step().
   void send_next(Instant now);
 
   /// Where the transport of a peer puts what arrives.
@@ -96,7 +96,7 @@ class FlowControl {
   /// Larger priorities first, then earlier activations.
   using Key = std::pair<std::int64_t, std::uint64_t>;
 
-  /// What an input says when it comes.
+  /// The arrival of an input, with the instance and the message that it is about.
   struct Arrival {
     std::size_t input = 0;
     Subject subject{};
@@ -108,7 +108,7 @@ class FlowControl {
 
   struct Instance {
     State state = State::free;
-    /// Nobody waits for its end any more.
+    /// It has timed out: its end is not told any more.
     bool withdrawn = false;
     Subject subject{};
     Arrival cause{};
@@ -121,7 +121,7 @@ class FlowControl {
     Duration period{};
   };
 
-  /// A task that hears of another, by one of its inputs.
+  /// A task that is told of a message, or of another task's end, by one of its inputs.
   struct Watcher {
     TaskIndex task{};
     std::size_t input = 0;
@@ -131,7 +131,7 @@ class FlowControl {
   struct Task {
     TaskDescription description;
     std::size_t first_instance = 0;
-    /// For each input what came and still waits for the other inputs.
+    /// For each input, the arrivals that wait for the other inputs.
     std::vector<Ring<Arrival>> arrivals;
     std::vector<Watcher> watchers;
     std::optional<Watcher> timed_by;
@@ -180,11 +180,11 @@ class FlowControl {
   std::deque<Inbox> inboxes_;
   std::uint32_t chunk_bytes_;
   scheduling::HoldableHeap<Key> sends_;
-  /// Those that wait for their peer, for each peer.
+  /// Instances of tasks whose Send has `waits`, for each peer.
   std::vector<scheduling::HoldableHeap<Key>> waiting_sends_;
   scheduling::HoldableHeap<Key> calls_;
-  /// Timers first, then the timeouts of instances. What is due in the same instant comes in the
-  /// order of the second part.
+  /// Indices of timers come first, then those of instances, for their timeouts. Entries that are
+  /// due at the same instant come in the order of the key's second part.
   scheduling::HoldableHeap<std::pair<Instant, std::uint64_t>> due_;
   std::optional<LocalIndex> on_link_;
   std::uint64_t activations_ = 0;

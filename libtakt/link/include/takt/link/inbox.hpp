@@ -13,21 +13,22 @@
 
 namespace takt::link {
 
-/// Puts the chunks of one peer together in the memory of channels. What arrives is hostile: nothing
-/// is written outside a slot, and memory is bounded by the channels'.
+/// Puts the chunks of one peer together in the memory of channels. Chunks may be hostile: nothing
+/// is written outside a slot, and no memory is used beyond the channels'.
 class Inbox final : public Sink {
  public:
   struct Counts {
     std::uint64_t messages = 0;
-    /// Messages that found no free slot, were too long for one or came too late.
+    /// Messages whose first chunk was refused: no free slot, too long for one, too late, or
+    /// malformed.
     std::uint64_t rejected = 0;
-    /// Messages of which some chunks came, and then the next message.
+    /// Messages of which only some chunks came before another message began.
     std::uint64_t abandoned = 0;
-    /// Numbers that were left out between messages that came.
+    /// Numbers of messages that were left out between messages that came.
     std::uint64_t missing = 0;
   };
 
-  /// `deliver` gets every whole message. The slot is the caller's to release.
+  /// `deliver` gets every whole message, and has to release its slot.
   using Deliver = std::function<void(Item, Instant)>;
 
   Inbox(PeerIndex peer, std::span<const ReceiveDescription> receives,

@@ -7,11 +7,11 @@
 
 namespace takt::link {
 
-/// Which of the newest numbers have been seen: what keeps a packet from being replayed and a
-/// message from being delivered twice. Numbers begin at 1. Constant time and memory.
+/// Remembers which of the newest numbers have been seen, so that no packet is replayed and no
+/// message is delivered twice. Numbers begin at 1. Constant time and memory.
 class NumberWindow {
  public:
-  /// How far behind the highest number one can still tell what was seen.
+  /// How many of the newest numbers are remembered.
   static constexpr std::uint64_t width = 1024;
 
   /// Whether the number was seen, or is too old to tell.
@@ -24,7 +24,7 @@ class NumberWindow {
   void add(std::uint64_t number) {
     if (number > highest_) {
       const std::uint64_t first = std::max(highest_ + 1, number - std::min(number, width - 1));
-      // By its end and not by its size: there is no number above the largest.
+      // Compared by `!=`: above the largest number, number + 1 is 0.
       for (std::uint64_t fresh = first; fresh != number + 1; ++fresh) clear(fresh);
       highest_ = number;
     } else if (highest_ - number >= width) {

@@ -34,7 +34,7 @@ struct RobustOptions {
   Duration freshness{};
   /// Each may refuse the message, for example because its seal is broken.
   std::vector<std::function<bool(const Activation&)>> checks{};
-  /// From the activation of the sending to the acknowledgement.
+  /// The longest time from the activation of the sending task to the acknowledgement.
   Duration timeout{};
   /// How often a message is sent again before it is given up.
   std::uint32_t restarts = 0;
@@ -53,7 +53,7 @@ struct RobustSend {
   TaskIndex acknowledge;
 };
 
-/// Adds the three tasks. `flow` is where the flow control will be once it is created.
+/// Adds the three tasks. The caller stores the flow control's address in `flow` once it is created.
 RobustSend add_robust_send(Description& description, RobustOptions options,
                            const std::shared_ptr<FlowControl*>& flow);
 

@@ -23,20 +23,20 @@ struct Chunk {
   bool operator==(const Chunk&) const = default;
 };
 
-/// What became of a chunk, or of a message.
+/// The outcome of a chunk, or of a message.
 enum class Outcome : std::uint8_t {
   delivered,
   /// The receiver had posted no buffer for it.
   rejected,
-  /// The peer cannot be reached, or was when the message was under way: it may have arrived.
+  /// The peer cannot be reached, or was lost while the message was under way: it may have arrived.
   lost,
   /// An operation of the sender refused it.
   refused,
 };
 
-/// The sending end of a connection that delivers chunks in order: what a queue pair is to its
-/// sender (performance-engineering 5.2.1). One chunk is under way at a time, so that the order of
-/// send() is the order on the wire and nothing queues behind the sender's back.
+/// The sending end of a connection that delivers chunks in order, like a queue pair of RDMA
+/// (performance-engineering 5.2.1). One chunk is under way at a time. So the order of send() is the
+/// order on the wire, and no chunk waits in a queue that the sender does not control.
 class Transport {
  public:
   Transport() = default;
@@ -44,13 +44,13 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Begins to send a chunk. The bytes stay as they are until poll() has told its outcome.
+  /// Begins to send a chunk. The bytes must not change until poll() has returned its outcome.
   virtual void send(const Chunk& chunk, std::span<const std::byte> bytes, Instant now) = 0;
 
-  /// Whether what is sent now has a chance to arrive.
+  /// Whether the peer can be reached, so that a chunk sent now may arrive.
   [[nodiscard]] virtual bool reachable() const { return true; }
 
-  /// The outcome of the chunk that was begun, once. None: it is still under way, or there is none.
+  /// Returns the outcome of the chunk, once. None: it is still under way, or there is no chunk.
   virtual std::optional<Outcome> poll(Instant now) = 0;
 };
 
@@ -62,7 +62,7 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
 
-  /// What to do with a chunk that begins to arrive.
+  /// Says what to do with a chunk that begins to arrive.
   struct Placement {
     enum class Kind : std::uint8_t {
       /// Write it to `memory`, then tell arrived().
@@ -77,7 +77,7 @@ class Sink {
   };
   virtual Placement place(const Chunk& chunk) = 0;
 
-  /// All bytes of the chunk that place() accepted last are where it said.
+  /// All bytes of the chunk that place() accepted last are in the memory that it named.
   virtual void arrived(const Chunk& chunk, Instant now) = 0;
 
   /// The peer is another process than before: its messages are numbered from 1 again.

@@ -9,8 +9,8 @@
 
 namespace takt::linux_os {
 
-/// Keeps threads on cores in the one way in which the kernel takes it from deadline threads: such a
-/// thread may run on every processor of its scheduling domain or not at all, so each core becomes a
+/// Keeps threads on cores in the only way that the kernel allows for deadline threads. Such a
+/// thread must be allowed on every processor of its scheduling domain, so each core becomes a
 /// domain of its own, by a cpuset (cgroup version 1).
 ///
 /// All other threads may still use these cores, but none is moved to or from one of them to balance
@@ -27,15 +27,15 @@ class ExclusiveCores {
   ~ExclusiveCores();
 
   /// Makes these cores exclusive, and no others, for as long as this object lives. Needs
-  /// CAP_DAC_OVERRIDE. Errors of the kernel, and that somebody else has taken the machine apart; no
-  /// core is exclusive then.
+  /// CAP_DAC_OVERRIDE. Errors: those of the kernel; somebody else has divided the machine's cores.
+  /// No core is exclusive then.
   [[nodiscard]] Result<void> isolate(const std::vector<int>& cores);
   /// Lets the thread run on an exclusive core alone. False: it sleeps and has not come there yet,
   /// and the kernel would not give it a reservation. Errors: it is in a cpuset of somebody else's,
   /// or gone.
   [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core) const;
-  /// No core is exclusive any more. Threads that are kept on one, and those that they have started,
-  /// may run on all processors again. Needs CAP_DAC_OVERRIDE.
+  /// Makes no core exclusive any more. Threads that are kept on one, and those that they have
+  /// started, may run on all processors again. Needs CAP_DAC_OVERRIDE.
   void release();
   /// Where the cpusets are mounted.
   [[nodiscard]] const std::string& root() const { return root_; }

@@ -23,12 +23,12 @@ struct SavedThread {
 /// Whether a guard may make cores exclusive: it keeps CAP_DAC_OVERRIDE for that.
 enum class Isolation { none, possible };
 
-/// Remembers how threads were scheduled, and has them scheduled so again however this process ends.
+/// Remembers how threads were scheduled, and has that restored however this process ends.
 ///
-/// A process of its own does that: it is told of each thread before the thread is changed, through
-/// a socket that closes when this process ends, also by SIGKILL, and then restores all that it
-/// knows; cores that were made exclusive are not any more then. It leaves a thread alone whose
-/// number meanwhile means another one.
+/// A process of its own, the guard, restores. It learns of each thread before the thread is
+/// changed, through a socket that closes when this process ends, also by SIGKILL. Then it restores
+/// all threads that it knows and makes exclusive cores available to all again. It leaves a thread
+/// alone if its number now means another thread.
 ///
 ///   this process          guard
 ///   remember(thread) ───▶ keeps it
@@ -50,9 +50,9 @@ class Guard {
   [[nodiscard]] Result<void> remember(const ThreadIdentity& thread);
   /// Schedules the thread as remembered, and forgets it. Errors of the kernel; none if it is gone.
   [[nodiscard]] Result<void> restore(const ThreadIdentity& thread);
-  /// Makes cores exclusive for threads that are to be kept on them, until the end; none: no core is
-  /// any more. No thread may have a reservation meanwhile. Errors: those of
-  /// ExclusiveCores::isolate().
+  /// Makes cores exclusive for threads that are to be kept on them, until the end. An empty list
+  /// makes no core exclusive any more. No thread may have a reservation during the call. Errors:
+  /// those of ExclusiveCores::isolate().
   [[nodiscard]] Result<void> isolate(const std::vector<int>& cores);
   /// As ExclusiveCores::keep(), for a thread that is remembered.
   [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core);

@@ -4,17 +4,17 @@
 
 #include "takt/base/error.hpp"
 
-/// Memory that is there when it is needed: no page fault, no call of the kernel while callbacks
-/// run.
+/// Has memory ready before it is needed, so that callbacks run without page faults and without
+/// calls of the kernel.
 namespace takt::linux_os {
 
 /// Keeps all memory of the process, present and future, in main memory, and lets the allocator give
 /// nothing back to the kernel. Errors name the limit or the privilege that is missing.
 [[nodiscard]] Result<void> lock_memory();
 
-/// Keeps what the process has mapped so far in main memory from when it is touched on, also the
-/// code of its libraries. Later memory is left alone, so that no limit is ever met by it. Errors
-/// name the limit or the privilege that is missing.
+/// Keeps each page that the process has mapped so far in main memory once it has been touched, also
+/// the code of libraries. Memory that is mapped later is left alone, so that it never exceeds the
+/// limit. Errors name the limit or the privilege that is missing.
 [[nodiscard]] Result<void> keep_memory();
 
 /// Touches `bytes` of the calling thread's stack below the present frame. They must fit into what

@@ -5,8 +5,8 @@
 #include "takt/linux/thread_clock.hpp"
 #include "takt/time/time.hpp"
 
-/// For what has to be done at an instant and not a little later. An idle processor takes up to
-/// 0.3 ms to run a thread that is due, if it is a virtual one; one that runs takes next to nothing.
+/// For work that must be done at an instant and not a little later. A virtual processor that is
+/// idle takes up to 0.3 ms to run a thread that is due; one that is running takes next to nothing.
 namespace takt::linux_os {
 
 /// How long before the end of such a wait to wake up, so as to poll for the rest: 0.2 ms, and at

@@ -9,7 +9,7 @@
 
 namespace takt::linux_os {
 
-/// A thread, told apart from a later one of the same number by when it began.
+/// A thread. Its start tells it apart from a later thread of the same number.
 struct ThreadIdentity {
   pid_t process = 0;
   pid_t thread = 0;
@@ -24,7 +24,8 @@ struct ThreadIdentity {
 /// The processor that it ran on last; none if it is gone.
 [[nodiscard]] std::optional<int> processor_of(const ThreadIdentity& thread);
 
-/// The threads of a process whose names begin so, as they are now; the kernel keeps 15 characters.
+/// The threads that a process has now and whose names begin with `beginning`; the kernel keeps 15
+/// characters.
 [[nodiscard]] std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning);
 
 /// Whether it still runs.

@@ -12,15 +12,15 @@
 
 namespace takt::live {
 
-/// Something that whoever watches a robot has to know.
+/// Something that a person who watches a robot has to know.
 struct Alert {
   enum class Kind {
     goal,  ///< the chain took longer than its goal
-    gap,   ///< the chain, which came all the time, does not come any more
+    gap,   ///< the chain was completed regularly, and no longer is
     loss,  ///< events were lost, so figures may lack the worst
   };
   Kind kind = Kind::goal;
-  std::string chain;  ///< empty: of a loss
+  std::string chain;  ///< empty: for a loss
   Instant since;
   /// When there was cause for it last.
   Instant last;

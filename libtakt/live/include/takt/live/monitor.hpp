@@ -27,7 +27,7 @@
 
 namespace takt::live {
 
-/// Takes part in an execution for a while: observers that come and go stand behind it.
+/// Passes what happens in an execution on to one observer, which may be replaced at any time.
 class Relay final : public execution::Observer {
  public:
   void set(execution::Observer* observer, const execution::Database& database);
@@ -53,35 +53,35 @@ class Relay final : public execution::Observer {
 class Monitor {
  public:
   struct Options {
-    /// As of Stream::start().
+    /// See Stream::start().
     bool only_started = false;
     /// None: all chains that there are, without goals.
     std::optional<goals::Goals> goals{};
     analysis::Options analysis{.horizon = std::chrono::seconds{10}};
-    /// Delays of messages count if a prompt thread took them (set_prompt()), else every delay.
+    /// Whether delays of messages count only if a prompt thread took them (set_prompt()).
     bool only_prompt_delays = false;
     /// Over how long latencies are reported.
     Duration window = std::chrono::seconds{10};
   };
-  /// A goal that means no chain of the model, and why.
+  /// A goal that matches no chain of the model, and why.
   struct MissingGoal {
     std::string name;
     std::string reason;
   };
-  /// An executor of the model and who runs it.
+  /// The threads that run an executor of the model.
   struct Threads {
     std::int64_t process = 0;
     std::vector<std::int64_t> threads;
     /// The share of a core that its callbacks took in the last seconds.
     double busy = 0;
   };
-  /// How often a callback of the model has run since the beginning, and on prompt threads. Of a
-  /// join: for each of its inputs at least.
+  /// How often a callback of the model has run since the beginning, and on prompt threads. For a
+  /// join: how often each of its inputs has run at least.
   struct Runs {
     static constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t all = 0;
     std::uint64_t prompt = 0;
-    /// When it ran for the first time; of a join, the last of its inputs.
+    /// When it ran for the first time; for a join, when the last of its inputs did.
     Instant first{};
   };
 

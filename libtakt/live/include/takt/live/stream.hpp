@@ -45,7 +45,7 @@ class Stream final : public events::EventStream {
 
   std::unique_ptr<capture::ring::Listener> listener_;
   events::HostIndex host_;
-  /// Not yet handed out; their payloads are those of the same position in `payloads_`.
+  /// Not yet handed out. The payload of an event is in `payloads_`, at the position Event::payload.
   std::vector<events::Event> pending_;
   std::vector<events::Payload> payloads_;
   std::uint64_t total_ = 0;

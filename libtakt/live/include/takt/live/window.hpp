@@ -12,14 +12,14 @@
 
 namespace takt::live {
 
-/// The latencies of a chain that ended within the last while, and the worst since the beginning.
+/// The latencies of a chain's instances that ended recently, and the worst since the beginning.
 class ChainWindow {
  public:
-  /// Beyond so many the oldest are forgotten early.
+  /// Beyond so many instances the oldest are forgotten early.
   static constexpr std::size_t most = 20'000;
 
   void add(Instant completion, Duration latency);
-  /// Forgets what ended before.
+  /// Forgets the instances that ended before this time.
   void forget(Instant before);
 
   struct Figures {
@@ -35,7 +35,7 @@ class ChainWindow {
   /// When the first and the last instance since the beginning were completed; 0: there was none.
   [[nodiscard]] Instant first() const { return first_; }
   [[nodiscard]] Instant last() const { return last_; }
-  /// How many since the beginning took longer.
+  /// How many instances since the beginning took longer than the goal.
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
   void set_goal(Duration goal) { goal_ = goal; }
 
@@ -61,9 +61,9 @@ class BusyThreads final : public execution::Observer {
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
 
-  /// What a thread ran of the seconds that end at `now`, between 0 and 1.
+  /// The share of the last whole seconds before `now` for which a thread ran callbacks.
   [[nodiscard]] double share(events::ThreadIndex thread, Instant now) const;
-  /// When a callback began to run for the first time; it has run.
+  /// When a callback began to run for the first time; it must have run.
   [[nodiscard]] Instant first_run(execution::ObservedCallbackIndex callback) const {
     return first_[callback.value()];
   }

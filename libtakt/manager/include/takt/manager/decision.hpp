@@ -9,7 +9,7 @@
 
 namespace takt::manager {
 
-/// What becomes of a chain.
+/// How a chain is treated.
 enum class ChainState {
   guaranteed,
   /// It has its reservations, and is guaranteed once messages were seen often enough under them:
@@ -18,7 +18,8 @@ enum class ChainState {
   /// Not all goals can be kept at once, and this chain is among the least important (ros-llama
   /// S-4.5.3): best effort.
   degraded,
-  /// It is left alone: its goal means no chain of what runs, or what was seen of it is in doubt.
+  /// It is left alone: its goal matches no chain of what runs, or the observations of it are in
+  /// doubt.
   unmanaged,
 };
 
@@ -46,9 +47,9 @@ struct ChainDecision {
   /// Why it is not guaranteed; empty if it is.
   std::string reason;
   std::optional<Duration> goal{};
-  /// With the reservations decided on; of a guaranteed chain.
+  /// The bound of a guaranteed chain, with the reservations that were decided on.
   std::optional<Duration> bound{};
-  /// Of a chain with an estimator, while a chain is degraded.
+  /// For a chain with an estimator, while some chain is degraded.
   std::optional<EstimatorDecision> estimator{};
   bool operator==(const ChainDecision&) const = default;
 };

@@ -58,8 +58,8 @@ class Enactor {
                                            std::vector<Doubt>& refused) const;
   static void add_middleware(std::vector<Wanted>& wanted);
   void leave(const std::vector<Wanted>& wanted);
-  /// Has just those cores exclusive that threads are to be kept on. A scheduling domain does not
-  /// change while threads have reservations in it, so they leave them first.
+  /// Makes exactly those cores exclusive on which threads are to be kept. A scheduling domain does
+  /// not change while threads have reservations in it, so they leave them first.
   [[nodiscard]] Result<void> isolate(const std::vector<Wanted>& wanted);
   [[nodiscard]] Result<void> set(const Wanted& wanted);
   void give_up(const std::string& executor);

@@ -17,7 +17,7 @@ namespace takt::manager {
 [[nodiscard]] std::string header_line(const Options& options);
 [[nodiscard]] std::string entry_line(const Situation& situation, const Decision& decision);
 
-/// What deciding again showed.
+/// The result of deciding again.
 struct Replay {
   std::vector<Decision> decisions;
   /// A line for each decision that is different now.

@@ -17,10 +17,10 @@ struct Options {
   /// A chain that was degraded is guaranteed again when so many decisions in a row could do it.
   int calm = 3;
   /// Budgets stay as they are as long as they are enough, and take no more than this many percent
-  /// more bandwidth than new ones would.
+  /// more bandwidth than new ones would; no more at all after the kernel has refused some.
   int spare = 20;
-  /// What larger budgets than the goals need leave of each core to all other programs, in percent.
-  /// 100: budgets are as small as the goals allow.
+  /// Budgets may be larger than the goals need, but leave this many percent of each core to all
+  /// other programs. 100: budgets are as small as the goals allow.
   int left = 25;
   /// All reservations have this period. None: it is chosen when the chains change, or fewer can be
   /// guaranteed.
@@ -44,11 +44,12 @@ class Manager {
   [[nodiscard]] std::size_t analyses() const { return analyses_; }
 
  private:
-  /// Chains that may be guaranteed: the first `level` of those that have a goal.
+  /// Chains that may be guaranteed: the first `guaranteed` of those that have a goal.
   struct Level {
     std::vector<std::string> chains;
     std::size_t guaranteed = 0;
-    /// Decisions in a row that could guarantee more, and the least that they could.
+    /// How many decisions in a row could guarantee more chains, and the fewest that one of them
+    /// could.
     int calm = 0;
     std::size_t next = 0;
   };
@@ -66,7 +67,7 @@ class Manager {
   void settle(const std::vector<std::string>& chains, std::size_t possible);
   [[nodiscard]] std::optional<std::vector<ReservationDecision>> kept(
       const model::Model& model, const std::vector<ReservationDecision>& wanted,
-      const budget::Cores& cores);
+      const Situation& situation);
 
   Options options_;
   Level level_;

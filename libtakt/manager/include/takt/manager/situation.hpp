@@ -19,6 +19,14 @@ struct Doubt {
   bool operator==(const Doubt&) const = default;
 };
 
+/// A goal that matches no chain of the model.
+struct MissingGoal {
+  std::string name;
+  /// A sentence for people, without a full stop.
+  std::string reason;
+  bool operator==(const MissingGoal&) const = default;
+};
+
 /// The state estimator that a chain has by its goal.
 struct Estimator {
   /// The chain's id.
@@ -37,8 +45,7 @@ struct Situation {
   Instant time;
   /// What runs. Its chains are those of the goals that were found in it, with their ranks.
   model::Model model;
-  /// Names of goals that mean no chain of the model, with the reasons.
-  std::vector<Doubt> missing_goals;
+  std::vector<MissingGoal> missing_goals;
   std::vector<Doubt> doubts;
   /// Ids of executors whose messages were not seen often enough while they had a reservation: the
   /// delays of the model are the shortest that were seen.

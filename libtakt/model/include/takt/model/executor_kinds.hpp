@@ -13,7 +13,7 @@ enum class ExecutorKind {
 #undef TAKT_EXECUTOR_KIND
 };
 
-/// What code that serves all kinds may ask of a kind.
+/// Properties of a kind, for code that serves all kinds.
 enum class ExecutorTrait : std::uint8_t {
   none = 0,
   /// Runs on an rcl wait set; all others run on the events executor.

@@ -6,28 +6,28 @@
 
 namespace takt::model {
 
-/// A model in which no inferred join joins, and where its parts come from.
+/// A model without inferred joins, and the parts of the original model that it was made from.
 struct SeparatedModel {
   Model model;
-  /// The callback of the original model that each callback stands for, by index. Those of the
-  /// original come first, in their order.
+  /// For each callback, the callback of the original model that it stands for. The original's
+  /// callbacks come first, in their order.
   std::vector<CallbackIndex> callback_of;
-  /// Likewise of each chain, in any order.
+  /// For each chain, the chain of the original model that it stands for. Chains are in any order.
   std::vector<std::size_t> chain_of;
 };
 
 [[nodiscard]] bool has_inferred_joins(const Model& model);
 
-/// The other reading of a model's inferred joins: the messages of different inputs have nothing to
-/// do with each other. A callback for each input takes the place of the one that joins. Those of
-/// inputs that were seen to complete a set cost as much as it and send what it sends; the others
-/// run for their keeping time and send nothing. Where an inference may be wrong, a bound is the
+/// Returns the other reading of a model's inferred joins: messages of different inputs are
+/// independent. One callback for each input replaces the callback that joins. If the input was seen
+/// to complete a set, its callback costs as much as the original and sends the same; otherwise it
+/// runs for the keeping time and sends nothing. An inference may be wrong: the bound to use is the
 /// larger of the bounds of both readings.
 ///
-/// A declared join behind an inferred one is separated too, as an input of a join is one callback.
-/// Chains through a separated callback lead through the one of their input, and are left out where
-/// that sends nothing; a chain that begins with it stands once for each. O(size of the model, times
-/// inputs of a join).
+/// A declared join behind an inferred one is separated too, because an input of a join is one
+/// callback. A chain through a separated callback passes the one for its input; it is left out if
+/// that one sends nothing. A chain that begins with a separated callback is repeated for each of
+/// its callbacks. O(size of the model, times inputs of a join).
 [[nodiscard]] SeparatedModel separate_inferred_joins(const Model& model);
 
 }  // namespace takt::model

@@ -7,9 +7,9 @@
 
 namespace takt::model {
 
-/// So many `messages` are sent by any `instances` consecutive instances that might send along an
-/// edge: one of five by a timer that calls a service every fifth time. The simulator and `takt run`
-/// send that many; bounds count a message of every instance.
+/// Any `instances` consecutive instances that could send along an edge send `messages` messages:
+/// 1 of 5 for a timer that calls a service every fifth time. The simulator and `takt run` send that
+/// many; bounds count a message of every instance.
 struct MessageShare {
   std::int64_t messages = 1;   // 1 … instances
   std::int64_t instances = 1;  // at most 2^31
@@ -23,8 +23,8 @@ struct MessageShare {
   }
 };
 
-/// Whether an edge has a share of messages. None: every instance sends; also where the edge names
-/// only one of the numbers, or as many messages as instances.
+/// The share of the instances that send along an edge. None if every instance sends; also if the
+/// edge names only one of the numbers, or as many messages as instances.
 [[nodiscard]] std::optional<MessageShare> message_share(const Edge& edge);
 void set_message_share(Edge& edge, const std::optional<MessageShare>& share);
 

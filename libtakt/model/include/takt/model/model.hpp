@@ -58,8 +58,8 @@ struct SlotSupply {
 
 using Supply = std::variant<DedicatedSupply, ReservationSupply, SlotSupply>;
 
-/// What a table-driven executor goes by: instances of a callback start within its slots only, and
-/// then run to their end. Slots as in SlotSupply, one callback each.
+/// The table of a table-driven executor: instances of a callback start only within its slots, and
+/// then run to their end. Slots are as in SlotSupply, each for one callback.
 struct SlotTable {
   struct Entry {
     Slot slot;
@@ -81,18 +81,19 @@ struct Executor {
   Supply supply;
   /// OT(1), OT(2), …: cumulative overhead of that many consecutive instances. Empty: none.
   std::vector<Duration> overhead;
-  /// The longest time that the thread which receives an events executor's timers and messages takes
-  /// from the executor's thread for each of them, on the same processor and before it.
+  /// The longest time that the releasing thread of an events executor takes for one timer or
+  /// message. It shares the processor with the executor's thread and goes first.
   Duration release_overhead{};
   /// Only table-driven executors have one.
   std::optional<SlotTable> table;
   /// Executors of the same process run as threads of one process; none: a process of its own.
   std::optional<std::string> process;
-  /// Why nothing can be bounded that depends on it, in words: nobody knows when its threads do
-  /// what. None: it behaves as executors of its kind do.
+  /// The reason, in words, why nothing that depends on this executor has a bound: it is unknown
+  /// when its threads do what. None: it behaves as executors of its kind do.
   std::optional<std::string> unclassifiable;
-  /// Instances run in pieces of at most so long, and after each the most urgent one goes on; 0:
-  /// they run to their end. Documents cannot say this: it is what takt/hops makes of a link.
+  /// Instances run in pieces of at most this length, and after each piece the most urgent instance
+  /// goes on. 0: instances run to their end. It is not part of documents: takt/hops sets it for the
+  /// executor that stands for a link.
   Duration longest_piece{};
   UnknownFields unknown;
   bool operator==(const Executor&) const = default;
@@ -103,7 +104,8 @@ enum class CallbackKind { timer, subscription, service, client, waitable, event_
 /// At most ceil((Δ + jitter) / period) activations in any window of length Δ.
 ///
 /// With a phase, activation n = 0, 1, 2, … of the timer is due at phase + n · period of a clock
-/// that all phases of the model count from, and comes up to `jitter` later. Without, nobody knows.
+/// that all phases of the model count from, and comes up to `jitter` later. Without a phase it is
+/// not known when activations are due.
 struct PeriodicActivation {
   Duration period{};
   Duration jitter{};
@@ -140,11 +142,11 @@ struct Callback {
   std::vector<Duration> execution_time;
   /// Activations of the callback's own, from outside the model: a timer's expiries, messages of a
   /// publisher or requests of a client that are not in the model. They come in addition to those
-  /// that the incoming edges cause. None: there are none but those.
+  /// that the incoming edges cause. None: only the incoming edges activate the callback.
   std::optional<Activation> activation;
   std::optional<std::int64_t> priority;
   std::optional<Duration> deadline;
-  /// Messages that wait at most (QoS keep-last depth). None: unbounded.
+  /// The most messages that may wait (QoS keep-last depth). None: unbounded.
   std::optional<std::int64_t> queue_depth;
   /// On executors with several threads: callbacks of one group exclude each other; "reentrant"
   /// ones exclude nothing. None: the group of the node.
@@ -153,13 +155,13 @@ struct Callback {
   bool operator==(const Callback&) const = default;
 };
 
-/// What one host sends to others over one network interface, in the order that the flow control of
-/// takt/link decides: a resource of its own for each direction.
+/// The network interface over which one host sends to others, in the order that the flow control of
+/// takt/link decides. Each direction is a resource of its own.
 struct Link {
   std::string id;
   /// In bits per second.
   std::int64_t bandwidth = 0;
-  /// Where a message may be interrupted by a more urgent one.
+  /// The length of a chunk: after each one, a more urgent message may interrupt a message.
   std::int64_t chunk_bytes = std::int64_t{64} << 10;
   /// The longest time from the decision to send a chunk to the next decision, beyond its bits.
   Duration overhead{};
@@ -173,17 +175,17 @@ struct Edge {
   std::optional<std::string> topic;
   /// Longest time from publication to activation, beside the link if there is one.
   Duration delay{};
-  /// The link that its messages take. Edges of one topic from one callback over one link are one
+  /// The link that its messages take. Edges of one topic from one callback over one link share one
   /// message there.
   std::optional<LinkIndex> link;
-  /// On the link: larger is more urgent.
+  /// The priority of its messages on the link: larger is more urgent.
   std::int64_t priority = 0;
   /// Predecessors of `from` whose activations make it publish here; none: all of them.
   std::optional<std::vector<CallbackIndex>> triggered_by;
-  /// Size of a message's payload in bytes: of `takt run`, and at most on the link.
+  /// The payload of a message in bytes: what `takt run` sends, and the most on the link.
   std::int64_t message_size = 0;
-  /// In percent; of an inferred edge to a timer, which reads what the sender keeps. None: it is
-  /// declared or was observed.
+  /// The confidence in an inferred edge to a timer that reads what the sender keeps, in percent.
+  /// None: the edge is declared or was observed.
   std::optional<std::int64_t> confidence;
   /// See message_share(). None: every instance sends.
   std::optional<std::int64_t> messages;
@@ -205,12 +207,13 @@ struct Join {
   CallbackIndex callback;
   JoinKind kind = JoinKind::and_;
   std::vector<CallbackIndex> inputs;
-  /// In percent; of a join inferred from which runs published. No bound gets smaller by it, see
-  /// separate_inferred_joins(). None: it is declared, and what follows means nothing.
+  /// The confidence in a join that was inferred from which runs published, in percent. Such a join
+  /// makes no bound smaller, see separate_inferred_joins(). None: the join is declared, and
+  /// completed_by and keeping_time have no meaning.
   std::optional<std::int64_t> confidence{};
   /// The inputs whose messages were seen to complete a set. Empty: any may.
   std::vector<CallbackIndex> completed_by{};
-  /// The longest run by a message of the others, which were only kept.
+  /// The longest run for a message of the other inputs, which is only kept.
   Duration keeping_time{};
   UnknownFields unknown{};
   bool operator==(const Join&) const = default;

@@ -7,7 +7,7 @@
 
 #include "takt/model/model.hpp"
 
-/// The words of the contract for the model's kinds, and back.
+/// The names of the model's kinds in documents, and the kinds of names.
 namespace takt::model {
 
 [[nodiscard]] std::string_view to_string(ExecutorKind kind);

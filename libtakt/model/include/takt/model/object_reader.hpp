@@ -27,7 +27,8 @@ struct Findings {
   }
 };
 
-/// Reads the members of one JSON object and notes which it knows. `path` is its JSON path.
+/// Reads the members of one JSON object and remembers which were asked for. `path` is its JSON
+/// path.
 class ObjectReader {
  public:
   ObjectReader(const nlohmann::json& value, std::string path, Findings& findings)
@@ -125,7 +126,7 @@ class ObjectReader {
     return {};
   }
 
-  /// Keeps the members that nobody asked for, by their names after `prefix` (see UnknownFields).
+  /// Keeps the members that were not asked for, under `prefix` and their names (see UnknownFields).
   void keep_unknown(UnknownFields& unknown, std::string_view prefix = "") {
     if (!value_.is_object()) return;
     for (const auto& [name, member] : value_.items()) {
@@ -164,7 +165,7 @@ class ObjectReader {
   }
 
  private:
-  /// As a token of a JSON pointer.
+  /// The name as a token of a JSON pointer.
   static std::string escaped(std::string_view name) {
     std::string token;
     for (const char c : name) {

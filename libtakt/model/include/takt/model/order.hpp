@@ -6,9 +6,9 @@
 
 namespace takt::model {
 
-/// Whether messages to the callback activate nothing but wait until its own clock or device
-/// activates it: an edge into such a callback carries data that is sampled. Every message to any
-/// other callback activates it, or completes a set of its join.
+/// Whether messages to the callback do not activate it, but wait until its own clock or device
+/// does: an edge into such a callback carries data that is sampled. Every message to any other
+/// callback activates it or belongs to a set of its join.
 [[nodiscard]] bool samples_messages(const Callback& callback);
 
 /// The callbacks of every executor, most urgent first, in the order of the default executor

@@ -5,8 +5,8 @@
 
 #include "takt/model/model.hpp"
 
-/// What the entities of a model are called on a running ROS 2: how `takt run` names them, how
-/// recordings of them are matched, and how plans address them.
+/// The names of a model's entities in a running ROS 2: `takt run` gives them these names, and
+/// recordings and plans are matched by them.
 namespace takt::model {
 
 /// A name with a leading slash.

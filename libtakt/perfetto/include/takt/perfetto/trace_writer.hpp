@@ -28,7 +28,7 @@ class TraceWriter final : public execution::Observer {
   TraceWriter(const std::filesystem::path& path, const events::EventStream& source);
   ~TraceWriter() override;
 
-  /// The scheduler's events of a batch; the interpreter tells of the others.
+  /// Adds the scheduler's events of a batch. The interpreter reports all other events.
   void add(const events::Batch& batch);
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
@@ -37,8 +37,8 @@ class TraceWriter final : public execution::Observer {
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
                       execution::PublicationId source) override;
 
-  /// After the last event: what is still open, the warnings, and the rest of the file. Error: it
-  /// could not be written.
+  /// To be called after the last event: writes the instances that are still open, the warnings, and
+  /// the rest of the file. Error: the file could not be written.
   [[nodiscard]] Result<void> finish(const execution::Database& database,
                                     const std::vector<std::string>& warnings);
 

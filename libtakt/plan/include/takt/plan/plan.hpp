@@ -12,8 +12,9 @@
 #include "takt/policy/options.hpp"
 #include "takt/scheduling/description.hpp"
 
-/// Executor plans: what each executor of a running system decides by, in terms of the entities that
-/// its nodes have anyway. The three doors of the executors read them (docs/executors.md).
+/// Executor plans: the rule by which each executor of a running system decides, in terms of the
+/// entities that its nodes have anyway. All three ways to run executors read plans
+/// (docs/executors.md).
 namespace takt::plan {
 
 /// How an entity is found in node code that knows nothing of the plan.
@@ -26,14 +27,15 @@ struct Address {
   std::vector<std::string> topics{};
   /// Only timers have one.
   std::optional<Duration> period{};
-  /// Among those alike, in the order in which the node makes them.
+  /// The position among entities with the same fields above, in the order in which the node makes
+  /// them.
   std::size_t ordinal = 0;
 };
 
 struct CallbackPlan {
   std::string id;
   Address address;
-  /// The callback group that the model names; empty: as the node says.
+  /// The callback group that the model names; empty: the node decides.
   std::string group{};
 };
 
@@ -56,13 +58,13 @@ struct Plan {
   std::vector<std::string> warnings{};
 };
 
-/// The plan of a model; its executors are of the kind `kind`, else of their own. Event sources are
-/// no executors.
+/// The plan of a model. Its executors are of the kind `kind`, or of their own kind if none is
+/// given. Event sources are left out.
 [[nodiscard]] Result<Plan> make_plan(const model::Model& model,
                                      std::optional<model::ExecutorKind> kind,
                                      const policy::Options& options);
 
-/// Whether Linux can give the executor its supply. Error: slots, which no scheduler of it serves.
+/// Whether Linux can give the executor its supply. Error: slots, which no Linux scheduler provides.
 [[nodiscard]] Result<void> check_supply(const model::Executor& executor);
 
 /// The `takt/plan` version 1 document.
@@ -74,7 +76,7 @@ struct Plan {
 /// Reads a file of at most 64 MiB.
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
 
-/// The executor of that id; with an empty id the only one. The error lists those that there are.
+/// The executor with that id, or the only one if the id is empty. The error lists the ids.
 [[nodiscard]] Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id);
 
 /// An entity of a running program; the ordinal counts as in Address.
@@ -86,12 +88,12 @@ struct Entity {
   std::optional<Duration> period{};
 };
 
-/// What a plan means for the entities that a program really has.
+/// The match of a plan with the entities that a program really has.
 struct Assignment {
   /// By entity: the callback of `policy`. Entities of the same planned callback share one.
   std::vector<scheduling::LocalIndex> callbacks;
   scheduling::PolicyDescription policy;
-  /// Ids of callbacks of the plan that no entity is, which thus never run.
+  /// Ids of planned callbacks that match no entity, and so never run.
   std::vector<std::string> missing;
   /// Positions of entities that the plan does not name: they run after all others.
   std::vector<std::size_t> unplanned;

@@ -13,12 +13,12 @@
 #include "takt/scheduling/callback_groups.hpp"
 #include "takt/scheduling/description.hpp"
 
-/// What a timing model asks of an executor's scheduling, described once. Analysis, simulation,
-/// plans, real executors and the brute-force oracle all decide by this description; nothing else
-/// derives priorities, deadlines, roots, chains or exclusion from a model.
+/// Derives from a timing model how its executors schedule. Analysis, simulation, plans, real
+/// executors and the brute-force oracle all use this description; nothing else derives priorities,
+/// deadlines, roots, chains or exclusion from a model.
 namespace takt::policy {
 
-/// What orders the instances of a callback. Where a callback inherits from several others
+/// The values that order the instances of a callback. If a callback inherits from several others
 /// (graph-aware executor), an instance may have any value of the range.
 struct Urgency {
   /// A larger priority is more urgent.
@@ -27,40 +27,40 @@ struct Urgency {
   /// Counted from the origin, the activation of the source.
   Duration shortest_deadline{};
   Duration longest_deadline{};
-  /// An instance may run before an older one of the same callback.
+  /// Whether an instance may run before an older one of the same callback.
   bool overtakes = false;
   bool operator==(const Urgency&) const = default;
 };
 
-/// An executor of a model as it schedules.
+/// How an executor of a model schedules.
 struct Description {
   model::ExecutorKind kind{};
   /// The executor's callbacks in the order of model::callbacks_by_executor(). A LocalIndex is a
   /// position in this list.
   std::vector<model::CallbackIndex> callbacks;
-  /// What scheduling::make_policy() takes. For the graph-aware executor `is_root` says whether
-  /// anything outside the executor activates the callback, be it only sometimes: its own
-  /// activation, a message from another executor, or one that takes time within it.
+  /// The input of scheduling::make_policy(). For the graph-aware executor `is_root` says whether
+  /// anything outside the executor activates the callback, even if only sometimes: its own
+  /// activation, a message from another executor, or a message with a delay within this one.
   scheduling::PolicyDescription policy;
   /// By LocalIndex; empty if neither priorities nor deadlines order the instances.
   std::vector<Urgency> urgencies;
-  /// Deadlines order instances rather than priorities.
+  /// Whether deadlines order the instances rather than priorities.
   bool by_deadline = false;
   /// Threads that the model gives the executor; 1 where the kind has one thread.
   std::int64_t threads = 1;
   /// Which callbacks exclude each other, if there are several threads. Each is in one of the lists.
   scheduling::CallbackGroups groups;
-  /// A callback, not the first of its chain in policy.chains, that something else than the callback
-  /// before it activates: its instance waits, perhaps for ever, for the chain to come to it.
+  /// A callback that is not the first of its chain in policy.chains, and that not only the callback
+  /// before it activates. Its instances wait, perhaps for ever, until the chain comes to it.
   std::optional<model::CallbackIndex> activated_outside_chain;
-  /// Lines about wishes of the model or the options that the executor cannot follow.
+  /// One line for each setting of the model or the options that the executor cannot follow.
   std::vector<std::string> warnings;
 };
 
 /// Describes executors of one model. The model must outlive the describer and stay as it is: after
-/// a change (of a period, say) a new describer is made. Making one costs nothing; what several
-/// executors need (inherited urgencies: linear in the model's size as a rule) is found once, when
-/// the first executor that needs it is described.
+/// a change (of a period, say) a new describer is made. Making one costs nothing. Facts that
+/// several executors need (inherited urgencies: linear in the model's size as a rule) are computed
+/// once, when the first executor that needs them is described.
 class Describer {
  public:
   explicit Describer(const model::Model& model, Options options = {});
@@ -86,10 +86,10 @@ class Describer {
 [[nodiscard]] Result<Description> describe(const model::Model& model, model::ExecutorIndex executor,
                                            model::ExecutorKind kind, const Options& options = {});
 
-/// What executors sort a callback of the kind into.
+/// The category by which executors order callbacks of the kind.
 [[nodiscard]] scheduling::Category category(model::CallbackKind kind);
 
-/// The period of an activation: the shortest distance that its activations keep in the long run.
+/// The period of an activation: the shortest mean distance of its activations in the long run.
 [[nodiscard]] Duration period_of(const model::Activation& activation);
 
 }  // namespace takt::policy

@@ -15,20 +15,20 @@ enum class EdfDeadlines {
   per_instance,
   /// As per_instance, but fixed when the chain's previous instance completed.
   frozen_at_completion,
-  /// Each instance of any callback has one, counted from the release of what triggered it.
+  /// Each instance of any callback has one, counted from the release of the source that caused it.
   inherited,
   /// Each instance of any callback has one, counted from its own activation.
   per_callback,
 };
 
-/// What orders the roots of the `graph_aware` executor.
+/// The order of the roots of the `graph_aware` executor.
 enum class RootOrder { priority, rate_monotonic, edf };
 
 /// A slot of a table-driven executor, [start, end) within its cycle.
 struct SlotOptions {
   Duration start{};
   Duration end{};
-  /// Its id.
+  /// The id of the callback whose instances start in the slot.
   std::string callback;
 };
 
@@ -43,7 +43,7 @@ struct Options {
   std::optional<EdfDeadlines> edf_deadlines;
   /// None: priority if a root has one, else edf if a root has a deadline, else rate_monotonic.
   std::optional<RootOrder> root_order;
-  /// By executor id; they replace the model's own.
+  /// Tables by executor id; they replace the tables of the model.
   std::map<std::string, TableOptions> tables;
 };
 

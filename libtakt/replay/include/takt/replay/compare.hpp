@@ -33,7 +33,7 @@ struct Comparison {
   /// Timers of a default executor that were stopped when they were ready but had not run yet. rcl
   /// does not call them any more.
   std::int64_t withdrawn = 0;
-  /// Instances that the recording does not show the release of; left out.
+  /// Instances whose release is not in the recording. They are left out.
   std::int64_t without_release = 0;
   /// Why the order was not compared.
   std::string reason;
@@ -42,10 +42,10 @@ struct Comparison {
 /// How long after a decision its callback starts at most (Comparison::at_end_of_slot).
 inline constexpr Duration decision_to_start = std::chrono::milliseconds{1};
 
-/// Simulates each executor that ran anything, of the kind that it announced: releases as recorded,
-/// and each instance as long as it was from its start to the next one's. An executor of one thread
-/// learns of releases between two callbacks only, and the recording has them in that order, so no
-/// difference is legitimate but `at_end_of_slot` and `withdrawn`.
+/// Simulates each executor that ran anything, as the kind that it announced. Releases are as
+/// recorded, and each instance lasts from its recorded start to the start of the next one. An
+/// executor of one thread learns of releases between two callbacks only, and the recording has them
+/// in that order, so only the differences `at_end_of_slot` and `withdrawn` are legitimate.
 [[nodiscard]] Result<std::vector<Comparison>> compare(const model::Model& model,
                                                       const execution::Objects& objects,
                                                       const Recording& recording);

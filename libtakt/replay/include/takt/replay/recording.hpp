@@ -10,7 +10,8 @@
 
 namespace takt::replay {
 
-/// What an executor was told and what it ran, in the order of time. Its callbacks are the model's.
+/// The releases of an executor and the instances that it ran, in the order of time. Callbacks are
+/// the model's.
 struct ExecutorRecord {
   struct Release {
     model::CallbackIndex callback;
@@ -42,7 +43,7 @@ class Recording final : public execution::Observer {
 
   /// By executor of the model.
   [[nodiscard]] const std::vector<ExecutorRecord>& executors() const { return executors_; }
-  /// Instances of callbacks that are none of the model's.
+  /// Instances of callbacks that are not in the model.
   [[nodiscard]] std::int64_t unknown_instances() const { return unknown_instances_; }
 
  private:

@@ -22,16 +22,16 @@ namespace takt::scheduling {
 class ChainEdfPolicy final : public Policy {
  public:
   struct Chain {
-    /// Those on this executor, one after the other. Chains may share their first callback, no
-    /// other.
+    /// The chain's callbacks on this executor, in order. Chains may share their first callback, but
+    /// no other.
     std::vector<LocalIndex> callbacks;
     Duration relative_deadline{};
-    /// The period of the timer that heads the chain. None: another callback heads it, and each of
-    /// its activations is an instance, with its own deadline by either rule.
+    /// The period of the timer that heads the chain. None if the head is no timer: then each of its
+    /// activations is an instance, with its own deadline by either rule.
     std::optional<Duration> period;
   };
 
-  /// Every one of the executor's callbacks is in some chain, be it a chain of its own.
+  /// Every callback of the executor must be in a chain, if only in one of its own.
   ChainEdfPolicy(std::size_t callbacks, std::span<const Chain> chains, DeadlineRule rule,
                  std::size_t capacity);
 
@@ -46,7 +46,7 @@ class ChainEdfPolicy final : public Policy {
  private:
   [[nodiscard]] bool choose(LocalIndex& chosen) override;
 
-  /// What orders the ready callbacks.
+  /// The order of the ready callbacks.
   struct Key {
     Instant deadline;
     std::size_t chain = 0;
@@ -67,7 +67,7 @@ class ChainEdfPolicy final : public Policy {
   };
 
   struct Member {
-    /// Those that the callback belongs to; more than one only at their head.
+    /// The chains that the callback belongs to; more than one only if it is their head.
     std::vector<std::size_t> chains;
     std::size_t position = 0;
     bool timer = false;

@@ -6,9 +6,9 @@ namespace takt::scheduling {
 enum class DeadlineRule {
   /// Its own origin plus the chain's relative deadline.
   per_instance,
-  /// The one fixed when the chain's previous instance completed: what was then the timer's next
-  /// expiry plus the relative deadline, also if that expiry is skipped later. It spreads skipped
-  /// instances over all chains of an overloaded executor.
+  /// The deadline fixed when the chain's previous instance completed: the timer's next expiry at
+  /// that time plus the relative deadline, even if that expiry is skipped later. This rule spreads
+  /// skipped instances over all chains of an overloaded executor.
   frozen_at_completion,
 };
 

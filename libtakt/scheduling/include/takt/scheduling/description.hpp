@@ -16,7 +16,7 @@
 
 namespace takt::scheduling {
 
-/// What decides which callback runs next; takt/base/executor_kinds.def lists the rules.
+/// The rules that decide which callback runs next; takt/base/executor_kinds.def lists them.
 enum class Rule {
 #define TAKT_EXECUTOR_KIND(kind, traits, rules) rules
 #define TAKT_DECISION_RULE(rule) rule,
@@ -34,10 +34,10 @@ enum class Rule {
 /// The names of all rules, for messages: "ready_set, first_released, …".
 [[nodiscard]] std::string rule_names();
 
-/// A policy with its parameters as plain values: what a plan says, and what a timing model implies.
+/// A policy with its parameters as plain values, as plans contain it and as it is derived from a
+/// timing model.
 struct PolicyDescription {
-  /// What a callback has that nothing else gives a priority or a deadline: it comes after all
-  /// others.
+  /// The values of a callback without a priority or a deadline: it comes after all others.
   static constexpr std::int64_t least_priority = std::numeric_limits<std::int64_t>::min() + 1;
   static constexpr Duration longest_deadline = std::chrono::hours(24 * 365 * 100);
 
@@ -45,7 +45,7 @@ struct PolicyDescription {
     Category category = Category::timer;
     std::int64_t priority = least_priority;
     Duration deadline = longest_deadline;
-    /// Activated from outside the executor; graph-aware policies order these alone.
+    /// Whether it is activated from outside the executor. Graph-aware policies order only these.
     bool is_root = true;
   };
 

@@ -19,9 +19,9 @@ namespace takt::scheduling {
 /// An activated instance of a callback that has not started.
 struct Instance {
   Instant activation;
-  /// When that began on whose behalf it runs, e.g. the release of its chain's timer.
+  /// The beginning of the work that it is part of, e.g. the release of its chain's timer.
   Instant origin;
-  /// The driver's: it finds what belongs to the instance by it.
+  /// For the driver, which finds its data of the instance by it.
   std::size_t payload = 0;
   /// Instances are numbered in the order of their release.
   std::uint64_t number = 0;
@@ -31,7 +31,7 @@ struct Instance {
 struct Job {
   LocalIndex callback;
   Instance instance;
-  /// Which policy chose it, see Dispatch::replace().
+  /// The number of the policy that chose it, see Dispatch::replace().
   std::uint64_t generation = 0;
 };
 
@@ -43,39 +43,39 @@ struct Job {
 ///   next() whenever a thread is free: the instance that it runs now;
 ///   completed() when that has run and what it published has been released.
 ///
-/// One thread at a time may call it. Once memory for as many instances as ever wait has been taken,
-/// only replace() allocates. Each call takes O(log n) of the number of callbacks or instances,
-/// next() at a polling point O(log n) for each callback that it samples, and on several threads
-/// next() and completed() O(log n) for each member of the callback's group.
+/// One thread at a time may call it. Apart from replace(), it allocates only while more instances
+/// wait than ever before. Each call takes O(log n) of the number of callbacks or instances, next()
+/// at a polling point O(log n) for each callback that it samples, and on several threads next() and
+/// completed() O(log n) for each member of the callback's group.
 class Dispatch {
  public:
-  /// `threads`: how many instances run at once. Nothing can be released before replace().
+  /// `threads`: how many instances may run at once. Nothing can be released before replace().
   explicit Dispatch(std::size_t threads = 1) : threads_(threads) {}
 
-  /// From now on that policy decides among so many callbacks. `own_origin`: deadlines count from an
-  /// instance's own activation instead of its origin's. Returns the instances that wait, in the
-  /// order of their release; the driver gives those back that shall wait on, see wait_on(), and
-  /// names the callbacks that run, see runs_on(). Only if check() accepts the policy.
+  /// From now on `policy` decides among `callbacks` callbacks. `own_origin`: deadlines count from
+  /// an instance's own activation instead of its origin's. Returns the waiting instances, in the
+  /// order of their release; the driver gives back those that shall go on waiting, see wait_on(),
+  /// and names the callbacks that are running, see runs_on(). check() must accept the policy.
   std::vector<Instance> replace(std::unique_ptr<Policy> policy, std::size_t callbacks,
                                 bool own_origin, const CallbackGroups& groups = {});
 
   /// Errors: the threads cannot share the policy.
   [[nodiscard]] Result<void> check(const Policy& policy) const;
 
-  /// Another instance of a callback that returns to it, with its number.
+  /// Gives back an instance that replace() returned, as an instance of this callback.
   void wait_on(LocalIndex index, const Instance& instance);
-  /// An instance chosen by an earlier policy still runs, as this callback.
+  /// Tells that an instance chosen by an earlier policy still runs, as this callback.
   void runs_on(LocalIndex callback) {
     if (threads_ > 1) hold_excluded(callback);
   }
 
-  /// At most so many instances of the callback wait; a further one displaces the oldest.
+  /// At most `depth` instances of the callback may wait; a further one displaces the oldest.
   void limit_queue(LocalIndex callback, std::size_t depth) {
     std::size_t& limit = callbacks_[callback.value()].depth;
     limit = std::min(limit, depth);
   }
 
-  /// Every instance of the callback waits and runs, also where the policy keeps the newest only.
+  /// Keeps every instance of the callback, even if the policy keeps only the newest.
   void keep_all(LocalIndex callback) {
     Callback& kept = callbacks_[callback.value()];
     if (kept.queueing != Queueing::newest_only) return;
@@ -83,17 +83,17 @@ class Dispatch {
     kept.depth = unlimited;
   }
 
-  /// An instance has been activated. Returns the payload of the one that it displaces: the oldest
-  /// if the queue is full, and any other if the policy keeps the newest only.
+  /// Adds an activated instance. Returns the payload of the instance that it displaces: the oldest
+  /// if the queue is full, or the one that waits if the policy keeps only the newest.
   std::optional<std::size_t> release(LocalIndex index, Instant activation, Instant origin,
                                      std::size_t payload);
 
-  /// Sets `job` to the instance that runs now; false: nothing may run. If the policy has nothing,
-  /// this is a polling point.
+  /// Sets `job` to the instance that must run now; returns false if none may run. If the policy has
+  /// nothing, this is a polling point.
   [[nodiscard]] bool next(Job& job);
 
-  /// The job has run in part and waits again, before all others of its callback. With one thread,
-  /// and a policy that can be interrupted.
+  /// The job has run in part and waits again, before all others of its callback. Only with one
+  /// thread and a policy that can be interrupted.
   void interrupted(const Job& job) {
     Callback& callback = callbacks_[job.callback.value()];
     callback.waiting.push_front(job.instance);
@@ -101,26 +101,26 @@ class Dispatch {
     policy_->interrupted(job.callback);
   }
 
-  /// The job has run to its end. `present`: its callback in the present description if the policy
-  /// has been replaced since; none: it is not part of it.
+  /// The job has run to its end. `present`: its callback in the present description, if the policy
+  /// has been replaced since; none if the callback is no longer part of it.
   void completed(const Job& job, std::optional<LocalIndex> present);
   void completed(const Job& job) { completed(job, job.callback); }
 
   // Policies that go by the time.
 
   [[nodiscard]] bool goes_by_time() const { return goes_by_time_; }
-  /// Tells the time of the next decision, which never goes back.
+  /// Tells the policy the time of the next decision, which must never go back.
   void advance(Instant now) { policy_->advance(now); }
   /// See Policy::next_start().
   [[nodiscard]] std::optional<Instant> next_start() const {
     return goes_by_time_ ? policy_->next_start() : std::nullopt;
   }
 
-  // What waits, and how.
+  // Waiting instances.
 
   [[nodiscard]] std::size_t threads() const { return threads_; }
   [[nodiscard]] std::size_t waiting() const;
-  /// How many of them may run beside what runs now, for all that groups say.
+  /// How many of them the callback groups allow to run beside the running instances.
   [[nodiscard]] std::size_t waiting_beside() const { return waiting_beside_; }
   [[nodiscard]] std::size_t waiting(LocalIndex callback) const {
     return callbacks_[callback.value()].waiting.size();
@@ -128,7 +128,7 @@ class Dispatch {
   [[nodiscard]] Queueing queueing(LocalIndex callback) const {
     return callbacks_[callback.value()].queueing;
   }
-  /// Whether what runs keeps the callback from running, until a job ends.
+  /// Whether a running instance excludes the callback, until that job ends.
   [[nodiscard]] bool is_held(LocalIndex callback) const {
     return callbacks_[callback.value()].held > 0;
   }
@@ -136,7 +136,7 @@ class Dispatch {
   [[nodiscard]] bool is_polled(LocalIndex callback) const {
     return callbacks_[callback.value()].is_polled;
   }
-  /// From when on the deadline of an instance counts.
+  /// The time from which the deadline of an instance counts.
   [[nodiscard]] Instant deadline_origin(const Instance& instance) const {
     return own_origin_ ? instance.activation : instance.origin;
   }
@@ -154,14 +154,14 @@ class Dispatch {
     /// How many may wait; 1 if the policy keeps the newest only.
     std::size_t depth = unlimited;
     Queueing queueing = Queueing::oldest_first;
-    /// Those that may not run beside it.
+    /// The callbacks that may not run beside it.
     std::vector<LocalIndex> excludes{};
-    /// How many of the instances that run exclude it.
+    /// How many running instances exclude it.
     std::size_t held = 0;
     bool is_polled = false;
-    /// The policy knows of an instance that a polling point has admitted.
+    /// Whether the policy knows of an instance that a polling point has admitted.
     bool is_sampled = false;
-    /// It is in unsampled_.
+    /// Whether it is in unsampled_.
     bool is_listed = false;
   };
 
@@ -179,10 +179,10 @@ class Dispatch {
   bool goes_by_time_ = false;
   bool polls_ = false;
   std::vector<Callback> callbacks_;
-  /// Callbacks that the next polling point looks at: polled ones of which an instance waits and
-  /// the policy knows of none.
+  /// Callbacks that the next polling point looks at: polled callbacks with waiting instances, none
+  /// of which the policy knows.
   std::vector<LocalIndex> unsampled_;
-  /// Instances that wait of callbacks with `held` 0.
+  /// The number of waiting instances of callbacks with `held` 0.
   std::size_t waiting_beside_ = 0;
   std::uint64_t released_ = 0;
   std::int64_t completed_ = 0;
@@ -191,7 +191,7 @@ class Dispatch {
   std::uint64_t generation_ = 0;
 };
 
-// What every instance passes is inlined into the drivers.
+// Functions that every instance passes through are inlined into the drivers.
 
 inline std::optional<std::size_t> Dispatch::release(LocalIndex index, Instant activation,
                                                     Instant origin, std::size_t payload) {
@@ -212,7 +212,7 @@ inline std::size_t Dispatch::displace(LocalIndex index) {
   Instance oldest;
   callback.waiting.pop_front(oldest);
   if (callback.held == 0) --waiting_beside_;
-  // A polling point's place goes to whichever instance is then the oldest.
+  // A polled callback keeps its place in the ready set: its then oldest instance takes it.
   if (!callback.is_polled) policy_->withdraw(index);
   return oldest.payload;
 }
@@ -247,7 +247,7 @@ inline bool Dispatch::next(Job& job) {
     if (!chosen) return false;
     Callback& callback = callbacks_[chosen->value()];
     if (callback.waiting.empty()) {
-      // A full queue has lost it since it was released.
+      // The instance was displaced from a full queue after its release.
       policy_->completed(*chosen);
       continue;
     }
@@ -270,7 +270,7 @@ inline bool Dispatch::next(Job& job) {
 
 inline void Dispatch::completed(const Job& job, std::optional<LocalIndex> present) {
   if (present && threads_ > 1) resume_excluded(*present);
-  // A policy that came meanwhile knows nothing of it.
+  // A policy that was set after the job had been chosen does not know of it.
   if (job.generation == generation_) policy_->completed(job.callback);
   ++completed_;
 }

@@ -9,8 +9,8 @@
 #include "takt/scheduling/ready_queue.hpp"
 
 /// The events executor and its orders (component-cps 3.4, 3.5): every activated instance enters the
-/// ready queue at once, and each decision takes one instance from it. Of equals the one released
-/// first runs first.
+/// ready queue at once, and each decision takes one instance from it. Among equals, the one
+/// released first runs first.
 namespace takt::scheduling {
 
 /// The events executor as it comes: first released, first run.
@@ -55,7 +55,7 @@ class FixedPriorityPolicy final : public Policy {
   /// Position of a callback's priority among all, 0 the most urgent.
   std::vector<std::uint64_t> ranks_;
   ReadyQueue<Key> queue_;
-  /// Of what was chosen last.
+  /// The key of the instance chosen last.
   Key chosen_;
   std::uint64_t released_ = 0;
 };

@@ -16,10 +16,11 @@ namespace takt::scheduling {
 /// arbitrary acyclic graph as a limited-preemptive, fixed-job-priority scheduler would schedule the
 /// unfolded forest (Theorem 2), without knowing the graph.
 ///
-/// It holds for one thread, as who triggered a callback is told by what ran last. Children are
-/// released by the callback that runs, before the next decision; in publication order, so that the
-/// last published runs first. The newest message of a child is the one that its instance takes:
-/// the executor binds messages to instances at their release, or its middleware's queues are LIFO.
+/// It holds for one thread, because it takes the callback that ran last for the one that triggered
+/// a child. Children are released by the callback that runs, before the next decision; in
+/// publication order, so that the last published runs first. An instance of a child takes the
+/// child's newest message: the executor binds messages to instances at their release, or its
+/// middleware's queues are LIFO.
 class GraphAwarePolicy final : public Policy {
  public:
   /// Priorities of the roots, a larger one more urgent; none for children.
@@ -60,7 +61,7 @@ class GraphAwarePolicy final : public Policy {
   std::vector<std::optional<Urgency>> roots_;
   bool by_deadline_;
   ReadyQueue<Key> root_queue_;
-  /// Sorted by urgency without being sorted: the top is the most urgent (Lemma 5).
+  /// Always in order of urgency, although nothing sorts it: the top is the most urgent (Lemma 5).
   std::vector<Child> child_stack_;
   /// The urgency of the instance chosen last.
   Urgency latest_ = 0;

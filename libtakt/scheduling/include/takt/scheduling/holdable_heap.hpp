@@ -33,7 +33,7 @@ class HoldableHeap {
     }
   }
 
-  /// Nothing happens if it is not contained.
+  /// Removes a callback, if it is contained.
   void remove(LocalIndex callback) {
     Entry& removed = entry(callback);
     if (!removed.contained) return;
@@ -44,7 +44,7 @@ class HoldableHeap {
   /// Whether all callbacks in it are held.
   [[nodiscard]] bool empty() const { return heap_.empty(); }
 
-  /// The smallest callback that is not held. Not if it is empty().
+  /// The smallest callback that is not held. The heap must not be empty().
   [[nodiscard]] LocalIndex top() const { return heap_.front(); }
 
   [[nodiscard]] const Key& key(LocalIndex callback) const { return entry(callback).key; }

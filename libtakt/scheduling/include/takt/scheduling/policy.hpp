@@ -13,7 +13,7 @@ namespace takt::scheduling {
 /// A callback, as its position among those of its executor.
 using LocalIndex = Index<struct LocalCallbackTag>;
 
-/// What an executor's callbacks are, in the order in which the default executor looks for them
+/// The categories of callbacks, in the order in which the default executor looks for them
 /// (ros-llama S-1.2).
 enum class Category { timer, subscription, service, client, waitable };
 
@@ -21,23 +21,23 @@ enum class Category { timer, subscription, service, client, waitable };
 enum class Admission {
   /// As soon as it is activated.
   at_once,
-  /// When next() has found nothing, and then one instance of the callback at most: at a polling
-  /// point. Until then the instance waits in its queue, unseen.
+  /// At a polling point: when next() has found nothing, and then at most one instance of the
+  /// callback. Until then the policy does not know of the instance, which waits in its queue.
   at_polling_point,
 };
 
-/// Which of a callback's released instances next() means, and so which message it takes.
+/// Which of a callback's released instances runs first, and so which message it takes.
 enum class Queueing {
   oldest_first,
   newest_first,
-  /// A release takes the place of an instance that has not started: the older one is dropped.
+  /// A release replaces an instance that has not started: the older one is dropped.
   newest_only,
 };
 
 /// The decision rule of one executor. An executor (simulated or real) drives it so:
 ///
 ///   release(c) for every activated instance of c, as admission(c) asks;
-///   next(): the callback of which a released instance, chosen as queueing(c) says, must run now.
+///   next(): the callback c that must run now; queueing(c) says which of its released instances.
 ///   None: nothing may run. If some callback is admitted at polling points, this moment is one:
 ///   release what is pending of these callbacks and ask again. If there is still nothing, wait.
 ///   completed(c) when that instance has run and what it published has been released.
@@ -84,8 +84,8 @@ class Policy {
   /// never goes back.
   virtual void advance(Instant /*now*/) {}
 
-  /// When time alone may next make an instance eligible, seen from the last advance(). None: the
-  /// policy does not go by the time.
+  /// The next time after the last advance() at which time alone may make an instance eligible.
+  /// None: the policy does not go by the time.
   [[nodiscard]] virtual std::optional<Instant> next_start() const { return std::nullopt; }
 
   /// The instance of `callback` that next() gave last has run in part, and waits again at its old
@@ -95,18 +95,19 @@ class Policy {
   /// The instance of `callback` that next() gave has run to its end.
   virtual void completed(LocalIndex /*callback*/) {}
 
-  /// Whether several threads of an executor may share it, under a lock: then callbacks that exclude
-  /// one that is running, as those of a mutually exclusive callback group do, are held meanwhile.
+  /// Whether several threads of an executor may share it, under a lock. While a callback runs, the
+  /// callbacks that it excludes, such as those of its mutually exclusive group, are then held.
   [[nodiscard]] virtual bool is_sharable() const { return true; }
 
-  /// Until resume(), next() passes over `callback`; it loses neither instances nor its place. Only
-  /// policies that are sharable are held.
+  /// Until resume(), next() passes over `callback`; it loses neither instances nor its place. This
+  /// is called only for sharable policies.
   virtual void hold(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
   virtual void resume(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
 
  private:
-  /// next(): sets `chosen`; false: nothing may run. Every decision passes here, and GCC returns an
-  /// optional of such an index through memory, at the price of a stalled load.
+  /// Implements next(): sets `chosen`, or returns false if nothing may run. It does not return an
+  /// optional: every decision passes here, and GCC returns an optional of such an index through
+  /// memory, which costs a stalled load.
   [[nodiscard]] virtual bool choose(LocalIndex& chosen) = 0;
 };
 

@@ -9,9 +9,10 @@
 
 namespace takt::scheduling {
 
-/// The queue of an events executor: released instances, of which the oldest of each callback
-/// compete by their keys. Keys of one callback must not decrease from one instance to the next, or
-/// an urgent one waits for its elder (instances of a callback never overtake each other).
+/// The queue of an events executor. The oldest released instance of each callback competes with
+/// those of the others by its key. Keys of one callback must not decrease from one instance to the
+/// next, or an urgent one waits for an older one: instances of a callback never overtake each
+/// other.
 template <typename Key>
 class ReadyQueue {
  public:
@@ -24,13 +25,13 @@ class ReadyQueue {
     waiting_.push_back(callback, std::move(key));
   }
 
-  /// An instance returns to its place before all others of its callback.
+  /// Returns an instance to its place before all others of its callback.
   void push_front(LocalIndex callback, Key key) {
     ready_.insert(callback, key);
     waiting_.push_front(callback, std::move(key));
   }
 
-  /// The key of what pop() would give.
+  /// The key of the instance that pop() would take.
   [[nodiscard]] std::optional<Key> top() const {
     if (ready_.empty()) return std::nullopt;
     return ready_.key(ready_.top());

@@ -9,11 +9,11 @@
 
 namespace takt::scheduling {
 
-/// A table of slots that repeats (performance-engineering 3.1): an instance may start only within a
-/// slot of its callback, at both conditions: it is released (event) and a slot is open (time).
+/// A table of slots that repeats (performance-engineering 3.1): an instance may start only if it is
+/// released (event) and a slot of its callback is open (time).
 ///
 /// It has no clock: the executor tells the time before it asks, and asks again at the next
-/// boundary, since a slot that opens makes an instance ready that was released before.
+/// boundary, because a slot that opens may make an instance ready that was released before.
 class TableDrivenPolicy final : public Policy {
  public:
   /// Half-open [start, end), offsets within the cycle.
@@ -37,16 +37,16 @@ class TableDrivenPolicy final : public Policy {
   [[nodiscard]] std::optional<Instant> next_start() const override;
 
  private:
-  /// By the time of the last advance().
+  /// Decides for the time of the last advance().
   [[nodiscard]] bool choose(LocalIndex& chosen) override;
 
   std::vector<Slot> slots_;
   Duration cycle_;
   std::vector<std::size_t> released_;
-  /// When the present round of the table began.
+  /// The beginning of the present round of the table.
   Instant round_{};
   Duration offset_{};
-  /// The last slot that has begun in this round, and one more.
+  /// The number of slots that have begun in this round.
   std::size_t begun_ = 0;
 };
 

@@ -40,7 +40,7 @@ class WaitSetPolicy final : public Policy {
   };
 
   std::vector<Callback> callbacks_;
-  /// By rank.
+  /// The ready callbacks, by rank.
   HoldableHeap<std::uint32_t> ready_;
 };
 

@@ -26,8 +26,8 @@ class Adaptation {
   Adaptation(PlacementOptions options, std::vector<Slot> slots)
       : options_(options), slots_(std::move(slots)) {}
 
-  /// An output was ready so long after the beginning of its cycle. Slots that are better from now
-  /// on; none: the present ones stay. As place() at every look, O(window) memory.
+  /// Takes in how long after the beginning of its cycle an output was ready. Returns slots that are
+  /// better from now on; none: the present ones stay. As place() at every look, O(window) memory.
   [[nodiscard]] std::optional<std::vector<Slot>> observe(Duration ready);
 
  private:

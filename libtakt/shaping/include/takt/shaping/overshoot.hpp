@@ -11,7 +11,7 @@
 
 namespace takt::shaping {
 
-/// What becomes of an output that is ready after the last slot of its cycle.
+/// What happens to an output that is ready after the last slot of its cycle.
 enum class Overshoot {
   /// It is dropped: no output is late, some are missing.
   skip,
@@ -28,7 +28,7 @@ inline constexpr Names overshoot_names{std::to_array<Name<Overshoot>>({
     {Overshoot::degrade, "degrade"},
 })};
 
-/// What a gate lets out when. The enacting node (ros/gate) decides by the same object.
+/// Decides when outputs leave. The enacting node (ros/gate) decides by the same object.
 class Gate {
  public:
   /// `shortest`: of the chain's latencies. An output that is ready before half of it has passed
@@ -39,7 +39,7 @@ class Gate {
   struct Decision {
     enum class Kind { in_slot, late, dropped };
     Kind kind = Kind::in_slot;
-    /// When it is let out, at `ready` or later; of dropped ones never.
+    /// When it leaves, at `ready` or later; without meaning if it is dropped.
     Duration release{};
   };
 
@@ -61,7 +61,7 @@ struct Delivery {
   std::int64_t dropped = 0;
   /// Left outside of the slots of their cycle.
   std::int64_t late = 0;
-  /// Between two outputs, or one and the beginning.
+  /// The longest time between two outputs, or between one and the beginning or the end.
   Duration longest_gap{};
 };
 

@@ -9,11 +9,11 @@
 
 namespace takt::shaping {
 
-/// When the cycles of a loop begin that is not ours, by messages that come once in each: at the
-/// earliest a known time after its beginning, at times later. The lower envelope of a window of
-/// messages tells the phase, and its slope how much longer or shorter the loop's period is than
-/// ours. Messages far from what they should be change nothing, unless only such ones come for half
-/// a window: then the loop has another phase now, and they are what is known of it.
+/// Estimates when the cycles of a foreign loop begin, from messages that come once in each: at the
+/// earliest a known time after the beginning, sometimes later. The lower envelope of a window of
+/// messages shows the phase, and its slope how much longer or shorter the loop's period is than
+/// ours. Messages that are far off change nothing, unless only such messages come for half a
+/// window: then the loop has another phase now, and they are all that is known of it.
 class PhaseTracker {
  public:
   /// Messages that are looked at; fewer than half of them tell nothing yet.
@@ -21,7 +21,7 @@ class PhaseTracker {
   /// Messages are far off by more than such a part of the period.
   static constexpr int far_part = 8;
 
-  /// `period` > 0 as it should be; `delay` from the beginning to the message at least.
+  /// `period` > 0: the nominal one. `delay`: the least time from the beginning to the message.
   PhaseTracker(Duration period, Duration delay) : period_(period), delay_(delay) {}
 
   /// A message came. Times ascend. O(window).
@@ -33,7 +33,7 @@ class PhaseTracker {
   /// By what share the loop's period is longer than ours; none: not known yet. O(window).
   [[nodiscard]] std::optional<double> drift() const;
 
-  /// How often the loop had another phase.
+  /// How often the loop was found to have another phase.
   [[nodiscard]] std::int64_t relocks() const { return relocks_; }
 
  private:
@@ -44,7 +44,7 @@ class PhaseTracker {
     Duration lateness{};
   };
 
-  /// Where the envelope is.
+  /// The lower envelope: a message that it touches, and its slope.
   struct Line {
     Message at;
     /// How much later each cycle is than the one before, in ns.

@@ -39,13 +39,13 @@ class Profile {
   std::vector<Duration> sorted_;
 };
 
-/// How far the true distribution may be below the observed one anywhere, but with the probability 1
-/// - confidence: sqrt(ln(1 / (1 - confidence)) / 2n) (Massart, "The tight constant in the
-/// Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability 1990). count >= 1,
-/// 0.5 <= confidence < 1.
+/// How far the true distribution may be below the observed one anywhere, except with the
+/// probability 1 - confidence: sqrt(ln(1 / (1 - confidence)) / 2n) (Massart, "The tight constant in
+/// the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability 1990). count >= 1, 0.5 <=
+/// confidence < 1.
 [[nodiscard]] double confidence_band(std::size_t count, double confidence);
 
-/// The share of executions that may be longer than the longest of `count` independent ones, but
+/// The share of executions that may be longer than the longest of `count` independent ones, except
 /// with the probability 1 - confidence: the p with (1 - p)^count = 1 - confidence.
 [[nodiscard]] double share_beyond(std::size_t count, double confidence);
 

@@ -35,7 +35,7 @@ enum class ReleaseModel {
   random,
 };
 
-/// What becomes of a timer's expiry while an earlier one has not been served.
+/// What happens to a timer's expiry while an earlier one has not been served.
 enum class MissedPeriods {
   /// It is released as well (events executors: a thread of its own releases timers).
   kept,
@@ -48,7 +48,7 @@ enum class MissedPeriods {
 /// When a callback's messages leave.
 enum class Publication { at_end, at_start };
 
-/// Where within its periods a reservation of an executor that is alone on its processor is served.
+/// Where in its periods a reservation is served, if its executor is alone on its processor.
 enum class ReservationModel {
   /// As the constant-bandwidth server of SCHED_DEADLINE does on an idle processor.
   constant_bandwidth,
@@ -71,7 +71,8 @@ struct ThreadOptions {
   std::optional<std::int64_t> cpu;
 };
 
-/// An instance that an executor was told of: when, and the activation and origin that it was told.
+/// A recorded release: when the executor was told of it, and the activation and origin that it was
+/// told.
 struct RecordedRelease {
   model::CallbackIndex callback;
   Instant when;
@@ -82,7 +83,7 @@ struct RecordedRelease {
 struct Options : policy::Options {
   Duration duration = std::chrono::seconds{10};
   std::uint64_t seed = 0;
-  /// Instead of the kind of every executor but event sources.
+  /// Replaces the kind of every executor except event sources.
   std::optional<model::ExecutorKind> executor;
   ExecutionModel execution = ExecutionModel::worst_case;
   /// The least of random execution times, as a share of ET(1), 0 to 1.
@@ -103,11 +104,11 @@ struct Options : policy::Options {
   // By executor id.
   std::map<std::string, ThreadOptions> threads;
 
-  /// All that is released, in this order, `when` ascending: nothing else activates anything, and no
-  /// message passes. None: the model tells.
+  /// Exactly these are released, in this order, `when` ascending. Nothing else is activated, and no
+  /// message passes. None: the model says what is released.
   std::optional<std::vector<RecordedRelease>> recorded;
 
-  /// Instances and polling points that are listed one by one at most; the first ones.
+  /// At most so many instances and polling points are listed one by one: the first ones.
   std::size_t timeline = 0;
 };
 

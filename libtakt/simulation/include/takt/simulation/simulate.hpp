@@ -37,7 +37,8 @@ struct SimulatedChain {
   /// activations of the first callback that make it send to the next or, if it is a timer, the
   /// instants right after its expiries.
   Distribution reaction_time;
-  /// How long ago, at every output, the first callback was activated that read its input.
+  /// At every output, how long ago the first callback was activated to read the input that is in
+  /// it.
   Distribution data_age;
 };
 
@@ -83,7 +84,7 @@ struct Simulation {
   std::vector<std::string> warnings;
 };
 
-/// Told now and then up to where the simulation has come.
+/// Called now and then with the time that the simulation has reached.
 using Progress = std::function<void(Duration)>;
 
 /// Simulates a valid model (see model::validate). O(log n) per event of the number of callbacks.

@@ -8,12 +8,12 @@
 
 namespace takt::statistics {
 
-/// Statistics of a stream of durations in bounded memory. Count, extremes and mean are exact. So
-/// are quantiles of up to `max_kept` values; those of more are counted in buckets and right to 0.4
-/// % of the recorded value. record() is O(1), amortised.
+/// Statistics of a stream of durations in bounded memory. Count, extremes and mean are exact.
+/// Quantiles are exact for up to `max_kept` values; more values are counted in buckets, and
+/// quantiles are then accurate to 0.4 % of the recorded value. record() is O(1), amortised.
 class Distribution {
  public:
-  /// How many values are kept as they are; all of them while there are not more.
+  /// The most values that are kept as they are.
   static constexpr std::size_t max_kept = 16384;
 
   void record(Duration value);
@@ -30,8 +30,8 @@ class Distribution {
   [[nodiscard]] double mean() const;
   /// The standard deviation of the values as a population, in nanoseconds.
   [[nodiscard]] double standard_deviation() const;
-  /// The least value that at least the share q of all values does not exceed; 0 <= q <= 1. The
-  /// least value of all for q = 0.
+  /// The least value v such that at least the share q of all values is <= v; 0 <= q <= 1. For
+  /// q = 0 the least value of all.
   [[nodiscard]] Duration quantile(double q) const;
 
   /// At most `limit` (> 0) of the values, taken at regular distances in the stream, in the order in

@@ -21,16 +21,16 @@ struct Aging {
   std::int64_t weight = one / 5;
   /// It moves only if the longest time seen since is below this share of the curve's (G).
   std::int64_t threshold = one * 9 / 10;
-  /// What is added to each time that is seen (S).
+  /// The share of itself that is added to each observed time (S).
   std::int64_t margin = 0;
 };
 
 /// Error: a parameter is out of its range; in one line.
 [[nodiscard]] Result<void> check(const Aging& aging);
 
-/// The cost of any n consecutive instances, as CostCurve has it, with aging: upwards it follows at
-/// once, downwards slowly. Monotone and sub-additive, and at no time below any window of the newest
-/// `curve_length` instances.
+/// The cost of any n consecutive instances, as CostCurve has it, but with aging: it rises at once
+/// and falls slowly. Monotone and sub-additive, and always at least the cost of any window of the
+/// newest `curve_length` instances.
 ///
 /// The printed condition of S-4.4.8 is reversed; this is the prose: a curve moves where it
 /// overestimates much.
@@ -52,7 +52,7 @@ class AgingCurve {
   /// The newest costs with their margin, the newest last.
   std::vector<Duration> window_;
   std::vector<Duration> values_;
-  /// The same of the instances since the last comparison.
+  /// The curve of the instances since the last comparison.
   std::vector<Duration> recent_;
   std::int64_t since_ = 0;
 };

@@ -13,13 +13,13 @@
 
 namespace takt::synthesis {
 
-/// What the sets of declared joins cost (takt:inputs_linked). A join that publishes nothing shows
-/// by nothing else when a set is complete.
+/// The costs of the sets of declared joins (takt:inputs_linked). If a join publishes nothing, only
+/// this shows when a set is complete.
 class DeclaredSets {
  public:
   /// A subscription ran for so long.
   void add(const execution::Objects& objects, ObservedCallbackIndex subscription, Duration cost);
-  /// Forgets the costs of the joins with such members, not which messages are held.
+  /// Forgets the costs of the joins that have a concerned member, but not which messages they hold.
   void restart(const std::function<bool(ObservedCallbackIndex)>& is_concerned);
 
   /// The cost of the sets of the join with these members; null if none was complete.

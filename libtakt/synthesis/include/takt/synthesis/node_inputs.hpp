@@ -18,9 +18,10 @@ namespace takt::synthesis {
 using execution::ObservedCallbackIndex;
 using execution::TopicIndex;
 
-/// What the runs of a node's subscriptions show of joins: which inputs were there whenever one of
-/// them published on a topic, and which were there when one did not. Its memory is bounded by the
-/// node's subscriptions and topics; every run counts, however long ago.
+/// Finds evidence of joins in the runs of a node's subscriptions: which inputs had a message
+/// whenever one of the subscriptions published on a topic, and which had one when none published.
+/// Its memory is bounded by the node's subscriptions and topics; every run counts, however long
+/// ago.
 class NodeInputs {
  public:
   /// Joins of more subscriptions than this are not looked for.
@@ -33,7 +34,7 @@ class NodeInputs {
 
   /// A subscription ran and published on these topics.
   void add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs, Duration cost);
-  /// Start-up is over: forgets its costs. What inputs hold stays, as it may be from then.
+  /// Start-up is over: forgets its costs. Messages that inputs hold stay, as they may be from then.
   void restart();
   /// The node began another phase: forgets what its runs showed before, too.
   void begin_phase();
@@ -58,8 +59,8 @@ class NodeInputs {
   [[nodiscard]] std::set<ObservedCallbackIndex> always_present(model::JoinKind kind,
                                                                TopicIndex topic) const;
 
-  /// How many runs of `members` did not publish on `topic` though all of them but `absent` had a
-  /// message: so often was it seen that `absent` is waited for.
+  /// How many runs of `members` did not publish on `topic` although all of them but `absent` had a
+  /// message. So often `absent` was seen to be waited for.
   [[nodiscard]] std::uint64_t waits_for(model::JoinKind kind,
                                         const std::set<ObservedCallbackIndex>& members,
                                         ObservedCallbackIndex absent, TopicIndex topic) const;
@@ -109,7 +110,7 @@ class NodeInputs {
 
   std::map<ObservedCallbackIndex, std::size_t> position_;
   std::map<ObservedCallbackIndex, Activity> activities_;
-  /// What the record of a topic on which nothing was published yet would be.
+  /// The record that a topic would have on which nothing was published yet.
   Output unused_;
   std::map<TopicIndex, Output> outputs_;
   bool too_many_ = false;

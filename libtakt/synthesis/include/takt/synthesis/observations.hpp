@@ -22,17 +22,19 @@
 
 namespace takt::synthesis {
 
-/// What of a program's behaviour counts.
+/// Which of a program's behaviour goes into the model.
 struct Observing {
-  /// What a node did before its last change of phase (ros-llama S-4.4.7).
+  /// Whether nodes forget what they did before their last change of phase (ros-llama S-4.4.7).
   bool phases = false;
-  /// Timers have the phases in the model that they had: due at multiples of their period after they
-  /// were made. Not known of timers that were made before the recording began.
+  /// Whether the model's timers have the phases of the recorded ones, which are due at multiples of
+  /// their period after they were made. The phase of a timer that was made before the recording
+  /// began is not known.
   bool timer_phases = false;
   /// Execution times of long ago lose their weight. None: the largest of all counts.
   std::optional<Aging> aging{};
-  /// Delays count of messages that these threads took while they were prompt; of others only the
-  /// shortest time from sending to taking. Null: every delay counts. Outlives the observations.
+  /// Only delays of messages count that these threads took while they were prompt. For other
+  /// messages the shortest time from sending to taking counts. Null: every delay counts. Outlives
+  /// the observations.
   const PromptThreads* prompt = nullptr;
 };
 
@@ -68,12 +70,12 @@ struct CallbackObservation {
 /// Messages from one callback to another.
 struct EdgeObservation {
   std::uint64_t count = 0;
-  /// The longest visible delay, and what it is if the receiver's executor has one thread.
+  /// The longest visible delay, and the longest if the receiver's executor has one thread.
   std::optional<Duration> longest_visible;
   std::optional<Duration> longest_visible_alone;
   /// The shortest time from sending to taking.
   Duration shortest = Duration::max();
-  /// Of responses: counts them by the callback that had sent the request.
+  /// For responses: how many, by the callback that had sent the request.
   std::map<ObservedCallbackIndex, std::uint64_t> by_caller;
 };
 
@@ -110,13 +112,13 @@ class Observations {
 
   void add(const execution::Database& database, const execution::CallbackInstance& instance);
   void add(const execution::Database& database, const execution::Publication& publication);
-  /// The sender of what an instance took came to light after the instance had ended.
+  /// The sender of the message that an instance took became known after the instance had ended.
   void add_source(const execution::Database& database, execution::InstanceId instance,
                   execution::PublicationId source);
   /// The recording ends here: nothing more will come to light.
   void settle(const execution::Objects& objects);
-  /// Start-up is over: forgets everything that ran in it except what inputs of joins hold, which
-  /// may be from then, and when what began.
+  /// Start-up is over: forgets everything that ran in it, except the messages that inputs of joins
+  /// hold, which may be from then, and when each callback ran and published first.
   void restart(const execution::Database& database, Instant time);
 
   [[nodiscard]] const CallbackObservation* callback(ObservedCallbackIndex index) const {
@@ -164,7 +166,7 @@ class Observations {
   void add_from_outside(const execution::Objects& objects,
                         const execution::CallbackInstance& instance,
                         const execution::Publication* publication);
-  /// Whether the class of a thread changed since its last sign of life; what it is first is no
+  /// Whether the class of a thread changed since its last sign of life. Its first class is no
   /// change.
   [[nodiscard]] bool has_changed(const execution::Database& database,
                                  execution::ThreadIndex thread);

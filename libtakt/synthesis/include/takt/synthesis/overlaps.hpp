@@ -15,7 +15,7 @@ namespace takt::synthesis {
 /// mutually exclusive group. Memory is bounded by threads and callbacks.
 class Overlaps {
  public:
-  /// Instances are told in the order of their ends.
+  /// Adds an instance. To be called in the order of their ends.
   void add(execution::NodeIndex node, const execution::CallbackInstance& instance);
 
   /// The group of each of a node's callbacks, as models name it, in the order given: none for the

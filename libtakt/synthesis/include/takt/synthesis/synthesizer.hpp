@@ -25,16 +25,15 @@ struct Options {
 /// Builds the timing model of what a trace shows (ros-llama S-4.4).
 ///
 /// - Callbacks: the timers, subscriptions, services and clients that ran after start-up. Those that
-/// ran only
-///   during start-up (parameter events, discovery) are left out and named in the provenance.
+///   ran only during start-up (parameter events, discovery) are left out and named in the
+///   provenance.
 /// - Execution times: thread processor time where recorded, else time from start to end.
 /// - Edges: from the callback that published to the one that took the message, also from a caller
-/// to
-///   the service and from there to the client's response; trigger sets keep callers apart. Delays:
-///   the longest seen where the arrival of the message ended a wait.
+///   to the service and from there to the client's response; trigger sets keep callers apart.
+///   Delays: the longest seen where the arrival of the message ended a wait.
 /// - Activation: a timer's period; measured minimum distances for callbacks whose messages come
 ///   from outside of all callbacks; else derived from the edges.
-/// - Trigger sets: as far as the whole trace agrees with them; joins: those declared, likewise.
+/// - Trigger sets and joins: those with which the whole trace agrees.
 class Synthesizer final : public execution::Observer {
  public:
   explicit Synthesizer(const Observing& observing = {}) : observations_(observing) {}

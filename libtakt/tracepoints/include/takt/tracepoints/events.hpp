@@ -21,7 +21,7 @@
 ///     static void for_each_field(auto& self, auto&& function);
 ///   };
 ///
-/// Texts and lists refer to memory of whoever made the structure.
+/// Texts and lists point into memory that belongs to the code that made the structure.
 namespace takt::tracepoints {
 
 /// The address of an object in the traced process.

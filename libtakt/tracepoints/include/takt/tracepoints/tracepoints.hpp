@@ -14,7 +14,7 @@
 /// in every process.
 namespace takt::tracepoints {
 
-/// The kinds of fields.h that leave something in the event.
+/// The kinds of fields.h that put a field into the event.
 enum class Kind : std::uint8_t {
   pointer,
   pointers,
@@ -32,9 +32,10 @@ struct Field {
   std::string_view name;
 };
 
-/// Initialisation events tell once of an object that was made; run-time events refer to it by its
-/// handle (message-flow.md 1.3). Recorders keep initialisation events longer than others, and
-/// without them the others mean little. Events of the kernel's scheduler belong to no program.
+/// An initialisation event describes an object once, when it is made; run-time events refer to the
+/// object by its handle (message-flow.md 1.3). Recorders keep initialisation events longer than
+/// others, because the others mean little without them. Events of the kernel's scheduler belong to
+/// no program.
 enum class Phase : std::uint8_t { initialisation, run_time, scheduling };
 
 struct Tracepoint {
@@ -88,7 +89,7 @@ enum class EventType : std::uint8_t {
 inline constexpr std::array all{
 #include "takt/tracepoints/all.def"
 };
-/// Those of programs and of their recorders: all but the kernel's.
+/// The events of programs and of their recorders: all except the kernel's.
 inline constexpr std::array of_programs{
 #include "takt/tracepoints/programs.def"
 };
@@ -103,7 +104,7 @@ inline std::string full_name(EventType type) {
   return (name.empty() ? name : name + ':').append(tracepoint.name);
 }
 
-/// Bytes of a field of kind thread_name; those that are not used are 0.
+/// Bytes of a field of kind thread_name; unused bytes are 0.
 inline constexpr std::size_t thread_name_size = 16;
 
 constexpr bool is_initialisation(EventType type) { return of(type).phase == Phase::initialisation; }

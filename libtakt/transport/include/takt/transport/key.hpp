@@ -8,7 +8,7 @@
 
 namespace takt::transport {
 
-/// What both ends of a link know and nobody else.
+/// The secret that both ends of a link share.
 using Key = std::array<unsigned char, 32>;
 
 /// A new random key.
@@ -17,7 +17,7 @@ using Key = std::array<unsigned char, 32>;
 /// As 64 hexadecimal digits.
 [[nodiscard]] std::string to_text(const Key& key);
 
-/// Reads a file of 64 hexadecimal digits. Error: it is none, or others may read it.
+/// Reads a file of 64 hexadecimal digits. Error: the file holds no key, or others may read it.
 [[nodiscard]] Result<Key> read_key(const std::string& path);
 
 }  // namespace takt::transport

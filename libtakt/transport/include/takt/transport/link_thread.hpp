@@ -17,23 +17,25 @@
 
 namespace takt::transport {
 
-/// A peer of a link, in the order of their PeerIndex.
+/// How a peer of a link is reached. Peers are listed in the order of their PeerIndex.
 struct Peer {
   std::variant<UdpOptions, SharedMemoryOptions, VerbsOptions> address;
   Settings settings;
 };
 
-/// A link and its thread: what is sent is on the wire in the order of its flow control, because
-/// nobody else sends. Who pushes a message while the link is idle sends its first chunk, under the
-/// lock of the thread, which does all else. Calls of the description run in the thread.
+/// A link and its thread. Chunks are on the wire in the order of the flow control, because nobody
+/// else sends. A thread that pushes a message while the link is idle sends the first chunk itself,
+/// under a lock; the link's thread does everything else. Calls of the description run in the link's
+/// thread.
 class LinkThread {
  public:
   /// Starts the thread; it ends with the object. Error: see link::check(), UdpSocket::open(),
   /// SharedMemoryOptions and VerbsOptions.
   static Result<std::unique_ptr<LinkThread>> start(link::Description description, const Key& key,
                                                    std::span<const Peer> peers);
-  /// Runs the thread under SCHED_FIFO. It should go before threads that copy messages: while it
-  /// waits for one of those, nothing is sent or acknowledged. Error: the kernel's reason.
+  /// Runs the thread under SCHED_FIFO. Its priority should be above that of threads that copy
+  /// messages: while it waits for one of those, nothing is sent or acknowledged. Error: the
+  /// kernel's reason.
   Result<void> use_fifo(int priority);
 
   LinkThread(const LinkThread&) = delete;
@@ -45,7 +47,7 @@ class LinkThread {
   bool push(link::ChannelIndex channel, std::span<const std::byte> message,
             std::span<const std::byte> rest = {});
 
-  /// Lets something use the flow control while the thread does not, from any other thread.
+  /// Runs `look` on the flow control while the link's thread does not use it. For any other thread.
   void with(const std::function<void(link::FlowControl&)>& look);
 
   [[nodiscard]] bool connected(link::PeerIndex peer);

@@ -15,14 +15,15 @@ namespace takt::transport {
 struct UdpOptions {
   Address local;
   Address remote;
-  /// Without it, both addresses are on the loopback interface.
+  /// Whether addresses may be beyond the loopback interface.
   bool beyond_loopback = false;
-  /// Of the socket, for queues that look at it (SO_PRIORITY, 0 to 6). All messages have the same:
-  /// one of a less urgent message that waits for other traffic holds up the urgent one behind it.
+  /// The priority of the socket, for queues of the kernel that look at it (SO_PRIORITY, 0 to 6).
+  /// All messages have the same one: a chunk of a less urgent message that waits for other traffic
+  /// holds up the urgent message behind it.
   int priority = 0;
 };
 
-/// A socket that sends to one peer and hears of that peer alone.
+/// A socket that sends to one peer and receives from that peer alone.
 class UdpSocket final : public Datagrams {
  public:
   /// Error: no such address, one that is not allowed, or the kernel's reason.
@@ -31,8 +32,8 @@ class UdpSocket final : public Datagrams {
 
   bool send(std::span<const std::byte> datagrams, std::size_t datagram_bytes) override;
 
-  /// The next datagram, which stays until the next call; none: there is none at the moment. It may
-  /// be empty.
+  /// The next datagram, valid until the next call; none if there is none at the moment. A datagram
+  /// may be empty.
   std::optional<std::span<std::byte>> receive();
 
   [[nodiscard]] int descriptor() const { return descriptor_; }

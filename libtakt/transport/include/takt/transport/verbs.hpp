@@ -8,15 +8,15 @@ namespace takt::transport {
 /// card for it or by the kernel's Soft-RoCE on any other). The device is the one that has the local
 /// address.
 ///
-/// A socket of the same addresses (TCP) is where both ends prove that they have the key, before
-/// either gives the other access to memory, and how they hear of each other's end. What goes by
-/// RDMA is neither encrypted nor authenticated, as it is the card that sends it: whoever can write
-/// or read packets between the hosts can write or read messages.
+/// A TCP connection of the same addresses comes first: there both ends prove that they have the key
+/// before either gives the other access to memory. It also tells each end when the other one has
+/// gone. Messages by RDMA are neither encrypted nor authenticated, as the card sends them: whoever
+/// can write or read packets between the hosts can write or read messages.
 struct VerbsOptions {
-  /// Different from each other, also where both ends are on one host.
+  /// They differ, also where both ends are on one host.
   Address local;
   Address remote;
-  /// Without it, both addresses are on the loopback interface.
+  /// Whether addresses may be beyond the loopback interface.
   bool beyond_loopback = false;
 };
 

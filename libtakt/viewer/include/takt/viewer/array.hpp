@@ -10,8 +10,8 @@
 
 namespace takt::viewer {
 
-/// Values one after the other where the storage says: like std::vector, for as many as fit on a
-/// disk. What makes room throws StorageError if the disk is full.
+/// Values one after the other, in memory or on disk as the storage says: like std::vector, for as
+/// many as fit on a disk. Functions that add values throw StorageError if the disk is full.
 template <typename T>
 requires std::is_trivially_copyable_v<T>
 class Array {
@@ -52,15 +52,16 @@ class Array {
   std::size_t size_ = 0;
 };
 
-/// The numbers of things by the group that each belongs to; within a group in their order.
+/// The numbers of things by the group to which each belongs, ascending within a group.
 class Groups {
  public:
   explicit Groups(const Storage& storage) : ends_(storage), things_(storage) {}
-  /// `group_of(thing)` is below `groups`, or `none` for what belongs nowhere. O(things + groups).
+  /// `group_of(thing)` is below `groups`, or `none` for a thing without a group. O(things +
+  /// groups).
   template <typename GroupOf>
   Groups(const Storage& storage, std::size_t groups, std::size_t things, GroupOf group_of)
       : Groups(storage) {
-    // Counts, then where each group begins; filling it moves that to where it ends.
+    // First counts, then where each group begins; filling a group moves its begin to its end.
     ends_.resize(groups + 1);
     for (std::size_t thing = 0; thing < things; ++thing) {
       if (const std::size_t group = group_of(thing); group != none) {
@@ -84,7 +85,7 @@ class Groups {
     const std::size_t first = group == 0 ? 0 : ends_[group - 1];
     return things_.part(first, ends_[group] - first);
   }
-  /// Those of all groups, by group.
+  /// The things of all groups, by group.
   [[nodiscard]] const Array<std::uint32_t>& all() const { return things_; }
 
  private:

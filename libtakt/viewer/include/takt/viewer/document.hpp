@@ -18,7 +18,7 @@ namespace takt::viewer {
 
 /// A `takt/viewer` version 1 document (docs/viewer-data.md).
 struct Document {
-  /// JSON. Goals, bounds and verdicts are not in it: those who know them add them.
+  /// JSON. Goals, bounds and verdicts are not in it; the caller adds them.
   std::string index;
   /// The tables by name, each as one block of bytes; empty if the storage is on disk.
   std::map<std::string, std::string> tables;
@@ -32,7 +32,7 @@ struct Recorded {
   execution::Pass pass;
   const Recording& recording;
   const Scheduling& scheduling;
-  /// It told the recording of the model's chains, and is finished.
+  /// It has reported the model's chains to the recording, and finish() was called.
   const flow::Measurer& measurer;
 };
 

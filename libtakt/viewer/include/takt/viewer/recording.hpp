@@ -21,7 +21,7 @@
 
 namespace takt::viewer {
 
-/// A run of a callback, in as few bytes as tell what is shown.
+/// A run of a callback, reduced to what is shown.
 struct Run {
   /// What is known of the time before the run.
   enum class Before : std::uint8_t {
@@ -50,12 +50,12 @@ struct Sent {
   execution::InstanceId instance = execution::InstanceId::none;
   execution::TopicIndex topic;
   bool is_known = false;
-  /// Whether every subscription of the topic gets it: not if it stays within its process, or went
-  /// through the buffers of its process just before.
+  /// Whether every subscription of the topic gets it. False if it stays within its process, or if
+  /// it went through the buffers of its process just before.
   bool to_all = false;
 };
 
-/// A message that a subscription took, of the callback's topic.
+/// A message that the subscription of a callback took.
 struct Take {
   execution::PublicationId source = execution::PublicationId::none;
   Instant time;
@@ -65,19 +65,20 @@ struct Take {
 /// An instance of a chain that was measured.
 struct Complete {
   Instant activation;
-  /// Its runs: of Recording::path().
+  /// Where its runs begin, see Recording::path(); `length` says how many they are.
   std::uint64_t path = 0;
   std::uint32_t chain = 0;
   std::uint32_t length = 0;
 };
 
-/// Keeps what happened, where the storage says and up to its limit; what goes beyond is counted.
+/// Keeps runs, messages and chains in memory or on disk, up to the storage's limit. Runs beyond
+/// that are counted.
 class Recording final : public execution::Observer {
  public:
   enum class Keep {
     all_chains,
-    /// Instances of chains take no more room than what else is kept, however many chains there are.
-    /// The last of the model that have no goal are left out first.
+    /// Instances of chains take no more room than all else that is kept, however many chains there
+    /// are. The model's last chains are left out first, and those with a goal after all others.
     chains_that_fit,
   };
 
@@ -87,7 +88,7 @@ class Recording final : public execution::Observer {
 
   /// An instance of a chain of the model was measured (flow::ChainListener).
   void add(const flow::ChainInstance& instance);
-  /// After the last event.
+  /// To be called after the last event.
   void finish();
 
   void on_instance(const execution::Database& database,
@@ -108,7 +109,7 @@ class Recording final : public execution::Observer {
   [[nodiscard]] bool keeps(std::size_t chain) const { return keeps_[chain]; }
   /// Measured instances of chains, without those of the start-up.
   [[nodiscard]] const Array<Complete>& chains() const { return chains_; }
-  /// Numbers of instances.
+  /// The ids of the instances on its path.
   [[nodiscard]] std::span<const std::uint32_t> path(const Complete& instance) const {
     return paths_.part(instance.path, instance.length);
   }
@@ -118,15 +119,15 @@ class Recording final : public execution::Observer {
   /// are not over.
   [[nodiscard]] const Array<std::uint32_t>& positions() const { return positions_; }
   [[nodiscard]] std::optional<std::size_t> find(execution::InstanceId id) const;
-  /// When a timer's run was due. Nothing: no timer runs it.
+  /// When a timer's run was due; nothing if the run is not a timer's.
   [[nodiscard]] std::optional<Instant> due(const Run& run) const;
   /// By PublicationId.
   [[nodiscard]] const Array<Sent>& sent() const { return sent_; }
   [[nodiscard]] const Sent* find(execution::PublicationId id) const;
-  /// Messages that subscriptions took; not all of those that a run of their callback handled.
+  /// Messages that subscriptions took. Some are left out if a run of their callback handled them.
   [[nodiscard]] const Array<Take>& takes() const { return takes_; }
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
-  /// By ObservedCallbackIndex: the callback of the model that it is, and how long it ran.
+  /// By ObservedCallbackIndex: the matching callback of the model, and how long the callback ran.
   [[nodiscard]] const std::vector<std::optional<model::CallbackIndex>>& matches() const {
     return matches_;
   }
@@ -155,11 +156,11 @@ class Recording final : public execution::Observer {
   /// The chains that are kept, the first to be dropped last.
   std::vector<std::size_t> kept_;
   std::vector<bool> keeps_;         // by chain
-  std::vector<std::size_t> steps_;  // by chain: of what is kept of it
+  std::vector<std::size_t> steps_;  // by chain: steps of its kept instances
   std::vector<std::optional<model::CallbackIndex>> matches_;
   std::vector<statistics::Distribution> execution_times_;
   std::map<execution::ObservedCallbackIndex, flow::TimerGrid> grids_;
-  /// Sources that came to light while their instances were running; the newest of them.
+  /// Sources that became known while their instances were running; the newest are kept.
   std::map<execution::InstanceId, execution::PublicationId> late_sources_;
   std::uint64_t left_out_ = 0;
 };

@@ -17,8 +17,8 @@
 
 namespace takt::viewer {
 
-/// Who ran when on which processor, and why a thread did not run, from the events of the kernel's
-/// scheduler. Everything is empty if the trace has none.
+/// Which thread ran when on which processor, and why other threads did not run, from the events of
+/// the kernel's scheduler. Everything is empty if the trace has none.
 class Scheduling {
  public:
   /// Why a thread does not run; positions in the viewer's list of states.
@@ -32,7 +32,7 @@ class Scheduling {
     State state{};
     Instant start;
     Instant end;
-    /// Who ran instead, -1 if nobody did.
+    /// The thread that ran instead, -1 if none did.
     std::int32_t actor = -1;
   };
   /// Time that a thread had a processor.
@@ -52,11 +52,11 @@ class Scheduling {
 
   /// The scheduler's events of a batch.
   void add(const events::Batch& batch);
-  /// After the last event, at that time: sorts what was found.
+  /// To be called after the last event, with its time: sorts what was found.
   void finish(Instant last);
 
   [[nodiscard]] bool recorded() const { return recorded_; }
-  /// What was left out because the storage was full.
+  /// How many absences and occupations were left out because the storage was full.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   /// When a thread did not run between two times, in order and cut off there. O(log all + found).
   [[nodiscard]] std::vector<Segment> segments(events::ThreadIndex thread, Instant from,

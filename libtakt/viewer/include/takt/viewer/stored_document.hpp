@@ -13,8 +13,8 @@
 
 namespace takt::viewer {
 
-/// Adds what is searched by to the tables that make_document() wrote into the storage's folder:
-/// rows by what they name, latencies, and coarser levels of the timeline (docs/viewer-data.md,
+/// Adds search columns to the tables that make_document() wrote into the storage's folder: rows by
+/// the span that they name, latencies, and coarser levels of the timeline (docs/viewer-data.md,
 /// "Levels of detail"). O(rows). Error: a file could not be read or written. Throws StorageError if
 /// the disk is full.
 [[nodiscard]] Result<void> complete_tables(const Storage& storage, Work& work);
@@ -24,10 +24,10 @@ namespace takt::viewer {
                                                             std::string_view table,
                                                             std::string_view column);
 
-/// A document on disk that answers the viewer's questions (`DataSource` in
-/// web/src/data/source.ts), each as JSON unless it says otherwise. It keeps nothing in memory but
-/// what the kernel does. Questions about what is not there have an empty answer. May be asked by
-/// several threads at once.
+/// A document on disk that answers the viewer's questions (`DataSource` in web/src/data/source.ts),
+/// each as JSON unless it says otherwise. Tables stay in the files; only the kernel caches them in
+/// memory. Questions about things that do not exist have an empty answer. Several threads may ask
+/// at once.
 class StoredDocument {
  public:
   /// Error: the folder does not hold a complete document.
@@ -37,8 +37,8 @@ class StoredDocument {
   StoredDocument& operator=(StoredDocument&&) noexcept;
 
   /// Part of the timeline: two blocks (docs/viewer-data.md, "Bytes"), each after its length in 32
-  /// bits, little endian. At most proportional to the number of tracks, or at the levels that are
-  /// not stored to the spans in the tile.
+  /// bits, little endian. Its size is at most proportional to the number of tracks; at levels that
+  /// are not stored, to the number of spans in the tile.
   [[nodiscard]] std::string tile(int level, std::int64_t number) const;
   /// Messages under way between two times, null if there are more than `limit`.
   [[nodiscard]] std::string messages(std::int64_t from, std::int64_t to, std::size_t limit) const;

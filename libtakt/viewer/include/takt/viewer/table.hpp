@@ -27,7 +27,7 @@ class Table {
 
   /// In memory.
   Table(std::initializer_list<Column> columns);
-  /// Where the storage says.
+  /// In memory or on disk, as the storage says.
   Table(const Storage& storage, std::string_view name, std::initializer_list<Column> columns);
   ~Table();
   Table(Table&& other) noexcept;
@@ -37,7 +37,7 @@ class Table {
   void add(std::initializer_list<std::int64_t> row);
 
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
-  /// The table as one block of bytes; of one in memory. O(size).
+  /// A table in memory as one block of bytes. O(size).
   [[nodiscard]] std::string block() const;
   /// Writes the rest of the files. Error: one could not be written.
   [[nodiscard]] Result<void> close();

@@ -6,11 +6,11 @@
 
 namespace takt::viewer {
 
-/// How much is done and how much there is in all. May throw, which ends the work.
+/// Is told how much is done, and how much there is to do in all. May throw, which ends the work.
 using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Tells how far long work has come, not too often. What is not known yet of how much there is may
-/// be added on the way.
+/// Reports the progress of long work, but not too often. More work may be expected on the way, when
+/// it becomes known.
 class Work {
  public:
   explicit Work(Progress progress = {}) : progress_(std::move(progress)) {}

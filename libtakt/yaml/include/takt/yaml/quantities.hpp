@@ -10,7 +10,7 @@
 namespace takt::yaml {
 
 /// A time above zero with its unit, "125ms", "0.5 s", "800us"; units are s, ms, us, µs and ns, and
-/// what is below a nanosecond is cut off. None if the text is no such time or above 100 years.
+/// fractions of a nanosecond are cut off. None if the text is no such time or above 100 years.
 [[nodiscard]] std::optional<Duration> parse_time(std::string_view text);
 
 /// A number of bytes above zero, "65536", "64kB", "1.5 MB"; units are B, kB (1000), MB and GB.

@@ -5,7 +5,7 @@
 
 #include "takt/base/error.hpp"
 
-/// What people write by hand, read so that the readers of JSON documents can go on with it.
+/// Reads YAML that people write by hand into JSON, for the readers of JSON documents.
 namespace takt::yaml {
 
 /// A YAML text as JSON in which every scalar is a string. `what` is what it should be, "a list of

@@ -19,15 +19,16 @@ namespace takt::raw {
 
 using NodePointer = std::shared_ptr<executor::Node>;
 
-/// How a topic is published: a subscription and a publisher of the same kind take it on.
+/// The type and quality with which a topic is published, for a subscription and a publisher like
+/// it.
 struct Offer {
   /// "package/msg/Type".
   std::string type;
   rmw_qos_profile_t quality = rmw_qos_profile_default;
 };
 
-/// What the publishers of the topic offer that belong to other nodes, with a history that keeps
-/// the last `depth` messages. Empty: there is no publisher yet.
+/// The offers of the topic's publishers in other nodes, each with a history that keeps the last
+/// `depth` messages. Empty: there is no publisher yet.
 [[nodiscard]] Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& topic,
                                                      std::size_t depth);
 
@@ -65,7 +66,8 @@ class RawSubscription {
 
   [[nodiscard]] const rcl_subscription_t* handle() const { return &subscription_; }
   [[nodiscard]] Result<void> add_to(rcl_wait_set_t& wait_set);
-  /// False: there is no message. `about`: what the middleware knows of it, if wanted.
+  /// False: there is no message. `about`, unless it is null, gets what the middleware knows of the
+  /// message.
   [[nodiscard]] Result<bool> take(Bytes& bytes, rmw_message_info_t* about = nullptr);
 
  private:
@@ -75,7 +77,7 @@ class RawSubscription {
   rcl_subscription_t subscription_ = rcl_get_zero_initialized_subscription();
 };
 
-/// Publishes messages as they were taken.
+/// Publishes serialised messages.
 class RawPublisher {
  public:
   [[nodiscard]] static Result<std::unique_ptr<RawPublisher>> create(NodePointer node,
@@ -87,7 +89,7 @@ class RawPublisher {
 
   [[nodiscard]] Result<void> publish(std::span<const std::byte> bytes);
 
-  /// Whether there are subscriptions, and all that this node knows of have found it.
+  /// Whether there are subscriptions, and all that this node knows of have found this publisher.
   [[nodiscard]] bool matched() const;
 
  private:

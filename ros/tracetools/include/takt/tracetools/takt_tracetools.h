@@ -28,22 +28,22 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_executor_init(const char* executor, const
 
 /// `takt:callback_release`: an executor learns of an instance to run, on the thread that decides.
 ///
-/// callback: as of `ros2:callback_start`; activation: when the message arrived or the timer
-/// expired; origin: the same of what it runs on behalf of; both on CLOCK_MONOTONIC in nanoseconds;
-/// completed: how many instances the executor has completed.
+/// callback: the address in `ros2:callback_start`; activation: when the message arrived or the
+/// timer expired; origin: when the instance on whose behalf it runs was activated; both on
+/// CLOCK_MONOTONIC in nanoseconds; completed: how many instances the executor has completed.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_release(const void* callback, int64_t activation,
                                                         int64_t origin, int64_t completed);
 
-/// `takt:message_kept`: what this thread took last is kept at that address for an instance that
-/// runs later, on this thread or another one of the process.
+/// `takt:message_kept`: the message that this thread took last is kept at the address `message` for
+/// an instance that runs later, on this thread or another one of the process.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_message_kept(const void* message);
 
-/// `takt:message_chosen`: the callback that starts next on this thread handles what was kept at
-/// that address.
+/// `takt:message_chosen`: the callback that starts next on this thread handles the message that was
+/// kept at the address `message`.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_message_chosen(const void* message);
 
-/// `takt:inputs_linked`: what becomes of messages within a node. Called when the callbacks have
-/// been registered.
+/// `takt:inputs_linked`: how a node combines the messages of some of its callbacks. Called when the
+/// callbacks have been registered.
 ///
 /// how: "and" or "newest", the kind of a join (as in the timing model) of the subscriptions whose
 /// callbacks are `callbacks`; or "sampled": the timer whose callback is `reader` reads what the
@@ -51,16 +51,16 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_message_chosen(const void* message);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_inputs_linked(const char* how, const void** callbacks,
                                                      size_t n_callbacks, const void* reader);
 
-/// `takt:links_declared`: the process has told of all links within its nodes, so many of them by
-/// `takt:inputs_linked`. Nothing more is to be inferred.
+/// `takt:links_declared`: the process has declared all links within its nodes, `links` of them by
+/// `takt:inputs_linked`. Readers must not infer any others.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_links_declared(uint64_t links);
 
 /// `takt:callback_init`: a callback that belongs to no timer, subscription, service or client.
 /// Called before `ros2:rclcpp_callback_register` names it.
 ///
-/// callback: as of `ros2:callback_start`; node: the rcl handle of its node; kind: "waitable", which
-/// an executor runs, or "event_source", which a thread of its own runs; period: of an event source
-/// that is periodic, in nanoseconds, else 0.
+/// callback: the address in `ros2:callback_start`; node: the rcl handle of its node; kind:
+/// "waitable", which an executor runs, or "event_source", which a thread of its own runs; period:
+/// nanoseconds for a periodic event source, otherwise 0.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_init(const void* callback, const void* node,
                                                      const char* kind, int64_t period);
 
@@ -68,25 +68,25 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_init(const void* callback, const
 /// runs on this thread. Triggers and instances follow each other in order.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_waitable_triggered(const void* callback);
 
-/// `takt:link_send`, `takt:link_receive`: the first part of a message goes to a link between
-/// machines, and the whole message has come from there. What `dds:write` and `dds:receive` are to
-/// messages of the middleware.
+/// `takt:link_send`: the first part of a message goes to a link between machines.
+/// `takt:link_receive`: the whole message has come from the link. They correspond to `dds:write`
+/// and `dds:receive` for messages of the middleware.
 ///
-/// writer: the gid of its `ros2:rmw_publisher_init`; timestamp: that of `ros2:rmw_publish` and
+/// writer: the gid of its `ros2:rmw_publisher_init`; timestamp: the one in `ros2:rmw_publish` and
 /// `ros2:rmw_take`, which tells messages of a topic apart.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_link_send(const uint8_t* writer, int64_t timestamp);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_link_receive(const uint8_t* writer, int64_t timestamp);
 
-/// `takt:rate_sleep`, `takt:rate_wakeup`, `takt:rate_stop`: this thread does the same again and
-/// again, and waits in between for what is left of `period` nanoseconds: it begins to wait, goes
-/// on, ends the loop. This library tells them itself of `rclcpp::Rate`; loops that wait in another
-/// way may call them.
+/// `takt:rate_sleep`, `takt:rate_wakeup`, `takt:rate_stop`: this thread runs a loop, and in each
+/// turn waits for the rest of `period` nanoseconds. It begins to wait, goes on, or ends the loop.
+/// This library emits the first two itself for `rclcpp::Rate`; loops that wait in another way may
+/// call them.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_sleep(int64_t period);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_wakeup(void);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_rate_stop(void);
 
 /// `takt:limited_spin`: this thread begins or ends to spin an executor until something has
-/// happened, not for ever. This library tells it itself of rclcpp's executors.
+/// happened, not for ever. This library emits it itself for rclcpp's executors.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_limited_spin(bool begins);
 
 /// `ros2:message_link_periodic_async`: a timer of the calling node publishes to every publisher of

@@ -9,7 +9,7 @@
 
 namespace takt::workload {
 
-/// A message of a running model, whoever handles it.
+/// Identifies a message of a running model.
 struct MessageId {
   /// The topic or service, as the plan names it; its text lives as long as the plan.
   std::string_view topic;
@@ -24,9 +24,9 @@ struct MessageId {
   friend auto operator<=>(const MessageId&, const MessageId&) = default;
 };
 
-/// What activates a callback.
+/// The cause of a callback's activation.
 struct Activation {
-  /// The callback that did; none: a timer, or something outside the model.
+  /// The callback that activates it; none: a timer, or something outside the model.
   std::optional<model::CallbackIndex> source;
   /// None: a timer, or a trigger without a message.
   std::optional<MessageId> message;

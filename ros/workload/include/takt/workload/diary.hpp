@@ -11,11 +11,12 @@
 
 namespace takt::workload {
 
-/// What the nodes of a process know of each message that they handled and sent: the truth with
-/// which one compares what a trace is taken for. All functions may be called by any thread.
+/// Records what the nodes of a process know of each message that they handled and sent. This is the
+/// truth, with which the interpretation of a trace is compared. All functions may be called by any
+/// thread.
 class Diary {
  public:
-  /// What an instance had when it began, beside the message that activated it.
+  /// A message that an instance had when it began, beside the message that activated it.
   struct Used {
     /// The callback to which the message came.
     model::CallbackIndex callback;
@@ -35,14 +36,15 @@ class Diary {
   /// `model` must outlive it.
   explicit Diary(const model::Model& model);
 
-  /// A message completed the set of a join: what the instance that handles it will have.
+  /// A message completed the set of a join: the instance that handles the message will have this
+  /// set.
   void complete(model::CallbackIndex callback, const MessageId& message,
                 const std::vector<MessageId>& set);
   /// A message came to a callback that keeps it for later.
   void keep(model::CallbackIndex callback, const MessageId& message);
   /// An instance begins: its entry, for end().
   [[nodiscard]] Entry begin(model::CallbackIndex callback, const Activation& activation);
-  /// The instance has sent all that it sends. What it handled is there for timers from now on.
+  /// The instance has sent everything. Timers can read the message that it handled from now on.
   void end(Entry entry);
   /// Something outside the model sent a message.
   void send_from_outside(const SentMessage& sent);

@@ -10,14 +10,14 @@
 
 namespace takt::workload {
 
-/// Which inputs of a join have arrived.
+/// The inputs of a join that have arrived.
 class JoinQueue {
  public:
   explicit JoinQueue(const model::Join& join);
 
-  /// Notes what came. The set of messages that it completes, and which is used up by that, if it
-  /// does: then the callback is activated. What is no input of the join activates by itself.
-  /// O(inputs).
+  /// Notes an arrival. Returns the set of messages if the arrival completes one: this uses the set
+  /// up and activates the callback. An arrival that is no input of the join activates the callback
+  /// by itself, with an empty set. O(inputs).
   [[nodiscard]] std::optional<std::vector<MessageId>> arrive(const Activation& activation);
 
  private:

@@ -12,7 +12,8 @@
 /// How a timing model becomes ROS 2 entities. Pure values: nothing here needs ROS.
 namespace takt::workload {
 
-/// What an instance of a callback sends when it is done with most of its work.
+/// A message or a trigger that an instance of a callback sends when it is done with most of its
+/// work.
 struct Output {
   enum class Kind { topic, service, waitable };
 

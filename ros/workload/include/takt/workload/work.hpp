@@ -18,7 +18,7 @@
 
 namespace takt::workload {
 
-/// What a callback has done so far. Read by any thread.
+/// Counts of what a callback has done so far. Read by any thread.
 struct WorkCounts {
   /// Instances that ran to completion; at a join, sets that were completed.
   std::uint64_t instances = 0;
@@ -28,14 +28,14 @@ struct WorkCounts {
   Duration longest{};
 };
 
-/// What the instances of one callback do: consume the modelled processor time and, when most of it
-/// is gone, send what the model's edges say. Instances may run on several threads at once.
+/// The work of one callback's instances: each consumes the modelled processor time and, when most
+/// of it is gone, sends what the model's edges say. Instances may run on several threads at once.
 class Work {
  public:
   /// Sends something, if what activated the instance asks for it. The message, if it is one.
   using Send = std::function<std::optional<SentMessage>(const Activation&)>;
 
-  /// What is written into `diary`, unless it is null, is `callback`'s.
+  /// `diary`, unless it is null, records the instances as those of `callback`.
   Work(const Burner& burner, std::span<const Duration> execution_time,
        std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary = nullptr,
        model::CallbackIndex callback = {});
@@ -54,7 +54,7 @@ class Work {
   [[nodiscard]] WorkCounts counts() const;
 
  private:
-  /// The next instance's execution time, and what sending has taken at most.
+  /// The next instance's execution time, and the longest time that sending has taken.
   [[nodiscard]] std::pair<Duration, std::optional<Duration>> next_cost();
 
   const Burner& burner_;
@@ -65,7 +65,7 @@ class Work {
   std::vector<Send> sends_;
   Diary* diary_;
   model::CallbackIndex callback_;
-  /// Processor time that sending has taken at most.
+  /// The longest processor time that sending has taken.
   std::optional<Duration> longest_sending_;
   std::atomic<int> percent_ = 100;
   std::atomic<std::uint64_t> instances_ = 0;

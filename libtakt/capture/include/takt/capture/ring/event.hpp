@@ -7,7 +7,7 @@
 
 namespace takt::capture::ring {
 
-/// One event, valid until the next call of who gave it.
+/// One event, valid until the next call to the object that returned it.
 struct Event {
   std::uint64_t time = 0;  // CLOCK_MONOTONIC, nanoseconds
   std::uint32_t thread = 0;

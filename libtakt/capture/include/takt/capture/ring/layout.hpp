@@ -14,9 +14,9 @@
 /// reader takes records in order, clears the first word of every slot, and gives the slots back by
 /// moving `tail`. Slots are numbered from 0 without end; slot n lies at n modulo slot_count.
 ///
-/// Behind the ring lies the object log: what the process said of its objects since it started,
-/// whether a recorder was there or not, so that one that comes later can tell what the handles of
-/// the events mean. It is only ever appended to, by one thread at a time.
+/// Behind the ring lies the object log: all initialisation events since the process started,
+/// whether there was a recorder or not. A recorder that comes later learns from it what the handles
+/// of the events mean. The log is only ever appended to, by one thread at a time.
 namespace takt::capture::ring {
 
 inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
@@ -30,14 +30,14 @@ inline constexpr std::size_t thread_count = 255;
 
 using ThreadName = std::array<char, 16>;  // NUL-terminated
 
-/// What a thread says of itself once, and what it lost.
+/// How a thread introduces itself, and how many of its events were lost.
 struct Thread {
   std::atomic<std::uint64_t> dropped;  // events that found the ring full
-  std::atomic<std::uint32_t> id;       // 0: not in use, or shared by the threads that are too many
+  std::atomic<std::uint32_t> id;       // 0: not in use, or shared by threads beyond the table
   ThreadName name;
 };
 
-// What different sides write lies in cache lines of its own.
+// Fields that different sides write lie in different cache lines.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Header {
   std::uint64_t magic;
@@ -50,7 +50,7 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> enabled;  // bit n: the reader wants event n
   // 1: no reader has come yet, but a forked child enabled what its parent's reader wanted.
   std::atomic<std::uint32_t> inherited;
-  std::atomic<std::uint64_t> recording;  // counts the readers that there have been
+  std::atomic<std::uint64_t> recording;  // how many readers there have been
 
   alignas(64) std::atomic<std::uint64_t> head;  // next slot to claim
   std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely
@@ -62,11 +62,11 @@ struct Header {
   alignas(64) std::atomic<std::uint64_t> log_size;  // bytes of complete entries in the object log
   std::atomic<std::uint64_t> log_dropped;           // entries that it had no room for
 
-  // The last entry is for threads that are too many.
+  // The last entry is shared by all threads beyond thread_count.
   alignas(64) std::array<Thread, thread_count + 1> thread_table;
 };
 
-/// What a record says of its event.
+/// The description of a record's event.
 struct RecordHead {
   std::uint64_t time;         // CLOCK_MONOTONIC, nanoseconds
   std::uint32_t thread;       // thread id
@@ -75,7 +75,7 @@ struct RecordHead {
   std::uint8_t thread_entry;  // index in thread_table
 };
 
-/// What a record begins with. The payload follows and runs on through the record's other slots.
+/// The beginning of a record. The payload follows and runs on through the record's other slots.
 struct Record {
   std::atomic<std::uint64_t> commit;  // its slot's number + 1 when the record is complete
   RecordHead head;
@@ -85,7 +85,7 @@ struct Record {
 /// multiple of 8 bytes.
 struct LogEntry {
   std::uint64_t time;
-  std::uint64_t recording;  // the one whose reader finds the event in the ring, too; 0: none
+  std::uint64_t recording;  // its reader finds the event in the ring, too; 0: none does
   std::uint32_t thread;
   std::uint16_t size;  // bytes of payload
   std::uint8_t event;
@@ -99,7 +99,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t slots_offset = (sizeof(Header) + 4095) / 4096 * 4096;
 inline constexpr std::size_t log_offset = slots_offset + slot_size * slot_count;
-/// Some hundred thousand objects. Memory that is not used does not exist.
+/// Room for some hundred thousand objects. Unused pages take no memory.
 inline constexpr std::size_t log_capacity = std::size_t{32} << 20;
 inline constexpr std::size_t memory_size = log_offset + log_capacity;
 inline constexpr std::size_t payload_limit = 60'000;

@@ -21,9 +21,9 @@ class Gate;
 
 namespace takt::capture::ring {
 
-/// Hears what programs do, from their rings and without a trace: those that are started with
-/// environment(), or every process of this user that has Takt's libtracetools.so. Needs no
-/// privilege. Memory is bounded; what comes too fast is lost in the rings and counted.
+/// Takes the events of programs from their rings, without a trace: of programs that are started
+/// with environment(), or of every process of this user that has Takt's libtracetools.so. Needs no
+/// privilege. Memory is bounded; events that come too fast are lost in the rings and counted.
 class Listener {
  public:
   /// `only_started` as in Options. Errors: another recorder listens to the processes of this user.
@@ -38,9 +38,9 @@ class Listener {
 
   /// An event, and the process that it happened in. Valid during the call.
   using Take = std::function<void(pid_t process, std::string_view program, const Event& event)>;
-  /// Hands over what has happened since, process by process: the events of a process are in about
-  /// the order in which they happened. At most a ring's worth of each, so that it ends. Returns
-  /// the processes that have ended and are forgotten now.
+  /// Hands over the events since the last call, process by process. The events of a process come in
+  /// about the order in which they happened. Takes at most a ring's worth of each process, so that
+  /// the call ends. Returns the processes that have ended and are forgotten now.
   std::vector<pid_t> drain(const Take& take);
 
   /// Bytes of a gid field in the events of a process that drain() hands over just now.

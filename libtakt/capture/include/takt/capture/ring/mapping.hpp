@@ -57,8 +57,8 @@ requires std::is_trivially_copyable_v<Value> &&(sizeof(Value) % sizeof(std::uint
   return std::bit_cast<Value>(words);
 }
 
-/// Tells times that have been from those that a broken process makes up. The clock is read only for
-/// a time later than all before.
+/// Recognises times in the future, which only a broken process writes. Reads the clock only for a
+/// time that is later than all before.
 class Past {
  public:
   /// Whether `time` (CLOCK_MONOTONIC, nanoseconds) is not in the future.
@@ -68,8 +68,8 @@ class Past {
   std::uint64_t latest_ = 0;
 };
 
-/// A count that a process keeps of its events, as far as it can be true: sums of such counts do not
-/// overflow.
+/// A count that a process keeps of its events, limited to a plausible size so that sums of such
+/// counts do not overflow.
 [[nodiscard]] constexpr std::uint64_t plausible_count(std::uint64_t count) {
   return std::min(count, std::uint64_t{1} << 48);
 }

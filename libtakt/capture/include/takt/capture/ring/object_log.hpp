@@ -10,7 +10,7 @@
 
 namespace takt::capture::ring {
 
-/// Reads what a process said of its objects since it started.
+/// Reads the initialisation events that a process has logged since it started.
 class ObjectLog {
  public:
   /// `mapping` must outlive the log. `recording`: entries of this recording are passed over, since

@@ -24,11 +24,10 @@ namespace takt::capture::ring {
 /// and such a process loses its own events and nothing else.
 class Reader {
  public:
-  /// Takes possession of a ring whose memory is open as `memory` (which stays the caller's), and
-  /// begins with the events that come from now on; if the process has begun to write for the reader
-  /// of the process that forked it, with the first of those. `enabled`: the events wanted, as a
-  /// mask of event numbers. Errors: not a ring, of another version of Takt, or another recorder
-  /// reads it.
+  /// Takes possession of a ring whose memory is open as `memory` (which stays the caller's). Begins
+  /// with the events that come from now on or, if the process already writes for the reader of the
+  /// process that forked it, with the first of those. `enabled`: the events wanted, as a mask of
+  /// event numbers. Errors: not a ring, of another version of Takt, or another recorder reads it.
   [[nodiscard]] static Result<std::unique_ptr<Reader>> attach(int memory, std::uint64_t enabled);
 
   Reader(const Reader&) = delete;
@@ -39,8 +38,8 @@ class Reader {
   /// The next event; none if the ring is empty now. O(size of the event).
   [[nodiscard]] std::optional<Event> next();
 
-  /// The next entry of the object log that next() does not give as well; none if there is none now.
-  /// Objects of processes that started before this reader are found here.
+  /// The next entry of the object log, without those that next() gives, too; none if there is none
+  /// now. Objects that were made before this reader began are found here.
   [[nodiscard]] std::optional<Event> next_object() { return objects_->next(); }
 
   /// Asks the process for no more events.
@@ -66,7 +65,7 @@ class Reader {
   [[nodiscard]] std::size_t threads() const;
   [[nodiscard]] std::uint32_t thread_id(std::size_t entry) const;
   [[nodiscard]] std::array<char, 16> thread_name(std::size_t entry) const;
-  /// Events of a thread that found the ring full: exactly, since this reader began.
+  /// The exact number of a thread's events that found the ring full since this reader began.
   [[nodiscard]] std::uint64_t dropped(std::size_t entry) const;
   /// Objects that the log had no room for.
   [[nodiscard]] std::uint64_t dropped_objects() const { return objects_->dropped(); }
@@ -94,7 +93,7 @@ class Reader {
   std::uint64_t tail_ = 0;
   std::uint64_t malformed_ = 0;
   std::uint64_t start_ = 0;
-  std::uint64_t earliest_ = 0;  // time that an event of this recording can have
+  std::uint64_t earliest_ = 0;  // earliest time that an event of this recording can have
   std::array<std::uint64_t, thread_count + 1> dropped_before_{};
   Past past_;
   bool broken_ = false;  // nothing more can be read

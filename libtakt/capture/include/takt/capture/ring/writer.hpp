@@ -16,7 +16,7 @@
 /// system call but the one that wakes a sleeping reader.
 namespace takt::capture::ring {
 
-/// A thread as its events carry it.
+/// The identity of a thread in its events.
 struct Writer {
   std::uint32_t thread;
   std::uint8_t entry;
@@ -33,7 +33,7 @@ constexpr std::size_t size_of(std::span<const void* const> pointers) {
   return sizeof(std::uint64_t) + pointers.size_bytes();
 }
 
-/// Puts fields, as CTF has them, where `Target::put_bytes` puts their bytes.
+/// Writes fields, as CTF has them, by `Target::put_bytes`.
 template <typename Target>
 class Putter {
  public:
@@ -85,7 +85,7 @@ class Cursor : public Putter<Cursor> {
   std::size_t position_;
 };
 
-/// Writes into memory that has room.
+/// Writes into memory that has enough room.
 class Appender : public Putter<Appender> {
  public:
   explicit Appender(std::byte* target) : target_(target) {}
@@ -155,8 +155,9 @@ bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fie
   // The lines that come next are in the reader's cache, which cleared them: fetch one in time.
   __builtin_prefetch(slots + (slot + 8) % slot_count * slot_size, 1);
   record->commit.store(slot + 1, std::memory_order_release);
-  // The reader announces its sleep and then looks once more: it sees this record, or we its flag.
-  // The barrier between store and load that this needs is the reader's to pay for (join_barrier).
+  // The reader announces its sleep and then looks once more: either it sees this record, or we see
+  // its flag. That needs a barrier between store and load, which the reader puts here
+  // (join_barrier).
   std::atomic_signal_fence(std::memory_order_seq_cst);
   wake_reader(ring);
   return true;
