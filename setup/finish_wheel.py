@@ -22,8 +22,9 @@ TOOLS = Path(sys.executable).parent
 
 
 def repair(wheel: Path, folder: Path, ros: list[Path]) -> Path:
-    """ROS 2's own libraries come from ROS 2, the workload's messages lie beside it, and what speaks
-    to LTTng's daemon must be of its version, so it comes from the system.
+    """Bundles the libraries that are not on every Linux. Excluded are ROS 2's own libraries, the
+    messages that lie beside the workload, and LTTng's, which must have the version of the system's
+    daemon.
     """
     names = {library.name for path in ros for library in path.glob("lib*.so*")}
     excluded = [word for name in sorted(names) for word in ("--exclude", name)]

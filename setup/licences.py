@@ -1,5 +1,5 @@
-"""The licences of what a wheel has of others: libraries that lie in it, and headers that were
-compiled into it. Something of which no licence is known is an error.
+"""The licences of others' work in a wheel: bundled libraries, and headers that were compiled into
+it. A part without a known licence is an error.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ OWN = ("benchmarks", "build", "libtakt", "python", "ros", "tests")
 BUNDLED = re.compile(r"^takt_ros\.libs/(?P<name>.+?)-[0-9a-f]{8}(?P<suffix>\..*)$")
 """The name that auditwheel gives a library."""
 
-# What the compiler, the kernel, libc and CPython ask of programs is nothing: their licences make
-# exceptions for what includes their headers.
+# The compiler, the kernel, libc and CPython ask nothing of programs: their licences exempt code
+# that includes their headers.
 PLATFORM = re.compile(r"libc6-dev|linux-libc-dev|lib(gcc|stdc\+\+)-\d+-dev|libpython3\.\d+-dev")
 CPYTHON = re.compile(r"/include/python3\.\d+/")
 
 APACHE = {"Apache License 2.0", "Apache 2.0"}
-"""What packages of ROS 2 call the licence that Takt has, too."""
+"""Names that packages of ROS 2 give the Apache License 2.0, which is also Takt's."""
 
 
 def of_libraries(names: Iterable[str]) -> dict[str, bytes]:
@@ -40,7 +40,7 @@ def of_libraries(names: Iterable[str]) -> dict[str, bytes]:
 
 
 def of_headers(builds: Iterable[Path]) -> dict[str, bytes]:
-    """For whoever owns headers that these builds compiled, the licence."""
+    """The licence of each owner of headers that these builds compiled."""
     found: dict[str, bytes] = {}
     system, ros = set(), set()
     for header in {header for build in builds for header in _headers(build)}:
@@ -67,7 +67,7 @@ def of_headers(builds: Iterable[Path]) -> dict[str, bytes]:
 
 
 def _headers(build: Path) -> Iterator[Path]:
-    """What was compiled in this folder when it was built last."""
+    """The headers that the last build of this folder compiled."""
     command = ["ninja", "-C", str(build), "-t", "deps"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for target in text.strip().split("\n\n"):
@@ -92,7 +92,7 @@ def _copyright(package: str) -> bytes:
 
 
 def _of_nanobind(header: Path) -> dict[str, bytes]:
-    """Its own licence; what it has of others begins with theirs."""
+    """nanobind's own licence; files that it has from others begin with theirs."""
     folder = header.parents[len(header.parts) - 1 - header.parts.index("nanobind") - 1]
     inside = header.relative_to(folder).parts
     if inside[0] != "ext":

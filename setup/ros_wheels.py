@@ -43,8 +43,9 @@ def patchelf(*arguments: str | Path) -> str:
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Replaces a file by what `write` makes of a new one: the installer may have linked the
-    installed file to its cache, which must stay as it is."""
+    """Replaces a file by a new one that `write` fills: the installer may have linked the installed
+    file to its cache, which must stay as it is.
+    """
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     os.close(descriptor)
     new = Path(name)

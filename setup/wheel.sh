@@ -16,8 +16,8 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 read -ra cmake_arguments <<<"${CMAKE_ARGS:-}"
 
-# compiler LANGUAGE DEFAULT: the one that setup/ found good enough. Python has an opinion of its own
-# on who compiles extensions, which is not asked.
+# compiler LANGUAGE DEFAULT: the compiler that setup/ chose. Python's own choice of a compiler for
+# extensions is ignored.
 compiler() {
   local chosen
   chosen=$(sed -n "s/^set(CMAKE_$1_COMPILER \(.*\))/\1/p" "$root/build/setup/toolchain.cmake")
@@ -125,7 +125,7 @@ done
 read -ra distributions <<<"${TAKT_WHEEL_DISTRIBUTIONS:-jazzy kilted}"
 options=()
 for distribution in "${distributions[@]}"; do runtime "$distribution"; done
-for known in "$work"/runtimes/*/; do  # of an earlier, larger wheel
+for known in "$work"/runtimes/*/; do  # left by an earlier, larger wheel
   [[ " ${distributions[*]} " == *" $(basename "$known") "* ]] || rm -rf "$known"
 done
 for python in "${pythons[@]}"; do wheel "$python"; done

@@ -22,10 +22,10 @@ MODEL = SCHEMAS / "model.schema.json"
 TYPES = PYTHON / "document_types.py"
 
 DOCUMENTS = ("model", "bounds", "measurement", "simulation", "shaping", "handoff")
-"""Those that Python reads as types."""
+"""The documents that Python reads as types."""
 
 RENAMED = {"from": "source", "to": "target"}
-"""Fields whose names are words of Python, and their like."""
+"""Fields whose names are Python keywords, and their counterparts."""
 
 HEADER = '''"""The documents that commands, reports and notebooks read, as typed values.
 
@@ -162,7 +162,7 @@ def _field(name: str, schema: Schema, required: bool, definitions: dict[str, Sch
 def _default(
     schema: Schema, kind: str, nullable: bool, required: bool, definitions: dict[str, Schema]
 ) -> str | None:
-    """What stands for a field that is missing; None: it must be there."""
+    """The default of a missing field, as Python text; None: the field is required."""
     if "default" in schema:
         if schema["default"] == []:
             return "()"

@@ -46,8 +46,9 @@ REGISTRATION = (
     *("Lanelet2MapLoader", "BehaviorPlanner", "EuclideanClusterDetector"),
 )
 
-# Execution time of those callbacks that the benchmark has compute, so that the default executor's
-# worst case is the published one; and a scale of the others, which only pass messages on.
+# Execution time of the callbacks that compute in the benchmark, chosen so that the default
+# executor's worst case is the published one; and a scale of the others, which only pass messages
+# on.
 COMPUTING = 3_520_000
 SCALE = 1.6
 

@@ -36,7 +36,7 @@ class Figures(NamedTuple):
     over: float
     """By how much instances are overestimated on average, in ms."""
     errors: float
-    """How many instances took longer than was said before."""
+    """How many instances took longer than predicted."""
 
 
 def spiking(seconds: float, source: random.Random) -> float:

@@ -22,7 +22,7 @@ from std_msgs.msg import UInt8MultiArray
 # CDR: encapsulation, no dimensions, no offset, how many bytes follow.
 HEAD = struct.Struct("<4sIII")
 ENCAPSULATION = b"\x00\x01\x00\x00"
-# When it was sent, and its number.
+# The stamp of a message: when it was sent, and its number.
 STAMP = struct.Struct("<qq")
 PATIENCE = Duration(seconds=60)
 
@@ -46,7 +46,7 @@ def finished() -> threading.Event:
 
 
 def send(node: Node, topic: str, size: int, count: int, interval: float) -> None:
-    # As many as are sent while a long one is under way.
+    # Room for the messages that are sent while a long one is under way.
     publisher = node.create_publisher(UInt8MultiArray, topic, quality(1000 if size < 10_000 else 3))
     end = finished()
     while publisher.get_subscription_count() == 0:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = "experiments/deterministic-link/program/link_experiment"
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 FRAGMENTS = ("net.ipv4.ipfrag_time=3", "net.ipv4.ipfrag_high_thresh=134217728")
-# Above all that computes on the machine; the programs of all methods alike.
+# Above everything that computes on the machine, and the same for the programs of all methods.
 PRIORITY = 30
 # How long programs may take beyond what they send.
 PATIENCE = 900
@@ -53,7 +53,7 @@ class Stream:
 
 
 def program() -> Path:
-    """UserError if it is not built, or somebody who may not make namespaces asks for it."""
+    """The program. UserError if it is not built, or this user may not make namespaces."""
     found = sorted(ROOT.glob(f"build/*/{PROGRAM}"))
     if not found:
         raise UserError("link_experiment is not built; `make` builds it")
@@ -69,7 +69,7 @@ def _call(*words: str) -> None:
 
 
 def _wait_for_carrier(name: str) -> None:
-    """Until programs that look for running interfaces find the link."""
+    """Waits until the link is up for programs that look for running interfaces."""
     show = ["ip", "-n", name, "-o", "link", "show", "dev", "link0"]
     while " state UP " not in subprocess.run(show, capture_output=True, text=True).stdout:
         time.sleep(0.01)
@@ -77,7 +77,7 @@ def _wait_for_carrier(name: str) -> None:
 
 @contextlib.contextmanager
 def link(megabits: int | None) -> Iterator[tuple[str, str]]:
-    """The namespaces' names. Both directions are limited by a token bucket; None: by nothing."""
+    """Yields the names of the namespaces. A token bucket limits both directions; None: no limit."""
     names = (f"takt-{os.getpid()}-a", f"takt-{os.getpid()}-b")
     try:
         for name in names:
@@ -86,8 +86,8 @@ def link(megabits: int | None) -> Iterator[tuple[str, str]]:
         _call("ip", "link", "add", *end, "type", "veth", "peer", *other)
         for name, address in zip(names, ADDRESSES, strict=True):
             _call("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "link0")
-            # As the documentation of ROS 2 advises for large messages: datagrams that lack a part
-            # are given up before long.
+            # The documentation of ROS 2 advises this for large messages: the kernel soon gives up
+            # datagrams that lack a part.
             _call("ip", "netns", "exec", name, "sysctl", "-qw", *FRAGMENTS)
             _call("ip", "-n", name, "link", "set", "lo", "up")
             _call("ip", "-n", name, "link", "set", "link0", "up")
@@ -135,9 +135,11 @@ def exchange(
 
 
 def inside(name: str, names: tuple[str, str], one_host: bool = False) -> list[str]:
-    """What to put before a program of one of the hosts. Each host has processors of its own: the
-    wire is work of the kernel for who sends, and more urgent than all threads there. `one_host`:
-    both are programs of the first host, on the same processors as otherwise."""
+    """The command prefix for a program on one of the hosts. Each host has its own processors,
+    because the kernel does the work of the wire on the sender's side, and that is more urgent than
+    all threads there. `one_host`: both programs are on the first host, on the same processors as
+    otherwise.
+    """
     processors = sorted(os.sched_getaffinity(0))
     half = max(1, len(processors) // 2)
     own = processors[:half] if name == names[0] else processors[-half:]
@@ -148,8 +150,9 @@ def inside(name: str, names: tuple[str, str], one_host: bool = False) -> list[st
 
 @contextlib.contextmanager
 def watched() -> Iterator[list[Arrival]]:
-    """Meanwhile, when which processor (`stream`) did not run the most urgent thread of all, which
-    is known at the end."""
+    """Yields a list that is filled at the end: when a processor (`stream`) did not run the most
+    urgent thread.
+    """
     stalls: list[Arrival] = []
     watcher = subprocess.Popen(
         [str(program()), "watch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -164,7 +167,7 @@ def watched() -> Iterator[list[Arrival]]:
 
 
 def _wait_for_socket(receiver: subprocess.Popen[str], name: str) -> None:
-    """Until the receiver can be called."""
+    """Waits until the receiver accepts connections."""
     sockets = ["ip", "netns", "exec", name, "ss", "-Htuxan"]
     while receiver.poll() is None:
         if subprocess.run(sockets, capture_output=True, text=True, check=True).stdout.strip():

@@ -21,7 +21,7 @@ PACKET = 1400
 HEADERS = 14 + 20 + 8 + 68
 # What a chunk costs beyond its bits: dispatch, two ways through the machine, acknowledgement.
 PER_CHUNK_MS = 0.25
-# The publication's intermediate result of its network, and the computing around it.
+# The bytes of the publication's intermediate network result, and the computing time around it.
 TENSOR = 5_640_000
 COMPUTING_MS = 100.0
 
@@ -147,7 +147,7 @@ def _against(what: str, bound: float, arrivals: list[Arrival], stalls: list[Arri
 
 
 def _stalled_ms(arrival: Arrival, stalls: list[Arrival]) -> float:
-    """For how long processors stood still in stalls that the message met."""
+    """How long the stalls lasted that overlap with the message's way."""
     return sum(
         stall.milliseconds
         for stall in stalls

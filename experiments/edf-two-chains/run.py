@@ -14,7 +14,7 @@ Json = dict[str, Any]
 MS = 1_000_000
 SECOND = 1000 * MS
 PERIOD = SECOND
-# Per callback: what the table's least latencies leave above the sums of the execution times.
+# Per callback: the rest of the table's least latencies beyond the sums of the execution times.
 OVERHEAD = 1_200_000
 
 # Table 1: execution times in ms.
@@ -92,7 +92,7 @@ def _figure_2() -> Rows:
 
 
 def _bounds() -> Rows:
-    """Overloaded for ever, there is no bound; Eq. 12 caps what the printed analysis gives."""
+    """The chains are overloaded, so there is no bound; Eq. 12 caps the printed analysis."""
     document = json.loads(takt_native.analyze(json.dumps(_model(0, "edf")), "model", "edf_paper"))
     return [
         Row(f"Eq. 12, cap of chain {number + 1}", published, chain["bound"] / 1e9, "s")

@@ -60,7 +60,7 @@ def run() -> Rows:
 
 
 def _bounds(camera: float) -> dict[str, float]:
-    """Eq. 3.4 with the overhead; of each kind the least urgent task's."""
+    """Eq. 3.4 with the overhead; for each kind the bound of its least urgent task."""
     inflated = [(kind, cost + OVERHEAD, period) for kind, cost, period in tasks(camera)]
     bounds = {}
     for k, (kind, cost, _) in enumerate(inflated):

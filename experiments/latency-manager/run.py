@@ -27,11 +27,12 @@ PHASE, PHASES = 15.0, 3
 """Seconds of each: no load, normal load, high load."""
 FULL_PHASE, FULL_ROUNDS = 50.0, 4
 NONE, NORMAL, DECODING, TRACKING = 0.05, 1, 400, 4
-"""Times the execution times of the model: of the tracker without objects, as usual, and in the last
-phase, in which the camera's node decodes and the tracker tracks more than the machine can do."""
+"""Factors of the model's execution times: the tracker without objects, the normal load, and
+decoding and tracking in the last phase, which is more than the machine can do.
+"""
 
 OVERLOAD = 60
-"""Times 6 ms in every 200 ms."""
+"""Factor of 6 ms in every 200 ms."""
 
 HIGHEST = 70
 """The priority of the most important chain's threads, if priorities are given by hand."""
@@ -139,7 +140,9 @@ def contained(seconds: float) -> Rows:
 
 
 def isolated(model: Json) -> Json:
-    """One thread, and process, for each callback group: each callback has one of its own."""
+    """The model with a process and thread for each callback, as if each had a callback group of its
+    own.
+    """
     result = copy.deepcopy(model)
     executors = {executor["id"]: executor for executor in result["executors"]}
     result["executors"] = []

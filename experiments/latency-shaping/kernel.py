@@ -57,7 +57,7 @@ SLOTS = 3
 SLACK = 0.015
 """The slot starts later than the longest latency seen, by this share of it."""
 OUTLIER = 0.3 * MS
-"""So much from the median is more than the issue's limit on jitter."""
+"""Farther from the median than this exceeds the limit on jitter."""
 NOTED = 0.2 * MS
 """What the machine runs less late than that is not worth noting."""
 SCHEDULER_EVENTS = Path("/sys/kernel/tracing/events/sched")
@@ -65,7 +65,7 @@ SCHEDULER_EVENTS = Path("/sys/kernel/tracing/events/sched")
 DOMAIN = "87"
 """Other programs on this machine shall not hear ours."""
 LENGTHS = (2, 3, 4, 5, 6)
-"""After so many instances execution times repeat, in turn for each callback."""
+"""The number of instances after which execution times repeat, in turn for each callback."""
 
 
 @dataclass(frozen=True)

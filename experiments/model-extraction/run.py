@@ -87,8 +87,8 @@ def load(mean: float) -> float:
 
 
 def _draw(numbers: random.Random, least: float, mean: float, most: float) -> tuple[float, float]:
-    """The longest time of a run, and one for the two instances between two of them, so that the
-    mean is the published one as far as the shortest allows.
+    """The longest time of a run, and the time of the two instances between two longest ones, chosen
+    so that the mean is the published one, as far as the shortest allows.
     """
     longest = numbers.uniform(mean, most)
     return longest, max(least, (3 * mean - longest) / 2)
@@ -122,7 +122,7 @@ def _record(document: Json, seconds: float) -> tuple[Json, float, float]:
 
 
 def _processor_time() -> float:
-    """What this process has used, and those that read for it and have ended."""
+    """Processor time of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 

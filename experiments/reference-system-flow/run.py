@@ -77,8 +77,8 @@ def _record(kind: str, threads: int) -> tuple[Rows, float]:
         callback["executor"] = "e"
         (time,) = callback["execution_time"]["curve"]
         callback["execution_time"]["curve"] = [COMPUTING if time == heaviest else time]
-    # The planner's timer reads what its subscriptions store: a program that says nothing of it is
-    # taken to do nothing with it.
+    # The planner's timer reads the data that its subscriptions store. The run declares only what
+    # the model says, so without these edges the data would count as unused.
     storing = [c["id"] for c in document["callbacks"] if c["id"].startswith("BehaviorPlanner.")]
     document["edges"] += [{"from": name, "to": "BehaviorPlanner"} for name in storing]
     with tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nowhere:

@@ -14,14 +14,16 @@ BACKENDS = ("", "lttng", "ring")
 
 LATENCY = 260.0
 MEAN_ADDED, MEDIAN_ADDED = 0.1597, 0.0521
-"""Milliseconds, published: of the untraced chain, and what tracing added."""
+"""Published milliseconds: the latency of the untraced chain, and what tracing added."""
 
 TRANSPORTS = 5
 EVENTS = 13
 """For each transport: the ten of the hot path and three of the middleware."""
 EVENT = 158e-6
 TRANSPORT = 0.0033
-"""Milliseconds, published: of an event, and what ten events add to a transport (section 4.6.2)."""
+"""Published milliseconds: the cost of an event, and what ten events add to a transport (section
+4.6.2).
+"""
 
 
 def predictions() -> tuple[float, float]:

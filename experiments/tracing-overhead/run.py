@@ -27,7 +27,7 @@ TABLE_A1 = {
     for rate, means in zip(RATES, row, strict=True)
 }
 SHORT = ((1, 100), (1, 1000), (256, 100))
-"""What is run if not everything is asked for."""
+"""The combinations that run without --full."""
 
 
 def run(full: bool = False) -> Rows:

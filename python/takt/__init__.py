@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """takt.open and takt.load, which need the C++ library, on first use."""
+    """Imports takt.open and takt.load on first use, because they need the C++ library."""
     if name == "open":
         from takt.trace import Trace
 

@@ -16,7 +16,7 @@ WORDS = {
 
 
 def lines(alerts: list[Json]) -> list[str]:
-    """A line for each, with the terminal's colours."""
+    """One line for each alert, with colours for the terminal."""
     return [
         "[red]Alert:[/] " + WORDS[alert["kind"]].format(chain=tables.cell(alert["chain"]))
         for alert in alerts

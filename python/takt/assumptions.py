@@ -47,7 +47,8 @@ class Finding:
 def examine(model: Model, measurement: Measurement, cores: int | None = None) -> list[Finding]:
     """All assumptions of the model's bounds that the measurement does not support.
 
-    `cores` of the machine that was recorded; by default what the measurement's provenance says.
+    `cores`: the processors of the recorded machine; by default those in the measurement's
+    provenance.
     """
     if cores is None:
         recorded = measurement.provenance.get("cores")
@@ -63,7 +64,7 @@ def examine(model: Model, measurement: Measurement, cores: int | None = None) ->
 
 
 def checked(measurement: Measurement) -> set[Subject]:
-    """The subjects of which the measurement says anything at all."""
+    """The subjects about which the measurement says anything."""
     subjects = {Subject.SUPPLY, Subject.RECORDING}
     if measurement.callbacks:
         subjects.add(Subject.EXECUTION_TIME)
@@ -152,9 +153,9 @@ def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str 
 
 def _globally_served(threads: list[ObservedThread], cores: int | None) -> bool:
     """The GFB test: under global EDF on m cores all deadlines are met if the total density is at
-    most m - (m - 1) · (largest density), with density = runtime / min(deadline, period)
-    (Goossens, Funk and Baruah, Real-Time Systems 25, 2003). The kernel's admission control does
-    not check it. Unknown numbers of cores are taken as one.
+    most m - (m - 1) · (largest density), with density = runtime / min(deadline, period) (Goossens,
+    Funk and Baruah, Real-Time Systems 25, 2003). The kernel's admission control does not check it.
+    An unknown number of cores is taken as one.
     """
     densities = [
         thread.runtime / min(thread.deadline or thread.period, thread.period)

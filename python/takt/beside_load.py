@@ -1,5 +1,5 @@
-"""A model as real ROS 2 programs beside a competing load: by the kernel's default scheduler, and
-managed. What `takt demo` shows of `takt manage`.
+"""Runs a model as real ROS 2 programs beside a competing load, once under the kernel's default
+scheduler and once under `takt manage`. `takt demo` shows the comparison.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 LOADS_PER_CORE = 4
 WARM_UP = 15.0
-"""Seconds until the manager has learned and reserved. By default the wait is as long."""
+"""Seconds in which the manager learns and reserves. The run without it waits as long."""
 
 BY_DEFAULT = Way("default scheduler")
 MANAGED = Way("takt manage", managed=True)
@@ -29,7 +29,7 @@ MANAGED = Way("takt manage", managed=True)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of one chain."""
+    """How one chain fared under both ways of scheduling."""
 
     chain: str
     goal: int
@@ -39,8 +39,8 @@ class Comparison:
 
 
 def compare(model: Model, seconds: float, say: Callable[[str], None]) -> list[Comparison]:
-    """Runs the model twice beside processes that fill all cores. Chains without a goal are left
-    out; the model's own reservations, too. UserError if it cannot be run.
+    """Runs the model twice beside processes that fill all cores. Leaves out chains without a goal
+    and the model's own reservations. UserError if the model cannot be run.
     """
     chains = [chain for chain in model.chains if chain.goal is not None]
     if not chains:
@@ -79,7 +79,7 @@ HEADER = ("Chain", "Goal", "Default: max", "missed", "Managed: max", "missed", "
 
 
 def rows(compared: list[Comparison]) -> list[list[str]]:
-    """Words for HEADER."""
+    """The cells of the table, in the order of HEADER."""
     return [
         [
             one.chain,
@@ -96,7 +96,7 @@ def rows(compared: list[Comparison]) -> list[list[str]]:
 
 
 def table(compared: list[Comparison]) -> Table:
-    """The same for a terminal."""
+    """The table for a terminal."""
     result = Table(box=None, pad_edge=False)
     for i, title in enumerate(HEADER):
         result.add_column(title, justify="left" if i in (0, len(HEADER) - 1) else "right")

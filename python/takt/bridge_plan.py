@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 PORT = 7500
 OVERHEAD_SHARE = 0.05
-"""Of a link's time that goes into what each chunk costs beyond its bits."""
+"""The share of a link's time that may go into the costs of chunks beyond their bits."""
 LARGEST_CHUNK = 8 << 20
 LEAST_ROOM = 64_000
 MORE_ROOM = 1.1
@@ -37,7 +37,7 @@ class _Topic:
     receivers: set[int] = field(default_factory=set)
     edges: list[int] = field(default_factory=list)
     goal: int | None = None
-    """The shortest of the chains that its messages belong to."""
+    """The shortest goal of the chains that its messages belong to; None: none has one."""
     chains: dict[str, None] = field(default_factory=dict)
 
 
@@ -87,8 +87,8 @@ def plan(text: str, source: str, hosts: str) -> str:
 
 
 def _hosts(model: Model, source: str) -> dict[str, int]:
-    """The host of each executor that has to do with links. What exchanges messages without a link
-    is on one host, and so are those who send over one link.
+    """The host number of each executor on a host with a link. Executors are on one host if they
+    exchange messages without a link, share a node, or send over the same link.
     """
     parent = {one.id: one.id for one in model.executors}
 
@@ -139,7 +139,7 @@ def _hosts(model: Model, source: str) -> dict[str, int]:
 
 
 def _nodes(model: Model, host_of: dict[str, int], host: int) -> str:
-    """Some of what runs on a host, for people."""
+    """The names of a few nodes on a host, for people."""
     nodes = dict.fromkeys(
         callback.node or callback.id
         for callback in model.callbacks
@@ -187,7 +187,7 @@ def _topics(
 
 
 def _priorities(model: Model, topics: Sequence[_Topic]) -> list[int]:
-    """Those of the edges, or by goals: the shorter, the more urgent."""
+    """The priorities of the edges if any is given, else by goals: the shorter, the more urgent."""
     given = [max(model.edges[n].priority for n in topic.edges) for topic in topics]
     if any(given):
         return given
@@ -196,7 +196,9 @@ def _priorities(model: Model, topics: Sequence[_Topic]) -> list[int]:
 
 
 def _numbers(links: Sequence[Link]) -> Link:
-    """The least that all links can do, with the smallest chunk that wastes little of it."""
+    """A link with the lowest bandwidth and the highest overhead of these, and the smallest chunk
+    that wastes little of its time.
+    """
     bandwidth = min(link.bandwidth for link in links)
     overhead = max(link.overhead for link in links)
     chunk = min(link.chunk_bytes for link in links)
@@ -210,7 +212,9 @@ def _numbers(links: Sequence[Link]) -> Link:
 def _bounds(
     text: str, source: str, topics: Sequence[_Topic], priorities: Sequence[int], numbers: Link
 ) -> list[int | None]:
-    """How long a message of each topic takes at most by these priorities and chunks."""
+    """The longest time of a message of each topic under these priorities and chunks; None: no
+    bound.
+    """
     planned = json.loads(text)
     for link in planned["links"]:
         link["chunk_bytes"] = numbers.chunk_bytes
@@ -232,8 +236,8 @@ def _bounds(
 
 
 def _period(model: Model, topic: _Topic) -> int | None:
-    """What keeps a topic that no goal asks for from filling the link: half the period in which the
-    model says that it is sent, so that jitter loses nothing.
+    """The least period that keeps a topic without a goal from filling the link: half of the period
+    at which the model sends it, so that jitter loses no message.
     """
     callbacks = {one.id: one for one in model.callbacks}
     senders = {model.edges[number].source for number in topic.edges}

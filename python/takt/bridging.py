@@ -52,8 +52,8 @@ def make_key(path: str) -> None:
 
 
 def run(request: Request, say: Callable[[str], None]) -> Json:
-    """Bridges until the time is over or a signal ends it; `say` is told what happens meanwhile.
-    Returns the takt/bridge document. UserError if it cannot.
+    """Bridges until the time is over or a signal comes, and calls `say` with what happens
+    meanwhile. Returns the takt/bridge document. UserError if the bridge fails.
     """
     begin = time.monotonic()
     with _program(request) as program, wake_on_signals() as signals:
@@ -73,8 +73,8 @@ def _follow(
     seconds: float | None,
     say: Callable[[str], None],
 ) -> tuple[Json | None, str]:
-    """Hands on what the program says until it has ended, which a signal and the time bring about.
-    Returns what it said last, and what it complained of.
+    """Passes what the program says on to `say` until the program ends; a signal or the end of the
+    time makes it end. Returns its "stopped" event, None without one, and its last complaint.
     """
     assert program.stdin is not None
     assert program.stdout is not None
@@ -95,7 +95,7 @@ def _follow(
                 program.kill()
                 return stopped, complaint
             if not streams:
-                # It ends with its input.
+                # The program ends when its input is closed.
                 selector.unregister(signals)
                 program.stdin.close()
                 end = time.monotonic() + PATIENCE
@@ -117,7 +117,7 @@ def _follow(
 
 
 def _complaint(lines: list[bytes]) -> str:
-    """What the program said to a person; libraries below it may have said more."""
+    """The last message of the program itself; its libraries may have written other lines."""
     said = [line.decode(errors="replace") for line in lines]
     return "".join(
         [line.removeprefix(COMPLAINT) for line in said if line.startswith(COMPLAINT)][-1:]
@@ -146,7 +146,7 @@ def view(document: Json) -> Group:
     for column in ("Messages", "Published", "Dropped"):
         received.add_column(column, justify="right", no_wrap=True)
     for one in document["received"]:
-        numbers = (one["received"], one["published"], one["dropped"])
+        numbers = (one["received"], one["published"], one["dropped"] + one["refused"])
         received.add_row(cell(one["topic"]), cell(one["from"]), *map(grouped, numbers))
     parts: list[Any] = []
     for table in (sent, received):
@@ -157,7 +157,7 @@ def view(document: Json) -> Group:
 
 
 def _lost(topic: Json) -> int:
-    """Messages of a topic that will not come."""
+    """How many messages of a topic will never arrive."""
     return int(topic["missed"] + topic["dropped"] + topic["rejected"] + topic["too_large"])
 
 
@@ -176,7 +176,7 @@ def _peers(peers: list[Json]) -> Iterator[str]:
 
 
 def _words(event: Json) -> Iterator[str]:
-    """What people are told of an event."""
+    """An event in lines for people."""
     match event["event"]:
         case "started":
             blocking = ""
@@ -198,7 +198,7 @@ def _words(event: Json) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _program(request: Request) -> Iterator[subprocess.Popen[bytes]]:
-    """The program, in a session of its own: Ctrl-C is ours to hand on. It ends with the body."""
+    """The program in its own session, so that Ctrl-C reaches only us. It ends with the body."""
     program = subprocess.Popen(
         [str(runtime.bridge()), request.file, request.host, str(request.priority)],
         env=runtime.environment(),

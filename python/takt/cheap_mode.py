@@ -15,24 +15,26 @@ PATIENCE = 2.0
 
 
 class Asker:
-    """Questions that are on their way. It is a node of ROS 2 from the first question on."""
+    """Asks estimators and collects the answers. It is a ROS 2 node from the first question on."""
 
     def __init__(self) -> None:
         self._node: Any = None
         self._clients: dict[str, Any] = {}
         self._waiting: dict[str, tuple[Any, float]] = {}
-        """The answer to come, None before the node is found, and until when."""
+        """The pending answer, None until the node is found, and when waiting for it ends."""
         self._missing = ""
-        """What ROS 2 lacks for this."""
+        """Which ROS 2 package is missing, in words; empty: none."""
 
     def ask(self, estimator: str) -> None:
-        """`answers` has what it says, sooner or later."""
+        """Asks an estimator for its cheap mode; `answers` yields its reply later."""
         if self._node is None and not self._missing:
             self._join()
         self._waiting[estimator] = (None, time.monotonic() + PATIENCE)
 
     def answers(self) -> Iterator[str]:
-        """What came since, as the manager's control socket reads it. Does not wait."""
+        """The replies since the last call, as lines for the manager's control socket. Does not
+        wait.
+        """
         if self._node is not None and self._waiting:
             self._executor.spin_once(timeout_sec=0)
         for estimator, (coming, end) in list(self._waiting.items()):
@@ -73,7 +75,7 @@ class Asker:
         self._executor.add_node(self._node)
 
     def _send(self, estimator: str) -> Any:
-        """The answer to come; None: the node is not found yet."""
+        """Sends the question and returns the pending answer; None: the node is not found yet."""
         client = self._clients.get(estimator)
         if client is None:
             client = self._node.create_client(

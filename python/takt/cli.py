@@ -34,10 +34,10 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 128 + 2  # as the shell reports SIGINT …
 READER_GONE = 128 + 13  # … and SIGPIPE
 
-# Why a write to standard output can fail; files that have a name are reported by it.
+# Errors of writes to standard output; an error of a named file carries the file's name.
 _OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
-# What typer raises for bad usage: of its own, or of click where it is built on that (before 0.29).
+# The base of typer's exceptions for bad usage: its own, or click's before typer 0.29.
 _BAD_USAGE = cast(type[Exception], typer.BadParameter.__base__)
 
 _app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
@@ -75,7 +75,7 @@ def commands() -> dict[str, str]:
 
 
 class _Unloaded(TyperCommand):
-    """Stands in the list of commands for one whose module has not been imported."""
+    """A command in the list whose module has not been imported yet."""
 
     def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> typer.Context:
         return cast(typer.Context, load(str(self.name)).make_context(info_name, *args, **kwargs))
@@ -87,8 +87,8 @@ class _Command(TyperCommand):
 
 
 def plain(text: str) -> str:
-    """Help that names arguments as this project's documents do: TRACE..., where typer has
-    {TRACE...}... and adds <list[str]>, or (before 0.29) escapes what it does not mark up.
+    """Help with arguments named as in this project's documents, TRACE...; typer writes
+    {TRACE...}... and adds <list[str]>, and before 0.29 it escapes brackets.
     """
     text = text.replace("\\[", "[")
     text = re.sub(r"\{([^{}\n]+)\}(\.\.\.)?", r"\1", text)
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has closed it.
         _drop_output()
         return READER_GONE
     except (KeyboardInterrupt, typer.Abort):
@@ -157,7 +157,7 @@ def _explain(error: Exception) -> int:
     if isinstance(error, _BAD_USAGE):
         usage = cast(typer.BadParameter, error)
         command = usage.ctx.command_path if usage.ctx else "takt"
-        # Typer passes on how its validation library calls a wrong value.
+        # Typer's validation library prefixes its message.
         message = usage.format_message().replace("Value error, ", "").rstrip(".")
         _complain(f"{message}; see '{command} --help'")
         return BAD_INPUT
@@ -180,9 +180,7 @@ def _explain(error: Exception) -> int:
 
 
 def _drop_output() -> None:
-    """Nobody takes our output any more: the interpreter, which flushes once more at its end, must
-    not fail.
-    """
+    """Discards further output, so that the interpreter's last flush cannot fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Progress = Callable[[int, int], None]
-"""Told how much is done and how much there is in all, in any unit; 0 in all: not known."""
+"""Called with how much is done and how much there is in all, in any unit; 0 in all: not known."""
 
 
 PIPE_WIDTH = 160
-"""Columns of a table that no terminal shows."""
+"""The width of tables, in columns, when standard output is not a terminal."""
 
 
 def say(message: str) -> None:
@@ -50,8 +50,8 @@ def output() -> Console:
 def progress(description: str) -> Iterator[Progress | None]:
     """Shows a progress bar on standard error while the body runs.
 
-    Yields what the body is to call now and then, or None when nobody watches: standard error is
-    not a terminal.
+    Yields a function for the body to call now and then, or None if standard error is not a
+    terminal.
     """
     if not sys.stderr.isatty():
         yield None

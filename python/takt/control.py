@@ -20,8 +20,8 @@ PATIENCE = 5.0
 
 
 def folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The directory of this user alone where the socket of a manager with this environment is.
-    UserError if it cannot be had.
+    """The directory, writable by this user alone, that holds the socket of a manager with this
+    environment; made if it is missing. UserError if another user could write there.
     """
     chosen = environment.get("XDG_RUNTIME_DIR")
     runtime = Path(chosen) if chosen and _is_own(Path(chosen)) else Path("/run")
@@ -40,8 +40,8 @@ def path(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def request(line: str, environment: Mapping[str, str] = os.environ) -> Json:
-    """The answer of the manager that runs with this environment. UserError if none runs, or if it
-    says no.
+    """Sends a line to the manager that runs with this environment and returns its answer. UserError
+    if none runs or it refuses.
     """
     where = path(environment)
     answer = b""

@@ -40,7 +40,7 @@ def _change(
 
 
 def print_changes(title: str, changes: list[dict[str, Any]]) -> None:
-    """What changed, line by line, and how much did not."""
+    """Prints each change on a line, and the number of unchanged entries."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("Id")
     for column in ("Before", "After", "Change"):

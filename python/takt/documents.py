@@ -30,7 +30,7 @@ def parse_any(text: str, source: str) -> Model | Bounds | Measurement:
         name = takt_native.document_format(text, source)
     except takt_native.InputError as error:
         raise UserError(str(error)) from error
-    # A document without a format is taken for what most documents are.
+    # Most documents are models, so a document without a format is read as one.
     if name is not None and name not in KINDS:
         known = ", ".join(KINDS)
         raise UserError(f'{source}: format: "{name}" is not known; one of {known}')

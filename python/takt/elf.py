@@ -10,8 +10,8 @@ _LARGEST = 256 * 1024 * 1024  # bytes of a library
 
 
 def exported(library: Path) -> set[str]:
-    """Names of the symbols that a 64-bit little-endian ELF library defines for others. Empty if it
-    is none, or damaged. O(size of the file).
+    """Names of the symbols that a 64-bit little-endian ELF library defines for others. Empty if the
+    file is no such library, or damaged. O(size of the file).
     """
     if library.stat().st_size > _LARGEST:
         return set()

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2] / "experiments"
 
 @dataclass(frozen=True)
 class Row:
-    """A number of the publication beside ours. A claim that has no number is its words."""
+    """A number of the publication beside ours. Words stand for a claim without a number."""
 
     what: str
     published: float | str | None
@@ -45,9 +45,9 @@ class Experiment:
             return readme.readline().lstrip("# ").strip()
 
     def run(self, full: bool = False) -> Rows:
-        """UserError if `full`, as published, differs in nothing from how it is run anyway."""
+        """Runs the experiment; `full`: as published. UserError if it has no shorter form."""
         name = f"takt_experiment_{self.name.replace('-', '_')}"
-        # A package, so that run.py may be one of several files.
+        # Loaded as a package, so that run.py may import files beside it.
         spec = importlib.util.spec_from_file_location(
             name, self.folder / "run.py", submodule_search_locations=[str(self.folder)]
         )

@@ -38,7 +38,7 @@ def csv(traces: list[str], output: str) -> Json:
 
 
 def left_out(info: Json) -> list[str]:
-    """A line on the events that no export holds, if there are any."""
+    """A line on the events that exports leave out, if there are any."""
     known = set(takt_native.event_names())
     unknown = {name: count for name, count in info["by_name"].items() if name not in known}
     if not unknown:
@@ -112,7 +112,7 @@ def _flat(thing: Json) -> Json:
 
 
 class _ParquetFile:
-    """Carries what the trace lost in its metadata, under the key takt."""
+    """A Parquet file whose metadata hold the trace's losses, under the key takt."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         from pyarrow import parquet

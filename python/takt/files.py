@@ -17,7 +17,7 @@ from typing import Any
 from takt.errors import UserError
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
-"""Bytes. No document of ours comes near; a file that does was named by mistake."""
+"""Bytes. No document of ours comes near this; a larger file was named by mistake."""
 
 STANDARD_STREAM = "-"
 
@@ -63,8 +63,8 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields the path of a new file that takes the place of `path` if the body ends well.
 
     A reader sees the old file or the new one, never a part; the new one has the old one's owner and
-    mode. A device or a pipe stays what it is and is written to, and a link where it is. UserError
-    if the file cannot be written.
+    mode. A device or a pipe is not replaced but written to; a link stays, and its target is
+    replaced. UserError if the file cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -100,7 +100,7 @@ def _new_file_beside(target: Path, former: os.stat_result | None) -> Iterator[Pa
         if former is None:
             temporary.chmod(0o666 & ~_umask())
         else:
-            # In this order: a change of the owner takes bits of the mode away.
+            # The owner first: changing it clears bits of the mode.
             if (former.st_uid, former.st_gid) != (os.geteuid(), os.getegid()):
                 try:
                     os.chown(temporary, former.st_uid, former.st_gid)

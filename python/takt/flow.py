@@ -1,4 +1,4 @@
-"""What people read of a `takt/flow` document: tables, and the story of one message."""
+"""A `takt/flow` document for people: tables, and the story of one message."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ STAGES = {
 """The stages of a breakdown, in words."""
 
 MOST_SHOWN = 30
-"""Paths in a table; the document has all."""
+"""The most paths that a table shows; the document has all."""
 
 
 def table(flows: list[Json]) -> Table:
-    """Latencies and what most of their mean went into, the worst first: of each pair of ends the
-    worst path or, if there is but one pair, every path.
+    """Latencies and what their means consist of, the worst first. With several pairs of ends it
+    shows the worst path of each pair, with a single pair every path.
     """
     of_pair: dict[tuple[str, str], list[Json]] = {}
     for flow in flows:
@@ -62,8 +62,8 @@ def table(flows: list[Json]) -> Table:
 
 
 def chains(flows: list[Json], model: Json) -> list[Json]:
-    """The flows as chains of a timing model of the same trace, the worst first. What was stored for
-    a timer or for another input leads along no edge, so such flows are no chains.
+    """The flows as chains of a timing model of the same trace, the worst first. Flows that store
+    data for a timer or another input are left out, because the model has no edge for that.
     """
     edges = {(edge["from"], edge["to"]) for edge in model["edges"]}
     found: dict[tuple[str, ...], Json] = {}
@@ -78,7 +78,9 @@ def chains(flows: list[Json], model: Json) -> list[Json]:
 
 
 def shares(flow: Json) -> str:
-    """What the mean latency of a path went into, the largest share first."""
+    """The stages that make up the mean latency of a path, the largest share first; stages below 5 %
+    are left out.
+    """
     total = sum(flow["breakdown"].values())
     parts = sorted(flow["breakdown"].items(), key=lambda entry: -entry[1])
     return ", ".join(
@@ -95,13 +97,13 @@ def ways(flow: Json) -> str:
 
 
 def nothing(source: str | None, sink: str | None) -> str:
-    """That there is no flow between two names."""
+    """The sentence that no flow leads from one name to the other."""
     ends = [f" {word} {name}" for word, name in (("from", source), ("to", sink)) if name]
     return f"no message leads{''.join(ends) or ' from a source to a sink'} in this recording"
 
 
 def find_instance(document: Json, wanted: str) -> tuple[Json, Json] | None:
-    """The path of an instance and what is told of it: the one of this number, or the worst."""
+    """The flow and the record of an instance: the one of this number, or the worst."""
     if wanted == "worst":
         return next(((flow, flow["worst"][0]) for flow in document["flows"] if flow["worst"]), None)
     told = ((flow, flow["asked"]) for flow in document["flows"] if flow.get("asked"))

@@ -24,7 +24,7 @@ KINDS = {
     "limit": "rounding",
     "parallel": "rounding",
 }
-"""Terms of bounds that a recording does not tell apart."""
+"""Kinds of terms that a recording cannot tell apart, by the kind that they are counted as."""
 
 STAGES = {
     "waiting_in_executor": "interference",
@@ -123,7 +123,7 @@ def _terms(explanation: Explanation, executors: set[str]) -> dict[Key, int]:
 
 
 def _observed(flow: Json) -> dict[Key, int]:
-    """The most of each term in one of the worst instances."""
+    """The longest time of each term in any of the worst instances."""
     most: dict[Key, int] = {}
     for instance in flow["worst"]:
         spent: dict[Key, int] = {}

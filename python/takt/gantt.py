@@ -19,7 +19,7 @@ _PERIODS = 2
 
 
 def chart(model: Model, timeline: Sequence[Instance], width: int) -> str:
-    """The first instances, as long as two rounds of the slowest callback that has a period."""
+    """The chart of the first instances: two periods of the slowest periodic callback."""
     end = _end(model, timeline)
     shown = [callback for callback in model.callbacks if _runs_before(end, callback, timeline)]
     if not shown:

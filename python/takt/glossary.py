@@ -1,4 +1,4 @@
-"""Words that are not those of ROS 2, as glossary.md explains them."""
+"""The terms that glossary.md explains, which are not terms of ROS 2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import resources
 
 
 def entries() -> dict[str, str]:
-    """Every word with what it means, both without markup."""
+    """Every term with its meaning, both without markup."""
     text = (resources.files("takt") / "glossary.md").read_text(encoding="utf-8")
     found = {}
     for line in text.splitlines():

@@ -58,7 +58,7 @@ class Drawing:
         self._joins = {join.callback: join for join in model.joins}
         self._readers: dict[tuple[str, str], str] = {}
         self._served: dict[str, dict[str, str]] = {}
-        """The vertex of each caller of a service that has several."""
+        """For each service with several callers, the vertex drawn for each caller."""
         self.vertices = [v for callback in model.callbacks for v in self._vertices(callback)]
         drawn = (arrow for edge in model.edges for arrow in self._arrows(edge))
         self.arrows = [*self._within_joins(), *drawn]
@@ -87,7 +87,7 @@ class Drawing:
         yield Vertex(name, lines, "diamond", callback, join.confidence is not None)
 
     def _callers(self, callback: Callback) -> list[str]:
-        """Those of a service that nothing else activates."""
+        """The callers of a service that nothing else activates; empty for other callbacks."""
         if callback.kind != "service" or callback.activation is not None:
             return []
         return list(dict.fromkeys(e.source for e in self.model.edges if e.target == callback.id))
@@ -103,7 +103,7 @@ class Drawing:
             yield Arrow(reader, target, "", False, (callback, callback), uncertain)
 
     def _arrows(self, edge: Edge) -> Iterator[Arrow]:
-        """One; from a service with several callers, one for each that makes it send."""
+        """One arrow; from a service with several callers, one for each that makes it send."""
         callers = self._served.get(edge.source)
         if callers is None:
             yield self._arrow(edge, f"node{self._position[edge.source]}")

@@ -1,4 +1,4 @@
-"""What commands work on: traces and documents, told apart by what is in them.
+"""The inputs of commands: traces and documents, told apart by their content.
 
 Where a command reads a model it takes traces too, and synthesises the model from them.
 """
@@ -32,7 +32,7 @@ def _known_analysis(name: str) -> str:
 
 
 BEST_PERIOD = "auto"
-"""What stands for the best period of reservations, instead of one in milliseconds."""
+"""The word for the best period of reservations, in place of a number of milliseconds."""
 
 
 def period(text: str) -> int | None:
@@ -119,9 +119,9 @@ class Evaluation:
     bounds: Bounds
     measurement: Measurement | None
     title: str
-    """What was evaluated: the recording, else the model."""
+    """The name of the recording, else of the model."""
     warnings: tuple[str, ...]
-    """What the traces lost, as the documents made of them say; each line once."""
+    """The warnings of the documents about what the traces lost; each line once."""
 
 
 def sort(paths: Sequence[str]) -> Given:
@@ -141,8 +141,8 @@ def sort(paths: Sequence[str]) -> Given:
 
 
 def model(paths: Sequence[str], goals: str | None = None) -> ModelText:
-    """The one model that is given, or that of the traces, with the chains of `goals` if a file is
-    named. UserError if there is none, or more than that.
+    """The given model, or the model made from the traces, with the chains of `goals` if a file is
+    named. UserError if several are given.
     """
     if any(is_document(path) for path in paths):
         if len(paths) > 1:
@@ -155,7 +155,7 @@ def model(paths: Sequence[str], goals: str | None = None) -> ModelText:
 
 @contextmanager
 def model_file(paths: Sequence[str], goals: str | None = None) -> Iterator[tuple[str, str]]:
-    """The same model as a file for another program, and how messages call it."""
+    """The path of a file with that model, for another program, and its name for messages."""
     if goals is None and len(paths) == 1 and Path(paths[0]).is_file() and is_document(paths[0]):
         yield paths[0], paths[0]
         return
@@ -217,13 +217,13 @@ def _synthesized(traces: Sequence[str]) -> ModelText:
 
 
 def title(traces: Sequence[str]) -> str:
-    """What a recording is called: the names of the traces without what they are packed in."""
+    """The name of a recording: the names of the traces without the endings of archives."""
     return ", ".join(Path(trace).resolve().name.split(".tar")[0] for trace in traces)
 
 
 def is_document(path: str) -> bool:
     """Whether it is a JSON document rather than a trace, by its name and its first bytes."""
-    # Of what a shell hands over in a pipe, nothing can be looked at twice.
+    # A pipe from the shell can be read only once, so its first bytes cannot be inspected.
     if path == files.STANDARD_STREAM or path.endswith(".json") or path.startswith("/dev/fd/"):
         return True
     if not Path(path).is_file():

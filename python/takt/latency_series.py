@@ -1,9 +1,10 @@
 """Latencies over time as MCAP, which Foxglove and PlotJuggler show.
 
-Each chain has a topic, `/takt/latency/CHAIN`, with a message for each instance at the time at which
-it ended: its latency and what that went into, in milliseconds. `/diagnostics` says once a second of
-each chain how its instances have been since, as a `diagnostic_msgs/msg/DiagnosticArray`. Messages
-are JSON with their schemas in the file, so no viewer needs to know Takt.
+Each chain has a topic, `/takt/latency/CHAIN`. It has a message for each instance at the time at
+which the instance ended, with its latency and the parts of it, in milliseconds. Once a second
+`/diagnostics` summarises the instances of each chain since the second before, as a
+`diagnostic_msgs/msg/DiagnosticArray`. Messages are JSON with their schemas in the file, so no
+viewer needs to know Takt.
 """
 
 from __future__ import annotations
@@ -118,7 +119,9 @@ def write(traces: list[str], output: str, goals: str | None) -> Json:
 
 
 def topics(chains: Mapping[str, Any]) -> dict[str, str]:
-    """A topic for each chain: its words, and a number where topics would be equal."""
+    """A topic for each chain, made of the words of its name; a number is added where topics would
+    be equal.
+    """
     found: dict[str, str] = {}
     for name in chains:
         words = "_".join(re.findall(r"\w+", name, re.ASCII)) or "chain"
@@ -156,7 +159,7 @@ def _instances(tables: Mapping[str, Any]) -> Iterator[Json]:
 def _messages(
     rows: list[Json], goal_of: Mapping[str, int | None]
 ) -> Iterator[tuple[int, str | None, Json]]:
-    """Messages in the order of their times, with their chain's name; a diagnostic has none."""
+    """(time, chain, message) in the order of times; the chain of a diagnostic is None."""
     seconds = {name: _Second() for name in goal_of}
     due = rows[0]["end"] + SECOND if rows else 0
     for row in rows:

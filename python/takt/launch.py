@@ -10,7 +10,7 @@
             Node(package="demo_nodes_cpp", executable="talker"),
         ])
 
-In XML: <takt_record output="robot-trace" backend="ring"/>, before the nodes. Of a group with a
+In XML: <takt_record output="robot-trace" backend="ring"/>, before the nodes. In a group with a
 scope of its own, the action records that group alone.
 """
 
@@ -88,7 +88,7 @@ class Record(Action):
             kernel=perform_typed_substitution(context, self._kernel, bool),
             only_started=True,
         )
-        # Whatever ends launch without a shutdown, the trace becomes complete.
+        # Completes the trace also if launch ends without a shutdown.
         atexit.register(self._complete)
         context.environment.update(traced(context.environment, self._recording, libraries))
         self._log.info(f"recording to {self._trace}")

@@ -6,12 +6,13 @@ import re
 from importlib import metadata
 
 NEEDED = {"pydantic": "2", "rich": "13", "typer": "0.15"}
-"""The oldest version of each, as in pyproject.toml. pip sees to them where it installs Takt; colcon
-and CMake do not."""
+"""The oldest version of each, as in pyproject.toml. pip installs them with Takt; colcon and CMake
+do not.
+"""
 
 
 def wrong() -> str | None:
-    """One line that says which are missing or too old and how to get them; none: all are there."""
+    """One line that says which are missing or too old and how to get them; None: all are there."""
     faults = [fault for name in NEEDED if (fault := _fault(name)) is not None]
     if not faults:
         return None

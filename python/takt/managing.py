@@ -35,12 +35,13 @@ class Request:
 
     goals: str
     command: tuple[str, ...] = ()
-    """Empty: what runs."""
+    """Empty: manage the programs that already run."""
     duration: float | None = None
     dry_run: bool = False
     margin: int = 10
     leave: int = 25
-    """What budgets beyond need leave of each core to all other programs, in percent."""
+    """Percent of each core that budgets leave to other programs where they exceed what goals need.
+    """
     period: int | None = 5_000_000
     """The period of the reservations, in nanoseconds. None: the manager chooses it."""
     pinned: list[int] | None = None
@@ -54,8 +55,9 @@ class Request:
 
 
 def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | None]:
-    """Manages until the command, the duration or a signal ends it; `say` is told of each change.
-    Returns the last takt/status document and the command's status. UserError if it cannot.
+    """Manages until the command, the duration or a signal ends it; `say` is called with each
+    change. Returns the last takt/status document and the command's status. UserError if the manager
+    fails.
     """
     libraries = recorder.preloaded("ring") if request.command else []
     plan = plans.read(request.plan) if request.plan else None
@@ -78,7 +80,7 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
 
     def look() -> bool:
         for answer in asker.answers():
-            with suppress(UserError):  # it has just ended, as the next line finds out
+            with suppress(UserError):  # the manager has just ended; listen() reports that
                 control.request(answer)
         if publisher is not None and publisher.is_due():
             publisher.publish(control.request("status"))
@@ -105,7 +107,7 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
 
 
 class _Program:
-    """takt-manager as it runs."""
+    """A running takt-manager."""
 
     def __init__(
         self, settings: Json, say: Callable[[str], None], ask: Callable[[str], None]
@@ -117,7 +119,7 @@ class _Program:
             [str(runtime.manager()), json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is ours to hand on
+            start_new_session=True,  # so that Ctrl-C reaches only us
         )
         assert self._process.stdout is not None
         greeting = self._process.stdout.readline()
@@ -131,7 +133,7 @@ class _Program:
         return self._environment
 
     def listen(self) -> bool:
-        """Hands on what the manager has said. False: it has ended."""
+        """Passes on what the manager has said. False: it has ended."""
         assert self._process.stdout is not None
         data = self._process.stdout.read() or b""
         *lines, self._unread = (self._unread + data).split(b"\n")
@@ -146,7 +148,7 @@ class _Program:
         return self._process.poll() is None
 
     def end(self) -> Json | None:
-        """Lets it restore all threads; its last status."""
+        """Ends the manager, which restores all threads first, and returns its last status."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()

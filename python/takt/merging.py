@@ -22,7 +22,7 @@ Json = dict[str, Any]
 LEAST_RUNS = 5
 """An extreme-value distribution is fitted to the maxima of at least so many runs."""
 FITS = 1000
-"""So many samples tell how uncertain the fit is."""
+"""The number of samples by which the uncertainty of the fit is estimated."""
 EULER = 0.5772156649015329
 
 
@@ -138,7 +138,7 @@ def _joins(models: Sequence[Json]) -> list[Json]:
                 known["kind"] = "newest"
             known["inputs"] = list(dict.fromkeys([*known["inputs"], *join["inputs"]]))
             if known.get("confidence") is None or join.get("confidence") is None:
-                # Declared in one run is declared in all.
+                # A join that one run declares is declared in all.
                 known |= {"confidence": None, "completed_by": [], "keeping_time": 0}
                 continue
             known["confidence"] = max(known["confidence"], join["confidence"])
@@ -212,8 +212,8 @@ def _sums(counts: Sequence[Json]) -> Json:
 
 
 def _disagreements(models: Sequence[Json], merged: Json) -> list[str]:
-    """Joins that some runs show and others do not: their callbacks are there twice, which makes
-    bounds larger, not smaller.
+    """Lines on joins that some runs show and others do not. The model then has their callbacks
+    twice, which makes bounds larger, not smaller.
     """
     lines = []
     for join in merged["joins"]:
@@ -282,13 +282,13 @@ class Exceedance(NamedTuple):
 
 
 def gumbel_exceedance(maxima: Sequence[int]) -> Exceedance | None:
-    """By a Gumbel distribution that is fitted to the maxima of the runs, by its moments. None for
-    fewer than 5 runs.
+    """The exceedance by a Gumbel distribution that is fitted to the maxima of the runs, by its
+    moments. None for fewer than 5 runs.
 
-    The fit is uncertain itself, and with few runs it is too sure: the parameters that it finds of
-    samples of the standard distribution tell how far it may be off (as location and scale of a
-    sample do not matter, this is so for every distribution of the family). The probability is the
-    mean over these, the interval holds 95 % of them.
+    The fit is uncertain itself, and with few runs it looks too certain. Fits to samples of the
+    standard distribution tell how far it may be off; location and scale do not matter, so this
+    holds for every distribution of the family. The probability is the mean over these fits, and the
+    interval holds 95 % of them.
     """
     n = len(maxima)
     if n < LEAST_RUNS:
@@ -309,7 +309,7 @@ def _gumbel(values: Sequence[float]) -> tuple[float, float]:
 
 @functools.cache
 def _fits(n: int) -> list[tuple[float, float]]:
-    """Location and scale that the fit finds of samples of n values with location 0 and scale 1."""
+    """Location and scale that the fit finds for samples of n values from location 0 and scale 1."""
     draws = random.Random(n)
     # 1 - u is never 0.
     samples = (

@@ -16,7 +16,7 @@ def label(callback: Callback) -> str:
 
 
 def labels(callbacks: Iterable[Callback]) -> dict[str, str]:
-    """What people call each of them, by id; those of one name with their ids."""
+    """The names that people use, by id; equal names have the id added."""
     names = {callback.id: label(callback) for callback in callbacks}
     shared = Counter(names.values())
     return {

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 ANALYSES: tuple[str, ...] = tuple(takt_native.ANALYSES.split(", "))
 EFFORT: int = takt_native.EFFORT
-"""How many steps an analysis may take if nobody says otherwise."""
+"""The default number of steps that an analysis may take."""
 DEFAULT_ANALYSIS = "combined"
 
 
@@ -46,7 +46,7 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
 def analyze(
     model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS, effort: int = EFFORT
 ) -> Bounds:
-    """Response-time bounds of a model, with so many steps of search at most. Raises
+    """Response-time bounds of a model, with at most `effort` steps of search. Raises
     takt_native.InputError.
     """
     with console.progress("Bounding response times"):
@@ -130,9 +130,9 @@ def view(traces: Sequence[str], model_text: str, source: str) -> tuple[Json, dic
 def store_view(
     traces: Sequence[str], model_text: str, source: str, folder: str, *, all_chains: bool = False
 ) -> tuple[Json, Measurement]:
-    """The same for traces of any size: returns the index, and what was measured meanwhile; the
-    tables become files of the folder, which takt_native.StoredView reads. Instances of chains that
-    would take more room than the recording are left out, unless `all_chains`. Raises
+    """As view(), for traces of any size: returns the index and the measurement of the same pass.
+    The tables become files of the folder, which takt_native.StoredView reads. Instances of chains
+    that would take more room than the recording are left out, unless `all_chains`. Raises
     takt_native.InputError.
     """
     with console.progress("Indexing the trace") as progress:
@@ -160,7 +160,7 @@ def replay(traces: Sequence[str], model_text: str, source: str) -> Json:
 
 
 def plan(model_text: str, source: str, options: Json) -> Json:
-    """What the model's executors decide by (`takt/plan`); `options` as of simulate() that concern
+    """The plan of the model's executors (`takt/plan`); `options`: those of simulate() that concern
     policies. Raises takt_native.InputError.
     """
     document = _document(takt_native.plan(model_text, source, json.dumps(options)))
@@ -169,7 +169,7 @@ def plan(model_text: str, source: str, options: Json) -> Json:
 
 
 def with_origin(document: AnyDocument, model_text: str, source: str) -> AnyDocument:
-    """The document, which says that it was made of this model."""
+    """The document, with this model named as its origin."""
     provenance = {**getattr(document, "provenance"), **_origin(model_text, source)}  # noqa: B009
     return document.model_copy(update={"provenance": provenance})
 

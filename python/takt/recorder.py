@@ -21,7 +21,7 @@ from takt import console, elf, runtime
 from takt.errors import UserError
 
 Watch = Callable[[float, int, dict[str, int]], None]
-"""Told now and then of the seconds passed, the bytes written and the losses so far, by kind."""
+"""Called now and then with the seconds passed, the bytes written and the losses so far, by kind."""
 
 DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
 
@@ -30,7 +30,7 @@ REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 PATIENCE = 5.0  # seconds between two of them
 
 RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
-"""What a Python program finds first, for the callbacks of rclpy to be traced."""
+"""The first folder on a Python program's path, so that rclpy's callbacks are traced."""
 
 TICK = 0.5  # seconds between two looks at the recording
 
@@ -49,7 +49,7 @@ class Recorded:
     """0: there is no trace, as no process ran that could be recorded."""
     losses: dict[str, int]
     command_status: int | None = None
-    """As a shell reports it; 0 if the command ended because it was told to; None: no command."""
+    """The status as a shell reports it; 0 if the command was told to end; None: no command."""
     snapshots: list[Path] = field(default_factory=list)
     """The traces that a snapshot recording wrote, in order."""
 
@@ -63,7 +63,7 @@ class Request:
     output: Path
     events: Sequence[str] = DEFAULT_EVENTS
     command: tuple[str, ...] = ()
-    """Empty: whatever runs."""
+    """Empty: record whatever runs."""
     kernel: bool = False
     """Also the scheduler's events."""
     snapshot_size: int = 0
@@ -82,15 +82,15 @@ HELPERS = {
     "lttng_ust_cyg_profile": "lttng-ust-cyg-profile",
     "lttng_ust_cyg_profile_fast": "lttng-ust-cyg-profile-fast",
 }
-"""LTTng's libraries that tell what programs call beside ROS 2, by the provider of their events."""
+"""LTTng's libraries that trace other calls of programs, by the provider of their events."""
 
 
 def preloaded(
     tracer: str, events: Sequence[str] = (), environment: Mapping[str, str] = os.environ
 ) -> list[Path]:
-    """Libraries that a process of this environment needs for a tracer and its events: none for
-    probes in the kernel. UserError if they would end it: ROS 2 there may call functions that Takt's
-    library was not built with.
+    """The libraries to preload into a process of this environment for a tracer and its events; none
+    for probes in the kernel. UserError if ROS 2 in that environment calls functions that Takt's
+    library lacks, as the process would then fail.
     """
     helpers = _helpers(tracer, events)
     if tracer == "ebpf":
@@ -110,7 +110,7 @@ def preloaded(
 
 
 def _helpers(tracer: str, events: Sequence[str]) -> list[Path]:
-    """UserError if one is missing."""
+    """The libraries for events of HELPERS. UserError if one is missing."""
     asked = {event.partition(":")[0] for event in events}
     found = []
     for provider in sorted(asked & HELPERS.keys()):
@@ -136,7 +136,7 @@ def _stock_tracetools(environment: Mapping[str, str], ours: Path) -> list[Path]:
 
 
 class HasEnvironment(Protocol):
-    """What listens to programs that it gives an environment."""
+    """A recording or the like, with an environment for the programs that it listens to."""
 
     def environment(self) -> dict[str, str]: ...
 
@@ -146,9 +146,7 @@ def traced(
     recording: HasEnvironment,
     libraries: Sequence[Path],
 ) -> dict[str, str]:
-    """The environment for programs that a recording of started ones is to see, with `libraries`
-    preloaded.
-    """
+    """The environment for programs that are started to be recorded, with `libraries` preloaded."""
     changed = {**environment, **recording.environment()}
 
     def prepend(variable: str, paths: Sequence[Path]) -> None:
@@ -245,13 +243,13 @@ def supervise(
 
 
 class Status(NamedTuple):
-    """What takt_native.Recording says of itself."""
+    """The state that takt_native.Recording reports."""
 
     bytes: int
     losses: dict[str, int]
-    """By kind."""
+    """Lost events by kind."""
     failure: str
-    """Why nothing more is recorded; empty: it is."""
+    """Why recording has stopped; empty: it goes on."""
 
 
 class _Ended(NamedTuple):
@@ -260,7 +258,7 @@ class _Ended(NamedTuple):
 
 
 def status_of(text: str) -> Status:
-    """What takt_native.Recording says, parsed."""
+    """The state that takt_native.Recording reports, parsed."""
     said = json.loads(text)
     return Status(said.pop("bytes"), failure=said.pop("failure"), losses=said)
 
@@ -272,7 +270,9 @@ def lost(losses: Mapping[str, int]) -> str:
 
 
 class Snapshots:
-    """What a snapshot recording has written. While it runs, a file tells `takt snapshot` of it."""
+    """The traces that a snapshot recording has written. While it runs, a file announces it to `takt
+    snapshot`.
+    """
 
     def __init__(self, request: Request, recording: takt_native.Recording) -> None:
         self.taken: list[Path] = []
@@ -284,8 +284,8 @@ class Snapshots:
         self._write()
 
     def take(self) -> None:
-        """Writes the next one: OUTPUT-1, OUTPUT-2 and so on. What goes wrong is told to who asked,
-        and the recording goes on.
+        """Writes the next one: OUTPUT-1, OUTPUT-2 and so on. An error is reported to the `takt
+        snapshot` that asked, and the recording goes on.
         """
         if not self._file:
             return
@@ -312,7 +312,7 @@ class Snapshots:
                 "error": self._error,
             }
             temporary = self._file.with_suffix(".new")
-            temporary.unlink(missing_ok=True)  # of a recorder with this number that was killed
+            temporary.unlink(missing_ok=True)  # left by a killed recorder with this process id
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             with os.fdopen(os.open(temporary, flags, 0o600), "w") as file:
                 file.write(json.dumps(state))
@@ -320,7 +320,7 @@ class Snapshots:
 
 
 def snapshot_files() -> Path:
-    """The directory where snapshot recorders of this user leave word of themselves. UserError if
+    """The directory where snapshot recorders of this user announce themselves. UserError if
     somebody else could write there.
     """
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
@@ -367,7 +367,9 @@ class _Command:
         self.told_to_end = False
 
     def ended(self) -> bool:
-        """Sets `status` if the program has ended: as a shell would, but 0 if it was told to."""
+        """Whether the program has ended; then sets `status` as a shell would, but 0 if it was told
+        to end.
+        """
         pid, status = os.waitpid(self._pid, os.WNOHANG)
         if pid == 0:
             return False
@@ -376,7 +378,7 @@ class _Command:
         return True
 
     def forward(self, received: signal.struct_siginfo) -> None:
-        """Hands on a signal, unless the terminal has sent it to the program already."""
+        """Passes a signal on, unless the terminal has sent it to the program already."""
         self.told_to_end = True
         if received.si_code != FROM_THE_KERNEL:
             os.kill(self._pid, received.si_signo)
@@ -395,7 +397,7 @@ def _until_the_end(
     tick: float = TICK,
 ) -> None:
     """Waits for the command's end, or for a signal if there is none, or for the duration's end. A
-    command outlives a recording that has ended, which is when `look` returns False.
+    command may outlive its recording, which has ended when `look` returns False.
     """
     deadline = time.monotonic() + duration if duration is not None else math.inf
     while True:
@@ -425,13 +427,15 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 
 def _become_subreaper() -> None:
-    """What a descendant leaves running becomes a child of this process, which can then end it."""
+    """Processes that a descendant leaves running become children of this process, which can end
+    them.
+    """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _end_what_it_left() -> None:
-    """Ends what a command has started and left, but for what made a session of its own, as daemons
-    do.
+    """Ends the processes that a command left running, except those in a session of their own, as
+    daemons have.
     """
     for request in REQUESTS_TO_END:
         deadline = time.monotonic() + PATIENCE
@@ -479,7 +483,7 @@ def _signals_kept() -> Iterator[set[int]]:
     try:
         yield {int(number) for number in former}
     finally:
-        # A second Ctrl-C, while the trace was completed, must not strike what comes after.
+        # A second Ctrl-C while the trace was completed must not end what comes after.
         while signal.sigtimedwait(ENDING | {SNAPSHOT}, 0):
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, former)

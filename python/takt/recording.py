@@ -51,7 +51,7 @@ FATES = ("taken", "lost", "unprocessed", "beyond the recording")
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of recordings."""
+    """The content of recordings."""
 
     tables: dict[str, pyarrow.Table]
     """By name: callbacks, runs, publications, takes, flows, parts."""
@@ -81,7 +81,7 @@ def read(traces: list[str], goals: str | None = None) -> Read:
             **_messages(columns, index),
             **_flows(columns, index),
         }
-        # The files go: what was read in place must not.
+        # One chunk for each column.
         return Read({kind: _owned(table) for kind, table in made.items()}, model, info)
 
 
@@ -132,7 +132,7 @@ def _name(list_: list[Json], number: int) -> str | None:
 def _runs(columns: _Columns, index: Json, threads: int) -> pyarrow.Table:
     pyarrow = arrow()
     spans = columns.read("spans", "track", "start", "duration", "subject")
-    # Processors come after the threads.
+    # The tracks of threads come first, then those of processors.
     spans = spans.filter(pyarrow.compute.less(spans["track"], threads))
     names = [track["name"] for track in index["tracks"]]
     return pyarrow.table(
@@ -147,7 +147,9 @@ def _runs(columns: _Columns, index: Json, threads: int) -> pyarrow.Table:
 
 
 def _messages(columns: _Columns, index: Json) -> dict[str, pyarrow.Table]:
-    """A publication has a row for each take, or for each subscription that did not get it."""
+    """Publications, and for each of them a take for every subscription, including those that did
+    not get it.
+    """
     pyarrow = arrow()
     rows = columns.read("messages", "topic", "source", "sent", "taken", "target", "fate")
     topics = [topic["name"] for topic in index["topics"]]
@@ -217,7 +219,7 @@ def _numbers(count: int) -> pyarrow.Array:
 
 
 def _known(column: Any) -> Any:
-    """Numbers of rows; -1 is none."""
+    """Numbers of rows, with null for -1."""
     compute = arrow().compute
     return compute.if_else(compute.less(column, 0), None, column)
 
@@ -322,7 +324,7 @@ class Recording:
 
     @property
     def takes(self) -> polars.DataFrame:
-        """What became of each publication at each subscription."""
+        """The fate of each publication at each subscription."""
         return self._tables["takes"]
 
     @property

@@ -35,10 +35,10 @@ def of_model(
     verdicts: Iterable[Verdict],
     analysis: str = pipeline.DEFAULT_ANALYSIS,
 ) -> list[Verdict]:
-    """The verdicts, each whose goal is missed or not guaranteed with a line about the smallest
-    change that would guarantee it: of the transport delays, if they are the only reason, else the
-    cheapest single change as `takt analyze --what-if` takes it, else of all budgets of the
-    executors that the bound depends on, else of all execution times on them.
+    """The verdicts. Each verdict on a goal that is missed or not guaranteed gets a line about a
+    change that would guarantee it, the first of these that suffices: shorter transport delays, the
+    cheapest single change as `takt analyze --what-if` takes it, larger budgets of all executors
+    that the bound depends on, shorter execution times on them.
     """
     return [
         replace(verdict, remedy=_Search(text, model, verdict.chain, analysis).answer())
@@ -83,7 +83,7 @@ class _Search:
             return self._is_within(takt_native.analyze(text, self._text.source, self._analysis))
 
         step = _first(holds) if longest else None
-        # What only an instant delivery would achieve is no remedy.
+        # No message is delivered instantly, so that would be no remedy.
         if step is None or step == STEPS:
             return None
         return (

@@ -13,7 +13,7 @@ class TaktCommand(CommandExtension):
     """See, bound and explain the end-to-end latency of a ROS 2 system."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, cli_name: str) -> None:
-        # What follows is not for this parser to read, not even --help: nothing begins an option.
+        # Takt parses all arguments itself, even --help: with this prefix none looks like an option.
         parser.prefix_chars = "\0"
         parser.add_argument("arguments", nargs=argparse.REMAINDER)
 

@@ -23,7 +23,7 @@ from takt.signals import wake_on_signals
 
 Json = dict[str, Any]
 Watch = Callable[[float, int], None]
-"""Told now and then of the seconds passed and the callbacks that ran."""
+"""Called now and then with the seconds passed and the number of callbacks that ran."""
 
 SURGE = re.compile(r"(?P<callback>.+)=(?P<factor>[0-9.]+)@(?P<start>[0-9.]+)-(?P<end>[0-9.]+)")
 MOST_FACTOR = 1000.0
@@ -31,7 +31,7 @@ MOST_FACTOR = 1000.0
 PATIENCE = 30.0  # seconds for all processes to find each other, or to answer
 TICK = 0.5  # seconds between two looks at the counts
 QUIET = 0.5  # seconds without a callback after which nothing is on its way any more
-OVERLOADED = 10.0  # seconds after which what still waits is left behind
+OVERLOADED = 10.0  # seconds after which waiting instances are left behind
 COMPLAINT = "takt-workload: "
 
 
@@ -43,7 +43,7 @@ class Plan:
     reservations: Json | None
     """None: the model has none."""
     warnings: list[str] = field(default_factory=list)
-    """What its executors cannot follow."""
+    """Lines on what the executors cannot do as the model says."""
 
     def conditions(self) -> list[str]:
         """Why the bounds of the model may not hold in this run."""
@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Surge:
-    """For a while the instances of a callback take so many times what the model says."""
+    """For a while the instances of a callback take `factor` times as long as the model says."""
 
     callback: str
     factor: float
@@ -72,7 +72,7 @@ class Surge:
 
     @classmethod
     def parse(cls, text: str) -> Surge:
-        """Of "CALLBACK=FACTOR@FROM-TO". Raises UserError."""
+        """Reads "CALLBACK=FACTOR@FROM-TO". Raises UserError."""
         match = SURGE.fullmatch(text)
         try:
             if match is None:
@@ -91,7 +91,7 @@ class Surge:
 
 @dataclass
 class Result:
-    """What became of a run."""
+    """The outcome of a run."""
 
     seconds: float
     refusals: dict[str, str | None]
@@ -99,7 +99,7 @@ class Result:
     counts: list[Json]
     """For each callback `id`, `count`, `overruns` and `longest` (ns)."""
     log: list[Json] = field(default_factory=list)
-    """If it was asked for, what the nodes handled and sent, in the order of its beginnings."""
+    """If asked for, what the nodes handled and sent, in the order in which instances began."""
 
     def granted(self, executor: str) -> bool | None:
         """Whether the executor is scheduled as its supply asks; None if it was not started."""
@@ -141,10 +141,10 @@ def run(
     priorities: Mapping[str, int] | None = None,
 ) -> Result:
     """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
-    at any time. `priorities`: of the executors of processes, under SCHED_FIFO. UserError if a
-    process fails, or has no callback of that name for a surge.
+    at any time. `priorities`: SCHED_FIFO priorities of executors, by process. UserError if a
+    process fails, or no callback has the name of a surge.
     """
-    # One surge may begin when another ends, which comes first.
+    # If one surge begins when another ends, the end is applied first.
     changes = [(surge.end, surge.callback, 1.0) for surge in surges]
     changes += [(surge.start, surge.callback, surge.factor) for surge in surges]
     changes.sort(key=lambda change: change[0])
@@ -182,7 +182,9 @@ def run(
 
 
 class _Processes:
-    """All processes of a run. On leaving they have ended: told to, then asked, then killed."""
+    """All processes of a run. On leaving they have ended: by the end of their input, else by
+    SIGTERM, else by SIGKILL.
+    """
 
     def __init__(
         self, model: str, planned: Plan, options: list[str], priorities: Mapping[str, int]
@@ -204,7 +206,7 @@ class _Processes:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # The terminal's Ctrl-C comes to us alone, who end all of them together.
+                # The terminal's Ctrl-C reaches only us, and we end all of them together.
                 start_new_session=True,
             )
             process = _Process(name, popen)
@@ -232,7 +234,7 @@ class _Processes:
         self._selector.close()
 
     def listen(self, signals: int) -> None:
-        """Takes a readable `signals` as the wish to end."""
+        """Ends the run when `signals` becomes readable."""
         self._selector.register(signals, selectors.EVENT_READ, None)
 
     def ask(self, command: str, event: str) -> list[Json]:
@@ -271,7 +273,7 @@ class _Processes:
         return [count for answer in answers for count in answer["callbacks"]]
 
     def wait(self, seconds: float, *, for_answers: bool = False) -> None:
-        """Until the time has passed, a signal comes, or, if wanted, a process says something."""
+        """Waits for the end of the time, a signal or, if wanted, an output of a process."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             ready = self._selector.select(left)
@@ -298,7 +300,7 @@ class _Processes:
             process.complaint = _complaint(b"\n".join(lines)) or process.complaint
 
     def _fail(self, process: _Process) -> None:
-        """A process ended that should not have."""
+        """Raises UserError for a process that ended too early."""
         status = process.popen.wait()
         assert process.popen.stderr is not None
         rest = process.popen.stderr.read() or b""
@@ -323,7 +325,7 @@ def _check_callbacks(planned: Plan, surges: Sequence[Surge]) -> None:
 
 
 def _drained(processes: _Processes) -> list[Json]:
-    """The counts when all that had been activated has run."""
+    """The counts once everything that was activated has run, or after OVERLOADED seconds."""
     deadline = time.monotonic() + OVERLOADED
     counts = processes.counts()
     while time.monotonic() < deadline:
@@ -345,7 +347,7 @@ def _options(executor: str | None) -> list[str]:
 
 
 def _complaint(stderr: bytes) -> str:
-    """What the program said last to a person; libraries below it may have said more."""
+    """The last message of the program itself; its libraries may have written other lines."""
     lines = stderr.decode(errors="replace").splitlines()
     said = [line.removeprefix(COMPLAINT) for line in lines if line.startswith(COMPLAINT)]
     return said[-1] if said else ""

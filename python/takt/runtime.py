@@ -1,7 +1,7 @@
 """What runs inside ROS 2 processes: the folder with bin/takt-workload and lib/libtracetools.so.
 
-It is beside the extension in a build folder, lib/takt/ of a prefix, and in a wheel
-takt/runtimes/<distribution>/, one for each distribution of ROS 2.
+The folder is beside the extension in a build folder, lib/takt/ in a prefix, and
+takt/runtimes/<distribution>/ in a wheel, one for each distribution of ROS 2.
 
 In an environment whose ROS 2 comes from wheels, libraries ask for others that they do not use: for
 the Python bindings, whose symbols no C++ program has, and for a bundled LTTng, which must not be in

@@ -1,5 +1,5 @@
-"""Runs a model as real ROS 2 nodes under one way of scheduling, and asks a `takt manage` beside it,
-which only looks on unless it is the way that is tried, what the chains took.
+"""Runs a model as real ROS 2 nodes under one way of scheduling. A `takt manage` beside it reports
+the latencies of chains; it only watches unless it is itself the way that is tried.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class Way:
     name: str
     managed: bool = False
     set_up: Callable[[Json], None] | None = None
-    """What to do when the manager has seen all chains, given its status: schedule threads by hand,
-    begin a load."""
+    """Called with the manager's status when it has seen all chains, to schedule threads by hand or
+    begin a load.
+    """
 
 
 @dataclass
 class Chain:
-    """What became of a chain between warm-up and end."""
+    """How a chain fared between warm-up and end."""
 
     completed: int = 0
     missed: int = 0
@@ -123,7 +124,9 @@ def _follow(
     seconds: float,
     chains: Sequence[str],
 ) -> Outcome | None:
-    """From when all chains are there and have warmed up, for so long. None: the programs ended."""
+    """Follows the run for `seconds` after all chains have appeared and warmed up. None: the
+    programs ended before.
+    """
     before: dict[str, tuple[int, int]] = {}
     found = {name: Chain() for name in chains}
     begin = None
@@ -155,7 +158,8 @@ def _follow(
             completed, missed = _counts(one)
             chain.completed = completed - before[name][0]
             chain.missed = missed - before[name][1]
-            # Of a window after the warm-up, of which missed ones are counted, too.
+            # The window's worst latency counts only once the window began after the warm-up, as for
+            # missed goals.
             if passed >= warm_up + min(status["window"] / 1e9, seconds):
                 chain.worst = max(chain.worst, one["measured"].get("max", 0) / 1e6)
             chain.states.add(one["state"])
@@ -180,9 +184,9 @@ def _status(environment: dict[str, str]) -> Json | None:
 
 @contextlib.contextmanager
 def load(processes: int) -> Iterator[None]:
-    """So many processes that do nothing but compute, under the default scheduler. Each has a
-    session of its own, as programs of others have: a kernel that shares processors between sessions
-    first (autogroup) would take them for one program else.
+    """Runs this many processes that only compute, under the default scheduler. Each has a session
+    of its own, as other users' programs have: a kernel that shares processors between sessions
+    first (autogroup) would otherwise treat them as one program.
     """
     running = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)

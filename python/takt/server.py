@@ -1,6 +1,6 @@
 """The viewer's server: one page and the answers to its questions, on this machine alone.
 
-Whoever has the address may look, nobody else: it holds a token that cannot be guessed. The server
+Only those who have the address can look: it holds a token that cannot be guessed. The server
 listens on 127.0.0.1, answers requests for that name only (a page elsewhere may have its own name
 point here), and changes nothing.
 """
@@ -21,7 +21,7 @@ import takt_native
 HOST = "127.0.0.1"
 
 MOST_ROWS = 100_000
-"""An answer has at most so many rows, whatever is asked for."""
+"""The most rows of an answer."""
 
 Values = Mapping[str, str]
 Answer = tuple[str, bytes]  # content type, content
@@ -40,11 +40,13 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def answer(self, question: str, values: Values) -> Answer | None:
-        """None: there is no such question. ValueError or KeyError: it lacks a value."""
+        """The answer to a request; None: no such question. ValueError or KeyError: it lacks a
+        value.
+        """
         if not question:
             return "text/html; charset=utf-8", self.page
         if question == "tile":

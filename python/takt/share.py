@@ -22,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 class Option:
     names: tuple[str, ...]
     value: str | None
-    """How its value is called; None: it has none."""
+    """The name of its value; None: it has none."""
     choices: tuple[str, ...]
     """All values that it may have, if they are known."""
     help: str
@@ -41,7 +41,7 @@ class Command:
 
 
 def commands() -> list[Command]:
-    """All commands, which are imported for it."""
+    """All commands. Imports them."""
     return [_command(name, summary) for name, summary in cli.commands().items()]
 
 

@@ -1,9 +1,9 @@
 """Predicts by simulation which callbacks a plan would starve, and finds a plan that starves none.
 
 A callback starves if it loses messages in its full queue (or expiries) that it does not lose under
-the default executor of ROS 2, or if it is a timer that samples data, as that of a control loop, and
-ends much later than there. What is urgent comes first under priorities, and a queue of one message
-has no room for what comes meanwhile.
+the default executor of ROS 2, or if it is a timer that samples data, as in a control loop, and ends
+much later than there. Under priorities urgent callbacks run first, and a queue of one message has
+no room for messages that arrive meanwhile.
 """
 
 from __future__ import annotations
@@ -23,22 +23,26 @@ Json = dict[str, Any]
 SIMULATED = 10_000_000_000
 """Nanoseconds of each simulation."""
 STARTS = 10
-"""How many times what is activated from outside begins anywhere within its period, and how many
-times within TOGETHER."""
+"""The number of simulations in which activations from outside begin anywhere within their periods,
+and of those in which they begin within TOGETHER.
+"""
 TOGETHER = 5_000_000
-"""Nanoseconds within which a program that has made all its nodes starts all their timers. Queues
-are fullest then, so that chances over whole periods would miss what such programs lose."""
+"""Nanoseconds within which a program starts the timers of all its nodes. Queues are fullest after
+such a start, so random phases alone would miss the losses of such programs.
+"""
 LOST = 0.01
-"""What share of its activations a callback may lose more than under the default executor."""
+"""The additional share of its activations that a callback may lose, compared with the default
+executor.
+"""
 LATER = 0.1
 """By what share of its period a sampling timer may end later than under the default executor."""
 COSTLY = 0.1
-"""By what share of itself the longest latency of a chain may grow before another way is sought."""
+"""The relative growth of a chain's longest latency above which another plan is sought."""
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a callback, the worst of all simulations."""
+    """The worst losses and response time of a callback in all simulations."""
 
     lost: float
     """Share of the activations."""
@@ -69,7 +73,7 @@ class Relief:
 
     plan: Json
     raised: tuple[str, ...]
-    """Callbacks with a higher priority, just high enough."""
+    """Callbacks that got a higher priority, just high enough."""
     apart: tuple[str, ...]
     """Nodes on executors of their own."""
     chains: dict[str, tuple[int, int]]
@@ -77,13 +81,13 @@ class Relief:
 
     @property
     def growth(self) -> float:
-        """By what factor the longest latency of a chain grows, of the chain that suffers most."""
+        """The largest factor by which the longest latency of a chain grows."""
         return max((after / max(before, 1) for before, after in self.chains.values()), default=1.0)
 
 
 def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]:
-    """What `plan`, made from the model with these options, would starve, in the model's order.
-    Raises takt_native.InputError if the model cannot be simulated.
+    """The callbacks that `plan`, made from the model with these options, would starve, in the
+    model's order. Raises takt_native.InputError if the model cannot be simulated.
     """
     return _starved(
         json.loads(model),
@@ -93,10 +97,10 @@ def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]
 
 
 def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
-    """The plan with what starves raised. If that makes a chain much longer, then also the plan with
-    the nodes of what has to come before everything on executors of their own, if chains wait less
-    for it there. The last plan is the best. None: no executor goes by priorities, or something
-    starves even so. Raises takt_native.InputError.
+    """The plan with raised priorities of the callbacks that starve. If that makes a chain much
+    longer, also a plan that puts the nodes of callbacks raised to the top on executors of their
+    own, if chains then grow less. The last plan is the best. Empty: no executor uses priorities, or
+    something starves even so. Raises takt_native.InputError.
     """
     if all(executor["rule"] != "priority" for executor in plan["executors"]):
         return []
@@ -117,7 +121,7 @@ def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
 
 
 Floors = dict[str, int]
-"""Priorities above which callbacks are put."""
+"""For each raised callback, the priority just above which it is put."""
 
 
 class _Search:
@@ -141,7 +145,9 @@ class _Search:
         ]
 
     def raised(self) -> Floors | None:
-        """What starves above all others, again until nothing starves."""
+        """Raises starving callbacks above all others, again and again until none starves; None:
+        that does not help.
+        """
         floors: Floors = {}
         starved = [
             one.callback
@@ -156,7 +162,7 @@ class _Search:
         return floors
 
     def lowered(self, floors: Floors) -> Floors:
-        """Each only as far up as it must be, so that chains above it wait for it no more often."""
+        """Lowers each floor as far as nothing starves, so that urgent chains wait less often."""
         for name in floors:
             levels = self._levels[name]
             low, high = 0, len(levels) - 1  # the last one is known to be enough
@@ -199,14 +205,14 @@ def _with_default_executors(model: str, plan: Json) -> str:
 
 
 def _priorities(executor: Json) -> dict[str, int]:
-    """What the plan gives none comes last."""
+    """The priority of each callback; callbacks without one in the plan come last."""
     callbacks: list[Json] = executor["callbacks"]
     least = min((c["priority"] for c in callbacks if "priority" in c), default=0)
     return {c["id"]: c.get("priority", least - 1) for c in callbacks}
 
 
 def _levels(plan: Json) -> dict[str, list[int]]:
-    """The priorities of a callback's executor from its own up, where priorities decide."""
+    """For callbacks on executors with priorities, the executor's priorities from theirs up."""
     levels: dict[str, list[int]] = {}
     for executor in plan["executors"]:
         if executor["rule"] == "priority":
@@ -217,8 +223,8 @@ def _levels(plan: Json) -> dict[str, list[int]]:
 
 
 def _with_priorities(model: str, plan: Json, floors: Floors) -> str:
-    """The model with the plan's kinds and priorities written out, these callbacks between what has
-    their floor's priority and what has a higher one.
+    """The model with the plan's kinds and priorities written out. Each callback with a floor runs
+    before callbacks of the floor's priority and after those of a higher one.
     """
     document: Json = json.loads(model)
     planned = {executor["id"]: executor for executor in plan["executors"]}
@@ -302,7 +308,7 @@ def _starved(model: Json, default: dict[str, Fate], planned: dict[str, Fate]) ->
 
 
 def _sampling_timers(model: Json) -> set[str]:
-    """Timers that the model gives data, or whose node receives messages beside."""
+    """Timers with an incoming edge, or whose node also has subscriptions."""
     receiving = {edge["to"] for edge in model.get("edges") or ()}
     nodes = {c.get("node") for c in model["callbacks"] if c["kind"] == "subscription"} - {None}
     return {

@@ -61,7 +61,9 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
 
 
 def open_page(folder: Path) -> tuple[str, takt_native.StoredView]:
-    """The page without tables, and what answers its questions. Raises takt_native.InputError."""
+    """The page without tables, and the document that answers its questions. Raises
+    takt_native.InputError.
+    """
     index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     return viewer.served_page(index), takt_native.StoredView.open(str(folder))
 
@@ -72,7 +74,7 @@ def _cache() -> Path:
 
 
 def _facts(path: Path) -> Iterator[str]:
-    """What tells that an input has changed. Raises OSError."""
+    """Lines that change when an input changes: path, size and time of change. Raises OSError."""
     found = [path]
     if path.is_dir():
         found += sorted(path.rglob("*"))

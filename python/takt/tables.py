@@ -24,7 +24,7 @@ COLOURS = {
 
 
 def chains(verdicts: list[Verdict]) -> Table:
-    """Chain, what was measured of it if anything was, its bound, goal and verdict. Idle chains are
+    """Each chain with its measured latencies, if any, its bound, goal and verdict. Idle chains are
     left to idle_chains().
     """
     verdicts = [verdict for verdict in verdicts if not verdict.idle]
@@ -53,8 +53,8 @@ def chains(verdicts: list[Verdict]) -> Table:
 
 
 def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
-    """Says in lines for people of which chains no instance was seen though nothing asks for one;
-    chains with the same reason share a line.
+    """Lines for people on chains of which no instance was seen and that have no goal; chains with
+    the same reason share a line.
     """
     ids: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -72,7 +72,7 @@ def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def conditions(verdicts: Iterable[Verdict]) -> list[str]:
-    """What bounds rest on and is not known to hold, in lines for people; each once."""
+    """Lines for people on the assumptions of bounds that are not known to hold; each once."""
     texts = dict.fromkeys(text.text for verdict in verdicts for text in verdict.conditions)
     if not texts:
         return []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 ROWS = 1 << 16
-"""Rows of a batch, but for the last of each event and those with long texts."""
+"""Rows of a batch; the last batch of an event and batches with long texts differ."""
 
 
 class Trace:

@@ -45,7 +45,7 @@ class Verdict:
     explanation: str | None
     """Why the status is what it is, where that needs words."""
     conditions: tuple[Finding, ...]
-    """What the bound rests on and is not known to hold."""
+    """Assumptions of the bound that are not known to hold."""
     remedy: str | None = None
     """What would guarantee the goal, if that was looked for."""
 
@@ -67,9 +67,8 @@ class Verdict:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to hold the chain against: no instance of it, and no goal. Of
-        the inputs of a join, only one completes a set at a time; the chains through the others are
-        such.
+        """Whether the chain has neither an instance nor a goal to be judged by. Chains through
+        inputs of a join that never complete a set are such.
         """
         return self.status is Status.UNSEEN and self.chain.goal is None
 

@@ -21,7 +21,7 @@ TABLES = ("spans", "segments", "messages", "links", "instances", "parts")
 """Every document has these, each as one block of columns."""
 
 PLACE = "<!--takt-data-->"
-"""Where the bundle takes the data."""
+"""The mark in the bundle that is replaced by the data."""
 
 
 def page(index: Mapping[str, Any], tables: Mapping[str, bytes]) -> str:
@@ -66,5 +66,5 @@ def _json(index: Mapping[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    # Half a character, which a document may hold, is no UTF-8: it is written as its number.
+    # A lone surrogate, which a document may hold, has no UTF-8: it is written as its escape.
     return text.encode("utf-8", "backslashreplace").decode()

@@ -19,7 +19,7 @@ from takt.formatting import NONE, count, duration, significant
 Json = dict[str, Any]
 
 TICK = 0.1
-"""Seconds between two looks at the rings, which hold what happens in ten times that."""
+"""Seconds between two looks at the rings, which have room for the events of ten times as long."""
 SHOWN_EVERY = 1.0
 MODEL_EVERY = 5.0
 """Seconds between two models of what runs, unless something starts or ends."""

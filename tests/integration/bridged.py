@@ -135,7 +135,7 @@ class Bridge:
         return report
 
     def kill(self) -> None:
-        """As if the machine had lost its power: nothing has time for a last word."""
+        """Kills all its processes, as if the machine had lost its power."""
         with contextlib.suppress(ProcessLookupError):
             for child in _descendants(self._process.pid):
                 os.kill(child, signal.SIGKILL)
@@ -208,6 +208,6 @@ def joined(
 
 
 def digests(letters: str, length: int) -> list[str]:
-    """What an end hears of long texts."""
+    """The lines in which an end reports long texts."""
     texts = [letter * length for letter in letters]
     return [f"{len(text)} {hashlib.sha256(text.encode()).hexdigest()}" for text in texts]

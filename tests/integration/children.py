@@ -8,8 +8,8 @@ from typing import AnyStr
 
 
 class Child(subprocess.Popen[AnyStr]):
-    """A process for the time of a `with` block. It is killed if the block fails: Popen would wait
-    for it, for ever if it is why the block failed.
+    """A process for the time of a `with` block. It is killed if the block fails, because Popen
+    would wait for it, perhaps for ever.
     """
 
     def __exit__(

@@ -1,5 +1,6 @@
-"""What every message of a recording was made of, told forwards from what the description of the
-recorded system says its nodes do: the ground truth for `takt flow`, which goes backwards.
+"""Computes the sources of every message of a recording, forwards in time, by what the description
+of the recorded system says its nodes do. This is the ground truth for `takt flow`, which goes
+backwards.
 
 It shares nothing with libtakt's interpreter but the decoding of events.
 """
@@ -45,7 +46,9 @@ EVENTS = {
 
 @dataclass(frozen=True)
 class System:
-    """How nodes make messages of messages; all others pass on what they handle."""
+    """How nodes make messages from messages; nodes that are not named here pass on what they
+    handle.
+    """
 
     joins: frozenset[str] = frozenset()
     """Publish when each input is new, and use all of them up."""
@@ -55,7 +58,7 @@ class System:
 
 @dataclass
 class Running:
-    """What runs on a thread."""
+    """The callback that runs on a thread."""
 
     node: str
     topic: str | None
@@ -157,7 +160,7 @@ class Teller:
         self._taken[thread] = (topic, history)
 
     def _content(self, thread: int, topic: str, began: int) -> History:
-        """What a message that is sent now is made of."""
+        """The sources of a message that is sent now."""
         running = self._running.get(thread)
         if running is None:
             return {(topic,): began}

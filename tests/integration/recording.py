@@ -31,7 +31,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def stop(process: int) -> None:
-    """Stops a process: its threads go on until its first one has been told."""
+    """Stops a process, and waits until all its threads have stopped."""
 
     def stopped(task: Path) -> bool:
         try:

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 SECOND = 1_000_000_000
 ENOUGH = 10
-"""Instances of the slowest source: what a recording shows of rare callbacks is too little."""
+"""The least instances of the slowest source: a recording of fewer shows too little."""
 START_UP = 2.5
 """Seconds at least in which nothing is modelled yet (docs/model-synthesis.md)."""
 
@@ -50,7 +50,7 @@ def duration(model: Json) -> float:
 
 
 def record(model: Path, folder: Path, seconds: float | None = None) -> tuple[Json, Json]:
-    """Runs a model, as `takt run` tells of it, and the model of its recording.
+    """Runs and records a model. Returns the report of `takt run` and the model of the recording.
 
     Executors without a reservation get what the machine has left. If that was too little for a
     callback, the recording does not show it, so there is another of twice the length.
@@ -113,7 +113,7 @@ class Graph:
         return found
 
     def triggers(self, edge: Json) -> frozenset[str]:
-        """Whose messages make the sender send."""
+        """The callbacks whose messages make the edge's sender send."""
         triggers = edge.get("triggered_by")
         every = self.senders[edge["from"]]
         return frozenset(self.names[c] for c in (every if triggers is None else triggers))
@@ -156,8 +156,8 @@ class Graph:
 
 
 def differences(original: Json, found: Json, ran: Json) -> list[str]:
-    """What the model of a recording has otherwise than the model that ran; nothing is left out.
-    `ran`: what `takt run` told.
+    """Lines on all differences between the model of a recording and the model that ran. `ran`: the
+    report of `takt run`.
     """
     before, after = Graph(original), Graph(found)
     lines = []

@@ -33,7 +33,8 @@ def test_what_goals_cost_is_in_the_model(tmp_path: Path) -> None:
     assert action["action"] == "/move"
     assert "/arm:/move/_action/send_goal" in action["callbacks"]
     assert "/task:/move/_action/get_result:response" in action["callbacks"]
-    # No event names what runs: it is told by the part that it belongs to, or as unnamed work.
+    # No event names these callbacks, so their work is told by the part that they belong to, or as
+    # unnamed work.
     named = [provenance["observed"][part] for part in action["callbacks"]]
     total = sum(part["count"] * (part["mean"] + 1) for part in named)
     total += sum(work["total"] for work in provenance["unnamed_work"])

@@ -74,7 +74,7 @@ def test_messages_come_whole_and_once_in_both_directions(network: Make, one_mach
         base.publish("/both", ["from base"])
         robot.hears("/both", ["from robot", "from base"])
         base.hears("/both", ["from robot", "from base"])
-        time.sleep(0.5)  # for what would come twice, or back
+        time.sleep(0.5)  # for messages that would come twice, or back
         assert len(robot.heard["/both"]) == len(base.heard["/both"]) == 2
         reports = [one.stop() for one in bridges]
         assert [len(end.heard["/both"]) for end in net.ends] == [2, 2]
@@ -130,7 +130,7 @@ def test_late_joiners_get_the_last_messages_whatever_is_killed(network: Make) ->
         late.ask("subscribe", "/map", latched=True)
         late.hears("/map", ["3", "4"])
 
-        # The receiving bridge begins anew and is given what late joiners get.
+        # A restarted receiving bridge gets the messages that late joiners get.
         bridges[1].kill()
         anew = net.bridge("base")
         anew.says("robot: connected")
@@ -139,7 +139,7 @@ def test_late_joiners_get_the_last_messages_whatever_is_killed(network: Make) ->
         later.ask("subscribe", "/map", latched=True)
         later.hears("/map", ["3", "4"])
 
-        # The sending bridge is given them again by the node, and nobody gets them twice.
+        # The node gives them to the restarted sending bridge again, and nobody gets them twice.
         bridges[0].kill()
         anew.says("robot: lost")
         net.bridge("robot").says("base: connected")

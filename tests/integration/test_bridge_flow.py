@@ -13,7 +13,7 @@ from bridged import HOSTS, End, Json, namespaces_of_experiment, needs_hosts, wri
 from recording import TAKT
 
 COUNT = 30
-# A bridge and what is beside it on the host, until that has ended.
+# Runs a bridge beside a command until the command ends.
 TOGETHER = '$TAKT_BRIDGE >/dev/null & bridge=$!; "$@"; kill -TERM $bridge; wait $bridge'
 
 
@@ -72,8 +72,7 @@ def test_flows_go_through_bridges(tmp_path: Path) -> None:
     assert flow["path"][0]["node"] == "/end"
     assert flow["count"] == COUNT
     assert flow["uncertainty"] > 0
-    # Where one of these seems to take less than no time, the clocks being as uncertain as that, it
-    # is left out.
+    # A part that seems to take less than no time, because the clocks are uncertain, is left out.
     order = ["sending", "in_transport", "waiting_in_executor", "running"]
     hops = []
     for worst in flow["worst"]:

@@ -64,7 +64,7 @@ def test_trace_gives_back_the_model_that_ran(demo: Demo) -> None:
 
 
 def test_execution_times_are_those_of_the_model(demo: Demo) -> None:
-    """Except for what the workload keeps in reserve to end in time."""
+    """Except for the reserve that the workload keeps to end in time."""
     given = json.loads((MODELS / "autoware_reference_system.json").read_text())
     modelled = {
         (c["node"], c["kind"], c.get("topic")): c["execution_time"]["curve"][0]

@@ -88,7 +88,7 @@ class Robot:
             rclpy.spin_once(self.node, timeout_sec=0.01)
 
     def hand_over(self, value: float, state: float) -> None:
-        """Until one hand-over more has ended."""
+        """Sends until one more hand-over has ended."""
         count = self.diagnostics["handovers"]
         self.until(lambda: self.diagnostics["handovers"] > count, value, state)
 
@@ -136,6 +136,25 @@ def native(path: Path, *options: str) -> list[str]:
     return [str(runtime.estimator()), str(path), *options]
 
 
+FIELDS = {
+    "mode",
+    "failure",
+    "guaranteed",
+    "refusal",
+    "steps",
+    "without_measurement",
+    "refused_messages",
+    "inputs_replaced",
+    "measurements_replaced",
+    "handovers",
+    "window",
+    "latest_window",
+    "longest_window",
+    "windows_exceeded",
+    "scheduling",
+}
+"""The diagnostics of both nodes."""
+
 KINDS = ["single_threaded", "events", "fixed_priority", "edf", "chain_priority", "graph_aware"]
 
 
@@ -168,6 +187,10 @@ def test_modes_follow_input_and_state_under_every_executor(kind: str, tmp_path: 
         robot.until(lambda: robot.mode == "linear", 0.0, 0.0)
         assert robot.diagnostics["guaranteed"]
         assert robot.diagnostics["windows_exceeded"] == 0
+        assert set(robot.diagnostics) == FIELDS
+        # Several come in a period, as they are sent as fast as they can be.
+        robot.until(lambda: robot.diagnostics["inputs_replaced"] > 0, 0.0, 0.0)
+        robot.until(lambda: robot.diagnostics["measurements_replaced"] > 0, 0.0, 0.0)
         robot.until(lambda: robot.mode == "fail_safe", 3.0)
         assert "linear" in robot.modes
         robot.until(lambda: robot.diagnostics["failure"] == "input_not_physical", 0.0)

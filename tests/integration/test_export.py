@@ -61,7 +61,7 @@ def unsigned(row: Json) -> Json:
     return {name: value for name, value in row.items() if name not in ("host", "cpu_id")}
 
 
-# The decoder's own tests compare all recordings, these the way from there to the columns.
+# The decoder's own tests compare all recordings; these test the columns made of its events.
 @pytest.mark.parametrize("name", ["robot-multiprocess"])
 def test_columns_hold_every_field_as_babeltrace_reads_it(name: str, tmp_path: Path) -> None:
     trace = unpacked(name, tmp_path)
@@ -178,7 +178,7 @@ class Perfetto:
             perfetto_trace_pb2.TrackEvent.TYPE_INSTANT,
         )
         open_slices: dict[int, list[tuple[int, str]]] = defaultdict(list)
-        # As the trace processor does it: by time, and as they stand in the file.
+        # In the order of the trace processor: by time, and equal times as they stand in the file.
         for time, event in sorted(events, key=lambda one: one[0]):
             if event.track_uuid in losses:
                 self.names["losses"].append(event.name)

@@ -14,7 +14,7 @@ from recording import PROGRAMS, TAKT, Run, needs_privileges
 
 Fields = tuple[Any, ...]
 
-# What the recording's fields are called in Perfetto's.
+# The names of the recording's fields in Perfetto's events.
 FIELDS = {
     "sched_switch": {
         **{name: name for name in ("prev_comm", "prev_prio", "prev_state", "next_comm")},
@@ -57,7 +57,7 @@ def test_perfetto_has_every_switch_and_wakeup(tmp_path: Path) -> None:
         ]
         assert len(expected) > 0
         assert sorted(shown[name]) == sorted(expected)
-    # What it is about: the program's own threads are among those that ran.
+    # The purpose of it all: the program's own threads are among those that ran.
     threads = {event.thread for event in recorded if event.process}
     ran = {e.fields["next_tid"] for e in recorded if e.name == "sched_switch"}
     assert threads & ran

@@ -59,7 +59,7 @@ TICKS = 1000
 
 
 def one_line(said: str) -> bool:
-    """Whether a program ended as users are told that it does."""
+    """Whether a program ended with one line, as users are promised."""
     lines = said.strip().splitlines()
     return bool(lines) and lines[-1].startswith("takt: ") and "Traceback" not in said
 
@@ -73,7 +73,7 @@ def ticks_in(trace: Path) -> list[int]:
 
 
 def moments(total: int) -> list[int]:
-    """Some of 1 … total, the first among them."""
+    """A selection of the numbers 1 … total, with the first."""
     return sorted({1 + total * i // MOMENTS for i in range(min(MOMENTS, total))})
 
 
@@ -129,7 +129,7 @@ def record_with_fault(trace: Path, backend: str, fault: str | None, call: str) -
             said, complained = recorder.communicate()
     calls = log.read_text()
     status = recorder.returncode
-    # The robot has come to its own end, whatever became of its recorder.
+    # The robot has run to its own end, even if its recorder has not.
     assert {"done", "whole"} <= set(complained.splitlines()), complained
     if fault and "KILL" in fault and status == -signal.SIGKILL:
         pass
@@ -203,7 +203,7 @@ def without_times(document: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_reader_whose_calls_fail(recorded: Path, tmp_path: Path, call: str, error: str) -> None:
-    """It refuses the trace, or counts what it could not read."""
+    """The reader refuses the trace, or counts what it could not read."""
     whole = without_times(pipeline.info([str(recorded)]))
     paths = [argument for path in sorted(recorded.rglob("*")) for argument in ("-P", str(path))]
     log = tmp_path / "log"
@@ -239,7 +239,7 @@ def test_a_reader_whose_calls_fail(recorded: Path, tmp_path: Path, call: str, er
 def test_a_program_with_too_little(
     recorded: Path, tmp_path: Path, command: str, limit: str
 ) -> None:
-    """Descriptors or memory are enough for Python to start, and then less and less too few."""
+    """Limits on descriptors or memory, from just enough for Python to start upwards."""
     arguments = {
         "info": ["info", "--json", str(recorded)],
         "model": ["model", str(recorded), "-o", str(tmp_path / "model.json")],

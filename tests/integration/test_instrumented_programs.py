@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TALK = [sys.executable, str(PROGRAMS / "talk.py"), "20"]
 
 INSTRUMENTED = {
-    # What a package of ROS 2 does, and Takt's own executors.
+    # Code as in packages of ROS 2 and in Takt's own executors.
     "package.cpp": """
         #include <tracetools/tracetools.h>
         void publish(const void* publisher, const void* message) {
@@ -64,12 +64,12 @@ def test_fact_4_without_tracing_nothing_calls_the_tracing_library(
     source = tmp_path / name
     source.write_text(INSTRUMENTED[name], "utf-8")
     assert calls_of_tracing(source)
-    # As ROS 2's build has it with the option, and on targets other than Linux.
+    # ROS 2's build defines this with the option, and on targets other than Linux.
     assert not calls_of_tracing(source, "-DTRACETOOLS_DISABLED")
 
 
 def test_fact_5_another_tracing_library_alone_is_another_backend(tmp_path: Path) -> None:
-    """The same program with the same libraries of ROS 2, but for the one that traces."""
+    """The same program runs with the same libraries of ROS 2, except the tracing library."""
     files = [Path(TALK[1]), *(file for p in prefixes() for file in (p / "lib").glob("librcl*.so"))]
     assert len(files) > 2
 

@@ -31,8 +31,8 @@ BACKENDS = ["lttng", "ring", pytest.param("ebpf", marks=needs_privileges)]
 TICKED = "ros2:rclcpp_executor_wait_for_work"
 SECOND = 1_000_000_000
 
-# Ticks every millisecond. In the file that it is given stand, at any time, how many ticks have
-# returned and how many nanoseconds the longest took.
+# Ticks every millisecond. The file that it is given holds, at any time, the number of ticks that
+# have returned and the nanoseconds of the longest.
 ROBOT = """
 import ctypes, mmap, os, signal, struct, sys, time
 ended = []
@@ -106,7 +106,7 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
             assert recorder.returncode == 128 + signal.SIGKILL, complained
             lost = sum(json.loads(document)["losses"].values())
             recorded = numbers_in(trace, robot) if trace.exists() else []
-            # The last may have been killed on its way.
+            # The last event may have been cut off by the kill.
             assert len(recorded) + lost >= count
             assert lost or recorded == list(range(len(recorded)))
             opened = trace

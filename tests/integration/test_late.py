@@ -57,7 +57,7 @@ def record(tmp_path: Path, process: int, backend: str) -> Path:
         recorder.send_signal(signal.SIGINT)
         _, said = recorder.communicate()
     assert recorder.returncode == 0, said
-    # It holds what it reads from others, and is none of them.
+    # The trace holds other processes' events, and the recorder is not one of them.
     assert recorder.pid not in {recorded["pid"] for recorded in info(trace)["processes"]}
     return trace
 
@@ -145,7 +145,7 @@ def check(trace: Path, process: int) -> None:
     assert [e["service_name"] for e in said("rcl_client_init")] == ["/engine"]
     assert 20_000_000 in [e["period"] for e in said("rcl_timer_init")]
 
-    # The handles are those that the events carry.
+    # Later events carry the same handles.
     course = publishers["/bridge/pilot", "/course", 7]
     published = said("rcl_publish")
     assert published

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def shape(model: Json) -> dict[str, Any]:
-    """All but times: the two tracers read the clock one after the other."""
+    """Everything of a model but times: the two tracers read the clock one after the other."""
     graph = round_trips.Graph(model)
     return {
         "callbacks": graph.vertices(),

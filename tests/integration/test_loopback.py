@@ -40,7 +40,7 @@ def bound_addresses(pid: int) -> Iterator[ipaddress.IPv4Address | ipaddress.IPv6
 @pytest.fixture
 def exchange(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, subprocess.Popen[str]]]:
     """Two processes, one publishing what the other subscribes to."""
-    # What a user may have set must not get in the way.
+    # Settings that a user may have must have no effect.
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     monkeypatch.setenv("ROS_STATIC_PEERS", "192.0.2.1")
     processes = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +16,12 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import TAKT, Run, needs_privileges, stop
+from recording import TAKT, Run, needs_privileges, stop, until
 
 EBPF = pytest.param("ebpf", marks=needs_privileges)
 
 # When told, changes a state 10 000 times, with a long name: 40 MB of events, more than any buffer
-# holds. Of one processor, as LTTng has a buffer for each.
+# holds. It stays on one processor, because LTTng has a buffer for each.
 COUNT = 10_000
 FLOOD = f"""
 import ctypes, os, sys
@@ -43,8 +46,8 @@ def discarded(trace: Path) -> int:
 def test_overflow_is_counted_exactly(
     tmp_path: Path, ordinary_user: list[str], backend: str
 ) -> None:
-    """Who empties the buffers is stopped while more happens than they hold."""
-    # LTTng's consumer daemon serves all of a user: this one is of a user who has nothing else.
+    """The process that empties the buffers is stopped while more happens than they hold."""
+    # LTTng's consumer daemon serves all recordings of a user, so this user has no other.
     user = ordinary_user if backend == "lttng" else []
     trace = tmp_path / "trace"
     command = [*user, *TAKT, "record", "--json", "--backend", backend, "-o", str(trace)]
@@ -166,3 +169,162 @@ print(os.getpid())
         if e.process == process and e.name.endswith("wait_for_work")
     ]
     assert numbers == [-1, *range(5000)]
+
+
+# A process with an object log that has lost five entries, or with a ring of another version.
+CHANGED = """
+import ctypes, mmap, os, struct, sys
+place, form, value = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+emit = ctypes.CDLL("libtracetools.so").ros_trace_rclcpp_executor_wait_for_work
+ring = next(f for f in os.listdir("/proc/self/fd")
+            if "takt-ring" in os.readlink(f"/proc/self/fd/{f}"))
+memory = mmap.mmap(int(ring), os.fstat(int(ring)).st_size)
+memory[place : place + struct.calcsize(form)] = struct.pack(form, value)
+print(os.getpid(), flush=True)
+for line in sys.stdin:
+    pass
+"""
+VERSION = ("8", "I", "3")  # places as in libtakt/capture/include/takt/capture/ring/layout.hpp
+LOST_OBJECTS = ("264", "Q", "5")
+
+
+def record_running(trace: Path, backend: str, change: tuple[str, str, str]) -> dict[str, int]:
+    """The losses of a recording of a process that runs already, and whose ring was changed."""
+    with Child(
+        [sys.executable, "-c", CHANGED, *change],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LD_PRELOAD": str(_tracetools())},
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        done = subprocess.run(
+            [*TAKT, "record", "--json", "--backend", backend, "--duration", "1", "-o", str(trace)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        process.communicate("")
+    losses: dict[str, int] = json.loads(done.stdout)["losses"]
+    return losses
+
+
+@pytest.mark.parametrize("backend", ["lttng", "ring", EBPF])
+def test_objects_that_a_process_could_not_keep_are_counted(tmp_path: Path, backend: str) -> None:
+    losses = record_running(tmp_path / "trace", backend, LOST_OBJECTS)
+    assert losses["discarded_events"] == 5
+    assert discarded(tmp_path / "trace") == 5
+
+
+@pytest.mark.parametrize("backend", ["lttng", "ring"])
+def test_processes_with_a_ring_of_another_version_are_counted(tmp_path: Path, backend: str) -> None:
+    losses = record_running(tmp_path / "trace", backend, VERSION)
+    assert losses["unrecorded_processes"] == 1
+
+
+@pytest.mark.parametrize("backend", ["ring", EBPF])
+def test_threads_beyond_those_that_have_streams_are_counted(tmp_path: Path, backend: str) -> None:
+    count = 4200
+    program = (
+        "import ctypes, threading\n"
+        "emit = ctypes.CDLL('libtracetools.so').ros_trace_rclcpp_executor_wait_for_work\n"
+        f"for i in range({count}):\n"
+        "    thread = threading.Thread(target=emit, args=(ctypes.c_int64(i),))\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+    )
+    preload = {"ring": [], "ebpf": ["env", f"LD_PRELOAD={_tracetools()}"]}[backend]
+    run = Run.of(tmp_path / "trace", [*preload, sys.executable, "-c", program], backend=backend)
+    recorded = babeltrace.events(run.trace, lossy=True)
+    ticks = [e for e in recorded if e.name == "ros2:rclcpp_executor_wait_for_work"]
+    assert len(ticks) < count
+    assert sum(run.document["losses"].values()) == count - len(ticks)
+    assert discarded(run.trace) == count - len(ticks)
+
+
+class Followed:
+    """The kernel's table of the processes that a recorder follows (probes.bpf.c)."""
+
+    LOOK_UP, UPDATE, NEXT_MAP, MAP_OF, DESCRIBE = 1, 2, 12, 14, 15
+    SIZE = 65536
+
+    def __init__(self, recorder: int) -> None:
+        number = 0
+        while True:
+            following = ctypes.create_string_buffer(struct.pack("IIII", number, 0, 0, 0))
+            self._call(self.NEXT_MAP, following)
+            number = struct.unpack("IIII", following.raw[:16])[1]
+            of_number = ctypes.create_string_buffer(struct.pack("III", number, 0, 0))
+            self._map = self._call(self.MAP_OF, of_number)
+            about = ctypes.create_string_buffer(64)
+            self._call(
+                self.DESCRIBE,
+                ctypes.create_string_buffer(
+                    struct.pack("IIQ", self._map, len(about), ctypes.addressof(about))
+                ),
+            )
+            if about.raw[24:40].rstrip(b"\0") == b"processes" and recorder in self:
+                return
+            os.close(self._map)
+
+    def __contains__(self, process: int) -> bool:
+        try:
+            self._of(self.LOOK_UP, process)
+        except OSError:
+            return False
+        return True
+
+    def fill(self) -> None:
+        """Adds processes that there are not, until there is no room."""
+        try:
+            for process in range(1 << 30, (1 << 30) + self.SIZE):
+                self._of(self.UPDATE, process)
+        except OSError as refusal:
+            if refusal.errno != errno.E2BIG:
+                raise
+
+    def _of(self, command: int, process: int) -> None:
+        key = ctypes.create_string_buffer(struct.pack("I", process), 4)
+        value = ctypes.create_string_buffer(8)
+        addresses = (ctypes.addressof(key), ctypes.addressof(value))
+        request = struct.pack("IIQQQ", self._map, 0, *addresses, 0)
+        self._call(command, ctypes.create_string_buffer(request))
+
+    @staticmethod
+    def _call(command: int, request: ctypes.Array[ctypes.c_char]) -> int:
+        libc = ctypes.CDLL(None, use_errno=True)
+        bpf = 321  # of x86-64, as the probes are
+        result: int = libc.syscall(bpf, command, request, len(request))
+        if result < 0:
+            raise OSError(ctypes.get_errno(), "bpf")
+        return result
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["room", "full"])
+@needs_privileges
+def test_processes_that_find_no_room_in_the_kernel_are_counted(tmp_path: Path, full: bool) -> None:
+    """The kernel forgets processes that have ended; while too many run, it counts new ones."""
+    script = "read go; true & echo $!; wait; echo done; read end"
+    command = [*TAKT, "record", "--json", "--backend", "ebpf", "-o", str(tmp_path / "trace")]
+    with Child(
+        [*command, "--", "sh", "-c", f"echo ready; {script}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        assert recorder.stdin
+        assert recorder.stderr
+        while recorder.stderr.readline() != "ready\n":
+            assert recorder.poll() is None
+        followed = Followed(recorder.pid)
+        if full:
+            followed.fill()
+        recorder.stdin.write("\n")
+        recorder.stdin.flush()
+        process = int(recorder.stderr.readline())
+        assert recorder.stderr.readline() == "done\n"
+        until(lambda: process not in followed)
+        said, _ = recorder.communicate("\n")
+    assert json.loads(said)["losses"]["unrecorded_processes"] == int(full)

@@ -74,7 +74,7 @@ def run_takt(*arguments: str | Path, **environment: str) -> subprocess.Completed
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """Without reservations, which are the manager's business here."""
+    """A model without reservations, which the manager makes here."""
     document = json.loads(PIPELINE.read_text())
     for executor in document["executors"]:
         executor["supply"] = {"kind": "dedicated"}
@@ -109,7 +109,9 @@ def threads(found: Json) -> list[tuple[int, int]]:
 
 
 def until(what: str, turn: float = 0.2) -> Iterator[None]:
-    """Turns (seconds) of waiting for another process, which must not take for ever."""
+    """Yields again and again, `turn` seconds apart, while a test waits for another process; fails
+    after PATIENCE.
+    """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         yield
@@ -121,7 +123,7 @@ def until(what: str, turn: float = 0.2) -> Iterator[None]:
 def managing(
     environment: dict[str, str], *arguments: str | Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """This command, a manager or what starts one, while it is needed."""
+    """Runs this command, a manager or a program that starts one, during the block."""
     manager = subprocess.Popen(
         [*map(str, arguments)],
         env=environment,
@@ -136,7 +138,7 @@ def managing(
 
 
 def status_with_a_guarantee(environment: dict[str, str]) -> Json:
-    """Once the manager guarantees its only chain, its threads have reservations."""
+    """The status once the manager guarantees its only chain; then its threads have reservations."""
     found = None
     for _ in until("a guarantee"):
         found = status(environment)
@@ -293,7 +295,7 @@ def test_a_shaped_chain_runs_beside_a_guaranteed_one(
     made = plans.make(CONTROL, {"control": [5 * MS, 9 * MS]}, "trace", request, "/command")
     plan.write_text(made.model_dump_json(by_alias=True))
     traced = {**environment, "LD_PRELOAD": str(runtime.tracetools())}
-    # A shell takes the remappings of gates, which a model's programs do not have.
+    # A shell swallows the remapping arguments of gates, which `takt run` does not take.
     control = ["bash", "-c", f"exec {' '.join(takt('run', shaped, '--duration', '120'))}"]
     with (
         managing(traced, *takt("apply", plan, "--dispatch", "--", *control)),

@@ -123,7 +123,7 @@ def threads(processes: list[int]) -> dict[int, Scheduling]:
 
 
 def guards() -> set[int]:
-    """Those that run: in a container nobody may wait for one that has ended."""
+    """The guards that run; in a container nobody may reap those that have ended."""
     running = ["pgrep", "-x", "--runstates", "RSD", "takt-guard"]
     found = subprocess.run(running, capture_output=True, check=False).stdout
     return set(map(int, found.split()))
@@ -134,7 +134,7 @@ def segments() -> set[str]:
 
 
 def cpusets() -> set[str]:
-    """Those of cgroup version 1, and whether the load is balanced over all processors."""
+    """The cpusets of cgroup version 1, and whether the load is balanced over all processors."""
     if not CPUSETS.is_dir():
         return set()
     balanced = (CPUSETS / "cpuset.sched_load_balance").read_text()
@@ -184,7 +184,7 @@ def kill_again_and_again(
         "slots": 0,
         "shaped": [],
     }
-    # Threads that the middleware makes when it is asked first have been made.
+    # Wait for the threads that the middleware makes on its first use.
     until(lambda: len(threads(robot)) > len(robot))
     time.sleep(1)
     before, guarding, shared, sets = threads(robot), guards(), segments(), cpusets()

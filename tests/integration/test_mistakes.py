@@ -56,7 +56,7 @@ def refusal(done: Done) -> str:
 
 
 def warnings(done: Done) -> list[str]:
-    """What was accepted all the same."""
+    """The warnings about input that was accepted all the same."""
     assert "Traceback" not in done.stderr
     return [
         line.removeprefix("takt: warning: ")
@@ -141,7 +141,7 @@ def without_metadata(place: Path, trace: Path) -> Path:
 def with_cut_metadata(place: Path, trace: Path) -> Path:
     shutil.copytree(trace, place / "trace")
     metadata = part_of(place, "metadata")
-    # In the middle of what its first packet holds, which the packet's header says in bits.
+    # Cuts in the middle of the first packet's content, whose length its header gives in bits.
     (content,) = struct.unpack_from("=I", metadata.read_bytes(), 24)
     os.truncate(metadata, content // 8 // 2)
     return place / "trace"
@@ -242,7 +242,7 @@ def test_programs_that_ran_before_are_known_by_their_names(tmp_path: Path) -> No
     try:
         streams = Path(f"{path}.partial")
         until(lambda: any(file.stat().st_size for file in streams.rglob("takt_*[0-9]")))
-        # Some callbacks later.
+        # Wait for some more callbacks.
         earlier = {program: burnt(program) for program in programs}
         until(lambda: all(burnt(program) > earlier[program] + 20 for program in programs))
     finally:
@@ -335,7 +335,7 @@ def test_what_is_no_valid_model_is_refused(
     output = ["-o", str(tmp_path / "report.html")] if command == "report" else []
     said = refusal(takt(command, path, *output))
     assert said.startswith(f"{path}: ")
-    # The report also reads other documents, and says of what is none of them that it is none.
+    # The report also reads other documents, so its message about other formats differs.
     if command != "report":
         assert message in said
     assert list(tmp_path.iterdir()) == [path]

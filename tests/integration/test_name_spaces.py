@@ -18,7 +18,7 @@ Json = dict[str, Any]
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of processes need privileges")
 @pytest.mark.parametrize("backend", ["ring", "lttng"])
 def test_processes_of_the_same_number_are_kept_apart(tmp_path: Path, backend: str) -> None:
-    # Without random addresses the objects of both have the same, too.
+    # Without random addresses the objects of both processes have the same addresses, too.
     program = f'setarch -R "{sys.executable}" "{PROGRAMS / "threaded.py"}"'
     contained = f"unshare --pid --fork {program}"
     script = f"{contained} 3 left & {contained} 3 right; wait"

@@ -96,5 +96,5 @@ def test_messages_go_by_the_priorities_of_the_plan(tmp_path: Path) -> None:
         "/bump": 21,
         "/brake": 1,
     }
-    # What breaks the bound of the plan is counted.
+    # Messages that exceed the plan's bound are counted.
     assert all(one["late"] is not None for one in sent.values())

@@ -37,7 +37,7 @@ Handled = tuple[int, int]
 
 
 def logs(output: str) -> tuple[dict[str, dict[int, int]], dict[tuple[str, Way], list[Handled]]]:
-    """For each source's topic when publishing ended, by when it began; and what nodes handled."""
+    """When each publication of a topic ended, by when it began; and what nodes handled."""
     sent: dict[str, dict[int, int]] = defaultdict(dict)
     handled: dict[tuple[str, Way], list[Handled]] = defaultdict(list)
     for line in output.splitlines():

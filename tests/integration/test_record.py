@@ -177,7 +177,7 @@ def test_what_already_runs(tmp_path: Path, backend: str) -> None:
 
 
 def test_a_process_that_starts_while_the_recorder_runs(tmp_path: Path) -> None:
-    """The ring of a process that nobody started in the recording is complete all the same."""
+    """The ring of a process that the recorder did not start is complete, too."""
     trace = tmp_path / "trace"
     command = [*TAKT, "record", "--backend", "ring", "-o", str(trace)]
     with (
@@ -277,7 +277,7 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
         elif event.name == TICKED and event.process == process:
             ticked += 1
             if running is False:
-                # The switch to it is missing. One misfit, whatever follows in the same slice.
+                # The switch to the process is missing. That is one misfit for the whole slice.
                 misfits += 1
                 running = True
     assert ticked > 0
@@ -329,8 +329,8 @@ def kernels_own_tracer(tmp_path: Path) -> Iterator[Path]:
 def test_no_scheduling_event_is_missing_that_the_kernels_own_tracer_has(
     tmp_path: Path, kernels_own_tracer: Path
 ) -> None:
-    """But for those while a thread of process 1 runs: in a virtual machine where that is the host's
-    supervisor, the kernel has been seen to run no probes then, and to tell its own tracer only a
+    """Except events while a thread of process 1 runs: in a virtual machine where that is the host's
+    supervisor, the kernel has been seen to run no probes then, and to give its own tracer only a
     part.
     """
     trace = tmp_path / "trace"
@@ -447,8 +447,8 @@ def test_a_killed_recorder_leaves_its_trace(tmp_path: Path, tracer: str) -> None
 def test_a_killed_recorder_leaves_its_trace_and_the_next_one_clears_its_session(
     ticking: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
+    # The guard that ends a killed recorder's session has been killed, too.
     recorder, trace = ticking
-    """Who ends the session of a killed recorder has been killed, too."""
     program = int(line(recorder))
     until(lambda: has_events(trace))
     for guard in guards_of(f"takt-{recorder.pid}-"):

@@ -22,7 +22,7 @@ RECEIVE = {
     "callback_start",
 }
 MOST_EVENTS = 13
-"""For a message from publisher to callback, with those of the middleware."""
+"""The most events of a message from publisher to callback, with those of the middleware."""
 
 
 def by_thread(name: str) -> dict[tuple[str, int], list[tuple[int, str]]]:
@@ -40,7 +40,7 @@ def by_thread(name: str) -> dict[tuple[str, int], list[tuple[int, str]]]:
 
 
 def ways(names: list[str], first: str, last: str) -> list[list[str]]:
-    """What lies between each last occurrence of `first` before `last` and that, with both."""
+    """The names from each last `first` before a `last` to that `last`, with both."""
     found = []
     begin: int | None = None
     for i, name in enumerate(names):

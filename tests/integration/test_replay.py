@@ -54,7 +54,7 @@ JOIN = {
 def model(executor: dict[str, Any]) -> dict[str, Any]:
     """Chains that load an executor of one thread with 80 %, so that decisions are to be made.
 
-    What comes out of the first two is joined. `leave_out`: what the model says nothing of.
+    The outputs of the first two chains are joined. `leave_out`: a part that the model leaves out.
     """
     executor = dict(executor)
     leave_out = executor.pop("leave_out", None)
@@ -98,9 +98,9 @@ EXECUTORS: list[dict[str, Any]] = [
     {"kind": "multi_threaded", "threads": 1},
     {"kind": "events"},
     {"kind": "fixed_priority"},
-    # By deadlines that are inherited, as two chains share more than their first callback.
+    # Uses inherited deadlines, as two chains share more than their first callback.
     {"kind": "edf"},
-    # By those of chain instances.
+    # Uses the deadlines of chain instances.
     {"kind": "edf", "leave_out": "joined chain"},
     {"kind": "chain_priority"},
     {"kind": "graph_aware"},
@@ -154,7 +154,8 @@ def test_every_decision_is_the_same(executor: dict[str, Any], backend: str, tmp_
     names = [event.name for event in babeltrace.events(trace)]
     decisions = names.count("ros2:callback_start")
     if executor["kind"] != "single_threaded":
-        # It chose none of those that only add to the join: these follow their take at once.
+        # None of the callbacks that only add to the join is chosen: these follow their take at
+        # once.
         steps = itertools.pairwise(name for name in names if name != "takt:callback_release")
         decisions -= sum(step == ("ros2:rclcpp_take", "ros2:callback_start") for step in steps)
     assert compared["agreeing"] == compared["decisions"] == decisions > 10

@@ -250,7 +250,7 @@ def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
     with Child(command, stdout=subprocess.PIPE, text=True) as process:
         found: set[tuple[int, ...]] = set()
         while process.poll() is None:
-            # Of each process: of its main thread, then of all others.
+            # The priorities of each process: of its main thread, then of all others.
             found |= {
                 (priority(child), *sorted({priority(task) for task in tasks(child)} - {0}))
                 for child in children(process.pid)
@@ -277,7 +277,7 @@ def tasks(process: int) -> list[int]:
 
 
 def priority(thread: int) -> int:
-    """0: it has none, or has ended."""
+    """The priority of a thread; 0: it has none, or has ended."""
     try:
         return os.sched_getparam(thread).sched_priority
     except ProcessLookupError:
@@ -351,7 +351,7 @@ class Running:
 
 
 def is_gone(pid: int) -> bool:
-    """Ended; it may still wait for whoever inherited it to notice."""
+    """Whether a process has ended; its parent may not have reaped it yet."""
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except OSError:

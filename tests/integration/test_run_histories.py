@@ -151,7 +151,7 @@ def on(model: Json, kind: str) -> Json:
 
 
 class Log:
-    """What the nodes say: for each message what it was made of."""
+    """The nodes' log: for each message what it was made of."""
 
     def __init__(self, path: Path, model: Json) -> None:
         self.callbacks = {callback["id"]: callback for callback in model["callbacks"]}

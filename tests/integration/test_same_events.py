@@ -18,7 +18,7 @@ from recording import PROGRAMS, TAKT, needs_privileges, until
 MESSAGES = 50
 TALK = f"{sys.executable} {PROGRAMS / 'talk.py'} {MESSAGES}"
 
-# What not every tracer can see: see docs/tracing.md.
+# Events that not every tracer can see; see docs/tracing.md.
 OF_ONE_TRACER = {"takt:thread_cpu_time", "dds:write", "dds:receive"}
 
 Threads = dict[tuple[int, int], list[tuple[str, dict[str, Any]]]]

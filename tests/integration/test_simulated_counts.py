@@ -52,13 +52,15 @@ def test_a_service_runs_as_often_as_it_was_called(how: str, tmp_path: Path) -> N
     service = next(c for c in model["callbacks"] if c["id"] == calls["service"])
     distances = service["activation"]["values"]
     earliest = max(n * PERIOD - span for n, span in enumerate(distances))
-    # As close together as calls were seen, once in as many as the model has distances of.
+    # Calls may be as close together as seen once per as many calls as the model has distances.
     windows = -(-calls["count"] // (len(distances) - 1))
     assert calls["count"] <= ran <= calls["count"] + windows * (-(-earliest // PERIOD) + 1)
 
 
 LONG = 50
-"""Times the recorded time: what is on its way at the end of a simulation matters less by that."""
+"""Factor of the simulated time to the recorded one: instances that are unfinished at the end then
+matter less.
+"""
 
 
 @pytest.mark.parametrize("name", ["synthetic", "service_call"])
@@ -78,7 +80,7 @@ def test_what_ran_as_a_model_runs_as_often_when_its_model_is_simulated(
     ran = simulated(tmp_path / "model.json", LONG * time)
     joined = {join["callback"]: len(join["inputs"]) for join in model["joins"]}
     for callback, times in observed.items():
-        # Of a set, `observed` counts each input. At either end of the recording an instance may be
-        # on one side of it and what caused it on the other; timers begin at different times.
+        # `observed` counts each input of a set. At either end of the recording an instance may be
+        # on one side of it and its cause on the other; timers begin at different times.
         recorded_count = times["count"] / joined.get(callback, 1)
         assert abs(ran[callback] / LONG - recorded_count) <= 2, callback

@@ -17,8 +17,9 @@ import takt_native
 from children import Child
 from recording import TAKT, needs_privileges, until
 
-# An object at the start, then more events than a megabyte holds, a line, and one more object. Of
-# one processor: LTTng has a buffer for each, and one may keep what is older than what another lost.
+# An object at the start, then more events than a megabyte holds, a line, and one more object. The
+# program stays on one processor: LTTng has a buffer for each, and one may keep events that are
+# older than those that another lost.
 PROGRAM = """
 import ctypes, os, sys
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 CHUNK = 64 << 10
-# Of the cable, in Mbit/s, where it matters.
+# The rate of the cable in Mbit/s, in the tests that depend on it.
 RATE = 100
 LARGE = 4_000_000
 EXPERIMENT = "experiments/deterministic-link/program/link_experiment"
@@ -56,12 +56,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, Ma
 
 def _command(action: str, here: Machine, there: Machine, burst: int, streams: list[Any]) -> str:
     words = [action, "rdma", here.address, there.address, str(CHUNK), str(burst)]
-    # Nobody who copies messages keeps the link waiting, as in the experiment.
+    # At a real-time priority, as in the experiment, so that no other program delays the link.
     return " ".join(["chrt -f 30 link_experiment", *words, *map(str, streams)])
 
 
 def _receive(here: Machine, there: Machine, burst: int, streams: list[Any]) -> None:
-    """Begins to; it ends when /tmp/input does."""
+    """Starts the receiver, which ends when /tmp/input is closed."""
     here.run("rm -f /tmp/input /tmp/arrivals; mkfifo /tmp/input")
     receive = _command("receive", here, there, burst, streams)
     here.run(f"{{ {receive} </tmp/input >/tmp/arrivals 2>&1; }} & exec 9>/tmp/input")
@@ -153,7 +153,7 @@ def test_a_killed_peer_is_lost_and_its_successor_is_found(
 def test_a_machine_whose_power_is_cut_is_lost(
     net: ModuleType, pair: tuple[Machine, Machine]
 ) -> None:
-    """The last test: the machine stays so."""
+    """This test must be the last: the machine stays without power."""
     sender, receiver = pair
     streams = [net.Stream(0, LARGE, 40, 1000)]
     _receive(receiver, sender, 0, streams)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import babeltrace
 from recording import PROGRAMS, Run, takt
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ def model_of(folder: Path, command: list[str], backend: str = "ring") -> Json:
     done = takt("model", str(recorded.trace), "-o", str(folder / "model.json"))
     assert done.returncode == 0, done.stderr
     found: Json = json.loads((folder / "model.json").read_text())
-    # Whoever builds a model reads its warnings.
+    # `takt model` prints the warnings.
     for warning in found["provenance"]["warnings"]:
         assert warning in done.stderr
     return found
@@ -82,12 +83,23 @@ def test_a_thread_that_sleeps_by_a_rate_is_a_periodic_source(tmp_path: Path, bac
         "jitter": 0,
         "phase": None,
     }
-    # It burns 2 ms of its own processor time, and sleeps in between.
+    # The thread burns 2 ms of its own processor time, and sleeps in between.
     assert 2 * MILLISECOND <= lidar["execution_time"]["curve"][0] < 50 * MILLISECOND
     assert edges(found) == {("/lidar:rate-50ms", "/sink:/scan")}
     (thread,) = found["provenance"]["threads"]
     assert (thread["class"], thread["threads"]) == ("periodic", 1)
     assert found["provenance"]["warnings"] == []
+
+
+def test_a_sleep_ends_also_when_the_context_is_shut_down(tmp_path: Path) -> None:
+    if not PROGRAM.exists():
+        pytest.skip("CMake found no rclcpp, so its programs are not built")
+    recorded = Run.of(
+        tmp_path / "trace", [str(PROGRAM), "rate_after_shutdown", "10"], backend="ring"
+    )
+    names = [event.name for event in babeltrace.events(recorded.trace)]
+    sleeps = [name for name in names if name.startswith("takt:rate_")]
+    assert sleeps == ["takt:rate_sleep", "takt:rate_wakeup"] * 2
 
 
 @pytest.mark.parametrize("backend", ["ring", "lttng"])
@@ -99,8 +111,8 @@ def test_a_thread_that_waits_for_a_device_is_a_data_driven_source(
     assert camera["kind"] == executor_of(found, camera["id"])["kind"] == "event_source"
     spans = camera["activation"]["values"]
     assert camera["activation"]["kind"] == "min_distance"
-    # A datum comes every 30 ms: over many of them the thread cannot be ahead of its device by more
-    # than it was behind it before, which the machine decides.
+    # A datum comes every 30 ms. Over many of them the thread can be ahead of its device only by as
+    # much as it was late before, which depends on the machine.
     assert spans[-1] <= 30 * MILLISECOND * len(spans)
     assert 2 * MILLISECOND <= camera["execution_time"]["curve"][0] < 30 * MILLISECOND
     assert edges(found) == {("/camera:/frames:source", "/sink:/frames")}

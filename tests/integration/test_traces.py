@@ -23,7 +23,7 @@ from recordings import NAMES
 Json = dict[str, Any]
 
 MODELLED = [name for name in NAMES if name != "talk-rclpy"]
-"""That one publishes what it hears: no activation would be the last."""
+"""The excluded program publishes what it hears, so its activations never end."""
 
 LOST = {"pipeline-ebpf": 6}
 """Events that a recording says it lacks."""

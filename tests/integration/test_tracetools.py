@@ -64,7 +64,7 @@ RELEASE: list[tuple[str, Any]] = [("int64_t", 7), ("int64_t", 5), ("int64_t", 3)
 
 
 def gid_size() -> int:
-    """Bytes that the middleware has."""
+    """The size of the middleware's gid in bytes."""
     for prefix in os.environ["AMENT_PREFIX_PATH"].split(":"):
         header = Path(prefix) / "include/rmw/rmw/types.h"
         if header.exists():

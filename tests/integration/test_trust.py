@@ -96,7 +96,7 @@ def test_a_disk_that_becomes_full_ends_the_recording_and_not_the_robot(
         assert recorder.stdout
         assert recorder.stderr
         assert recorder.stdout.readline() == "ready\n"
-        # It is said while the robot runs, which then goes on to its end.
+        # The recorder says it while the robot runs, and the robot goes on to its end.
         while "No space left on device: the recording ends" not in recorder.stderr.readline():
             assert recorder.poll() is None
         said, complained = recorder.communicate("")
@@ -200,7 +200,7 @@ exec "$@"
 @needs_root
 @needs_privileges
 def test_a_robot_in_a_container_is_recorded(tmp_path: Path) -> None:
-    """Its tracing library lies where the machine has no file."""
+    """The container's tracing library has a path where the machine has no file."""
     root = tmp_path / "root"
     root.mkdir()
     container = ["unshare", "--mount", "sh", "-c", CONTAINER, "sh", str(root), str(tracetools())]
@@ -472,7 +472,7 @@ def test_a_program_that_locks_its_memory_pays_for_no_log_that_is_empty() -> None
 
 @contextmanager
 def stopped_recorder(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """A recorder of a shell, stopped, and the environment of what the shell starts."""
+    """A recorder of a shell, stopped, and the environment of the shell's programs."""
     said = tmp_path / "environment"
     wait = f"env -0 > {said}.new; mv {said}.new {said}; read line"
     with Child(
@@ -512,7 +512,7 @@ def test_a_stopped_recorder_keeps_no_robot_from_starting(tmp_path: Path) -> None
 
 
 def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
-    """And what it did before the recorder had its ring is in the trace."""
+    """Also what it did before the recorder had its ring is in the trace."""
     program = (
         EMIT + "emit(1)\nprint('ready', flush=True)\nsys.stdin.readline()\n"
         "child = os.fork()\n"
@@ -733,7 +733,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
     for path in [prefix, *prefix.rglob("*")]:
         os.chown(path, 65534, 65534, follow_symlinks=False)
     user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    # Ours may lie where no other user may look.
+    # Our own Python may be where other users cannot read.
     python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
     python += [str(prefix), malice]
     reachable = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,8 +1,8 @@
 """Two hosts, as two network namespaces with a cable between them, of which one has another clock:
 it is off, and it drifts. takt flow recovers both within the uncertainty that it states.
 
-What traces and records reads the skewed clock; the programs stamp their messages by the true one,
-so that they tell what happened when.
+The tracing library and the recorder read the skewed clock; the programs stamp their messages by the
+true one, so the test knows what happened when.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Recorded:
     sent: list[list[int]]
     """When each message was about to be sent, had been sent, and had come back."""
     handled: dict[int, int]
-    """When the other host handled it, by when it was about to be sent."""
+    """When the other host handled each message, by when it was about to be sent."""
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,8 @@ def test_the_clocks_are_estimated(recorded: Recorded, hosts: tuple[str, str]) ->
     assert reference["quality"] == "reference"
     assert other["quality"] == "accurate"
     assert other["messages"] == 2 * COUNT
-    # What is stated is less than what was injected, or it would prove nothing.
+    # The stated uncertainty is smaller than the injected offset; otherwise the test would prove
+    # nothing.
     assert other["uncertainty"] < OFFSET
 
 

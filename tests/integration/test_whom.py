@@ -19,7 +19,7 @@ from takt.runtime import tracetools
 ALONE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 # A robot that runs already is recorded; then one is recorded from its start, and what runs beside
-# that. Of each recording are left what the recorder said and its exit status.
+# that. Each recording leaves the recorder's output and its exit status.
 SCRIPT = """
 cd "$1"; library=$2; shift 2
 record() {
@@ -59,7 +59,7 @@ def test_a_recorder_takes_neither_itself_nor_anothers_robot(tmp_path: Path) -> N
         assert not any(document["losses"].values())
     done = takt("info", "--json", str(tmp_path / "running"))
     assert [process["pid"] for process in json.loads(done.stdout)["processes"]] == [robot]
-    # The ring has its reader: another one has nothing of it, and says so.
+    # A ring has one reader: a second recorder gets no events of it, and says so.
     assert said("beside.status") == "1\n", said("beside.said")
     beside: dict[str, Any] = json.loads(said("beside.json"))
     assert beside["losses"]["unrecorded_processes"] == 1

@@ -12,7 +12,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Field:
     declaration: str
-    """As LTTng writes it into a trace's metadata."""
+    """The field as LTTng writes it into a trace's metadata."""
     name: str
     expression: str
     length: int = 0

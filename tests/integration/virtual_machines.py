@@ -24,7 +24,7 @@ CACHE = ROOT / "build" / "virtual-machines"
 QEMU = "qemu-system-x86_64"
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 MEGABYTES = 256
-# Of a command in a machine; they are emulated, and may share one processor with others.
+# Seconds for a command in a machine. The machines are emulated and may share a processor.
 PATIENCE = 200
 # The cable; Soft-RoCE, which programs reach by uverbs; what it checks packets with.
 MODULES = ("virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "crc32_generic", "sch_tbf")
@@ -58,7 +58,7 @@ def _skip(reason: str) -> None:
 
 
 def _call(*words: str, folder: Path | None = None) -> str:
-    """What it prints; the test is skipped if it fails."""
+    """The output of a command; the test is skipped if it fails."""
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         _skip(f"{' '.join(words)}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
@@ -105,7 +105,7 @@ def _kernel() -> Path:
 
 
 def _modules(kernel: Path) -> list[Path]:
-    """Those needed, each after those that it depends on."""
+    """The needed modules, each after those that it depends on."""
     folder = next((kernel.parents[1] / "lib" / "modules").iterdir())
     files = {path.stem.replace("-", "_"): path for path in folder.rglob("*.ko")}
     order: dict[str, Path] = {}
@@ -170,7 +170,7 @@ class Machine:
         self.address = address
         self._log = folder / f"{address}.log"
         self._output = b""
-        # By KVM it is quicker, but where this machine is a virtual one itself it may stand still.
+        # KVM is quicker, but the machine may stand still if this one is virtual itself.
         kvm = os.environ.get("TAKT_SOFT_ROCE") == "kvm"
         processor = ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", "tcg", "-cpu", "max"]
         card = f"virtio-net-pci,netdev=cable,romfile=,mac=52:54:00:00:00:0{address[-1]}"
@@ -189,7 +189,7 @@ class Machine:
         )
 
     def wait(self) -> None:
-        """Until its shell is there."""
+        """Waits until its shell answers."""
         self._answer("booting")
 
     def run(self, command: str) -> str:
@@ -199,7 +199,7 @@ class Machine:
         return output
 
     def try_to(self, command: str) -> tuple[int, str]:
-        """Its status, too."""
+        """The status and the output of a command."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{command}\nstatus=$?; echo; echo @@ $status\n".encode())
         self.process.stdin.flush()
@@ -225,7 +225,7 @@ class Machine:
 
 @contextlib.contextmanager
 def machines(folder: Path, programs: Sequence[Path]) -> Iterator[tuple[Machine, Machine]]:
-    """Two of them, with these programs. The test is skipped if there can be none."""
+    """Two machines with these programs. The test is skipped if there can be none."""
     skip_if_something_is_missing()
     kernel = _kernel()
     image = _image(folder, kernel, programs)

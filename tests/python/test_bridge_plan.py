@@ -71,7 +71,7 @@ def test_topics_cross_links_in_the_order_of_their_goals(tmp_path: Path) -> None:
         "/drive": 1,
         "/log": 0,
     }
-    # What has no goal is limited to twice its rate, and what has one is not delayed by a period.
+    # Topics without a goal are limited to twice their rate; those with one have no period.
     assert {name: topic.get("period") for name, topic in topics.items()} == {
         "/image": None,
         "/drive": None,

@@ -42,7 +42,7 @@ def test_the_planned_model_meets_every_goal_by_analysis(tmp_path: Path) -> None:
     supplies = {e["id"]: e["supply"] for e in json.loads(planned.read_text())["executors"]}
     for executor in found["executors"]:
         assert supplies[executor["id"]]["budget"] == executor["budget"]
-    # What people wrote by hand asks for more.
+    # The hand-written reservations ask for more.
     given = json.loads(REFERENCE_SYSTEM.read_text())["executors"]
     by_hand = sum(e["supply"]["budget"] / e["supply"]["period"] for e in given)
     assert found["processors"]["bandwidth"] < by_hand

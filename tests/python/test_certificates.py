@@ -27,7 +27,7 @@ PENDULUM = (EXAMPLES / "pendulum.yaml").read_text(encoding="utf-8").replace(
 ).replace(
     "angle: [-1.6, 1.6], rate: [-4.5, 4.5]", "angle: [-1.2, 1.2], rate: [-4, 4]"
 ) + "method: {kind: certificate, degree: 2}\n"
-"""With the sine cut off, so that it is a polynomial."""
+"""The plant with a truncated sine, so that it is polynomial."""
 
 
 def polynomial(*terms: tuple[float, tuple[int, ...]]) -> Polynomial:
@@ -35,7 +35,7 @@ def polynomial(*terms: tuple[float, tuple[int, ...]]) -> Polynomial:
 
 
 def is_proved(one: Polynomial, where: list[Polynomial] | None = None) -> bool:
-    """That it is nowhere negative, or not where some others are at least 0."""
+    """Whether the polynomial is proved nowhere negative, or not where the others are at least 0."""
     program = Program()
     program.require(Unknown(one, {}), where or [], range(len(next(iter(one)))))
     return program.solve() is not None

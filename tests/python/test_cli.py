@@ -155,7 +155,7 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
 def test_control_c_is_one_line() -> None:
     program = (
         "import signal, sys; from takt import cli, files;"
-        # Programs in the background of a shell are begun deaf to it.
+        # A shell starts background programs with SIGINT ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
         "files.read_document = lambda path: signal.raise_signal(signal.SIGINT);"
         "sys.exit(cli.main(['report', '-']))"

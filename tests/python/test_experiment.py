@@ -16,7 +16,7 @@ from takt import experiments
 
 Json = dict[str, Any]
 
-# What the README of the experiment explains.
+# Rows that differ, as the README of the experiment explains.
 EXPLAINED = {
     "Table 2, default, chain 2, min",
     "Table 2, PiCAS, chain 1, max",
@@ -76,7 +76,7 @@ def test_b17_caps_of_the_two_chains() -> None:
 
 
 def test_b20_execution_times_and_utilisation_of_the_case_study() -> None:
-    """As the experiment has them."""
+    """The times that the experiment uses."""
     source = (experiments.ROOT / "edf-case-study" / "run.py").read_text()
     table = next(
         statement.value
@@ -92,7 +92,7 @@ def test_b20_execution_times_and_utilisation_of_the_case_study() -> None:
     assert totals == pytest.approx(published)
     utilisation = sum(sum(times) / period for times, period, _ in chains.values())
     assert utilisation == pytest.approx(4.069, abs=5e-4)
-    # With the shared timer once.
+    # The shared timer counts once.
     assert utilisation - 2.3 / 80 == pytest.approx(4.040, abs=5e-4)
 
 
@@ -109,7 +109,7 @@ def test_b22_reductions_of_the_mean_latency() -> None:
 
 
 def test_b24_standard_deviations_are_possible() -> None:
-    """What no sample can exceed."""
+    """No sample can exceed this limit."""
     for executor in ("default", "PiCAS", "proposed"):
         for number in (1, 2):
             name = f"Table 2, {executor}, chain {number}, "

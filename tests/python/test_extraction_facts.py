@@ -28,9 +28,10 @@ OURS = {
     14: "rmw_take_response",
     16: "rmw_publish",
 }
-"""What tells here what each of the document's probes tells. Whose callback it is, is told when it
-is registered; whether a response is for this client, by the field "taken"; writes of requests and
-responses have events of their own, rmw_send_request and rmw_send_response."""
+"""The tracepoint that stands for each of the document's probes. The owner of a callback is known
+from its registration; whether a response is for this client, from the field "taken"; writes of
+requests and responses have events of their own, rmw_send_request and rmw_send_response.
+"""
 
 
 def tracepoints() -> set[str]:
@@ -66,5 +67,5 @@ def test_p16_the_published_overheads_agree() -> None:
 
 
 def test_f30_the_published_costs_of_a_cycle() -> None:
-    """Of extractor, analysis and budgets, each once in 6 s."""
+    """The costs of extractor, analysis and budgets, each once in 6 s."""
     assert [round(100 * seconds / 6) for seconds in (1.86, 2.63, 2.71)] == [31, 44, 45]

@@ -191,5 +191,5 @@ def test_what_one_refuses_all_refuse_with_the_same_line(schema: Draft202012Valid
             assert str(refusal.value) == line, name
     assert refused > MUTATIONS / 3
     assert len(lines) > 100
-    # References and curves that contradict themselves are beyond a schema.
+    # A schema cannot express wrong references and contradictory curves.
     assert refused_by_schema > refused * 0.7

@@ -150,7 +150,7 @@ def test_interpolation_is_of_high_order_where_smooth() -> None:
         found = grid.interpolation(points)(Surface(grid, values))
         return float(abs(found[:, 0] - numpy.sin(points @ [1.0, 2.0])).mean())
 
-    # Halving the spacing leaves a sixteenth, but for cells with an extreme in them.
+    # Halving the spacing divides the error by 16, except in cells with an extreme.
     assert error(41) < error(21) / 6
     assert error(81) < error(41) / 6
 
@@ -264,7 +264,7 @@ def attack() -> Attack:
 def test_no_adversary_breaks_the_bound_with_the_guard(attack: Attack) -> None:
     found = attack.run(SEQUENCES, 1)
     assert (found.sequences, found.violations) == (SEQUENCES, 0)
-    # It comes near, so it is worth withstanding.
+    # The attack comes near the bound, so the test is strong.
     assert found.largest > 0.99
 
 
@@ -351,7 +351,7 @@ def test_the_document_is_one(tmp_path: Path) -> None:
         grid = Grid([a.first for a in region.axes], [a.last for a in region.axes], counts)
         inside = grid.nodes()[values + region.error <= 0]
         assert len(inside) > 0
-        # Whoever is in the safe set has not broken the bound.
+        # States in the safe set have not broken the bound.
         assert abs(inside[:, 1] - inside[:, 0]).max() <= document.error_bound.epsilon + 1e-9
 
 

@@ -37,7 +37,7 @@ def test_a52_forward_reachable_set_on_a_grid() -> None:
     a, b, kappa, step = 1.0, 2.0, 0.6, 0.05
     grid = Grid([-2.0], [2.0], [801])
     nodes = grid.nodes()
-    # Where a node was a step earlier: the plant backwards in time.
+    # The position of each node a step earlier, by the plant backwards in time.
     feet = [numpy.exp(a * step) * (nodes - b * d / a) + b * d / a for d in (-kappa, kappa)]
     reached = grids.reached(grid, feet, abs(nodes[:, 0]) - 0.01, 400)
     half = nodes[reached <= 0][:, 0].max()
@@ -54,7 +54,7 @@ def test_a53_the_hamiltonians_sign() -> None:
     feared = grids.largest_over_time(grid, feet, barrier, 10)
     printed = grids.largest_over_time(grid, feet, barrier, 10, choose=numpy.minimum)
     inside = barrier <= 1e-9
-    # Exact at the nodes, as they are a part of the step apart; but for rounding.
+    # Exact at the nodes but for rounding, because their spacing divides the step.
     numpy.testing.assert_allclose(feared[inside], abs(nodes[inside, 0]) - 1.0, atol=1e-9)
     assert not (printed[inside] > 1e-9).any()
 
@@ -86,7 +86,7 @@ def test_a54_on_a_grid_it_is_safe_and_near(
 ) -> None:
     found = design.design(cubic(physical, periods, "method: {kind: grid, nodes: 401}\n"))
     assert found.method == "grid"
-    # The search keeps a hundredth of the bound, and a bit for what the grid does not see.
+    # The search leaves a hundredth of the bound free, and a bit for errors between nodes.
     assert 0.95 * kappa <= found.decision.upper[0] <= kappa * (1 + PRINTED)
     assert found.back.contains(numpy.array([[extreme * found.scale * physical / kappa]]))[0]
 
@@ -119,7 +119,7 @@ def test_a56_the_way_back_is_narrower_for_a_longer_window(method: str) -> None:
     for wider, narrower in itertools.pairwise(inside):
         assert (narrower <= wider).all()
         assert narrower.any()
-    # On the grid what linear mode needs may be narrower than what the longer window does.
+    # On the grid, linear mode may need a narrower region than the longer window does.
     assert method == "grid" or inside[-1].sum() < inside[0].sum()
 
 
@@ -128,7 +128,7 @@ def test_theorem_5_no_test_of_the_estimate_sees_an_input_that_the_linear_model_d
     assert estimate.input_matrix[0].tolist() == [estimate.input_matrix[0, 0], 0.0]
     motion = Motion(SPIKE, estimate, 0.01)
     quiet, spiked = _run(motion, 0.0), _run(motion, 20.0)
-    # The same estimates to the last bit, so the same answer of every predicate of them.
+    # The estimates are the same to the last bit, so every predicate of them gives the same answer.
     assert (quiet[1] == spiked[1]).all()
     assert abs(quiet[0] - quiet[1]).max() < 1e-3
     assert abs(spiked[0] - spiked[1]).max() > SPIKE.epsilon
@@ -160,7 +160,9 @@ def test_theorem_5_the_input_tells() -> None:
 
 
 def test_theorem_4_linear_mode_stays_in_its_region() -> None:
-    """From a node of the region, whatever inputs of the decision bound: an error within it."""
+    """From every node of the region, any inputs of the decision bound lead to states that are in
+    it.
+    """
     plant = cubic(more="method: {kind: grid, nodes: 201}\n")
     found = design.design(plant)
     assert isinstance(found.figures["errors"], dict)

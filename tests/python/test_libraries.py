@@ -28,7 +28,7 @@ def test_nothing_is_wrong_here() -> None:
 def test_a_library_that_is_too_old_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two as Ubuntu 24.04 has them."""
+    """Two libraries in the versions of Ubuntu 24.04."""
     for name, version in (("pydantic", "1.10.14"), ("typer", "0.9.0")):
         folder = tmp_path / f"{name}-{version}.dist-info"
         folder.mkdir()

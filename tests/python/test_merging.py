@@ -57,7 +57,7 @@ def test_p13_means_are_weighted_by_instances() -> None:
 
 
 def test_p15_the_largest_time_never_decreases_with_further_runs() -> None:
-    """It rises by 10 % until run 23, then stays."""
+    """The longest time rises by 10 % until run 23, then stays."""
     longest = [27_000 + round(2_700 * min(run, 22) / 22) for run in range(50)]
     runs = [model([1_000, time]) for time in longest]
     found = [
@@ -78,7 +78,7 @@ def gumbel(numbers: random.Random) -> float:
 
 
 def test_the_fit_finds_the_distribution() -> None:
-    """Of 10 000 quantiles of a Gumbel distribution at 200 with scale 30, by its closed form."""
+    """The fit to 10 000 quantiles of a Gumbel distribution at 200 with scale 30, in closed form."""
     levels = [(i + 0.5) / 10_000 for i in range(10_000)]
     location, scale = merging._gumbel([200 - 30 * math.log(-math.log(q)) for q in levels])
     assert location == pytest.approx(200, rel=1e-3)
@@ -87,8 +87,8 @@ def test_the_fit_finds_the_distribution() -> None:
 
 @pytest.mark.parametrize("runs", [5, 10, 30])
 def test_exceedance_is_as_probable_as_it_is_said_to_be(runs: int) -> None:
-    """Over many systems: what is said is as frequent on average as a larger maximum, 1 / (n + 1),
-    and nineteen in twenty intervals hold the true probability.
+    """Over many systems, the mean stated probability is that of a larger maximum, 1 / (n + 1), and
+    19 of 20 intervals hold the true probability.
     """
     numbers = random.Random(runs)
     said, held, systems = 0.0, 0, 600

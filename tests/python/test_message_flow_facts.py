@@ -1,5 +1,5 @@
-"""Acceptance facts of the message flow specification that are about published numbers and about the
-catalogue of tracepoints: what is published hangs together, and with what the project holds of it.
+"""Acceptance facts of the message flow specification about published numbers and the catalogue of
+tracepoints: these agree with each other and with the project's numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "libtakt/tracepoints/include/takt/tracepoints/ros2.def"
 ENTRY = re.compile(r"^TAKT_TRACEPOINT\((\w+), \w+, (initialisation|run_time),", re.M)
 LATER = {"rclcpp_intra_publish", "rclcpp_ipb_to_subscription", "rclcpp_buffer_to_ipb"}
-"""Events that came after the document, but for those with ring buffers in their names."""
+"""Events that are newer than the document, except those with ring buffers in their names."""
 
 EVENT = 158e-6
 """Milliseconds that LTTng takes for an event, as the document quotes."""

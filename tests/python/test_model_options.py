@@ -1,4 +1,4 @@
-"""Options of takt model on what is forgotten of the past."""
+"""Options of takt model that make it forget the past."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PACKAGES = sorted(
 )
 FOLDERS_OF_TAKT = ("libtakt", "python", "ros", "web")
 
-# rosdep's keys for what CMake and pkg-config call otherwise.
+# rosdep's keys for packages that CMake and pkg-config name differently.
 KEYS = {
     "Eigen3": "eigen",
     "Python": "python3-dev",
@@ -39,7 +39,7 @@ BY_PKG_CONFIG = re.compile(
 
 
 def cmake_files(package: Path) -> list[Path]:
-    """Those of the package, without those of packages below it."""
+    """The CMake files of the package, without those of packages below it."""
     if package != ROOT:
         return sorted(package.rglob("CMakeLists.txt"))
     others = [other for other in PACKAGES if other != ROOT]

@@ -62,10 +62,10 @@ def test_a_browser_that_resets_its_connection_is_no_error(tmp_path: Path) -> Non
             with socket.create_connection(("127.0.0.1", port or 0)) as browser:
                 browser.sendall(b"GET / HTTP/1.1\r\n\r\n")
                 assert b"404" in browser.recv(1000)
-                # Closed without a word: the other end is told of a reset.
+                # Closed by a reset of the connection.
                 linger = struct.pack("ii", 1, 0)
                 browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        # Whoever asks now comes after them.
+        # A request that comes now is served after them.
         with socket.create_connection(("127.0.0.1", port or 0)) as browser:
             browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
             assert b"404" in browser.recv(100)

@@ -35,6 +35,10 @@ def plan_of(model: Json, request: plans.Request, cycles: int = 500) -> Shaping:
     return plans.make(model, {"chain": seen["chain"]}, "simulation", request)
 
 
+def test_p19_jitter_is_half_the_range() -> None:
+    assert profile.statistics([84_700, 32_900, 60_000]).jitter == 25_900
+
+
 def test_p20_a_server_for_each_callback_leaves_the_jitter_of_the_last() -> None:
     slots = [(16.0 * i, 16.0 * (i + 1)) for i in range(5)]
     table = latencies(chain_model(FIVE, slots=slots))
@@ -93,7 +97,7 @@ def test_p31_interference_below_the_chain_changes_nothing() -> None:
 def test_p33_a_graph_over_two_cores_has_a_slot_on_each() -> None:
     period = 764 * MS
     model = chain_model([1.0, 1.0], period=period)
-    # What the end of the chain waits for beside it is on the other core.
+    # The chain's end also waits for a callback on the other core.
     model["executors"].append({"id": "side", "cpu": 0})
     side = {**model["callbacks"][0], "id": "side", "executor": "side", "node": "/side"}
     model["callbacks"].append(side)
@@ -273,7 +277,7 @@ def test_a_loop_is_known_by_its_earliest_messages() -> None:
     assert seen.spread == pytest.approx(MS // 2, abs=10)
     assert seen.offset == pytest.approx(2.5 * MS, abs=10)
     phase = loops.locked(loops.parse("/tick", None), seen, period, None)
-    # Cycles begin with the chain: the next message comes what is left of the period later.
+    # Cycles begin with the chain: the next message comes after the rest of the period.
     assert phase.delay == pytest.approx(47.5 * MS, abs=10)
     assert loops.locked(loops.parse("tick", MS), seen, period, MS).delay == MS
     said = loops.text(phase)
@@ -334,7 +338,7 @@ def test_p28_what_the_published_table_says_of_slots() -> None:
     assert three.mean
     assert free.jitter
     assert three.jitter
-    # The worst case as with one slot, a mean between, and as one distribution less jitter.
+    # The worst case is that of one slot, the mean is in between, and the jitter is smaller.
     assert three.max == one.max < 1.03 * free.max
     assert free.mean < three.mean < one.mean
     assert three.jitter < 0.75 * free.jitter
@@ -411,7 +415,7 @@ def test_slots_of_real_executors_have_time_to_wake_up() -> None:
     assert gates.with_grace(far, 20 * MS) == [(MS, MS + grace), (10 * MS, 10 * MS + grace)]
     close = [(MS, MS + 1), (MS + grace // 2, 5 * MS)]
     assert gates.with_grace(close, 20 * MS) == [(MS, MS + grace // 2), (MS + grace // 2, 5 * MS)]
-    # At the end of the cycle also in the next one, until its first slot at the latest.
+    # A slot at the end of the cycle continues in the next one, until its first slot at the latest.
     late = 20 * MS - 1
     assert gates.with_grace([(late, 20 * MS)], 20 * MS) == [(0, grace - 1), (late, 20 * MS)]
     assert gates.with_grace([(0, 1), (late, 20 * MS)], 20 * MS) == [(0, grace), (late, 20 * MS)]

@@ -118,8 +118,8 @@ def test_the_relief_raises_what_starves_and_nothing_else() -> None:
 
 
 def test_nothing_is_raised_further_than_it_must_be() -> None:
-    """What keeps the filter from its messages is as unimportant as itself: it goes before that, and
-    the urgent chain does not wait for it.
+    """The callbacks that starve the filter are as unimportant as the filter: it is raised above
+    them only, and the urgent chain does not wait for it.
     """
     document = model(detector=1)
     document["callbacks"][0] |= {"execution_time": {"curve": [MS]}}
@@ -213,8 +213,8 @@ def test_the_reference_system_loses_what_is_predicted_and_nothing_under_the_reli
     for before, after in raised.chains.values():
         assert after <= before + 3 * experiment["COMPUTING"]
 
-    # The planner alone is a seventh of the hot path, which has it within itself where the planner
-    # ends in time, unless it has a thread of its own.
+    # The planner takes a seventh of the hot path's time. To end in time it must run within the hot
+    # path, unless it has a thread of its own.
     assert apart.apart == ("/BehaviorPlanner",)
     assert apart.raised == ("EuclideanIntersection",)
     best = max(before for before, _ in apart.chains.values())

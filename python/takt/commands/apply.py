@@ -94,7 +94,7 @@ def apply(
 
 
 def _wait(gates: Gates, ended: threading.Event, duration: float | None) -> None:
-    """Until all is over; the time counts from when the gates have found their publishers."""
+    """Waits for the end. `duration` counts from when the gates have found their publishers."""
     tick = 0.1
     while not gates.wait_connected(tick):
         if ended.is_set():
@@ -145,7 +145,7 @@ def _program(command: list[str], ended: threading.Event) -> Iterator[subprocess.
 
 
 def _phase_line(result: Json) -> str | None:
-    """How the gate went along with a loop that is not ours."""
+    """How the gate followed the phase of an external loop."""
     phase = result["phase"]
     if phase is None:
         return None
@@ -155,6 +155,7 @@ def _phase_line(result: Json) -> str | None:
         return f"{chain}: the loop's phase was never known ({told} told)"
     again = f", {count(phase['relocks'], 'time')} at another phase" if phase["relocks"] else ""
     refused = f", {phase['refused']} of them impossible" if phase["refused"] else ""
+    refused += f", {phase['unreadable']} unreadable" if phase["unreadable"] else ""
     return (
         f"{chain}: {count(phase['told'], 'beginning')} told{refused}; the loop drifts by "
         f"{1e6 * phase['drift']:+.1f} ppm{again}"

@@ -127,7 +127,9 @@ def demo(
 
 
 def _compare(model: Model, seconds: float) -> list[beside_load.Comparison]:
-    """What `takt manage` does for the model beside a load; nothing where it cannot be shown."""
+    """Compares the model with and without `takt manage` beside a load; empty where that cannot be
+    shown.
+    """
     possible = scheduling.deadline()
     if possible.state is not State.OK:
         console.say(f"What takt manage does is not shown: {possible.detail}")

@@ -20,7 +20,7 @@ takt experiment tracing-overhead --full     hours, as published
 """
 
 LONGEST_WORDS = 40
-"""Longer ones are notes below the table."""
+"""Longer texts become notes below the table."""
 
 
 def experiment(
@@ -89,7 +89,7 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
 
 
 def _is_a_note(row: experiments.Row) -> bool:
-    """Words that would leave no room for the other columns."""
+    """Whether our value is text too long for the table."""
     return isinstance(row.ours, str) and len(row.ours) > LONGEST_WORDS
 
 

@@ -132,7 +132,7 @@ def flow(
 
 
 def _page(traces: list[str], found: list[pipeline.Json]) -> str:
-    """The viewer's page with the flows as its chains, as far as messages alone lead along them."""
+    """The viewer's page, with those flows as chains that lead along messages alone."""
     from takt.report import view
 
     model = json_format.loads(inputs.model(traces).text)

@@ -29,7 +29,7 @@ takt handoff plant.yaml --keep 0.4                           how long may it tak
 """
 
 SEQUENCES = 20_000
-"""That an adversary tries for a picture."""
+"""The sequences that an adversary tries for a picture."""
 
 
 def handoff(
@@ -150,7 +150,7 @@ def _design(
 
 
 def _keep(found: Design, share: float, models: list[str] | None, analysis: str) -> dict[str, Any]:
-    """What keeps a share of the decision's inputs: window, period, reservation."""
+    """The window, period and reservation that keep a share of the decision's inputs."""
     from takt.commands.budget import CAPACITY
     from takt.handoff import design, timing
 

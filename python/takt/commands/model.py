@@ -14,7 +14,7 @@ from takt.formatting import count
 
 SHARE = 1_000_000
 AGING = {"period": 1, "weight": SHARE, "threshold": SHARE, "margin": SHARE}
-"""The settings of --aging, each with what the library counts in one."""
+"""The settings of --aging, each with the factor to the library's unit."""
 LARGEST_SETTING = 1_000_000
 
 EXAMPLES = """

@@ -114,7 +114,9 @@ def plan(
 def _reliefs(
     text: str, source: str, document: dict[str, Any], wanted: dict[str, Any]
 ) -> list[Relief]:
-    """Says what the plan would starve. Plans that do not, if any are known."""
+    """Warns of callbacks that the plan would starve, and returns plans that starve none, if any are
+    known.
+    """
     try:
         starved = starvation.predict(text, source, document, wanted)
         for one in starved:
@@ -132,7 +134,7 @@ def _reliefs(
 
 
 def _say(relief: Relief, option: str | None) -> None:
-    """What the plan is, or would be with the option."""
+    """Says what the plan changes, or would change with the option."""
     give, raise_ = ("gives", "raises") if option else ("given", "raised")
     parts = []
     if relief.apart:

@@ -33,7 +33,7 @@ takt run model.json --surge track=3@20-40                      a callback is slo
 MIDDLEWARE_ABOVE = 10
 """takt-workload adds it to the priority of its executors."""
 PUNCTUAL_ABOVE = 20
-"""What gates and timers do when a slot or a period begins may not wait for messages of others."""
+"""Gates and timers that act when a slot or a period begins must not wait for others' messages."""
 
 
 def run(
@@ -140,7 +140,7 @@ def _model_file(
 
 
 def _priorities(plan: runner.Plan, priority: int | None, punctual: set[str]) -> dict[str, int]:
-    """Of the executors of each process."""
+    """The SCHED_FIFO priority of each process's executors."""
     if priority is None:
         return {}
     return {

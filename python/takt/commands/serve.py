@@ -58,7 +58,7 @@ def serve(
         raise UserError("no trace: name a recording; takt report shows models")
     folder = stored.folder_of(traces_and_documents, analysis, goals, cache)
     if not stored.is_complete(folder):
-        # As Ctrl-C: nothing half-made is left behind.
+        # SIGTERM acts as Ctrl-C, so that no half-made index is left behind.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         stored.make(folder, given, analysis, goals)
     page, document = stored.open_page(folder)
@@ -66,7 +66,7 @@ def serve(
         server = Server(page, document, port)
     except OSError as error:
         raise UserError(f"port {port}: {error.strerror}; name another one") from error
-    # From before anybody knows the address: whoever reads it may end this at once.
+    # Installed before the address is printed, as its reader may send a signal at once.
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

@@ -197,7 +197,7 @@ def shape(
 def _callback_by_callback(
     model: dict[str, Any], chains: list[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The model with a chain of each callback of these chains alone, and what those are called."""
+    """The model with an additional chain for each callback of these chains, and the chains' ids."""
     steps: dict[str, str] = {}
     for chain in chains:
         steps |= plans.alone(gates.chain_of(model, chain))
@@ -212,7 +212,7 @@ def _locked(
     chains: list[str],
     delay: int | None,
 ) -> plans.Request:
-    """With the phase of the loop as the recording shows it beside the first chain."""
+    """The request with the loop's phase as the recording shows it beside the first chain."""
     seen = loops.observed(traces, request.phase, model, chains[0])
     phase = loops.locked(request.phase, seen, gates.period_of(model, chains[0]), delay)
     return dataclasses.replace(request, phase=phase)
@@ -236,7 +236,7 @@ def _latencies(
     seed: int,
     options: dict[str, Any],
 ) -> dict[str, list[int]]:
-    """`longest`: of their periods, of which as many as `cycles` are simulated."""
+    """`longest`: the longest of their periods, of which `cycles` are simulated."""
     if traces:
         found = profile.measured(traces, json_format.dumps(model), source)
     else:

@@ -68,7 +68,7 @@ def _shown(stack: ExitStack, live: bool, json: bool) -> tuple[Callable[[Json], N
         return (lambda _document: None), sys.stderr.fileno() if json else None
     from rich.live import Live
 
-    # What the command prints would run through the table.
+    # Output of the command would garble the table.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     stack.callback(os.close, nowhere)
     display = stack.enter_context(Live(screen=True, auto_refresh=False))

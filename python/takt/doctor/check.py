@@ -13,7 +13,7 @@ from typing import Any
 class State(Enum):
     OK = "ok"
     LIMITED = "limited"
-    """There, but not all of it or not to everyone."""
+    """Present, but incomplete or not usable by everyone."""
     MISSING = "missing"
 
 
@@ -29,7 +29,7 @@ class Check:
     required: bool = False
     """Nothing can be recorded, modelled and reported without it."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """The same for programs."""
+    """What was found, for programs."""
 
 
 def output_of(*command: str, seconds: float = 20) -> str | None:

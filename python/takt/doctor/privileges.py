@@ -19,7 +19,7 @@ CAPABILITIES = {
 
 
 def capabilities() -> set[str]:
-    """Names, of those that matter to Takt, that are effective in this process."""
+    """The capabilities that matter to Takt and are effective in this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("CapEff:"):
             mask = int(line.split()[1], 16)

@@ -1,5 +1,5 @@
-"""What stands in the way of reservations although the kernel grants one: processor sets, limits of
-the kernel on real-time work, and quotas of containers.
+"""Obstacles to reservations although the kernel grants one: processor sets, limits of the kernel on
+real-time work, and quotas of containers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def realtime_share() -> float | None:
 
 
 def _sched_ext() -> str | None:
-    """What schedules best effort instead of the kernel; None: nothing does."""
+    """The scheduler that replaces the kernel's for best effort; None: there is none."""
     if first_line(f"{SCHED_EXT}/state") != "enabled":
         return None
     return first_line(f"{SCHED_EXT}/root/ops") or "of an unknown name"

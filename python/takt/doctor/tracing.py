@@ -1,4 +1,4 @@
-"""What events can be recorded with."""
+"""The tracers that events can be recorded with."""
 
 from __future__ import annotations
 

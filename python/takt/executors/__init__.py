@@ -6,9 +6,9 @@
     executor.add_node(node)
     executor.spin()
 
-They take no wait set: a thread of their own releases timers, the middleware reports what comes,
-and a policy decides after every callback what runs next. Priorities, deadlines and chains come
-from a plan (`takt plan MODEL --executor edf -o plan.json`) or from the methods below.
+They use no wait set: a thread of their own releases timers, the middleware reports arrivals, and a
+policy decides after every callback what runs next. Priorities, deadlines and chains come from a
+plan (`takt plan MODEL --executor edf -o plan.json`) or from the methods below.
 """
 
 from takt.executors.planned import PlannedExecutor

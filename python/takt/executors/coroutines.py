@@ -1,4 +1,4 @@
-"""What rclpy's tasks and futures need of an executor."""
+"""Stand-ins for the parts of rclpy's executor that tasks and futures use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import takt_executors
 
 
 class Wake:
-    """In the place of rclpy's guard condition."""
+    """Replaces rclpy's guard condition."""
 
     def __init__(self, trigger: takt_executors.Trigger) -> None:
         self._trigger = trigger
@@ -22,7 +22,7 @@ class Wake:
 
 
 class Rest(Awaitable[None]):
-    """What is left of a coroutine that has begun elsewhere."""
+    """The remaining steps of a coroutine that was begun elsewhere."""
 
     def __init__(self, coroutine: Any) -> None:
         self._coroutine = coroutine

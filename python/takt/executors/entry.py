@@ -22,13 +22,13 @@ from takt.executors.kinds import Entity, Json
 
 
 class Runner(Protocol):
-    """What entries ask of the executor that runs them."""
+    """The interface of the executor that runs entries."""
 
     def run_entry(self, entry: Entry, which: int) -> None:
-        """One instance of an entity: see Entry.take()."""
+        """Runs one instance of an entity; see Entry.take()."""
 
     def take_from(self, entry: Entry) -> Any:
-        """What is to be called for what the entity has received; None: nothing."""
+        """The call for what the entity has received; None: nothing."""
 
 
 class Entry:
@@ -41,19 +41,19 @@ class Entry:
         self._handle = handle
         self.executable: Any = None
         self._newer: deque[Any] = deque()
-        """Messages that were taken to get at newer ones; the oldest first."""
+        """Messages that were taken early to reach newer ones; the oldest first."""
 
     @property
     def is_watched(self) -> bool:
-        """Whether a thread waits for it, as nobody reports what comes."""
+        """Whether a thread waits for it, because the middleware does not report its events."""
         return self.kind in ("guard", "waitable")
 
     @staticmethod
     def of(executor: Runner, node: Any, kind: str, entity: Entity) -> Entry | None:
-        """None: it is being destroyed."""
+        """The entry of an entity; None: the entity is being destroyed."""
         handle = entity if kind == "waitable" else entity.handle
         try:
-            # As long as it is in use, rclpy does not destroy it.
+            # rclpy does not destroy a handle that is in use.
             handle.__enter__()
         except InvalidHandle:
             return None
@@ -86,11 +86,11 @@ class Entry:
         return entry
 
     def release(self) -> None:
-        """It is not scheduled any more."""
+        """Lets rclpy destroy the entity, which is not scheduled any more."""
         self._handle.__exit__(None, None, None)
 
     def take(self, executor: Runner, which: int) -> Any:
-        """What is to be called for an instance; None: nothing.
+        """The call for an instance; None: there is nothing to do.
 
         `which`: when a timer was due, in ns of its clock; else how many messages precede the one
         that is meant.
@@ -99,7 +99,7 @@ class Entry:
             # An expiry may have come before the timer was cancelled.
             if self.entity.is_canceled():
                 return None
-            # It has been moved on when it was released.
+            # Its release has advanced the timer already.
             return timer_call(self.entity, which)
         if self.kind == "subscription" and (which or self._newer):
             while len(self._newer) <= which:

@@ -1,4 +1,4 @@
-"""What the parts of the executors have in common."""
+"""Types that the parts of the executors share."""
 
 from __future__ import annotations
 

@@ -30,16 +30,16 @@ MOST_URGENT = 2**62
 
 
 class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
-    """Runs what it is given as the executor of a plan decides.
+    """Runs callbacks in the order that an executor of a plan decides.
 
     `plan` is the path of a plan and `executor` the id of one of its executors, which may be left
     out if there is one alone. Entities that the plan does not name run after all others.
     `num_threads` threads run callbacks, as many as the plan says unless given, and callback groups
-    are respected. Table-driven executors cannot be had here: tables leave no time for rclpy's own
+    are respected. Table-driven executors are not supported: tables leave no time for rclpy's own
     work. ValueError for a plan that cannot be followed.
     """
 
-    # Of rclpy's base, which has no types.
+    # Attributes of rclpy's base class, which has no types.
     _guard: Any
     _sigint_gc: Any = None
     _tasks: list[tuple[Task, Any, Any]]
@@ -109,7 +109,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         """Stops executing callbacks and waits for the running ones, `timeout_sec` at most."""
         self._is_shutdown = True
         self._core.cancel()
-        # A callback of its own may call this: it is not waited for.
+        # A callback that calls this must not wait for itself.
         ending = threading.Thread(target=self._end, daemon=True)
         ending.start()
         ending.join(None if timeout_sec is None or timeout_sec < 0 else timeout_sec)
@@ -121,7 +121,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
     # --- What the policy is told
 
     def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
-        """The executor of a plan that stands for what was set, without a plan."""
+        """The executor entry of a plan for settings made by methods, without a plan file."""
         return {"rule": "first_released"}
 
     def _set(self, values: dict[Entity, Any], entity: Entity, value: Any) -> None:
@@ -153,12 +153,12 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             self.run_entry(*self._deferred.popleft())
 
     def run_entry(self, entry: Entry, which: int) -> None:
-        """One instance of an entity, up to its end or its first `await` of what is not there."""
+        """Runs one instance of an entity up to its end, or its first `await` that has to wait."""
         if self._is_shutdown or not self._context.ok():
             return
         group = entry.entity.callback_group
         if not group.beginning_execution(entry.entity):
-            # A coroutine of its group is not at its end yet.
+            # A coroutine of its callback group is still running.
             self._deferred.append((entry, which))
             return
         self._ran = True
@@ -182,7 +182,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
                 self._housekeeping.trigger()
 
     def take_from(self, entry: Entry) -> Any:
-        """What is to be called for what the entity has received; None: nothing."""
+        """The call for what the entity has received; None: nothing."""
         takes = {
             "subscription": self._take_subscription,
             "service": self._take_service,
@@ -203,7 +203,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             entry.entity.callback_group.ending_execution(entry.entity)
 
     def _wake_for(self, coroutine: Any) -> None:
-        """Steps go on when the future that the coroutine awaits is done, by whatever thread."""
+        """Wakes the executor when the future that the coroutine awaits is done, in any thread."""
         awaited = coroutine
         while (inner := getattr(awaited, "cr_await", None)) is not None:
             awaited = inner
@@ -217,7 +217,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             self._tasks.append((task, None, None))
 
     def _run_tasks(self) -> None:
-        """Every task a step further, again as long as one of them ends."""
+        """Advances every task by a step, and repeats that as long as one of them ends."""
         ended = True
         while ended:
             ended = False
@@ -237,7 +237,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
                     raise failure
 
     def _refresh(self) -> None:
-        """Schedules the entities that the nodes have now, if they are others than before."""
+        """Schedules the entities that the nodes have now, if they have changed."""
         with self._entries_lock:
             entries: dict[Entity, Entry] = {}
             for node in sorted(self.get_nodes(), key=lambda node: node.get_fully_qualified_name()):
@@ -277,7 +277,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
 
 
 def let_go(core: takt_executors.Executor, watcher: Watcher, entries: dict[Entity, Entry]) -> None:
-    """Lets go of everything: nothing is reported to the core any more."""
+    """Releases all entities; after that nothing is reported to the core."""
     watcher.end()
     nothing: Json = {"id": "", "rule": "first_released", "callbacks": []}
     core.replace([], json.dumps({"format": "takt/plan", "version": 1, "executors": [nothing]}), "")

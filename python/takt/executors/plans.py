@@ -12,7 +12,7 @@ from takt.executors.kinds import Entity, Json
 def planned_callbacks(
     schedule: Sequence[tuple[Entity, Json]], describe: Callable[[Entity, Json], Json | None]
 ) -> list[Json]:
-    """Callbacks of a plan for the entities that `describe` says something of."""
+    """A plan's callbacks for all entities except those for which `describe` returns None."""
     alike: dict[str, int] = {}
     callbacks = []
     for number, (entity, address) in enumerate(schedule):

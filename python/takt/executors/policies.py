@@ -1,4 +1,4 @@
-"""An executor for each policy, told of urgency by its methods."""
+"""An executor for each policy; its methods set priorities, deadlines or chains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EventsExecutor(PlannedExecutor):
 class FixedPriorityExecutor(PlannedExecutor):
     """Callbacks by priority, larger first; those without one last, in the order of their release.
 
-    Without any priority timers go by their rate.
+    If no priority is set, timers are ordered by their rate.
     """
 
     def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:

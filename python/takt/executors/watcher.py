@@ -1,4 +1,4 @@
-"""The thread that waits for what nobody reports."""
+"""The thread that waits for entities whose events the middleware does not report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from takt.executors.entry import Entry
 
 
 class Watcher:
-    """Waits for guard conditions, waitables and signals, which are not reported."""
+    """Waits for guard conditions, waitables and signals, which the middleware does not report."""
 
     def __init__(
         self, context: Context, signals: GuardCondition, on_signal: Callable[[], None]
@@ -33,7 +33,7 @@ class Watcher:
         self._thread.start()
 
     def watch(self, entries: list[Entry]) -> None:
-        """From now on waits for these."""
+        """Replaces the entries that the thread waits for."""
         with self._lock:
             if self._watched == entries:
                 return
@@ -73,7 +73,7 @@ class Watcher:
         count = NumberOfEntities(0, len(guards) + 2)
         for entry in waitables:
             count += entry.entity.get_num_entities()
-        # Nothing is destroyed while it is waited for.
+        # rclpy does not destroy a handle that is in use.
         with ExitStack() as in_use:
             handles = [self._context.handle, self._signals.handle, self._interrupt.handle]
             for used in [*handles, *(entry.entity for entry in waitables)]:

@@ -23,7 +23,7 @@ from takt.handoff.search import Search
 AT_ONCE = 5_000
 """Sequences that are simulated together, and leave the decision bound at one time."""
 DIRECTIONS = 4
-"""Along which the error is driven."""
+"""The number of directions along which the error is driven."""
 AFTER = 3.0
 """How many windows or time constants the input stays outside without the guard."""
 
@@ -32,11 +32,11 @@ AFTER = 3.0
 class Outcome:
     sequences: int
     violations: int
-    """In which the error was above its bound."""
+    """Sequences in which the error exceeded its bound."""
     largest: float
-    """Error, in units of the bound."""
+    """The largest error, in units of the bound."""
     trajectory: list[tuple[float, list[float], float]]
-    """Of the worst sequence: time in seconds, state, error in units of the bound."""
+    """The worst sequence: time in seconds, state, error in units of the bound."""
     left_at: float
     """When its input left the decision bound, in seconds."""
 
@@ -93,7 +93,7 @@ class Attack:
         states = self._starts(generator, count)
         errors = numpy.zeros((count, n))
         direction = generator.integers(0, len(self.costates[0]), count)
-        # Some always do what is worst; others now and then something else, at a corner or inside.
+        # Some sequences always take the worst input; others now and then a random one.
         whim = generator.choice([0.0, 0.0, 0.02, 0.2, 1.0], count)
         before = int(generator.integers(0, self.steps + 1))
         during = search.window_steps
@@ -141,7 +141,7 @@ class Attack:
     def _worst(
         self, motion: Motion, states: Array, corners: Array, direction: Any, left: int
     ) -> tuple[Array, Array]:
-        """A step with, for each state, the corner from which the most error is to come."""
+        """Advances each state by a step, with the corner input that leads to the largest error."""
         surface, costate = self.surfaces[left], self.costates[left]
         everyone = numpy.arange(len(states))
         best = numpy.full(len(states), -numpy.inf)

@@ -36,17 +36,17 @@ from takt.handoff.sums_of_squares import Program, Unknown
 
 MOST_STATES = 3
 DEGREE = 4
-"""Of the polynomials, if the plant does not say."""
+"""The degree of the polynomials if the plant does not say."""
 NODES = {1: 401, 2: 121, 3: 41}
-"""Of the grid on which the region of the way back is written down."""
+"""Nodes along each axis of the grid for the region of the way back, by the number of states."""
 PIECES = {1: 4, 2: 2, 3: 1}
-"""m, the parts of a hand-over."""
+"""m, the number of parts of a hand-over, by the number of states."""
 RATES = (0.6, 1.0)
-"""Tried for r, in units of the slowest mode's."""
+"""Values tried for r, as shares of the slowest mode's rate."""
 ROUNDS = 8
-"""Of the bisection: the scale is found to 0.4 %."""
+"""Rounds of the bisection: the scale is found to 0.4 %."""
 ABOVE = Fraction(1, 10**6)
-"""By how much V is above 0."""
+"""The margin by which V is above 0."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ class Certificates:
         self.in_window = [self._flow(corner) for corner in plant.physical.corners()]
 
     def find(self, decision: Box) -> Certificate | None:
-        """For inputs in a decision bound."""
+        """A certificate for inputs in a decision bound; None: none was found."""
         for rate in self.rates:
             found = self._with_rate(decision, rate)
             if found is not None:
-                # What did it once is likely to do it again.
+                # A rate that worked once is likely to work again.
                 self.rates.sort(key=lambda one: one != rate)
                 return found
         return None
@@ -163,7 +163,7 @@ class Certificates:
                 there = above.map(functools.partial(polynomials.at, index=index, value=side))
                 program.require(there, [g for g in where if any(map(any, g))], left)
         if self.plant.norm == "euclidean":
-            # On the sphere any multiple of what is 0 there may be added.
+            # On the sphere, any multiple of the polynomial that is 0 there may be added.
             *boxes, ball = inside
             multiples = polynomials.monomials(2 * n, self.degree - 2)
             free = program.numbers_for(
@@ -172,7 +172,7 @@ class Certificates:
             program.require(above - Unknown({}, free), boxes, range(2 * n))
 
     def _inside(self) -> list[Polynomial]:
-        """What is at least 0 as long as nothing has been left."""
+        """Polynomials that are at least 0 while state and error are within their bounds."""
         n = self.n
         squares = [_times(polynomials.times(unit, unit), -1) for unit in self.units]
         one = polynomials.constant(1, 2 * n)

@@ -22,7 +22,7 @@ from takt.handoff.timing import Window
 LARGEST_GRID = 4
 """States; a grid of five has too many nodes."""
 PAIR_NODES = {1: 161**2, 2: 22**4}
-"""Of an augmented region, by the number of states; those of more have too many axes."""
+"""Nodes of an augmented region, by the number of states; more states have too many axes."""
 ROOM = 0.95
 """The share of the largest scale that a zonotope's design uses: the rest is where it may start."""
 WINDOW_PRECISION = 1e-3
@@ -38,7 +38,7 @@ class Design:
     return_window: int
     method: str
     scale: float
-    """Of the decision's shape."""
+    """The scale of the decision's shape."""
     decision: Box
     back: Region
     safe: Region | None
@@ -311,14 +311,16 @@ def _certificate(plant: Plant, linear: Linear, window: Window, progress: Progres
 
 
 def _allowed(plant: Plant) -> Array:
-    """The largest error of each state; for one that does not matter that of the most important."""
+    """The largest allowed error of each state; at weight 0, that of the largest weight."""
     weights = numpy.where(plant.weights > 0, plant.weights, plant.weights.max())
     allowed: Array = plant.epsilon / weights
     return allowed
 
 
 def _pair_grid(plant: Plant, low: Array, high: Array) -> Grid:
-    """Of [x, x^], around a box of (x, e). More nodes where errors are small beside states."""
+    """A grid of [x, x^] around a box of (x, e), with more nodes where errors are small beside
+    states.
+    """
     n = len(plant.states)
     error = 1.3 * _allowed(plant)
     wide = 1.5 * numpy.maximum(high[:n] - plant.state, plant.state - low[:n])

@@ -21,7 +21,7 @@ INTEGRATION = 0.02
 
 
 def document(design: Design, inputs: list[dict[str, str]]) -> dict[str, Any]:
-    """Checked against its types. inputs: the files that it was made of."""
+    """The document, checked against its types. inputs: the files that it was made of."""
     plant, linear, window = design.plant, design.linear, design.window
     timing = {
         "period": plant.timing.period,

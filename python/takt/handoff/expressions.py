@@ -98,7 +98,7 @@ def _call(name: str, arguments: list[sympy.Expr]) -> sympy.Expr:
 def _number(value: float) -> sympy.Expr:
     if isinstance(value, bool):
         raise _UnknownError(f"{value} where a number belongs")
-    # Large whole numbers become floating-point ones: powers of them would have no end of digits.
+    # Large whole numbers become floats: their exact powers would have too many digits.
     if isinstance(value, int) and abs(value) <= 1000:
         return sympy.Integer(value)
     return sympy.Float(float(value))
@@ -116,7 +116,7 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
 
 
 def derivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
-    """Almost everywhere: at a jump, the derivative is that beside it."""
+    """The derivative almost everywhere; at a jump it is the one beside the jump."""
     found = sympy.diff(expression, symbol)
     return found.replace(sympy.DiracDelta, lambda *_: sympy.Integer(0))
 
@@ -138,7 +138,7 @@ def function(
     def call(points: Array, controls: Array) -> Array:
         points, controls = numpy.atleast_2d(points), numpy.atleast_2d(controls)
         count = max(len(points), len(controls))
-        with numpy.errstate(all="ignore"):  # what is not finite is looked for by the callers
+        with numpy.errstate(all="ignore"):  # callers check for values that are not finite
             values = evaluate(*points.T, *controls.T)
         result = numpy.empty((count, len(expressions)))
         for column, value in enumerate(values):

@@ -30,7 +30,7 @@ POLYGON = 16
 FORGOTTEN = 1e-3
 """A start is forgotten when the linear error has shrunk to this share."""
 UNCHANGED = 1e-6
-"""Of the bound: a value function that changes by less in a step has arrived."""
+"""Share of the bound: a value function that changes by less in a step has converged."""
 LONGEST_RUN = 20_000
 BETWEEN_LOOKS = 8
 Progress = Callable[[int, int], None] | None
@@ -57,7 +57,7 @@ def directions(plant: Plant) -> Directions:
         circle = numpy.stack([numpy.cos(angles), numpy.sin(angles)], axis=1)
         share = math.cos(math.pi / POLYGON)
         return Directions(circle @ scale / share, share)
-    # A cube in the ball: rough, and good enough where nobody minds which error is largest.
+    # A cube inside the ball: rough, but simple for three and more states.
     share = 1 / math.sqrt(len(weighted))
     return Directions(numpy.vstack([scale, -scale]) / share, share)
 
@@ -116,12 +116,12 @@ class Values:
 def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> bool:
     """Advances in linear mode, so that `values.largest` holds for all later steps as well.
 
-    First until the error at the beginning is forgotten: after k steps a share of it, `left`, is
-    what remains. An error k steps later is then at most left + v(y, k), y being where the true
-    state is, however it got there. So nothing ever breaks the bound if y never comes to where that
-    is above 1: a value function of the true state alone, iterated until it does not change.
+    First it advances until the initial error is forgotten: after k steps the share `left` of it
+    remains. The error k steps later is then at most left + v(y, k), where y is the true state,
+    however it got there. So the bound holds for ever if y never reaches a state where this is above
+    1. That is a value function of the true state alone, iterated until it does not change.
 
-    False if it was given up: the bound is broken at `start`, or the end was too far.
+    False if the search was given up: the bound is broken at `start`, or the end was too far.
     """
     first = float(numpy.linalg.norm(values.costate, axis=1).max())
     at_start = values.grid.interpolation(start[None, :])

@@ -25,8 +25,8 @@ import scipy.sparse
 from takt.handoff.expressions import Array
 
 OUTSIDE = 4.0
-"""The value of what leaves the grid, in units of the bound: lost, but not by more than must be, as
-interpolation spreads it to neighbours. Values are cut off there.
+"""The value outside of the grid, in units of the bound: clearly above it, but not by more than
+needed, because interpolation spreads it to neighbours. All values are cut off there.
 """
 CUBIC = 3
 """Dimensions up to which interpolation is cubic, with 4 nodes along each."""
@@ -110,7 +110,7 @@ class Interpolation:
         return _matrix(self._grid, *_stencil(self._grid, base, _lagrange(self._places - base)))
 
     def linear(self, values: Array) -> Array:
-        """As the membership test at run time does."""
+        """Interpolates linearly, as the membership test at run time does."""
         found: Array = self._linear @ values
         found[self.outside] = OUTSIDE
         return found
@@ -131,7 +131,7 @@ class Interpolation:
 
 
 class Surface:
-    """What interpolation needs of functions at the nodes (as columns), found once a step."""
+    """Values at the nodes (as columns) that interpolation needs, computed once a step."""
 
     def __init__(self, grid: Grid, values: Array) -> None:
         self.values = values

@@ -135,7 +135,7 @@ def _decreasing(function: Callable[[float], float]) -> Callable[[Interval], Inte
 
 
 def _wave(peak: float) -> Callable[[Interval], Interval]:
-    """Of the cosine that has its peaks at `peak` + 2 pi k."""
+    """Encloses the cosine with its peaks at `peak` + 2 pi k."""
 
     def apply(argument: Interval) -> Interval:
         if not math.isfinite(argument.low) or not math.isfinite(argument.high):

@@ -24,7 +24,7 @@ from takt.handoff.plant import Plant, is_finite
 NANOSECONDS = 1e-9
 EQUILIBRIUM = 1e-9
 """How far, relative to the size of the domain, an operating point may move in a second or a step:
-more than rounding, less than anybody means.
+more than rounding, less than any intended motion.
 """
 STABLE = 1.0 - 1e-9
 RUNGE_KUTTA_STEPS = 4
@@ -103,7 +103,7 @@ def _check_equilibrium(plant: Plant, rest: Array) -> None:
 
 
 def _stationary_gain(plant: Plant, a: Array, c: Array) -> Array:
-    """That of the Kalman filter when its covariance has settled."""
+    """The gain of the Kalman filter when its covariance has settled."""
     try:
         predicted = scipy.linalg.solve_discrete_are(
             a.T, c.T, plant.process_noise, plant.measurement_noise
@@ -136,7 +136,7 @@ class Motion:
     def __call__(self, points: Array, controls: Array) -> tuple[Array, Array]:
         """Phi and rho."""
         controls = numpy.broadcast_to(controls, (len(points), self.plant.input.size))
-        # What diverges within a step is not finite, and lost for whoever reads it.
+        # States that diverge within a step become non-finite, and readers treat them as outside.
         with numpy.errstate(all="ignore"):
             return self._moved(points, controls)
 
@@ -183,7 +183,7 @@ class Motion:
         return state, error
 
     def time_constant(self) -> float:
-        """Of the fastest of the linearised plant's modes, in seconds."""
+        """The time constant of the linearised plant's fastest mode, in seconds."""
         if self.linear.continuous is None:
             return self.step
         rates = abs(numpy.linalg.eigvals(self.linear.continuous[0]))
@@ -191,7 +191,9 @@ class Motion:
 
 
 def is_affine_in_inputs(plant: Plant) -> bool:
-    """Then an adversary needs the corners of a box of inputs only (bang-bang)."""
+    """Whether the plant is affine in its inputs; then the corners of a box of inputs suffice for an
+    adversary (bang-bang).
+    """
     return all(
         sympy.simplify(sympy.diff(one, first, second)) == 0
         for one in (*plant.dynamics, *plant.outputs)

@@ -22,7 +22,7 @@ from takt.handoff.linear import NANOSECONDS, Linear
 from takt.handoff.plant import Box, Plant
 
 PRECISION = 1e-10
-"""Relative, of integrations."""
+"""Relative precision of integrations."""
 SCALE_PRECISION = 1e-7
 SETTLED = 40.0
 """Slowest time constants after which a trajectory has come to rest: e^-40 is below rounding."""

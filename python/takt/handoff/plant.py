@@ -71,7 +71,7 @@ class Plant:
     name: str
     states: tuple[str, ...]
     domain: Box
-    """Where the states are looked for; whoever leaves it is taken to be lost."""
+    """The box in which states are searched; a state that leaves it counts as lost."""
     inputs: tuple[str, ...]
     physical: Box
     parameters: dict[str, float]
@@ -99,9 +99,9 @@ class Plant:
     """
     method: str = "auto"
     nodes: int = 0
-    """Along each axis of a grid; 0: by the number of states."""
+    """Nodes along each axis of a grid; 0: chosen by the number of states."""
     degree: int = 0
-    """Of a certificate; 0: as is usual."""
+    """The degree of a certificate; 0: the usual one."""
     source: str = ""
     symbols: dict[str, sympy.Symbol] = field(default_factory=dict)
 

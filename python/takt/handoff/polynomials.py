@@ -64,7 +64,7 @@ def derivative(one: Polynomial, index: int) -> Polynomial:
 
 
 def at(one: Polynomial, index: int, value: Fraction) -> Polynomial:
-    """With a number in place of a variable, which is then one of exponent 0."""
+    """The polynomial with a number in place of a variable, whose exponents become 0."""
     found: Polynomial = {}
     for powers, factor in one.items():
         left = (*powers[:index], 0, *powers[index + 1 :])

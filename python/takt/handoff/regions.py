@@ -11,7 +11,7 @@ from takt.handoff.expressions import Array
 from takt.handoff.grids import Grid
 
 ROUNDING = 1e-9
-"""Relative, by which boxes are made smaller: more than printing and reading numbers changes."""
+"""Relative amount by which boxes are shrunk: more than writing and reading numbers changes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Region:
         return inside
 
     def share(self) -> float:
-        """Of the nodes, how many lie in it."""
+        """The share of nodes that lie in it."""
         return float((self.values + self.error <= 0).mean())
 
     def document(self) -> dict[str, Any]:

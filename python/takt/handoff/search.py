@@ -17,18 +17,18 @@ from takt.handoff.linear import NANOSECONDS, Linear, Motion, is_affine_in_inputs
 from takt.handoff.plant import Box, Plant
 
 NODES = {1: 801, 2: 121, 3: 41, 4: 19}
-"""Along each axis, if the plant does not say: what a minute and a gigabyte allow."""
+"""Nodes along each axis if the plant does not say: as many as a minute and a gigabyte allow."""
 STEPS_PER_TIME_CONSTANT = 25
 LEAST_STEPS = 4
-"""Of a window."""
+"""The least steps of a window."""
 BETWEEN_CORNERS = 7
 """Values of each input that an adversary tries if the plant is not affine in it."""
 MARGIN = 0.01
-"""The share of the bound that the search keeps from it at the operating point. No value is below
-that there, so without a margin the region would be lost to any error of the computation.
+"""The share of the bound that the search leaves free at the operating point. The value is lowest
+there, so without a margin any error of the computation would empty the region.
 """
 PRECISION = 1e-3
-"""Of the decision's scale."""
+"""Precision of the decision's scale."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Found:
     back: Array
     """The same, and from any physical input in the return window; minus 1."""
     error: float
-    """Of both: how far they may be too low between nodes."""
+    """How far `linear` and `back` may be too low between nodes."""
     at_start: float
     """`linear` at the operating point: the largest error, minus 1."""
     steps: int
     errors: dict[str, float]
-    """What `error` is the sum of."""
+    """The parts whose sum is `error`."""
 
 
 class Search:
@@ -118,12 +118,12 @@ class Search:
         return float(self.grid.interpolation(self.plant.state[None, :]).linear(values)[0])
 
     def values(self, scale: float, progress: Progress = None) -> tuple[Values, bool]:
-        """Of linear mode for ever and a window, and whether they could be found."""
+        """The values of linear mode for ever followed by a window, and whether they converged."""
         values = self.after_window.copy()
         return values, game.settle(values, self.linear_mode(scale), self.plant.state, progress)
 
     def linear_steps(self, scale: float, steps: int) -> Iterator[tuple[Array, Array]]:
-        """As safe_steps, for the steps of linear mode before a window: up to so many together."""
+        """As safe_steps, for the steps of linear mode before a window, up to `steps` in all."""
         values, moves = self.after_window.copy(), self.linear_mode(scale)
         while values.steps < steps:
             values.advance(moves)
@@ -135,7 +135,7 @@ class Search:
 
 
 def largest_scale(search: Search, progress: Progress = None) -> float:
-    """By bisection on "R of the decision bound lies in S"; 0: no decision bound does."""
+    """The largest scale at which R of the decision bound lies in S, by bisection; 0: none."""
     if search.at_start(search.after_window.largest) > -MARGIN:
         return 0.0
     if search.holds(1.0):

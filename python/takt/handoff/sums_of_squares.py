@@ -25,9 +25,9 @@ from takt.handoff.expressions import Array
 from takt.handoff.polynomials import Exponents, Polynomial
 
 ROOM = 1e-7
-"""By which matrices must be positive definite, so that an identity can be mended and still hold."""
+"""The least margin of positive definiteness: an identity can then be corrected and still hold."""
 GAP = 1e-4
-"""How far the margin may be from the largest."""
+"""How far the found margin may be from the largest one."""
 UNIT = float(numpy.finfo(float).eps) / 2
 
 
@@ -39,7 +39,7 @@ class Unknown:
     parts: dict[int, Polynomial]
 
     def map(self, change: Callable[[Polynomial], Polynomial]) -> Unknown:
-        """With something linear done to it."""
+        """The polynomial after a linear operation on it."""
         return Unknown(change(self.constant), {i: change(p) for i, p in self.parts.items()})
 
     def __rmul__(self, factor: Fraction) -> Unknown:
@@ -178,7 +178,7 @@ def _optimum(program: Program) -> tuple[Array, list[list[Array]]] | None:
     goal[margin] = -1.0
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    # Whatever is better than nothing is enough.
+    # Any positive margin is enough, so the precision is low.
     settings.tol_gap_abs = settings.tol_gap_rel = GAP
     nothing = scipy.sparse.csc_matrix((margin + 1, margin + 1))
     solved = clarabel.DefaultSolver(

@@ -44,7 +44,7 @@ class Window:
 
 
 def from_model(timing: Timing, text: ModelText, name: str, analysis: str) -> Window:
-    """With the period, jitter and bound of a callback. UserError if it has no bound."""
+    """The window with the period, jitter and bound of a callback. UserError if it has no bound."""
     model = text.parsed()
     callback = find(model, name, text.source)
     bounds = pipeline.analyze(text.text, text.source, analysis)
@@ -63,7 +63,7 @@ def from_model(timing: Timing, text: ModelText, name: str, analysis: str) -> Win
 
 
 def find(model: Model, name: str, source: str) -> Callback:
-    """By id, name, node, or node and name as messages print it. UserError if it is not one."""
+    """Finds a callback by id, name, node or printed name. UserError unless exactly one fits."""
     printed = labels(model.callbacks)
     found = [
         one

@@ -20,7 +20,9 @@ LONGEST_TIME = 10**15
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Without aliases, by which a small file grows without end, and without twice the same key."""
+    """A loader that refuses aliases, with which a small file can grow without end, and duplicate
+    keys.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -60,7 +62,7 @@ def load(text: str, source: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Section:
-    """The fields below one name; what they must be is said by how they are read."""
+    """The fields below one name; the method that reads a field says what it must be."""
 
     values: dict[Any, Any]
     where: str

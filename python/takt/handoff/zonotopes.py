@@ -10,7 +10,7 @@ whose extent along p is the sum of |p A^k G| over its generators. The box of sta
 what it implies: it is a fixed point.
 
 Inputs are in the decision bound for ever, then any physical one for a window. The result is safe
-and coarse: it loses what the remainder's range exceeds its values on trajectories.
+and coarse: the remainder's range is wider than its values on trajectories.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from takt.handoff.linear import NANOSECONDS, Linear, Motion
 from takt.handoff.plant import Box, Plant
 
 ROUNDS = 200
-"""Of the fixed point: it grows geometrically or not at all."""
+"""Rounds of the fixed-point iteration: it either settles soon or grows geometrically."""
 GROWTH = 1e-6
-"""Relative, by which a box is enlarged to be a fixed point in spite of rounding."""
+"""Relative amount by which a box is enlarged, to be a fixed point in spite of rounding."""
 FORGOTTEN = 1e-6
 LONGEST_RUN = 20_000
 SCALE_PRECISION = 1e-4
@@ -184,7 +184,7 @@ class _Remainder:
         ]
 
     def magnitude(self, box: dict[sympy.Symbol, intervals.Interval]) -> float:
-        """The better of what interval arithmetic says of it and of Lagrange's form."""
+        """The smaller of two bounds: by interval arithmetic on it, and by Lagrange's form."""
         direct = intervals.enclose(self._direct, box).magnitude
         away = [
             max(abs(box[symbol].low - value), abs(box[symbol].high - value))

@@ -1,7 +1,7 @@
 """Python imports this at start-up, as `takt record` puts its folder first on PYTHONPATH.
 
-It must never be what breaks the recorded program: whatever goes wrong is one line on standard
-error, and the program runs untraced. Any Python that runs ROS 2 may load it: standard library only.
+It must never break the recorded program: whatever goes wrong is one line on standard error, and the
+program runs untraced. Any Python that runs ROS 2 may load it: standard library only.
 """
 
 from __future__ import annotations

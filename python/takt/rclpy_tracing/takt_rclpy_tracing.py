@@ -1,10 +1,10 @@
-"""The events of rclcpp's callbacks, for rclpy's, which has none of its own.
+"""Emits the events of rclcpp's callbacks for rclpy's callbacks, which have none of their own.
 
 rcl's events tell of rclpy's nodes, publishers, subscriptions, timers and messages, but not what
 runs when. Here rclpy's entities get their callback wrapped as they are made, so that whichever
-executor calls it, callback_start and callback_end enclose it. Of a coroutine they enclose the first
-step, up to where it waits: its thread does other things then, and rclpy polls waiting coroutines
-by running them, so that later steps say little.
+executor calls it, callback_start and callback_end enclose it. For a coroutine they enclose only the
+first step, up to where it waits: then its thread does other things, and rclpy polls waiting
+coroutines by running them, so later steps say little.
 
 Loaded into the recorded program, which may be any Python with ROS 2: standard library only.
 """
@@ -36,10 +36,10 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "callback_end": (c_void_p,),
 }
 _OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {"rate_sleep": (c_int64,), "rate_wakeup": ()}
-"""Of Takt's own tracepoints."""
+"""The arguments of Takt's own tracepoints."""
 
 _handles = itertools.count(1)
-"""Names callbacks and subscriptions, whose addresses Python would use again."""
+"""Numbers that identify callbacks and subscriptions; Python reuses their addresses."""
 
 
 class _Tracepoints:
@@ -86,7 +86,7 @@ class _FirstStep:
 
 
 class _Instrumentation:
-    """What is done to each module of rclpy once it is loaded."""
+    """Wraps the functions of each module of rclpy once it is loaded."""
 
     def __init__(self, tracepoints: Any) -> None:
         self._trace = tracepoints
@@ -139,7 +139,7 @@ class _Instrumentation:
         module.Node.create_timer = create_linked_timer
 
     def executors(self, module: Any) -> None:
-        """When an executor waits, which tells its overhead from its idleness."""
+        """Traces when an executor waits, which separates its overhead from its idle time."""
         wait_set = module._rclpy.WaitSet
         wait = wait_set.wait
         trace = self._trace

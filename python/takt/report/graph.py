@@ -16,7 +16,7 @@ from takt.formatting import duration, frequency, printable
 from takt.names import executor_labels
 
 LARGEST_GRAPH = 400
-"""Callbacks. Beyond that a drawing helps nobody and its layout takes minutes."""
+"""The most callbacks of a drawing: a larger one helps nobody, and its layout takes minutes."""
 LAYOUT_SECONDS = 60
 LONGEST_NAME = 34
 SMALLEST_WIDTH = 540

@@ -200,7 +200,7 @@ def callback_groups(
 
 
 def way_rows(model: Model, measurement: Measurement | None) -> Iterator[View]:
-    """The ways of messages that Fast DDS's moments split."""
+    """The ways of messages that events of Fast DDS split into parts."""
     names = labels(model.callbacks)
     for edge in measurement.edges if measurement else ():
         if edge.way is not None:
@@ -243,7 +243,7 @@ def origin(documents: list[Model | Bounds | Measurement]) -> Iterator[tuple[str,
 TIMES = ("duration", "start_up", "horizon")
 """Members of a provenance that are nanoseconds."""
 MOST_LISTED = 3
-"""Texts of a list that are named; of more, the first ones and how many there are."""
+"""The most texts of a list that are shown; of the others only the number is."""
 
 
 def _flattened(value: object, path: str = "") -> Iterator[tuple[str, str]]:

@@ -71,7 +71,7 @@ def render(
 
 
 def explanations(evaluation: Evaluation) -> dict[str, Explanation]:
-    """What the bounds of the first chains that were measured are made of, by chain."""
+    """Explanations of the bounds of the first measured chains, by chain."""
     seen = evaluation.measurement.chains if evaluation.measurement else ()
     measured = {chain.id for chain in seen if chain.count}
     text, source = evaluation.text
@@ -185,7 +185,7 @@ def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
         text = f"{chain['name']}: {chain['verdict']}, {longest}{limit}. {chain['cause']}"
         remedy = f" {judged.remedy}" if judged.remedy else ""
         if judged.explanation:
-            # The rest of them stands among the warnings.
+            # The others are among the warnings.
             first, *more = judged.explanation.split("; ")
             others = f", and {count(len(more), 'other')}" if more else ""
             remedy = f" What failed: {first}{others}.{remedy}"

@@ -71,7 +71,7 @@ class Dispatcher:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # The terminal's Ctrl-C comes to us alone, who end it.
+            # The terminal's Ctrl-C reaches only us, and we end it.
             start_new_session=True,
         )
         assert self._process.stdout is not None

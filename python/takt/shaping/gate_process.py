@@ -1,5 +1,5 @@
-"""Gates as processes: starts a `takt-gate` (ros/gate) for each chain of a plan and hears of what
-went through.
+"""Gates as processes: starts a `takt-gate` (ros/gate) for each chain of a plan and reads what went
+through.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Gates:
         self._answers: dict[str, list[Json]] = {chain: [] for chain in self._chains}
         self._changed = threading.Condition()
         self._failure: str | None = None
-        """What was said can be read once."""
+        """The failure of a gate, kept because its standard error can be read only once."""
 
     def __enter__(self) -> Gates:
-        # Where the robot is: the gate is one of its nodes.
+        # The robot's environment, because the gate is one of its nodes.
         environment = runtime.environment()
         for chain, wanted in zip(self._chains, self._settings, strict=True):
             process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Gates:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                # The terminal's Ctrl-C comes to us alone, who end all of them.
+                # The terminal's Ctrl-C reaches only us, and we end all of them.
                 start_new_session=True,
             )
             self._processes.append(process)
@@ -142,7 +142,7 @@ class Gates:
             reader.join()
 
     def _failed(self) -> str | None:
-        """What the first gate that has ended badly says."""
+        """The message of the first gate that ended with an error; None: none has."""
         if self._failure is not None:
             return self._failure
         for chain, process in zip(self._chains, self._processes, strict=True):

@@ -22,7 +22,7 @@ SUFFIX = "/gate"
 
 
 def chain_of(model: Json, chain: str) -> Json:
-    """UserError if there is none of that id."""
+    """The chain of that id. UserError if there is none."""
     chains: list[Json] = model.get("chains", [])
     for one in chains:
         if one["id"] == chain:
@@ -37,7 +37,7 @@ def callback_of(model: Json, callback: str) -> Json:
 
 
 def period_of(model: Json, chain: str) -> int:
-    """How often the chain is activated. UserError unless that is periodic."""
+    """The period of the chain's activation. UserError unless it is periodic."""
     first = callback_of(model, chain_of(model, chain)["callbacks"][0])
     activation = first.get("activation") or {}
     if activation.get("kind") != "periodic":
@@ -152,8 +152,8 @@ GRACE = 500_000
 
 
 def with_grace(slots: Slots, cycle: int) -> list[tuple[int, int]]:
-    """The slots with at least that time after their start, if need be in the next cycle, as far as
-    the next slot allows.
+    """The slots, each at least GRACE long, if need be into the next cycle, as far as the next slot
+    allows.
     """
     first = slots[0][0]
     starts = [start for start, _ in slots[1:]] + [cycle + first]

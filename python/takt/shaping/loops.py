@@ -1,4 +1,4 @@
-"""Loops that are not ours: what tells when their cycles begin, what a recording shows of that."""
+"""External loops: how they tell when their cycles begin, and what a recording shows of that."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ EXTERNAL = ("udp", "pipe", "shm", "clock")
 FEWEST = 32
 """Messages; fewer tell no drift. A gate wants as many."""
 MOST_APART = 0.01
-"""Share of the period by which that of the loop may be another: clocks differ by far less."""
+"""Share of the period by which the loop's period may differ: clocks differ by far less."""
 LOOSE = 0.1
 """Share of the period within which a chain that is locked to a loop begins."""
 
 
 def parse(text: str | None, delay: int | None) -> GatePhase:
-    """Of `--phase-of`: a topic, or KIND:… for a loop outside of ROS 2. UserError."""
+    """Reads `--phase-of`: a topic, or KIND:… for a loop outside of ROS 2. UserError."""
     if text is None:
         if delay is not None:
             raise UserError("--phase-delay says when a message comes; name it with --phase-of")
@@ -39,8 +39,8 @@ def parse(text: str | None, delay: int | None) -> GatePhase:
 
 
 def observed(traces: Sequence[str], phase: GatePhase, model: Json, chain: str) -> ObservedPhase:
-    """How the loop of the phase's topic and the chain ran beside each other. UserError if they are
-    no pair: one does not go with the other.
+    """How the loop of the phase's topic and the chain ran beside each other. UserError if their
+    periods differ.
     """
     import takt
 
@@ -60,7 +60,9 @@ def observed(traces: Sequence[str], phase: GatePhase, model: Json, chain: str) -
 
 
 def observe(told: Sequence[int], begins: Sequence[int], period: int, topic: str) -> ObservedPhase:
-    """From when messages were sent and when a chain of that period began, both in order."""
+    """The phase between the times at which messages were sent and a chain of that period began,
+    both in order.
+    """
     cycles = [round((when - told[0]) / period) for when in told]
     late = [when - told[0] - cycle * period for when, cycle in zip(told, cycles, strict=True)]
     # The lower envelope, as the gate has it: messages come late, never early.
@@ -89,7 +91,7 @@ def observe(told: Sequence[int], begins: Sequence[int], period: int, topic: str)
 
 def locked(phase: GatePhase, seen: ObservedPhase, period: int, delay: int | None) -> GatePhase:
     """The phase with what was seen. Unless a delay was given, cycles begin when the chain does, as
-    far after the messages as in the recording. UserError if the chain goes its own ways.
+    far after the messages as in the recording. UserError if the chain does not follow the messages.
     """
     found = phase.model_copy(update={"observed": seen})
     if delay is not None or seen.offset is None or seen.offset_spread is None:
@@ -122,7 +124,7 @@ def text(phase: GatePhase) -> str | None:
 
 
 def _offsets(told: Sequence[int], begins: Sequence[int]) -> list[int]:
-    """From the message before to each beginning of the chain, while there are messages."""
+    """The time from the last message to each beginning of the chain, while messages come."""
     found = []
     for begin in begins:
         at = bisect_right(told, begin) - 1
@@ -132,7 +134,7 @@ def _offsets(told: Sequence[int], begins: Sequence[int]) -> list[int]:
 
 
 def as_settings(phase: GatePhase) -> Json:
-    """What a gate is told of it (ros/gate/settings.hpp)."""
+    """The settings of a gate for the phase (ros/gate/settings.hpp)."""
     wanted = {"phase_topic": phase.topic, "phase_external": phase.external}
     found: Json = {key: value for key, value in wanted.items() if value is not None}
     return found | {"phase_delay": phase.delay} if found else {}

@@ -12,7 +12,7 @@ from takt.formatting import count, duration, printable
 WIDTH, HEIGHT = 800, 400
 _LEFT, _RIGHT, _TOP, _MIDDLE, _BASE = 60, 770, 44, 180, 330
 _LABEL = 46
-"""As wide as a label is."""
+"""The width of a label."""
 _STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #1b1f24 }
 .title { font-size: 15px; font-weight: 600 } .quiet { fill: #57606a }

@@ -39,7 +39,7 @@ STRESS_FACTOR = 1.25
 
 @dataclass(frozen=True)
 class Request:
-    """What slots are to be like. Times in ns."""
+    """Requirements on the slots. Times in ns."""
 
     bands: int = 1
     freshness: int | None = None
@@ -134,7 +134,7 @@ def _led(model: Json, latencies: dict[str, list[int]]) -> list[Json]:
 
 
 def alone(chain: Json) -> dict[str, str]:
-    """What a chain of each of its callbacks alone is called."""
+    """The names of chains that consist of one callback of this chain, with that callback."""
     return {f"{chain['id']}: {callback}": callback for callback in chain["callbacks"]}
 
 
@@ -171,7 +171,7 @@ def _document(
 
 
 def read(path: str) -> Shaping:
-    """UserError if it is no plan, names the field."""
+    """Reads a plan. UserError, which names the field, if it is none."""
     text = files.read_document(path)
     source = files.source_name(path)
     plan = documents.parse(Shaping, text, source)
@@ -196,7 +196,7 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
         if trimmed:
             slots = gates.trimmed(slots, chain.gate.publish_time)
         if chain.gate.overshoot == "degrade":
-            # What comes late leaves at once, and does not make the next ones wait.
+            # A late output leaves at once and does not delay the next ones.
             slots[-1] = (slots[-1][0], chain.period)
         if not trimmed:
             slots = gates.with_grace(slots, chain.period)
@@ -224,7 +224,7 @@ def enacted(
 
 
 def table_warnings(plan: Shaping) -> list[str]:
-    """What a gate that goes by a table, as those of gated_model(), does otherwise than planned."""
+    """Lines on how table-driven gates, as in gated_model(), differ from the plan."""
     found = []
     for chain in plan.chains:
         if chain.gate.overshoot == "skip":
@@ -259,7 +259,7 @@ def _publishes(model: Json, chain: ShapedChain) -> str:
 
 
 def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: int) -> Shaping:
-    """The plan with what logical execution time would make of the same chains, simulated."""
+    """The plan with simulated latencies of the same chains under logical execution time."""
     found = []
     for chain in plan.chains:
         variants = {
@@ -401,7 +401,7 @@ def _tables(
 
 
 def _sharing(cores: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Numbers of chains that share a core, in groups. Without cores: any."""
+    """Numbers of chains in groups that share a core. A chain without cores may share any."""
     groups: list[list[int]] = []
     for number, own in enumerate(cores):
         joined = [number]
@@ -437,7 +437,7 @@ def _at_the_end(chain: str, period: int, latencies: list[int], request: Request)
             f"{duration(period)}: logical execution time has no room for it"
         )
     band = {"start": start, "end": period, "latency": start + request.publish_time, "share": 1}
-    # As many more may take longer, with 95 % confidence.
+    # With 95 % confidence, at most this share of executions takes longer.
     return {"bands": [band], "unseen": 1 - 0.05 ** (1 / len(latencies))}
 
 

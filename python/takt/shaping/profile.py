@@ -16,7 +16,7 @@ from takt.shaping import gates
 Json = dict[str, Any]
 
 BINS = 60
-"""How many bins the histogram has that a plan keeps."""
+"""Bins of the histogram in a plan."""
 
 
 def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, list[int]]:
@@ -41,7 +41,7 @@ def simulated(
 
 
 def of_chain(latencies: dict[str, list[int]], chain: str) -> list[int]:
-    """UserError if the chain was never seen complete."""
+    """The latencies of a chain. UserError if it was never seen complete."""
     if not latencies.get(chain):
         raise UserError(f'chain "{chain}" was never seen complete: there is no latency to shape')
     return latencies[chain]

@@ -9,7 +9,7 @@ from takt.errors import UserError
 
 
 def rules(plan: Shaping) -> list[tuple[str, str]]:
-    """From which name to which, for the last node of each chain alone: consumers keep the name."""
+    """Pairs of old and new name, for the last node of each chain only: consumers keep the name."""
     found = []
     for chain in plan.chains:
         gate = chain.gate

@@ -22,7 +22,7 @@ done = rclpy.Future()
 camera, detector, pilot = Node("camera"), Node("detector"), Node("pilot")
 images = camera.create_publisher(String, "image", ticks)
 objects = detector.create_publisher(String, "objects", ticks)
-# In a group of their own, as those who wait for a response keep theirs.
+# In a group of their own: callbacks that wait for a response keep theirs occupied.
 responses = ReentrantCallbackGroup()
 checks = pilot.create_client(ListParameters, "check", callback_group=responses)
 

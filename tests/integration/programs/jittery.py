@@ -20,7 +20,7 @@ count, there = int(sys.argv[1]), Path(sys.argv[2])
 rclpy.init()
 node = Node("jittery", namespace="/robot")
 ticks = node.create_publisher(String, "/tick", 10)
-# Whoever finds them late gets all of them.
+# A subscriber that joins late gets all messages.
 kept = QoSProfile(depth=count, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 commands = node.create_publisher(String, "/command", kept)
 randoms = random.Random(1)

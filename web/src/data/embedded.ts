@@ -98,7 +98,7 @@ export class EmbeddedSource implements DataSource {
   histogram(chain: number, bins: number): Promise<Histogram> {
     const { min, max } = this.index.chains[chain] ?? { min: null, max: null };
     const from = min ?? 0;
-    // Whole nanoseconds, and the maximum lies within the last bin.
+    // The width is in whole nanoseconds, and the maximum lies within the last bin.
     const width = Math.max(1, Math.ceil(((max ?? from) - from + 1) / bins));
     const counts = new Array<number>(bins).fill(0);
     for (const i of this.ofChain(chain)) {

@@ -9,10 +9,10 @@ import type { Tables } from './embedded';
 import type { Flow, Link, Message, Segment, Span } from './source';
 import { lowerBound } from './summary';
 
-/** Callback instances in each direction. More than that no one can follow on a screen. */
+/** The most callback instances in each direction: nobody can follow more on a screen. */
 const LARGEST_FLOW = 5000;
 
-/** The tables with what finds the neighbours of an instance. */
+/** The tables with indexes to find the neighbours of an instance. */
 export class FlowTables {
   /** Rows of a table by the span in one of their columns. */
   readonly sentBy: Adjacency;

@@ -25,7 +25,7 @@ export interface Index {
   chains: Chain[];
   /** Threads and programs that ran instead of a callback, or on a CPU. */
   actors: string[];
-  /** How a part is told in words, by its kind: alone, and where `{other}` is known besides `{own}`. */
+  /** Sentences for parts, by kind: one with `{own}` alone, one where `{other}` is known too. */
   phrases: [string, string][];
   answer: Statement[];
   warnings: Warning[];
@@ -53,7 +53,7 @@ export interface Process {
 
 export interface Executor {
   name: string;
-  /** As in the model: single_threaded, multi_threaded, events, … */
+  /** The kind as in the model: single_threaded, multi_threaded, events, … */
   kind: string;
   process: number;
   /** The processor time it may use, in words; empty if it has what it needs. */
@@ -64,12 +64,12 @@ export interface Executor {
 export interface Track {
   kind: 'thread' | 'cpu';
   name: string;
-  /** Of a thread that belongs to an executor, otherwise -1. */
+  /** The executor that a thread belongs to, otherwise -1. */
   executor: number;
   host: number;
 }
 
-/** What the graph shows only when asked for. */
+/** Kinds of topics and callbacks that the graph shows only on request. */
 export type Side = '' | 'parameters' | 'services' | 'logging';
 
 export interface Topic {
@@ -90,7 +90,7 @@ export interface Callback {
   count: number;
   execution: Statistics;
   response: Statistics;
-  /** Of the response time; null if there is none. */
+  /** Bound of the response time; null if there is none. */
   bound: number | null;
 }
 

@@ -13,7 +13,7 @@ export interface Window {
 
 /** Part of the timeline at one level of detail: spans grouped by track, each group by start. */
 export interface Tile {
-  /** What it shows; spans that reach beyond it are whole, and stand in its neighbours too. */
+  /** The window that it shows; spans that reach beyond it are whole, and in its neighbours too. */
   window: Window;
   /** Spans of track t are rows offsets[t] to offsets[t + 1]. */
   offsets: Int32Array;
@@ -143,7 +143,7 @@ export interface AreaRow {
 
 export interface DataSource {
   readonly index: Index;
-  /** At once where it is known, otherwise later. */
+  /** Returned at once if it is in memory, otherwise as a promise. */
   tile(level: number, number: number): Tile | Promise<Tile>;
   /** Messages sent or taken in the window; null if there are more than `limit`. */
   messages(window: Window, limit: number): Message[] | null | Promise<Message[] | null>;

@@ -18,7 +18,7 @@ export function makeLabels(index: Index): Labels {
   ]);
   return {
     callbacks: distinct(index.callbacks, [
-      // What every node has besides must not lengthen the names of what it is there for.
+      // Callbacks that every node has must not lengthen the names of the node's own callbacks.
       (callback) => (callback.side ? `${nodeName(callback)} · ${trigger(index, callback)}` : nodeName(callback)),
       (callback) => trigger(index, callback),
       (callback) => callback.name,
@@ -34,7 +34,7 @@ export function makeLabels(index: Index): Labels {
   };
 }
 
-/** A callback's node without the leading slash, or what there is instead. */
+/** A callback's node without the leading slash, or its name or kind if it has none. */
 function nodeName(callback: Callback): string {
   return callback.node.replace(/^\//, '') || callback.name || callback.kind;
 }
@@ -55,8 +55,8 @@ export function processLabel(index: Index, process: number): string {
 }
 
 /**
- * The first name of each item, with further ones added for those that would look alike, and a number
- * for those that nothing tells apart.
+ * The first name of each item. Items that would look alike get further names added, and a number if
+ * all names are equal.
  */
 function distinct<Item>(items: Item[], names: ((item: Item) => string)[]): string[] {
   const parts = items.map((item) => [printable(names[0]!(item))]);

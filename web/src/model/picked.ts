@@ -1,4 +1,4 @@
-/** What the selection stands for, loaded from the source: its flow, its chain's instance. */
+/** The data of the selection, loaded from the source: its flow, its chain's instance. */
 
 import type { DataSource, Flow, Span, WholeInstance } from '../data/source';
 import type { Store, ViewState } from './state';

@@ -23,7 +23,10 @@ export function partName(index: Index, kind: number): string {
   return part === 'running' && !index.scheduling ? 'running or preempted' : PART_NAMES[part];
 }
 
-/** One part of an instance as a sentence without its time, as the recording has it of the worst one. */
+/**
+ * One part of an instance as a sentence without its time, in the words that the document uses for
+ * the worst instance.
+ */
 export function partSentence(index: Index, labels: Labels, chain: number, part: Part): string {
   const step = index.chains[chain]?.callbacks[part.step] ?? -1;
   const own = labels.callbacks[step] ?? 'the callback';
@@ -43,9 +46,9 @@ export interface Cause {
 }
 
 /**
- * The parts of an instance put together by their cause, longest first: what a step's time went into,
- * as the recording's own sentence on the worst instance has it (`cause` of a chain). Of several that
- * ran before it or instead of it, the one that did longest stands for all.
+ * The parts of an instance grouped by kind and step, longest first, in the words that the document
+ * uses for the worst instance (`cause` of a chain). Where several callbacks ran before it or
+ * instead of it, the one that took longest is named.
  */
 export function causes(index: Index, labels: Labels, instance: Instance): Cause[] {
   const found = new Map<string, { total: number; times: number; parts: Map<string, Part> }>();

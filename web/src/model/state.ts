@@ -1,4 +1,4 @@
-/** What one looks at: all of it stands in the address, so that a link restores it. */
+/** The state of the view. All of it is in the address, so that a link restores it. */
 
 import type { Window } from '../data/source';
 
@@ -144,7 +144,7 @@ export function writeHash(state: ViewState): string {
   return parts.filter(Boolean).join('&');
 }
 
-/** Anything that means nothing is left as it is at first. */
+/** Fields that cannot be read keep their initial values. */
 export function readHash(hash: string): ViewState {
   const state: Record<string, unknown> = { ...INITIAL };
   const texts = new URLSearchParams(hash.replace(/^#/, ''));

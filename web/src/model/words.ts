@@ -11,7 +11,7 @@ export function duration(nanoseconds: number | null): string {
   if (nanoseconds === null) return '–';
   const size = Math.abs(nanoseconds);
   for (const [factor, unit] of UNITS) {
-    // What rounds to 1000 of the smaller unit is one of the larger.
+    // A value that rounds to 1000 of the smaller unit is shown as 1 of the larger.
     if (size >= factor * 0.9995) return `${digits(nanoseconds / factor)} ${unit}`;
   }
   return `${Math.round(nanoseconds)} ns`;
@@ -30,7 +30,7 @@ export function moment(nanoseconds: number, step: number): string {
   return `${(nanoseconds / factor).toFixed(Math.min(decimals, 9))} ${unit}`;
 }
 
-/** With thin spaces between thousands. */
+/** The number with thin spaces between thousands. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, '\u2009');
 }

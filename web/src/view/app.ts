@@ -29,7 +29,7 @@ const TABS: [Tab, string][] = [
 ];
 const THEMES: Theme[] = ['auto', 'light', 'dark'];
 const THEME_MARKS: Record<Theme, string> = { auto: '◐', light: '☀', dark: '☾' };
-/** Milliseconds between a change and its place in the address: browsers refuse too many changes. */
+/** Milliseconds from a change until the address shows it: browsers refuse too many changes. */
 const HASH_DELAY = 250;
 
 export interface App {

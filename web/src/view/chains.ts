@@ -113,7 +113,9 @@ export class Chains {
     return element('div', { role: 'listitem' }, row);
   }
 
-  /** From the median to the maximum, with marks for goal and bound, on one scale for all chains. */
+  /**
+   * A bar from the median to the maximum, with marks for goal and bound; all chains share a scale.
+   */
   private gauge(chain: Chain): HTMLElement {
     const gauge = element('span', { class: 'gauge' });
     const place = (name: string, from: number, to: number | null, title: string): void => {

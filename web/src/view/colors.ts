@@ -13,14 +13,14 @@ export interface Colors {
   onSpan: string;
   states: string[];
   parts: Record<PartKind, string>;
-  /** Of callbacks; see colorOf. */
+  /** Of callbacks; see hueOf. */
   hues: string[];
 }
 
 const HUES = 10;
 
 export function readColors(): Colors {
-  // Only as the colour of an element is a variable resolved for the theme in force.
+  // A variable is resolved for the current theme only as the colour of an element.
   const probe = document.createElement('span');
   document.body.append(probe);
   const read = (name: string): string => {

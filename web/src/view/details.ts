@@ -252,7 +252,7 @@ export class Details {
     return subjectName(this.source.index, this.labels.callbacks, span.track, span.subject);
   }
 
-  /** What was selected last goes first: a span within a chain's instance leaves the instance. */
+  /** Clears a selected span, area or callback first; without one, the instance. */
   clear(): void {
     const { span, area, callback } = this.store.state;
     if (span !== null || area || callback !== null) this.store.update({ span: null, area: null, callback: null });

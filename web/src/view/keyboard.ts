@@ -27,7 +27,7 @@ export const KEYS: [string, string][] = [
   ['double click', 'zoom to a run'],
 ];
 
-/** What one press does, as a share of the window, and what holding does in a second. */
+/** The step of one press, as a share of the window, and the pace of holding, in shares a second. */
 const [STEP, PACE] = [0.12, 1.6];
 
 export class Keyboard {

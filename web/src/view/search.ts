@@ -94,7 +94,7 @@ export class Search {
       };
       hits.push({ kind: 'row', text: [text, group].filter(Boolean).join(' · '), pick });
     });
-    // Side matters last.
+    // Services, parameters and logging come last.
     const last = (hit: Hit): number => Number(['parameters', 'services', 'logging'].includes(hit.kind));
     return hits.sort((a, b) => last(a) - last(b));
   }

@@ -8,12 +8,12 @@ import { stackedBar } from './story';
 
 const SHOWN_TERMS = 12;
 
-/** Null if the bound is not known term by term, or the instance is none that it bounds. */
+/** Null if the terms of the bound are unknown, or the instance is incomplete. */
 export function termsBody(index: Index, instance: Instance): HTMLElement | null {
   const chain = index.chains[instance.chain]!;
   const { terms, bound } = chain;
   if (!terms?.length || bound === null || chain.endings[instance.ending]) return null;
-  // What is done before the activation, or side by side, is taken off: the terms above zero are longer.
+  // Terms below zero are taken off, so the terms above zero together exceed the bound.
   const whole = terms.reduce((sum, term) => sum + Math.max(0, term.time), 0);
   const widest = Math.max(1, whole, instance.latency);
   const measured = stackedBar(index, instance, true);

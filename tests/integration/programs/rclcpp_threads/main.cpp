@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
       {"rate", threads::rate},
       {"driver", threads::driver},
       {"driver_then_rate", threads::driver_then_rate},
+      {"rate_after_shutdown", threads::rate_after_shutdown},
       {"spin_some", threads::spin_some},
       {"spin_within_callback", threads::spin_within_callback},
       {"isolated", threads::isolated},

@@ -20,6 +20,8 @@ void rate(milliseconds time);
 void driver(milliseconds time);
 /// /camera's thread is first a driver and then sleeps by a rate.
 void driver_then_rate(milliseconds time);
+/// A thread sleeps by a rate once, and once more when the context is shut down, which throws.
+void rate_after_shutdown(milliseconds time);
 /// /poller spins a little, publishes /polled by itself and sleeps.
 void spin_some(milliseconds time);
 /// A callback of /asker spins until the response of a service has come.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -141,6 +142,17 @@ void driver_then_rate(milliseconds time) {
   });
   produce(device, time / 2);
   thread.join();
+}
+
+void rate_after_shutdown(milliseconds time) {
+  rclcpp::Rate rate(std::chrono::duration<double>(1) / time);
+  rate.sleep();
+  rclcpp::shutdown();
+  try {
+    rate.sleep();
+    std::exit(2);  // rclcpp has changed
+  } catch (const std::runtime_error&) {
+  }
 }
 
 void spin_some(milliseconds time) {

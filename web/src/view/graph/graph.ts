@@ -36,7 +36,7 @@ export class GraphView {
     this.show(store.state);
   }
 
-  /** Shows the graph: whole, or as much of it as can be read. */
+  /** Shows the whole graph, but at no smaller scale than `smallest`. */
   private fit(smallest: number): void {
     if (!this.graph) return;
     const { clientWidth, clientHeight } = this.pane;
@@ -159,7 +159,7 @@ export class GraphView {
     this.store.update({ foldedBoxes: folded ? [...others, executor] : others });
   }
 
-  /** Puts the picked chain and callback in full strength. */
+  /** Draws the picked chain and callback in full strength. */
   private mark(state: ViewState): void {
     if (!this.drawing) return;
     const { index } = this.source;

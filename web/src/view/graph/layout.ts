@@ -1,6 +1,6 @@
 /**
- * Which callbacks and edges the graph shows, and where. Laid out by dagre: small enough for every
- * page, kept up, and it knows clusters; ELK is thirty times its size.
+ * Which callbacks and edges the graph shows, and where. dagre lays it out: it is small enough for
+ * every page, maintained, and supports clusters; ELK is thirty times its size.
  */
 
 import { graphlib, layout } from '@dagrejs/dagre';
@@ -49,13 +49,13 @@ export interface Graph {
   clusters: Cluster[];
   width: number;
   height: number;
-  /** Callbacks that are not shown: side matters, or without any connection. */
+  /** Callbacks that are not shown: those of services and the like, or without any connection. */
   hidden: number;
 }
 
-/** Beyond that, executors are folded at first: no one can read more boxes. */
+/** With more boxes than that, executors are folded at first, to keep the graph readable. */
 const READABLE = 120;
-/** Of the drawing: below that its text is too small. */
+/** The least scale of the drawing: below it the text is too small to read. */
 export const READABLE_SCALE = 0.7;
 const LINE = 6.4;
 
@@ -113,7 +113,7 @@ export function foldedBoxes(index: Index, state: ViewState): number[] {
   return many ? index.executors.map((_, i) => i) : [];
 }
 
-/** Without side matters only callbacks that a message or a chain connects with others. */
+/** Without services, only callbacks that a message or a chain connects with others. */
 function shownCallbacks(index: Index, services: boolean): Set<number> {
   const connected = new Set(index.chains.flatMap((chain) => chain.callbacks));
   for (const edge of index.edges) {
@@ -142,7 +142,9 @@ function cut(text: string): string {
   return text.length <= 30 ? text : `${text.slice(0, 14)}…${text.slice(-14)}`;
 }
 
-/** dagre cannot lay out every graph: then without clusters, and in the end as plain rows. */
+/**
+ * dagre cannot lay out every graph: the next attempt is without clusters, the last one plain rows.
+ */
 function placed(
   index: Index,
   labels: Labels,

@@ -13,7 +13,7 @@ export class ArrivingMessages {
     private readonly arrived: () => void,
   ) {}
 
-  /** Those of the window; until they have arrived, those that were there before. */
+  /** The messages of the window; until they have arrived, the ones returned before. */
   get(window: Window): Message[] | null {
     if (this.asked?.from === window.from && this.asked.to === window.to) return this.messages;
     const got = this.source.messages(window, this.limit);

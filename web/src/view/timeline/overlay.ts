@@ -12,7 +12,7 @@ const FONT = '11px system-ui, sans-serif';
 /** Pixels that a span needs for a name. */
 const NAMED_WIDTH = 34;
 
-/** Where a track is drawn: its middle and its height; null where it is not in view. */
+/** The vertical range in which a track is drawn; null where it is not in view. */
 export type Place = (track: number) => { top: number; bottom: number } | null;
 
 export class Overlay {
@@ -24,7 +24,7 @@ export class Overlay {
     private scale: Scale,
   ) {}
 
-  /** What the next frame is drawn with. */
+  /** Sets the colours and the scale of the next frame. */
   begin(colors: Colors, scale: Scale): void {
     this.colors = colors;
     this.scale = scale;
@@ -207,7 +207,7 @@ export class Overlay {
     this.context.stroke();
   }
 
-  /** The text, cut so that it is no wider than that; empty if nothing sensible fits. */
+  /** The text, cut to that width; empty if nothing sensible fits. */
   private fitted(text: string, width: number): string {
     const whole = this.width(text);
     if (whole <= width) return text;

@@ -11,7 +11,7 @@ import type { Scale } from './scale';
 
 /** Height of the strip at the lower edge of a row that shows when a span was not running. */
 const STRIP = 5;
-/** Strength of what is not picked out while something else is. */
+/** Strength of spans that are not picked out while others are. */
 const DIMMED = 0.3;
 
 export interface Palette {
@@ -103,7 +103,8 @@ export class Raster {
       const first = Math.max(0, Math.floor(left));
       const last = Math.min(width, Math.max(first + 1, Math.floor(right)));
       if (right - left < 1.5 || tile.count[row]! > 1) {
-        // Too small for an outline, or several: as strong as the time that they took.
+        // Too small for an outline, or several spans: the strength is the share of time that they
+        // took.
         const length = Math.max(tile.end[row]! - tile.start[row]!, perPixel);
         const share = Math.max(0.25, Math.min(1, tile.busy[row]! / length));
         for (let x = first; x < last; x++) line[x] = mix(color, line[x]!, share);

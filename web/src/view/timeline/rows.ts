@@ -13,7 +13,7 @@ export interface Row {
   kind: 'track' | 'header' | 'summary';
   label: string;
   detail: string;
-  /** Of a track, otherwise -1. */
+  /** The number of the track, otherwise -1. */
   track: number;
   /** Tracks that a folded header stands for. */
   tracks: number[];
@@ -23,7 +23,7 @@ export interface Row {
   pinned: boolean;
   indent: boolean;
   height: number;
-  /** From the top of its pane. */
+  /** Pixels from the top of its pane. */
   y: number;
 }
 
@@ -44,7 +44,7 @@ export function layOutRows(index: Index, labels: Labels, state: ViewState, room:
   for (const group of groups(index)) {
     const title = groupTitle(index, labels, group.id);
     const folded = state.foldedTracks.includes(group.id);
-    // An executor with one thread is its row.
+    // An executor with one thread has a single row, which needs no header.
     const alone = group.id < index.executors.length && group.tracks.length === 1;
     if (!alone || folded) {
       scrolled.push({

@@ -53,7 +53,7 @@ export class TileCache {
     return null;
   }
 
-  /** Puts a tile last in the order of leaving. */
+  /** Marks a tile as used last; the tile used longest ago leaves first. */
   private keep(key: string, tile: Tile): void {
     this.tiles.delete(key);
     this.tiles.set(key, tile);

@@ -25,7 +25,7 @@ const AXIS_HEIGHT = 24;
 const PARTS_HEIGHT = 22;
 /** Pixels of a row that stay free above and below its spans. */
 const GAP = 3;
-/** Arrows in view. With more of them, one sees nothing of the spans. */
+/** The most arrows in view: more would cover the spans. */
 const MOST_ARROWS = 400;
 
 export class Timeline {
@@ -102,7 +102,7 @@ export class Timeline {
     return Math.max(1, this.source.index.duration);
   }
 
-  /** Of the theme: called when it has changed. */
+  /** Reads the colours of the theme; called when it has changed. */
   recolor(): void {
     this.colors = readColors();
     this.overview.recolor();
