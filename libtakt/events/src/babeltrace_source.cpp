@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "clock.hpp"
 #include "layout.hpp"
 #include "takt/events/schema.hpp"
 
@@ -19,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t batch_size = 4096;
-constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
 
 template <typename T, void (*release)(const T*)>
 struct Releaser {
@@ -97,6 +98,7 @@ struct Layout {
 /// All streams of one trace share this.
 struct TraceState {
   HostIndex host;
+  ClockScale clock;
   Duration shift{};
   /// Set in traces with one buffer for each process, whose events need not repeat it.
   std::optional<std::int64_t> process_id;
@@ -110,7 +112,7 @@ class BabeltraceSource final : public EventStream {
     inputs_ = std::move(inputs);
   }
 
-  Result<void> build(const std::vector<fs::path>& directories);
+  Result<void> build(const std::vector<fs::path>& directories, const ClockCorrections& corrections);
 
   bool read(Batch& batch) override {
     batch.clear();
@@ -142,7 +144,8 @@ class BabeltraceSource final : public EventStream {
 
  private:
   Result<const bt_component_source*> add_trace(const bt_component_class_source* component,
-                                               const fs::path& directory, std::size_t number);
+                                               const fs::path& directory, std::size_t number,
+                                               Duration correction);
   bt_graph_simple_sink_component_consume_func_status consume(bt_message_iterator* iterator);
   void add_event(const bt_message* message);
   void add_fields(const Layout& layout, const bt_field* payload, Event& event);
@@ -153,13 +156,15 @@ class BabeltraceSource final : public EventStream {
   Graph graph_;
   bt_graph* graph_mutable_ = nullptr;
   Batch* batch_ = nullptr;
+  std::size_t payload_bytes_ = 0;  // of the batch
   bool ended_ = false;
   std::unordered_map<const bt_event_class*, Layout> layouts_;
   std::unordered_map<const bt_trace*, TraceState> traces_;
 };
 
 Result<const bt_component_source*> BabeltraceSource::add_trace(
-    const bt_component_class_source* component, const fs::path& directory, std::size_t number) {
+    const bt_component_class_source* component, const fs::path& directory, std::size_t number,
+    Duration correction) {
   // libbabeltrace2 2.0 never returns from metadata that ends in the middle of a packet.
   if (const auto metadata = read_metadata(directory); !metadata) {
     return tl::unexpected(metadata.error());
@@ -172,6 +177,8 @@ Result<const bt_component_source*> BabeltraceSource::add_trace(
           BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
       bt_value_array_append_string_element(list, directory.c_str()) !=
           BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK ||
+      bt_value_map_insert_signed_integer_entry(map, "clock-class-offset-ns", correction.count()) !=
+          BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
       bt_graph_add_source_component(
           graph_mutable_, component, fmt::format("trace-{}", number).c_str(), map,
           BT_LOGGING_LEVEL_NONE, &added) != BT_GRAPH_ADD_COMPONENT_STATUS_OK) {
@@ -180,7 +187,8 @@ Result<const bt_component_source*> BabeltraceSource::add_trace(
   return added;
 }
 
-Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories) {
+Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories,
+                                     const ClockCorrections& corrections) {
   bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
   auto ctf = find_plugin("ctf");
   auto utilities = find_plugin("utils");
@@ -208,7 +216,7 @@ Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories) {
       bt_plugin_borrow_source_component_class_by_name_const(ctf->get(), "fs");
   bool connected = true;
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    const auto trace = add_trace(reader, directories[i], i);
+    const auto trace = add_trace(reader, directories[i], i, corrections[i]);
     if (!trace) {
       return tl::unexpected(trace.error());
     }
@@ -235,7 +243,8 @@ Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories) {
 
 bt_graph_simple_sink_component_consume_func_status BabeltraceSource::consume(
     bt_message_iterator* iterator) {
-  while (batch_->events.size() < batch_size) {
+  payload_bytes_ = 0;
+  while (batch_->events.size() < batch_size && payload_bytes_ < most_payload_bytes) {
     bt_message_array_const messages = nullptr;
     std::uint64_t count = 0;
     switch (bt_message_iterator_next(iterator, &messages, &count)) {
@@ -305,12 +314,13 @@ TraceState& BabeltraceSource::state_of(const bt_trace* trace, const bt_clock_cla
   std::int64_t seconds = 0;
   std::uint64_t cycles = 0;
   bt_clock_class_get_offset(clock, &seconds, &cycles);
-  const Duration offset(seconds * nanoseconds_per_second + static_cast<std::int64_t>(cycles));
+  state.clock.frequency = bt_clock_class_get_frequency(clock);
+  const Duration offset = state.clock.offset(seconds, cycles);
   if (traces_.size() == 1) {
     epoch_offset_ = offset;
   }
   // Traces of one host share its monotonic clock, however their offsets were measured.
-  state.shift = state.host == HostIndex(0) ? Duration(0) : offset - epoch_offset_;
+  state.shift = state.host == HostIndex(0) ? Duration(0) : bounded(offset - epoch_offset_);
   return state;
 }
 
@@ -353,8 +363,8 @@ void BabeltraceSource::add_event(const bt_message* message) {
   const TraceState& trace = state_of(bt_stream_borrow_trace_const(stream), clock);
   Event& event = batch_->events.emplace_back();
   event.type = *layout.type;
-  event.time = Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(
-                           bt_message_event_borrow_default_clock_snapshot_const(message)))) +
+  event.time = Instant(trace.clock.time(bt_clock_snapshot_get_value(
+                           bt_message_event_borrow_default_clock_snapshot_const(message))) +
                        trace.shift);
 
   const bt_field* const context = bt_event_borrow_common_context_field_const(source);
@@ -378,12 +388,14 @@ void BabeltraceSource::add_event(const bt_message* message) {
     processor = member(bt_packet_borrow_context_field_const(packet), "cpu_id");
   }
   if (processor != nullptr) {
-    event.cpu = static_cast<std::uint16_t>(integer(processor));
+    event.cpu = static_cast<std::uint16_t>(
+        std::min(static_cast<std::uint64_t>(integer(processor)), largest_processor));
     processors_ = std::max(processors_, event.cpu + 1u);
   }
   if (const bt_field* const payload = bt_event_borrow_payload_field_const(source);
       payload != nullptr) {
     add_fields(layout, payload, event);
+    payload_bytes_ += batch_->payload(event).bytes();
   }
 }
 
@@ -421,9 +433,11 @@ void BabeltraceSource::add_fields(const Layout& layout, const bt_field* fields, 
       case FieldKind::list: {
         auto& list = payload().lists[place];
         const std::uint64_t length = field == nullptr ? 0 : array_length(field);
-        for (std::uint64_t k = 0; k < length; ++k) {
+        const std::uint64_t kept = std::min(length, longest_list);
+        for (std::uint64_t k = 0; k < kept; ++k) {
           list.push_back(element(field, k));
         }
+        losses_.cut_elements += length - kept;
         break;
       }
     }
@@ -433,13 +447,29 @@ void BabeltraceSource::add_fields(const Layout& layout, const bt_field* fields, 
 }  // namespace
 
 Result<std::unique_ptr<EventStream>> open_with_babeltrace(
-    const std::vector<fs::path>& directories, std::vector<Input> inputs,
-    std::vector<TemporaryDirectory> unpacked) {
+    const std::vector<fs::path>& directories, const ClockCorrections& corrections,
+    std::vector<Input> inputs, std::vector<TemporaryDirectory> unpacked) {
   auto source = std::make_unique<BabeltraceSource>(std::move(inputs), std::move(unpacked));
-  if (auto built = source->build(directories); !built) {
+  if (auto built = source->build(directories, corrections); !built) {
     return tl::unexpected(built.error());
   }
   return source;
+}
+
+ClockCorrections clock_corrections(const std::vector<fs::path>& directories) {
+  ClockCorrections corrections;
+  std::map<std::pair<std::string, std::string>, Duration> offsets;  // by host
+  for (const fs::path& directory : directories) {
+    Duration& correction = corrections.emplace_back();
+    const auto source = open_with_babeltrace({directory}, {Duration{0}}, {}, {});
+    Batch batch;
+    if (source && (*source)->read(batch)) {
+      const Host& host = (*source)->threads().hosts().front();
+      const Duration offset = (*source)->epoch_offset();
+      correction = offsets.try_emplace({host.name, host.clock}, offset).first->second - offset;
+    }
+  }
+  return corrections;
 }
 
 }  // namespace takt::events

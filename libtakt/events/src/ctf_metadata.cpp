@@ -13,6 +13,7 @@ constexpr std::uint32_t packet_magic = 0x75d11d57;
 constexpr std::size_t packet_header_size = 37;
 constexpr int max_depth = 32;
 constexpr std::uint32_t max_parts = 10'000;
+constexpr std::size_t max_choices = 100'000;  // of all variants
 constexpr std::size_t max_size = std::size_t{256} << 20;
 constexpr int max_slots = 4096;
 constexpr std::uint64_t max_array_length = std::uint64_t{1} << 32;
@@ -286,8 +287,7 @@ class Parser {
     if (const auto order = given.find("byte_order"); order != given.end()) {
       // LTTng gives the byte order after the first aliases. These do not depend on it: only
       // little-endian traces are read, and integers are little-endian unless they say otherwise.
-      is_big_endian_ = order->second.text == "be" || order->second.text == "network";
-      if (is_big_endian_) {
+      if (order->second.text == "be" || order->second.text == "network") {
         throw Fault{"big-endian traces"};
       }
     }
@@ -352,7 +352,8 @@ class Parser {
       }
     };
     made.depth = 1;
-    made.parts = 1;
+    // Decoding a variant looks at its choices one after the other.
+    made.parts = 1 + static_cast<std::uint32_t>(made.choices.size());
     if (made.element) {
       contain(*made.element);
     }
@@ -392,8 +393,11 @@ class Parser {
 
   /// A name may be of several words, and is followed by the name of the field.
   TypePointer alias() {
+    constexpr int most_words = 8;
     std::string name = identifier();
-    while (!aliases_.contains(name) && token_.kind == TokenKind::identifier) {
+    for (int words = 1;
+         words < most_words && !aliases_.contains(name) && token_.kind == TokenKind::identifier;
+         ++words) {
       name += ' ' + identifier();
     }
     const auto found = aliases_.find(name);
@@ -456,15 +460,11 @@ class Parser {
     if (!at(":") && !at("{")) {
       return named("enum " + name);
     }
-    Type made;
-    if (accept(":")) {
-      made = *type();
-    } else {
-      made = *named("int");
-    }
-    if (made.kind != Type::Kind::integer) {
+    const TypePointer base = accept(":") ? type() : named("int");
+    if (base->kind != Type::Kind::integer || !base->labels.empty()) {
       throw Fault{"an enumeration needs an integer"};
     }
+    Type made = *base;
     expect("{");
     std::int64_t next = 0;
     while (!accept("}")) {
@@ -517,12 +517,17 @@ class Parser {
     made.kind = Type::Kind::variant;
     const Member& selector = referenced(tag);
     made.slot = selector.slot;
-    const auto labels = selector.type->labels;
+    const TypePointer tag_type = selector.type;
     members(made);
     made.align = 1;  // its options align themselves
     for (std::size_t i = 0; i < made.members.size(); ++i) {
-      if (const auto ranges = labels.find(made.members[i].name); ranges != labels.end()) {
+      if (const auto ranges = tag_type->labels.find(made.members[i].name);
+          ranges != tag_type->labels.end()) {
         for (const auto& [lo, hi] : ranges->second) {
+          // Many variants may name one enumeration.
+          if (++choices_ > max_choices) {
+            throw Fault{"variants have too many choices"};
+          }
           made.choices.push_back({lo, hi, i});
         }
       }
@@ -608,7 +613,7 @@ class Parser {
   std::unordered_map<std::string, TypePointer> aliases_;
   std::vector<Type*> open_;
   int depth_ = 0;
-  bool is_big_endian_ = false;
+  std::size_t choices_ = 0;
 };
 
 }  // namespace

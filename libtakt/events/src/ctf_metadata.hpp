@@ -37,9 +37,9 @@ struct Type {
 
   Kind kind = Kind::integer;
   std::uint32_t align = 1;  // bits
-  /// How deep types are nested in this one, and how many there are, each counted as often as it is
-  /// named. Both are limited, so that decoding may recurse and its time is in proportion to the
-  /// data.
+  /// How deep types are nested in this one, and how many types and choices of variants there are,
+  /// each counted as often as it is named. Both are limited, so that decoding may recurse and its
+  /// time is in proportion to the data.
   std::uint32_t depth = 1;
   std::uint32_t parts = 1;
   // For integers, enumerations and floating-point numbers:

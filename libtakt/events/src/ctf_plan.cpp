@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "clock.hpp"
+
 namespace takt::events::ctf {
 namespace {
 
 using Kind = Type::Kind;
 
-constexpr std::uint64_t max_event_id = 65535;  // LTTng has far fewer; keeps the table small
+// LTTng has far fewer. The limits keep the tables of events by id small.
+constexpr std::uint64_t max_event_id = 65535;
+constexpr std::size_t max_table_size = 1 << 18;  // of all streams
 
 bool is_whole_bytes(const Type& type) {
   return type.kind == Kind::integer && type.align == 8 && !type.is_big_endian &&
@@ -75,7 +79,7 @@ std::optional<FixedContext> fixed_context(const Type* context) {
   if (context == nullptr) {
     return fixed;
   }
-  if (context->align != 8 && !context->members.empty()) {
+  if (context->align != 8) {
     return std::nullopt;
   }
   for (const Member& member : context->members) {
@@ -186,7 +190,7 @@ Result<TracePlan> plan_decoding(Metadata metadata) {
   if (!is_supported(plan.metadata.packet_header.get())) {
     return error("big-endian bit fields");
   }
-  if (plan.metadata.clock && plan.metadata.clock->frequency != 1'000'000'000) {
+  if (plan.metadata.clock && plan.metadata.clock->frequency != ClockScale::nanoseconds_per_second) {
     return error("a clock that does not count nanoseconds");
   }
   for (const StreamClass& stream : plan.metadata.streams) {
@@ -205,6 +209,7 @@ Result<TracePlan> plan_decoding(Metadata metadata) {
     made.fixed_context = fixed_context(made.context);
     plan.streams.push_back(std::move(made));
   }
+  std::size_t table_size = 0;
   for (const EventClass& event : plan.metadata.events) {
     const auto stream =
         std::find_if(plan.streams.begin(), plan.streams.end(),
@@ -230,6 +235,10 @@ Result<TracePlan> plan_decoding(Metadata metadata) {
       made.fixed_size = 0;
     }
     if (event.id >= stream->events.size()) {
+      table_size += event.id + 1 - stream->events.size();
+      if (table_size > max_table_size) {
+        return error("event {}: the ids of events are too far apart", event.name);
+      }
       stream->events.resize(event.id + 1);
     }
     stream->events[event.id] = std::move(made);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "clock.hpp"
 #include "ctf_metadata.hpp"
 #include "ctf_plan.hpp"
 #include "layout.hpp"
@@ -18,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t batch_size = 4096;
-constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
 
 /// A stream as the merge sees it: its next event.
 class MergedStream {
@@ -29,8 +29,8 @@ class MergedStream {
   [[nodiscard]] DecodedFile& file() { return *file_; }
   [[nodiscard]] const Event& event() const { return chunk_.events[next_]; }
 
-  /// Appends the event to the batch.
-  void move_to(Batch& batch, Threads& threads);
+  /// Appends the event to the batch. Returns the size of its payload.
+  std::size_t move_to(Batch& batch, Threads& threads);
   /// Goes to the next event of the chunk. False after the last one.
   bool advance() { return ++next_ < chunk_.events.size(); }
 
@@ -65,7 +65,7 @@ class MergedStream {
   std::vector<std::uint64_t> counts_;  // by event id
 };
 
-void MergedStream::move_to(Batch& batch, Threads& threads) {
+std::size_t MergedStream::move_to(Batch& batch, Threads& threads) {
   Event& event = batch.events.emplace_back(chunk_.events[next_]);
   auto& thread = threads_[event.thread.value()];
   if (!thread) {
@@ -73,10 +73,12 @@ void MergedStream::move_to(Batch& batch, Threads& threads) {
     thread = threads.thread(host_, found.process, found.id, found.name);
   }
   event.thread = *thread;
-  if (event.payload != no_payload) {
-    batch.payloads.push_back(std::move(chunk_.payloads[event.payload]));
-    event.payload = static_cast<std::uint32_t>(batch.payloads.size() - 1);
+  if (event.payload == no_payload) {
+    return 0;
   }
+  batch.payloads.push_back(std::move(chunk_.payloads[event.payload]));
+  event.payload = static_cast<std::uint32_t>(batch.payloads.size() - 1);
+  return batch.payloads.back().bytes();
 }
 
 void MergedStream::take_chunk() {
@@ -107,15 +109,19 @@ class CtfSource final : public EventStream {
   /// Takes events of the first stream while none of the others has an earlier one.
   void take_run(Batch& batch);
   void complete_fingerprints();
+  [[nodiscard]] bool is_full(const Batch& batch) const {
+    return batch.events.size() >= batch_size || payload_bytes_ >= most_payload_bytes;
+  }
 
   static bool is_later(const MergedStream* a, const MergedStream* b) { return b->comes_before(*a); }
 
   std::vector<std::unique_ptr<ctf::TracePlan>> plans_;
   std::vector<std::unique_ptr<ctf::TraceContext>> traces_;
   std::vector<std::unique_ptr<MergedStream>> streams_;
-  std::vector<Fingerprint> fingerprints_;       // of each input
+  std::vector<Fingerprint> fingerprints_;       // of each input; none once they are complete
   std::vector<std::size_t> streams_of_inputs_;  // how many up to and including each
   std::vector<MergedStream*> queue_;            // a heap, the earliest event first
+  std::size_t payload_bytes_ = 0;               // of the batch
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::optional<ReadAhead> read_ahead_;  // begun by the first read; ends before the streams
@@ -152,13 +158,14 @@ Result<void> CtfSource::add(const Given& traces) {
 
 void CtfSource::complete_fingerprints() {
   std::size_t next = 0;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+  for (std::size_t i = 0; i < fingerprints_.size(); ++i) {
     for (; next < streams_of_inputs_[i]; ++next) {
       DecodedFile& file = streams_[next]->file();
       fingerprints_[i].add(file.name(), file.content());
     }
     inputs_[i].fingerprint = fingerprints_[i].hex();
   }
+  fingerprints_.clear();
 }
 
 Result<void> CtfSource::add(const fs::path& directory) {
@@ -186,20 +193,14 @@ Result<void> CtfSource::add(const fs::path& directory) {
   if (processors > 0 && processors <= most_processors) {
     processors_ = std::max(processors_, static_cast<std::uint32_t>(processors));
   }
-  // Hostile offsets wrap instead of overflowing.
-  const Duration offset(static_cast<std::int64_t>(static_cast<std::uint64_t>(clock.offset_seconds) *
-                                                      nanoseconds_per_second +
-                                                  clock.offset_cycles));
+  const Duration offset =
+      ClockScale{clock.frequency}.offset(clock.offset_seconds, clock.offset_cycles);
   if (traces_.empty()) {
     epoch_offset_ = offset;
   }
   // Traces of one host share its monotonic clock, however their offsets were measured.
   if (context.host != HostIndex(0)) {
-    constexpr std::int64_t longest_shift = std::int64_t{1} << 61;
-    const auto difference =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(offset.count()) -
-                                  static_cast<std::uint64_t>(epoch_offset_.count()));
-    context.shift = Duration(std::clamp(difference, -longest_shift, longest_shift));
+    context.shift = bounded(offset - epoch_offset_);
   }
   traces_.push_back(std::make_unique<ctf::TraceContext>(std::move(context)));
   return add_streams(directory, *traces_.back());
@@ -257,9 +258,8 @@ void CtfSource::take_run(Batch& batch) {
   MergedStream& stream = *queue_.back();
   const MergedStream* const next = queue_.size() > 1 ? queue_.front() : nullptr;
   bool more = true;
-  while (more && batch.events.size() < batch_size &&
-         (next == nullptr || stream.comes_before(*next))) {
-    stream.move_to(batch, threads_);
+  while (more && !is_full(batch) && (next == nullptr || stream.comes_before(*next))) {
+    payload_bytes_ += stream.move_to(batch, threads_);
     more = stream.advance() || refill(stream);
   }
   if (more) {
@@ -274,7 +274,8 @@ bool CtfSource::read(Batch& batch) {
   if (!read_ahead_) {
     start();
   }
-  while (batch.events.size() < batch_size && !queue_.empty()) {
+  payload_bytes_ = 0;
+  while (!is_full(batch) && !queue_.empty()) {
     take_run(batch);
   }
   if (batch.events.empty()) {

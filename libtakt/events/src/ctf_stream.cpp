@@ -10,10 +10,7 @@ namespace {
 using Kind = Type::Kind;
 
 constexpr std::uint64_t packet_magic = 0xc1fc1fc1;
-/// Clocks are limited to this, so that sums and differences of two times do not overflow.
-constexpr std::uint64_t longest_clock = std::uint64_t{1} << 61;
-/// Longest sequence of handles that is kept.
-constexpr std::uint64_t max_list = 1 << 16;
+constexpr auto longest_clock = static_cast<std::uint64_t>(longest_time.count());
 
 }  // namespace
 
@@ -23,6 +20,8 @@ void Chunk::clear() {
   threads.clear();
   counts.clear();
   losses = {};
+  payload_bytes = 0;
+  is_full = false;
   processors = 0;
   is_last = false;
 }
@@ -242,15 +241,22 @@ void Stream::read(Chunk& chunk) {
     chunk.counts.resize(plan_->events.size());
   }
   const std::uint64_t begin = packet_begin_;
-  while (chunk.events.size() < chunk_events && packet_begin_ - begin < chunk_bytes) {
+  const auto has_room = [&chunk] {
+    return chunk.events.size() < Chunk::most_events && !chunk.is_full;
+  };
+  while (has_room() && packet_begin_ - begin < chunk_bytes) {
     if (!in_packet_ && !open_packet()) {
       chunk.is_last = true;
       break;
     }
-    while (in_packet_ && !cursor_.at_end() && chunk.events.size() < chunk_events) {
+    const std::uint64_t end = cursor_.position() + std::min(cursor_.remaining(), 8 * chunk_bytes);
+    while (in_packet_ && cursor_.position() < end && has_room()) {
       decode_event();
     }
-    if (in_packet_ && cursor_.at_end()) {
+    if (in_packet_ && !cursor_.at_end()) {
+      break;  // the next chunk goes on in the packet
+    }
+    if (in_packet_) {
       in_packet_ = false;
       packet_begin_ = packet_end_;
     }
@@ -289,6 +295,9 @@ bool Stream::decode_header(std::uint64_t& id) {
   constexpr std::uint64_t compact_size = 4;
   constexpr std::uint16_t large_escape = 65535;
   constexpr std::uint32_t compact_escape = 31;
+  if (plan_->header_kind == HeaderKind::other) {
+    return decode_other_header(id);
+  }
   if (!cursor_.is_on_byte() && !cursor_.align(8)) {
     return false;
   }
@@ -334,7 +343,7 @@ std::uint64_t Stream::number(const FixedNumber& number) const {
 }
 
 void Stream::set_processor(std::uint64_t processor) {
-  event_.cpu = static_cast<std::uint16_t>(std::min<std::uint64_t>(processor, UINT16_MAX - 1));
+  event_.cpu = static_cast<std::uint16_t>(std::min(processor, largest_processor));
 }
 
 void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view name) {
@@ -350,16 +359,22 @@ void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view
     if (newest == threads.rend() || newest->name != name) {
       position = threads.size();
       threads.push_back({process, thread, std::string(name)});
+      chunk_->is_full = chunk_->is_full || threads.size() == Chunk::most_threads;
     }
   }
   event_.thread = ThreadIndex(position);
 }
 
-bool Stream::decode_context() {
+/// `is_known`: the event is of a known type. The contexts of others are skipped, so that events
+/// that nobody sees add no threads.
+bool Stream::decode_context(bool is_known) {
   ProcessId process = trace_.process_id;
   if (const auto& fixed = plan_->fixed_context) {
     if (!cursor_.align(8) || 8 * std::uint64_t{fixed->size} > cursor_.remaining()) {
       return false;
+    }
+    if (!is_known) {
+      return cursor_.skip(8 * std::uint64_t{fixed->size});
     }
     if (fixed->processor) {
       set_processor(number(*fixed->processor));
@@ -379,6 +394,9 @@ bool Stream::decode_context() {
     }
     set_thread(process, thread, name);
     return cursor_.skip(8 * std::uint64_t{fixed->size});
+  }
+  if (!is_known) {
+    return skip(*plan_->context, -1);
   }
   std::optional<std::int64_t> thread;
   std::string name = trace_.process_name;
@@ -408,6 +426,9 @@ bool Stream::decode_context() {
 }
 
 bool Stream::decode_fixed(const EventPlan& plan) {
+  if (!cursor_.is_on_byte() && !cursor_.align(plan.align)) {
+    return false;
+  }
   if (8 * std::uint64_t{*plan.fixed_size} > cursor_.remaining()) {
     return false;
   }
@@ -461,9 +482,12 @@ bool Stream::read_list(const Type& type, const FieldPlan& field, Payload& payloa
     }
     if (field.kind == FieldKind::gid && i < 16) {
       event_.values[field.position + i / 8] |= (value & 0xff) << (56 - 8 * (i % 8));
-    } else if (field.kind == FieldKind::list && i < max_list) {
+    } else if (field.kind == FieldKind::list && i < longest_list) {
       payload.lists[field.position].push_back(value);
     }
+  }
+  if (field.kind == FieldKind::list) {
+    chunk_->losses.cut_elements += *length - std::min(*length, longest_list);
   }
   return true;
 }
@@ -508,6 +532,8 @@ bool Stream::decode_fields(const EventPlan& plan) {
                         });
   if (complete && plan.has_payload) {
     event_.payload = static_cast<std::uint32_t>(chunk_->payloads.size());
+    chunk_->payload_bytes += payload.bytes();
+    chunk_->is_full = chunk_->is_full || chunk_->payload_bytes >= most_payload_bytes;
     chunk_->payloads.push_back(std::move(payload));
   }
   return complete;
@@ -529,7 +555,8 @@ void Stream::decode_event() {
     return;
   }
   const EventPlan& plan = plan_->events[id];
-  if ((plan_->context != nullptr && !decode_context()) || !decode_fields(plan)) {
+  if ((plan_->context != nullptr && !decode_context(plan.type.has_value())) ||
+      !decode_fields(plan)) {
     give_up_packet("an event is cut off");
     return;
   }
@@ -547,9 +574,10 @@ void Stream::decode_event() {
   event_.type = *plan.type;
   chunk_->processors = std::max(chunk_->processors, event_.cpu + 1u);
   // A stream's clock does not run backwards; a damaged one must not upset the order.
-  last_time_ = std::max(last_time_, static_cast<std::int64_t>(std::min(clock_, longest_clock)) +
-                                        trace_.shift.count());
-  event_.time = Instant(Duration(last_time_));
+  last_time_ = std::max(
+      last_time_,
+      Instant(Duration(static_cast<std::int64_t>(std::min(clock_, longest_clock))) + trace_.shift));
+  event_.time = last_time_;
   chunk_->events.push_back(event_);
 }
 

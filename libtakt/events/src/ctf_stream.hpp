@@ -30,6 +30,10 @@ struct TraceContext {
 /// A piece of a stream, decoded. It stands alone, so that streams can be decoded at the same time:
 /// threads are numbered within the chunk.
 struct Chunk {
+  static constexpr std::size_t most_events = 4096;
+  /// Keeps it cheap to find the thread of an event.
+  static constexpr std::size_t most_threads = 256;
+
   struct Thread {
     ProcessId process = 0;
     std::int64_t id = 0;
@@ -45,6 +49,9 @@ struct Chunk {
   std::vector<std::uint64_t> counts;
   const StreamPlan* plan = nullptr;
   StreamLosses losses;
+  std::size_t payload_bytes = 0;
+  /// It has so many threads or bytes of payloads that the next event goes into another chunk.
+  bool is_full = false;
   /// Largest number of a processor that occurs, plus one.
   std::uint32_t processors = 0;
   /// Bytes of the stream that are done with.
@@ -60,9 +67,8 @@ struct Chunk {
 /// as far as the next packet, or to the end where the packets' sizes make no sense, and counted.
 class Stream {
  public:
-  /// A chunk ends after this many events of known types, or at the end of the packet in which it
-  /// has gone this many bytes through the stream.
-  static constexpr std::size_t chunk_events = 4096;
+  /// A chunk ends when it has the most events or is full, and at the latest after about so many
+  /// bytes of the stream.
   static constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
 
   /// `name` is what messages call the file.
@@ -78,7 +84,7 @@ class Stream {
   void decode_event();
   bool decode_header(std::uint64_t& id);
   bool decode_other_header(std::uint64_t& id);
-  bool decode_context();
+  bool decode_context(bool is_known);
   bool decode_fields(const EventPlan& plan);
   bool decode_fixed(const EventPlan& plan);
   bool decode_field(const FieldPlan& field, Payload& payload);
@@ -123,7 +129,7 @@ class Stream {
 
   Chunk* chunk_ = nullptr;
   Event event_;
-  std::int64_t last_time_ = 0;
+  Instant last_time_ = Instant::min();
   std::vector<std::uint64_t> slots_;
 };
 

@@ -1,3 +1,6 @@
+#include <cstring>
+#include <functional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -5,8 +8,8 @@
 #include "babeltrace_source.hpp"
 #include "ctf_source.hpp"
 #include "layout.hpp"
+#include "takt/base/isolated.hpp"
 #include "takt/events/event_stream.hpp"
-#include "trial.hpp"
 
 namespace takt::events {
 namespace {
@@ -38,10 +41,37 @@ Result<fs::path> trace_root(const fs::path& path, const OpenOptions& options,
   return unpacked.back().path();
 }
 
-/// Opens traces with libbabeltrace2 after it has read them to the end once in a child process:
-/// there is metadata on which it aborts, which must not end this process.
-Result<std::unique_ptr<EventStream>> open_what_babeltrace_survives(
-    const std::vector<Given>& given, std::vector<TemporaryDirectory> unpacked) {
+/// Reads the traces to their end with libbabeltrace2, in a process of its own: there is metadata on
+/// which the library aborts or never returns. Returns the corrections of their clocks.
+Result<ClockCorrections> try_with_babeltrace(const std::vector<fs::path>& directories,
+                                             const std::string& name,
+                                             const std::function<void()>& waiting) {
+  std::uint64_t memory = std::uint64_t{1} << 30;
+  for (const fs::path& directory : directories) {
+    memory += stream_files(directory).size() << 24;  // the library maps a part of each
+  }
+  const auto given = isolated(
+      [&directories](const Output& output) {
+        const ClockCorrections corrections = clock_corrections(directories);
+        Batch batch;
+        const auto source = open_with_babeltrace(directories, corrections, {}, {});
+        while (source && (*source)->read(batch)) {
+        }
+        output(std::as_bytes(std::span(corrections)));
+      },
+      {.memory = memory}, waiting);
+  ClockCorrections corrections(directories.size());
+  if (!given || given->size() != std::as_bytes(std::span(corrections)).size()) {
+    return error("{}: damaged in a way that libbabeltrace2 does not survive", name);
+  }
+  std::memcpy(corrections.data(), given->data(), given->size());
+  return corrections;
+}
+
+/// Opens traces with libbabeltrace2, if it can read them to their end.
+Result<std::unique_ptr<EventStream>> open_after_trial(const std::vector<Given>& given,
+                                                      std::vector<TemporaryDirectory> unpacked,
+                                                      const std::function<void()>& waiting) {
   std::vector<fs::path> directories;
   std::vector<Input> inputs;
   for (const Given& traces : given) {
@@ -53,16 +83,11 @@ Result<std::unique_ptr<EventStream>> open_what_babeltrace_survives(
     }
     inputs.back().fingerprint = std::move(*fingerprint);
   }
-  const bool survives = ends_well([&directories] {
-    Batch batch;
-    const auto source = open_with_babeltrace(directories, {}, {});
-    while (source && (*source)->read(batch)) {
-    }
-  });
-  if (!survives) {
-    return error("{}: damaged in a way that libbabeltrace2 does not survive", inputs.front().path);
+  const auto corrections = try_with_babeltrace(directories, inputs.front().path, waiting);
+  if (!corrections) {
+    return tl::unexpected(corrections.error());
   }
-  return open_with_babeltrace(directories, std::move(inputs), std::move(unpacked));
+  return open_with_babeltrace(directories, *corrections, std::move(inputs), std::move(unpacked));
 }
 
 }  // namespace
@@ -90,14 +115,14 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
     given.push_back({std::move(*input), std::move(*traces)});
   }
   if (options.decoder == Decoder::babeltrace) {
-    return open_what_babeltrace_survives(given, std::move(unpacked));
+    return open_after_trial(given, std::move(unpacked), options.waiting);
   }
   // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
   auto source = open_ctf(given);
   if (source || options.decoder == Decoder::own) {
     return source;
   }
-  auto fallback = open_what_babeltrace_survives(given, std::move(unpacked));
+  auto fallback = open_after_trial(given, std::move(unpacked), options.waiting);
   return fallback ? std::move(fallback) : std::move(source);
 }
 

@@ -66,6 +66,7 @@ Seen read_both(const std::filesystem::path& trace) {
   EXPECT_EQ(own.error, "");
   EXPECT_EQ(oracle.error, "");
   EXPECT_EQ(own.counts, oracle.counts);
+  EXPECT_EQ(own.losses.cut_elements, oracle.losses.cut_elements);
   EXPECT_EQ(own.threads, oracle.threads);
   EXPECT_EQ(own.events.size(), oracle.events.size());
   for (std::size_t i = 0; i < std::min(own.events.size(), oracle.events.size()); ++i) {
@@ -342,6 +343,121 @@ TEST_F(DecoderTest, HostsAreShiftedToTheFirstOnesTimeLine) {
     EXPECT_THAT(times, ElementsAre(100, 150, 1200, 3000));
     EXPECT_EQ(std::get<0>(seen.threads[2]), "arm");
   }
+}
+
+TEST_F(DecoderTest, TracesOfOneHostAreInTheOrderOfItsClockHoweverTheirOffsetsWereMeasured) {
+  TraceWriter first;
+  const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  TraceWriter second = first;
+  second.offset = first.offset + 1000;
+  first.write(scratch, {ends_packet(first, end, {100, 300, 500}, {})}, "trace/first");
+  second.write(scratch, {ends_packet(second, end, {200, 400}, {})}, "trace/second");
+  std::vector<std::uint64_t> order;
+  for (const Event& event : read_both(scratch).events) {
+    order.push_back(event.values[0]);
+  }
+  EXPECT_THAT(order, ElementsAre(100, 200, 300, 400, 500));
+}
+
+TEST_F(DecoderTest, AnEarlierRunningOfAMachineHasTimesBeforeTheOrigin) {
+  TraceWriter first;
+  const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  TraceWriter second = first;
+  second.boot_id = "00000000-b61b-43cf-a191-9301eb8b3b13";
+  second.offset = first.offset - 10'000;
+  first.write(scratch, {ends_packet(first, end, {100}, {})}, "new");
+  second.write(scratch, {ends_packet(second, end, {200, 300}, {})}, "old");
+  std::vector<std::int64_t> times;
+  for (const Event& event :
+       read({scratch.path() / "new", scratch.path() / "old"}, Decoder::own).events) {
+    times.push_back(event.time.time_since_epoch().count());
+  }
+  EXPECT_THAT(times, ElementsAre(-9800, -9700, 100));
+}
+
+TEST_F(DecoderTest, OffsetsOfAnySizeAreBounded) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  std::string metadata = writer.metadata();
+  const std::string offset = "offset = " + std::to_string(writer.offset);
+  metadata.replace(metadata.find(offset), offset.size(),
+                   "offset = 18446744073709551615; offset_s = 9223372036854775807");
+  writer.write(scratch, {ends_packet(writer, end, {5}, {})});
+  scratch.write("trace/metadata", metadata);
+  const auto source = open(std::vector{scratch.path() / "trace"}, {.decoder = Decoder::own});
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->epoch_offset(), longest_time);
+}
+
+/// Metadata with a part replaced.
+std::string with(std::string metadata, const std::string& from, const std::string& to) {
+  const auto at = metadata.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return metadata.replace(at, from.size(), to);
+}
+
+TEST_F(DecoderTest, CyclesOfAClockThatDoesNotCountNanosecondsAreConverted) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  writer.offset = 7;
+  writer.write(scratch, {ends_packet(writer, end, {3, 5'000'000}, {})});
+  scratch.write("trace/metadata", with(writer.metadata(), "freq = 1000000000", "freq = 1000000"));
+  EXPECT_THAT(read({scratch.path() / "trace"}, Decoder::own).error, HasSubstr("nanoseconds"));
+  const auto source = open(std::vector{scratch.path() / "trace"});
+  ASSERT_TRUE(source) << source.error().message;
+  Batch batch;
+  ASSERT_TRUE((*source)->read(batch));
+  ASSERT_THAT(batch.events, SizeIs(2));
+  EXPECT_EQ(batch.events[0].time, Instant(std::chrono::microseconds(3)));
+  EXPECT_EQ(batch.events[1].time, Instant(std::chrono::seconds(5)));
+  EXPECT_EQ((*source)->epoch_offset(), std::chrono::microseconds(7));
+}
+
+TEST_F(DecoderTest, HeadersAndFieldsAreAlignedAsTheirStructuresSay) {
+  TraceWriter writer;
+  writer.context.clear();
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const auto odd = writer.declare("my:event", "integer { size = 3; align = 1; signed = 0; } x;");
+  // No stream context; the header ends within a byte, and may begin within one.
+  const std::string header =
+      "struct { uint5_t id; integer { size = 30; align = 1; map = clock.monotonic.value; } t; };";
+  Bits content;
+  for (std::uint64_t time = 1; time < 4; ++time) {
+    content.add(odd, 5).add(time, 30).add(5, 3);
+    content.add(end, 5).add(time, 30).align(8).add(77 + time, 64);
+  }
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 4}, content)});
+  scratch.write("trace/metadata", with(writer.metadata(), "struct event_header_large;", header));
+  const Seen seen = read_both(scratch);
+  ASSERT_THAT(seen.events, SizeIs(3));
+  EXPECT_EQ(seen.events[2].values[0], 80U);
+  EXPECT_EQ(seen.counts.at("my:event"), 3U);
+  EXPECT_THAT(seen.losses.faults, IsEmpty());
+}
+
+TEST_F(DecoderTest, LongListsAreCutAndCounted) {
+  TraceWriter writer;
+  const auto link =
+      writer.declare("ros2:message_link_partial_sync",
+                     std::string("uint32_t __subs_length; uint8_t _subs[__subs_length];"));
+  Bits content;
+  writer.header(content, link, 1);
+  TraceWriter::add_context(content, 1, 1, "p");
+  content.add(longest_list + 5, 32);
+  for (std::uint64_t i = 0; i < longest_list + 5; ++i) {
+    content.add(i % 256, 8);
+  }
+  writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)});
+  const Seen seen = read_both(scratch);
+  EXPECT_THAT(seen.payloads.at(0).lists[0], SizeIs(longest_list));
+  EXPECT_EQ(seen.losses.cut_elements, 5U);
+}
+
+TEST_F(DecoderTest, NumbersOfProcessorsThatCannotBeAreLimited) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  writer.write(scratch, {ends_packet(writer, end, {1}, {.cpu = 0x10003})});
+  EXPECT_EQ(read_both(scratch).events.at(0).cpu, largest_processor);
 }
 
 TEST_F(DecoderTest, ATruncatedStreamGivesItsReadablePartAndACountOfTheRest) {

@@ -93,11 +93,32 @@ inline constexpr RecordSize max_size = [] {
 
 inline constexpr std::uint32_t no_payload = UINT32_MAX;
 
+/// Larger numbers of processors count as this one.
+inline constexpr std::uint64_t largest_processor = UINT16_MAX - 1;
+
+/// Longest list that is kept. The elements beyond it are counted (StreamLosses::cut_elements).
+inline constexpr std::uint64_t longest_list = 1 << 16;
+
 /// The texts and lists of an event. Few events have any, most of them initialisation events.
 struct Payload {
   std::array<std::string, max_size.texts> texts;
   std::array<std::vector<std::uint64_t>, max_size.lists> lists;
+
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const std::string& text : texts) {
+      sum += text.size();
+    }
+    for (const auto& list : lists) {
+      sum += list.size() * sizeof list[0];
+    }
+    return sum;
+  }
 };
+
+/// Events are gathered until their payloads have so many bytes. Bounds the memory where each event
+/// has the longest lists and texts.
+inline constexpr std::size_t most_payload_bytes = std::size_t{1} << 20;
 
 /// One event of a known type. Its fields are in the order of the type's schema, for which
 /// fields.hpp has names; signed numbers are in two's complement; a field that this version of ROS 2

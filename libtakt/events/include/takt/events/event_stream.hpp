@@ -21,6 +21,8 @@ struct StreamLosses {
   std::uint64_t discarded_events = 0;
   /// Packets that the tracer overwrote or never wrote.
   std::uint64_t discarded_packets = 0;
+  /// Elements of lists beyond the longest that is kept.
+  std::uint64_t cut_elements = 0;
   /// Bytes of the trace that could not be decoded, and one line for each reason.
   std::uint64_t unreadable_bytes = 0;
   std::vector<std::string> faults;
@@ -28,7 +30,7 @@ struct StreamLosses {
   static constexpr std::size_t max_faults = 100;
 
   [[nodiscard]] bool any() const {
-    return discarded_events != 0 || discarded_packets != 0 || !faults.empty();
+    return discarded_events != 0 || discarded_packets != 0 || cut_elements != 0 || !faults.empty();
   }
   StreamLosses& operator+=(const StreamLosses& other);
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -20,6 +21,14 @@ struct TraceClock {
 
 /// A point on a host's monotonic time line.
 using Instant = TraceClock::time_point;
+
+/// Times that somebody else wrote are limited to 73 years before and after the origin. Sums and
+/// differences of two such times do not overflow.
+inline constexpr Duration longest_time{std::int64_t{1} << 61};
+
+[[nodiscard]] constexpr Duration bounded(Duration time) {
+  return std::clamp(time, -longest_time, longest_time);
+}
 
 /// The smallest unit of time, the ε of the analyses: windows are half-open and times are integers.
 inline constexpr Duration epsilon{1};
