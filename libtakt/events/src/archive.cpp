@@ -67,14 +67,18 @@ Result<void> copy_data(archive* archive, const fs::path& source, const fs::path&
   const void* data = nullptr;
   std::size_t size = 0;
   la_int64_t offset = 0;
+  std::uint64_t reached = 0;
   int status = ARCHIVE_OK;
   while ((status = archive_read_data_block(archive, &data, &size, &offset)) == ARCHIVE_OK) {
-    const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
-    if (size > budget || end > budget + static_cast<std::uint64_t>(file.tellp())) {
+    // Blocks may leave gaps, which become part of the file, and may overwrite others.
+    const std::uint64_t end = static_cast<std::uint64_t>(std::max<la_int64_t>(offset, 0)) + size;
+    const std::uint64_t taken = std::max<std::uint64_t>(size, end - std::min(end, reached));
+    if (taken > budget) {
       return error("{}: unpacks to more than allowed; unpack it yourself and give the directory",
                    source.string());
     }
-    budget -= size;
+    budget -= taken;
+    reached = std::max(reached, end);
     file.seekp(offset);
     file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
     if (!file) {

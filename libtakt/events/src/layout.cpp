@@ -27,7 +27,7 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
       entry.disable_recursion_pending();
     }
     std::error_code unreadable;
-    if (entry->is_directory(unreadable) &&
+    if (fs::is_directory(entry->symlink_status(unreadable)) &&
         fs::is_regular_file(entry->path() / "metadata", unreadable)) {
       found.push_back(entry->path());
     }

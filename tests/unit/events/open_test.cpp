@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 
+#include "archive.hpp"
+#include "layout.hpp"
 #include "takt/events/event_stream.hpp"
 #include "trace_writer.hpp"
 
@@ -93,6 +96,13 @@ TEST_F(OpenTest, TracesBelowADirectoryAreOne) {
   EXPECT_EQ(fault_of(scratch.path() / "session"), "");
 }
 
+TEST_F(OpenTest, LinksToTracesAreNotFollowed) {
+  writer.write(scratch, {}, "session/ust-1");
+  std::filesystem::create_directory_symlink("ust-1", scratch.path() / "session/latest");
+  EXPECT_THAT(find_traces(scratch.path() / "session", "session").value(),
+              testing::ElementsAre(scratch.path() / "session/ust-1"));
+}
+
 class ArchiveTest : public OpenTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(ArchiveTest, IsReadAndLeavesNothingBehind) {
@@ -121,12 +131,23 @@ TEST_P(ArchiveTest, IsReadAndLeavesNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(Filters, ArchiveTest, testing::Values("", "-z", "-J", "--zstd"));
 
-std::string fingerprint_of(const std::filesystem::path& path, Decoder decoder) {
+std::string fingerprint_by(Decoder decoder, const std::filesystem::path& path) {
   const auto source = open(std::vector{path}, {.decoder = decoder});
   Batch batch;
   while ((*source)->read(batch)) {
   }
   return (*source)->inputs().front().fingerprint;
+}
+
+TEST_F(OpenTest, TheFingerprintIsCompleteOnce) {
+  writer.write(scratch, {"no packet"});
+  const auto source = open(std::vector{scratch.path() / "trace"}, {.decoder = Decoder::own});
+  ASSERT_TRUE(source);
+  Batch batch;
+  EXPECT_FALSE((*source)->read(batch));
+  const std::string fingerprint = (*source)->inputs().front().fingerprint;
+  EXPECT_FALSE((*source)->read(batch));
+  EXPECT_EQ((*source)->inputs().front().fingerprint, fingerprint);
 }
 
 TEST_F(OpenTest, ATraceWithAnotherEventHasAnotherFingerprint) {
@@ -138,8 +159,8 @@ TEST_F(OpenTest, ATraceWithAnotherEventHasAnotherFingerprint) {
     content.add(callback, 64);
     writer.write(scratch, {TraceWriter::packet({.begin = 5, .end = 5}, content)});
     const auto trace = scratch.path() / "trace";
-    fingerprints.push_back(fingerprint_of(trace, Decoder::own));
-    EXPECT_EQ(fingerprint_of(trace, Decoder::babeltrace), fingerprints.back());
+    fingerprints.push_back(fingerprint_by(Decoder::own, trace));
+    EXPECT_EQ(fingerprint_by(Decoder::babeltrace, trace), fingerprints.back());
   }
   EXPECT_EQ(fingerprints[0], fingerprints[2]);
   EXPECT_NE(fingerprints[0], fingerprints[1]);
@@ -151,6 +172,26 @@ TEST_F(OpenTest, AnArchiveOfNothingMuchIsRefusedBeforeItFillsTheDisk) {
   shell("truncate -s 1100M '" + (scratch.path() / "trace/zeros").string() + "'");
   const auto bomb = archive("bomb.tar.gz", "-z");
   EXPECT_THAT(fault_of(bomb), HasSubstr("unpacks to more than allowed"));
+}
+
+TEST_F(OpenTest, GapsInTheFilesOfAnArchiveCount) {
+  constexpr std::uint64_t gap = 600 << 10;
+  std::filesystem::create_directory(scratch.path() / "trace");
+  {
+    std::ofstream sparse(scratch.path() / "trace/sparse", std::ios::binary);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+      sparse.seekp(static_cast<std::streamoff>(i * gap));
+      sparse << 'x';
+    }
+  }
+  const auto file = archive("sparse.tar", "--sparse");
+  ASSERT_LT(std::filesystem::file_size(file), gap);
+  const auto target = scratch.path() / "target";
+  std::filesystem::create_directory(target);
+  const auto done = unpack_into(file, target, 2 * gap);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("unpacks to more than allowed"));
+  EXPECT_TRUE(unpack_into(file, target, 6 * gap));
 }
 
 TEST_F(OpenTest, UnpackingCanBeEndedAtAnyTime) {
