@@ -1,7 +1,5 @@
 #include "takt/events/threads.hpp"
 
-#include <algorithm>
-
 namespace takt::events {
 
 HostIndex Threads::host(std::string_view name, std::string_view clock) {
@@ -24,13 +22,13 @@ ProcessIndex Threads::process(HostIndex host, ProcessId id) {
   }
   const auto [first, is_new] =
       process_of_.try_emplace(Key{owner, id.number, 0}, ProcessIndex(processes_.size()));
-  const bool is_anothers = !is_new && std::ranges::any_of(process_of_, [&](const auto& entry) {
-    return entry.second == first->second && entry.first.name_space != 0;
-  });
+  const bool is_anothers = !is_new && has_name_space_[first->second.value()];
   const ProcessIndex found = is_anothers ? ProcessIndex(processes_.size()) : first->second;
   if (found.value() == processes_.size()) {
     processes_.push_back({host, id.number, {}});
+    has_name_space_.push_back(false);
   }
+  has_name_space_[found.value()] = id.name_space != 0;
   process_of_.try_emplace(exact, found);
   return found;
 }

@@ -28,5 +28,16 @@ TEST(Threads, AProcessKnownByItsNumberIsTheFirstThatTellsItsNamespace) {
   EXPECT_EQ(threads.processes().size(), 2);
 }
 
+TEST(Threads, EachNamespaceOfANumberIsAnotherProcess) {
+  Threads threads;
+  const HostIndex host = threads.host("robot", "boot");
+  constexpr std::uint64_t count = 300;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    EXPECT_EQ(threads.process(host, {1, i}), ProcessIndex(i - 1));
+  }
+  EXPECT_EQ(threads.process(host, 1), ProcessIndex(0));
+  EXPECT_EQ(threads.processes().size(), count);
+}
+
 }  // namespace
 }  // namespace takt::events

@@ -85,6 +85,7 @@ class Threads {
 
   std::vector<Host> hosts_;
   std::vector<Process> processes_;
+  std::vector<bool> has_name_space_;  // by process: whether its namespace is known
   std::vector<Thread> threads_;
   std::unordered_map<Key, ProcessIndex, KeyHash> process_of_;
   std::unordered_map<Key, ThreadIndex, KeyHash> thread_of_;
