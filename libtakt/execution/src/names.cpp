@@ -13,8 +13,32 @@
 namespace takt::execution {
 namespace {
 
+/// Whether the demangled symbol cannot be much longer than the symbol. Names come from the traced
+/// programs. A reference ("S1_", "T_") repeats a part, which may hold references itself, and a pack
+/// expansion ("Dp", "sp", "sZ", "sP") repeats its pattern: 300 characters can stand for gigabytes.
+/// Looks for the characters alone, also within identifiers, so it may refuse a harmless symbol.
+bool is_bounded(std::string_view symbol) {
+  constexpr std::size_t longest = 1024;
+  constexpr int most = 16;
+  constexpr int pack = 6;  // references within a pack are repeated for each of its elements
+  if (symbol.size() > longest) {
+    return false;
+  }
+  int repetitions = 0;
+  for (std::size_t i = 0; i + 1 < symbol.size(); ++i) {
+    const std::string_view pair = symbol.substr(i, 2);
+    if (pair == "Dp" || pair == "sp" || pair == "sZ" || pair == "sP") {
+      repetitions += pack;
+    } else if (symbol[i] == 'S' || symbol[i] == 'T') {
+      const auto end = symbol.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", i + 1);
+      repetitions += end != std::string_view::npos && symbol[end] == '_' ? 1 : 0;
+    }
+  }
+  return repetitions <= most;
+}
+
 std::string demangle(const std::string& symbol) {
-  if (!symbol.starts_with("_Z")) {
+  if (!symbol.starts_with("_Z") || !is_bounded(symbol)) {
     return symbol;
   }
   int status = 0;
@@ -51,10 +75,13 @@ std::string without(std::string_view text, char open, char close) {
   return kept;
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string replaced;
+  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    replaced.append(text.substr(0, at)).append(to);
+    text.remove_prefix(at + from.size());
   }
+  return replaced.append(text);
 }
 
 std::string source_stem(const Objects& objects, const EventSource& source) {
@@ -93,9 +120,9 @@ std::string readable_symbol(std::string_view symbol) {
   if (!is_function) return std::string(symbol);  // a name that the program gave
   std::string name = without(unbind(demangle(std::string(symbol))), '<', '>');
   name = without(name, '(', ')');
-  replace_all(name, "{lambda#", "lambda#");
-  replace_all(name, "}", "");
-  replace_all(name, " const", "");
+  name = replace_all(name, "{lambda#", "lambda#");
+  name = replace_all(name, "}", "");
+  name = replace_all(name, " const", "");
   const auto last_space = name.rfind(' ');  // a return type
   return last_space == std::string::npos ? name : name.substr(last_space + 1);
 }
@@ -124,15 +151,36 @@ std::string display_name(const Objects& objects, const Callback& callback) {
   return callback.symbol.empty() ? id_stem(objects, callback) : readable_symbol(callback.symbol);
 }
 
-std::vector<std::string> callback_ids(const Objects& objects) {
-  std::vector<std::string> ids;
-  std::unordered_map<std::string, int> used;
-  for (const Callback& callback : objects.callbacks) {
-    const std::string stem = id_stem(objects, callback);
-    const int count = ++used[stem];
-    ids.push_back(count == 1 ? stem : fmt::format("{}#{}", stem, count));
+void CallbackIds::assign(const Objects& objects, std::size_t callback) {
+  std::string id = id_stem(objects, objects.callbacks[callback]);
+  const int count = ++used_[id];
+  if (count > 1) {
+    id += fmt::format("#{}", count);
   }
-  return ids;
+  ids_[callback] = std::move(id);
+}
+
+const std::string& CallbackIds::of(const Objects& objects, ObservedCallbackIndex callback) {
+  // Callbacks that were registered before get their numbers first, as far as they are described.
+  for (std::size_t i = ids_.size(); i <= callback.value(); ++i) {
+    ids_.emplace_back();
+    if (i == callback.value() || objects.node_of(objects.callbacks[i])) {
+      assign(objects, i);
+    }
+  }
+  if (ids_[callback.value()].empty()) {
+    assign(objects, callback.value());
+  }
+  return ids_[callback.value()];
+}
+
+std::vector<std::string> callback_ids(const Objects& objects) {
+  CallbackIds ids;
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    all.push_back(ids.of(objects, ObservedCallbackIndex(i)));
+  }
+  return all;
 }
 
 }  // namespace takt::execution

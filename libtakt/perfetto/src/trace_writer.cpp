@@ -75,6 +75,7 @@ class TraceWriter::Implementation {
 
   std::unordered_map<std::string, std::uint64_t> names_;
   Message new_names_;
+  execution::CallbackIds callback_ids_;
   std::vector<std::uint64_t> callback_names_;     // 0: not known yet
   std::vector<std::uint64_t> publication_names_;  // likewise
   std::map<std::uint16_t, Message> bundles_;      // by processor
@@ -100,7 +101,7 @@ std::uint64_t TraceWriter::Implementation::callback_name(const execution::Object
                                                          ObservedCallbackIndex callback) {
   std::uint64_t& known = grow_to(callback_names_, callback);
   if (known == 0) {
-    known = name(execution::callback_ids(objects)[callback.value()]);
+    known = name(callback_ids_.of(objects, callback));
   }
   return known;
 }

@@ -1,5 +1,6 @@
 #include "takt/execution/names.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace takt::execution {
@@ -30,6 +31,25 @@ INSTANTIATE_TEST_SUITE_P(
         Symbol{"void on_message<int>(int const&)", "on_message"}, Symbol{"_Zbroken", "_Zbroken"},
         Symbol{"a>b)c", "a>b)c"}, Symbol{"", ""}));
 
+/// A function whose arguments name the one before them twice.
+std::string exploding(std::size_t arguments) {
+  constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string symbol = "_Z1fSt4pairIiiE";
+  for (std::size_t i = 0; i < arguments; ++i) {
+    symbol += fmt::format("St4pairIS{0}_S{0}_E", digits[2 * i]);
+  }
+  return symbol;
+}
+
+TEST(ReadableSymbol, OfAnyLengthIsMadeInLittleMemory) {
+  EXPECT_EQ(readable_symbol(exploding(4)), "f");
+  EXPECT_EQ(readable_symbol(exploding(15)), exploding(15));  // 2 MB; each further one doubles it
+  const std::string packs = "_Z1fIJ" + std::string(60, 'i') + "EEvDp1gIT_JDp1hIT_JDpT_EEEE";
+  EXPECT_EQ(readable_symbol(packs), packs);
+  EXPECT_EQ(readable_symbol("f(" + std::string(100'000, ')') + "g const} const"),
+            "f" + std::string(99'999, ')') + "g");
+}
+
 TEST(CompactDuration, KeepsTimesWhole) {
   EXPECT_EQ(compact_duration(std::chrono::seconds(2)), "2s");
   EXPECT_EQ(compact_duration(std::chrono::milliseconds(100)), "100ms");
@@ -52,9 +72,21 @@ TEST(CallbackIds, AreUniqueInOrderOfRegistration) {
   objects.callbacks.push_back(
       {.kind = CallbackKind::subscription, .subscription = SubscriptionIndex(0)});
   objects.callbacks.push_back({.handle = 0xab});
-  EXPECT_EQ(callback_ids(objects),
-            (std::vector<std::string>{"/planner:timer-5ms", "/planner:timer-5ms#2",
-                                      "/planner:/scan", "unknown(0xab)"}));
+  const std::vector<std::string> all{"/planner:timer-5ms", "/planner:timer-5ms#2", "/planner:/scan",
+                                     "unknown(0xab)"};
+  EXPECT_EQ(callback_ids(objects), all);
+  // The same if they are asked for in another order, while further ones are registered.
+  CallbackIds ids;
+  for (const std::size_t i : {1u, 3u, 0u, 2u, 1u}) {
+    EXPECT_EQ(ids.of(objects, ObservedCallbackIndex(i)), all[i]);
+  }
+  objects.timers.push_back({{}, 1, std::chrono::milliseconds(5), {}, ObservedCallbackIndex(4), {}});
+  objects.callbacks.push_back({.kind = CallbackKind::timer, .timer = TimerIndex(2)});
+  objects.callbacks.push_back({.kind = CallbackKind::timer, .timer = TimerIndex(1)});
+  EXPECT_EQ(ids.of(objects, ObservedCallbackIndex(5)), "/planner:timer-5ms#3");
+  // One whose node was not known then has its id when it is asked for.
+  objects.timers[2].node = NodeIndex(0);
+  EXPECT_EQ(ids.of(objects, ObservedCallbackIndex(4)), "/planner:timer-5ms#4");
 }
 
 }  // namespace

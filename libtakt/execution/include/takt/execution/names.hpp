@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "takt/execution/objects.hpp"
@@ -18,6 +19,20 @@ namespace takt::execution {
 /// A callback's name for people: that of its function; if that was not recorded, its node with the
 /// topic, service or period; "unknown(0x…)" if nothing of it is known.
 [[nodiscard]] std::string display_name(const Objects& objects, const Callback& callback);
+
+/// Ids of callbacks that may still be registered. O(1) for each callback in all.
+class CallbackIds {
+ public:
+  /// The id of a callback, which stays what it is at the first call. It is the id that
+  /// callback_ids() gives if the callbacks registered before have their nodes by now.
+  const std::string& of(const Objects& objects, ObservedCallbackIndex callback);
+
+ private:
+  void assign(const Objects& objects, std::size_t callback);
+
+  std::vector<std::string> ids_;  // empty: not assigned
+  std::unordered_map<std::string, int> used_;
+};
 
 /// Ids of all callbacks, in the order of Objects::callbacks: "/planner:timer-100ms",
 /// "/planner:/robot/pose" (node:topic), unique by a suffix "#2", "#3" … in order of registration.
