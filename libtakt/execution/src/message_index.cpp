@@ -37,7 +37,11 @@ MessageIndex::Entry& MessageIndex::append(Publication publication) {
   }
   ++newest_;
   if (publication.publisher) {
-    grow_to(newest_of_, *publication.publisher) = newest_;
+    const std::uint64_t before =
+        std::exchange(grow_to(newest_of_, *publication.publisher), newest_);
+    if (!is_kept(before)) {
+      drop_retired(before);
+    }
   }
   kept_ = std::min<std::uint64_t>(kept_ + 1, ring_.size());
   publication.id = static_cast<PublicationId>(newest_);
@@ -71,13 +75,20 @@ void MessageIndex::grow() {
 }
 
 void MessageIndex::retire(const Entry& entry) {
-  const auto is_newest = [this](const Publication& publication) {
-    return publication.publisher &&
-           newest_of_[publication.publisher->value()] == static_cast<std::uint64_t>(publication.id);
-  };
-  if (is_newest(entry.publication)) {
-    std::erase_if(retired_, [&](const Entry& old) { return !is_newest(old.publication); });
-    retired_.push_back(entry);
+  const Publication& publication = entry.publication;
+  const auto id = static_cast<std::uint64_t>(publication.id);
+  if (publication.publisher && newest_of_[publication.publisher->value()] == id) {
+    retired_.emplace(id, entry);
+    if (entry.key != Key{}) {
+      retired_keys_.emplace(entry.key, id);
+    }
+  }
+}
+
+void MessageIndex::drop_retired(std::uint64_t id) {
+  if (const auto found = retired_.find(id); found != retired_.end()) {
+    retired_keys_.erase({found->second.key, id});
+    retired_.erase(found);
   }
 }
 
@@ -89,8 +100,8 @@ const Publication* MessageIndex::find(PublicationId id) const {
   if (id == PublicationId::none) {
     return nullptr;
   }
-  const auto old = std::ranges::find(retired_, id, [](const Entry& e) { return e.publication.id; });
-  return old == retired_.end() ? nullptr : &old->publication;
+  const auto old = retired_.find(number);
+  return old == retired_.end() ? nullptr : &old->second.publication;
 }
 
 void MessageIndex::set_instance(PublicationId id, InstanceId instance) {
@@ -102,16 +113,17 @@ void MessageIndex::set_instance(PublicationId id, InstanceId instance) {
 
 MessageIndex::Matches MessageIndex::find(const Key& key) const {
   Matches matches;
-  for (std::uint64_t id = buckets_[bucket(key)]; is_kept(id); id = entry(id).previous) {
+  for (std::uint64_t id = buckets_[bucket(key)]; is_kept(id) && matches.count < several;
+       id = entry(id).previous) {
     if (entry(id).key == key && matches.count++ == 0) {
       matches.newest = entry(id).publication.id;
     }
   }
   if (matches.count == 0) {
-    for (const Entry& old : retired_) {
-      if (old.key == key && matches.count++ == 0) {
-        matches.newest = old.publication.id;
-      }
+    for (auto old = retired_keys_.lower_bound({key, 0});
+         old != retired_keys_.end() && old->first == key && matches.count < several; ++old) {
+      ++matches.count;
+      matches.newest = static_cast<PublicationId>(old->second);
     }
   }
   return matches;

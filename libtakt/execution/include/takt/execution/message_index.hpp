@@ -1,7 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/instances.hpp"
@@ -28,7 +32,7 @@ class MessageIndex {
     TopicIndex topic;
     std::int64_t stamp = 0;
     std::uint64_t writer = 0;  // 0: not known, as for topics
-    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
   };
 
   /// Adds a publication, in the order in which they were sent, and gives it its id.
@@ -42,8 +46,9 @@ class MessageIndex {
   /// Notes the instance that a kept publication belongs to.
   void set_instance(PublicationId id, InstanceId instance);
 
+  static constexpr std::size_t several = 2;
   struct Matches {
-    std::size_t count = 0;
+    std::size_t count = 0;  // at most `several`
     PublicationId newest = PublicationId::none;
   };
   [[nodiscard]] Matches find(const Key& key) const;
@@ -75,6 +80,8 @@ class MessageIndex {
   void grow();
   /// The entry leaves the ring. It is kept if it is the newest of its publisher.
   void retire(const Entry& entry);
+  /// Forgets the entry if it has left the ring.
+  void drop_retired(std::uint64_t id);
 
   std::size_t capacity_;
   std::uint64_t newest_ = 0;
@@ -83,10 +90,11 @@ class MessageIndex {
   /// Newest id of each bucket; the chain of a bucket goes from newer to older ids and ends at the
   /// first that is no longer kept.
   std::vector<std::uint64_t> buckets_;
-  /// By publisher, the id of its newest publication; and the entries of those that have left the
-  /// ring.
+  /// By publisher, the id of its newest publication.
   std::vector<std::uint64_t> newest_of_;
-  std::vector<Entry> retired_;
+  /// Those of them that have left the ring, by id, and their keys with their ids.
+  std::unordered_map<std::uint64_t, Entry> retired_;
+  std::set<std::pair<Key, std::uint64_t>> retired_keys_;
 };
 
 }  // namespace takt::execution
