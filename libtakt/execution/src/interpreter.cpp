@@ -72,7 +72,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
   }
   CallbackInstance& instance = callbacks_.start(at.thread, at.time, start.callback, callback);
   instance.intra_process = start.is_intra_process;
-  tell_run_time(at);
+  update_run_time(at);
   instance.by_scheduler = run_clocks_.serves(at.thread);
   const Callback& owner = database_.objects_[callback];
   if (owner.kind != CallbackKind::event_source) {
@@ -148,38 +148,38 @@ void Interpreter::ended(const CallbackInstance& instance) {
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) {
   publications_.abandon(at.thread);
   in_process(at.thread) = {};
-  tell_run_time(at);
+  update_run_time(at);
   if (const auto* const instance = callbacks_.end(at.thread, at.time, end.callback)) {
     ended(*instance);
   }
 }
 
-void Interpreter::tell_run_time(const Occurrence& at) {
+void Interpreter::update_run_time(const Occurrence& at) {
   if (const auto time = run_clocks_.now(at.thread, at.time)) {
     callbacks_.cpu_time(at.thread, *time);
   }
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu) {
-  if (callbacks_.current(at.thread) == nullptr)
-    threads_.cpu_time(at.thread, Duration(cpu.cpu_time));
+  const Duration time = bounded(Duration(cpu.cpu_time));
+  if (callbacks_.current(at.thread) == nullptr) threads_.cpu_time(at.thread, time);
   if (run_clocks_.has_own(at.thread)) {
     callbacks_.change_clock(at.thread);
   }
-  callbacks_.cpu_time(at.thread, Duration(cpu.cpu_time));
+  callbacks_.cpu_time(at.thread, time);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::ExecutorInit& executor) {
   on<tracepoints::ExecutorInit>(at, executor);
   if (executor.kind == "outside") {
-    threads_.leave_out(at.thread);
+    threads_.mark_outside(at.thread);
   } else if (executor.kind != "event_source") {
     threads_.serves(at.thread);
   }
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RateSleep& sleep) {
-  ended_if(threads_.rate_sleep(at, Duration(sleep.period)));
+  ended_if(threads_.rate_sleep(at, bounded(Duration(sleep.period))));
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RateWakeup&) {
@@ -205,7 +205,10 @@ void Interpreter::on(const Occurrence& at, const tracepoints::WaitableTriggered&
       call(at, Publication::Kind::trigger, database_.objects_[*callback.waitable].triggers);
   const CallbackInstance* const source = enclose(trigger);
   auto& waiting = grow_to(triggers_, *callback.waitable);
-  if (waiting.size() == most_triggers) waiting.pop_front();
+  if (waiting.size() == most_triggers) {
+    waiting.pop_front();
+    ++database_.anomalies_.triggers_forgotten;
+  }
   waiting.push_back(database_.messages_.add(trigger));
   announce(waiting.back());
   ended_if(source);
@@ -215,8 +218,8 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackRelease& r
   const Release told{object_tracker_.callback(at.process, release.callback),
                      at.thread,
                      at.time,
-                     Instant(Duration(release.activation)),
-                     Instant(Duration(release.origin)),
+                     Instant(bounded(Duration(release.activation))),
+                     Instant(bounded(Duration(release.origin))),
                      release.completed};
   tell(&Observer::on_release, told);
 }
@@ -409,6 +412,11 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeResponse& r
   if (received != nullptr) {
     start_unannounced(at, database_.objects_[*received->client].callback);
   }
+}
+
+void Interpreter::on(const Occurrence& at, const tracepoints::RclcppConstructRingBuffer& buffer) {
+  database_.objects_.initialised = at.time;
+  takes_.clear(at.process, buffer.buffer);  // its address may be that of a buffer that is gone
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferEnqueue& message) {

@@ -35,7 +35,7 @@ void ObjectTracker::place(Index object, ProcessIndex process, Handle node_handle
   };
   node_of(objects_) = node(process, node_handle);
   if (!node_of(objects_)) {
-    unplaced_.push_back({process, node_handle, node_of});
+    unplaced_.at(process, node_handle).emplace_back(node_of);
   }
 }
 
@@ -185,7 +185,14 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclInit& context
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclNodeInit& node) {
-  nodes_.at(at.process, node.node_handle) = NodeIndex(objects_.nodes.size());
+  const NodeIndex index(objects_.nodes.size());
+  nodes_.at(at.process, node.node_handle) = index;
+  if (auto* const unplaced = unplaced_.find(at.process, node.node_handle)) {
+    for (const NodeOf& node_of : *unplaced) {
+      node_of(objects_) = index;
+    }
+    *unplaced = {};
+  }
   objects_.nodes.push_back({.process = at.process,
                             .handle = node.node_handle,
                             .name = std::string(node.node_name),
@@ -292,7 +299,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclTimerInit& ti
       add_callback({.kind = CallbackKind::timer, .process = at.process, .timer = index});
   objects_.timers.push_back({.process = at.process,
                              .handle = timer.timer_handle,
-                             .period = Duration(timer.period),
+                             .period = bounded(Duration(timer.period)),
                              .callback = callback,
                              .since = at.time});
   timers_.at(at.process, timer.timer_handle) = index;
@@ -387,9 +394,9 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::ExecutorInit& ex
                                        .timers = std::string(executor.timers),
                                        .threads = executor.threads,
                                        .policy = std::string(executor.policy),
-                                       .runtime = Duration(executor.runtime),
-                                       .deadline = Duration(executor.deadline),
-                                       .period = Duration(executor.period),
+                                       .runtime = bounded(Duration(executor.runtime)),
+                                       .deadline = bounded(Duration(executor.deadline)),
+                                       .period = bounded(Duration(executor.period)),
                                        .priority = executor.priority,
                                        .cpu = executor.cpu});
 }
@@ -414,7 +421,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::CallbackInit& ca
   } else if (callback.kind == "event_source") {
     made = add_event_source({.process = at.process,
                              .callback = {},
-                             .period = std::max(Duration(callback.period), Duration{0})});
+                             .period = std::max(bounded(Duration(callback.period)), Duration{0})});
     place(*objects_[made].event_source, at.process, callback.node_handle);
   } else {
     return;  // a kind of a newer version; its instances are counted as unknown
@@ -446,10 +453,6 @@ void ObjectTracker::add_link(MessageLink::Kind kind, ProcessIndex process,
 }
 
 void ObjectTracker::finish() {
-  for (const Unplaced& object : unplaced_) {
-    object.node(objects_) = node(object.process, object.node_handle);
-  }
-  unplaced_.clear();
   callback_handles_.for_each([this](ProcessIndex process, Handle handle, CallbackHandle& entry) {
     if (!entry.callback) {
       entry.callback = resolve(process, entry);

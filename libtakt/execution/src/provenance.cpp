@@ -52,6 +52,7 @@ nlohmann::ordered_json losses(const events::StreamLosses& losses, const Anomalie
     }
   };
   add("discarded_packets", losses.discarded_packets);
+  add("cut_elements", losses.cut_elements);
   add("unreadable_bytes", losses.unreadable_bytes);
   for (const auto& [name, count] : anomalies.list()) {
     add(name, count);
@@ -111,6 +112,10 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
         "{} events and {} packets were lost while recording: chains may be cut and counts too "
         "low; record with larger buffers or fewer events",
         losses.discarded_events, losses.discarded_packets));
+  }
+  if (losses.cut_elements != 0) {
+    lines.push_back(fmt::format("{} elements of lists are left out: no list is longer than {}",
+                                losses.cut_elements, events::longest_list));
   }
   for (const Recovery& recovery : database.objects().recoveries) {
     if (!recovery.unknown.empty()) {

@@ -5,12 +5,6 @@
 #include "takt/base/grow.hpp"
 
 namespace takt::execution {
-namespace {
-
-/// Slots of a ring buffer that are followed; rclcpp makes one for each message of the queue depth.
-constexpr std::uint64_t max_slots = 1 << 16;
-
-}  // namespace
 
 MessageIndex::Key TakeTracker::request_key(TopicIndex service, const Gid& client,
                                            std::int64_t sequence_number) {
@@ -40,7 +34,9 @@ std::pair<TakeTracker::Match, PublicationId> TakeTracker::match(const MessageInd
   MessageIndex::Matches matches = messages_.find(key);
   if (matches.count == 0 && tolerance != 0) {
     for (const std::int64_t difference : std::array{-tolerance, tolerance}) {
-      const auto near = messages_.find({key.topic, key.stamp + difference, key.writer});
+      std::int64_t stamp = 0;
+      if (__builtin_add_overflow(key.stamp, difference, &stamp)) continue;
+      const auto near = messages_.find({key.topic, stamp, key.writer});
       matches.count += near.count;
       matches.newest = near.count != 0 ? near.newest : matches.newest;
     }
@@ -126,11 +122,19 @@ const Received* TakeTracker::rmw_take_response(ThreadIndex thread, Instant time,
 
 void TakeTracker::enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
                           PublicationId publication) {
-  if (slot >= max_slots) {
+  // A buffer that no event announced is not followed: events name any handles and slots.
+  if (slot >= max_slots_of_one || !objects_.is_ring_buffer(process, buffer)) {
+    ++anomalies_.buffered_messages_not_followed;
     return;
   }
   auto& slots = buffers_.at(process, buffer).slots;
   if (slot >= slots.size()) {
+    const std::size_t more = slot + 1 - slots.size();
+    if (more > max_slots - slots_) {
+      ++anomalies_.buffered_messages_not_followed;
+      return;
+    }
+    slots_ += more;
     slots.resize(slot + 1);
   }
   slots[slot] = publication;
@@ -157,7 +161,8 @@ const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIn
 
 void TakeTracker::clear(ProcessIndex process, std::uint64_t buffer) {
   if (RingBuffer* const ring = buffers_.find(process, buffer)) {
-    ring->slots.clear();
+    slots_ -= ring->slots.size();
+    ring->slots = {};
   }
 }
 

@@ -53,7 +53,7 @@ Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(st
 
 void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ring::Event& given) {
   Event event;
-  event.time = Instant{Duration{static_cast<std::int64_t>(given.time)}};
+  event.time = Instant{bounded(Duration{static_cast<std::int64_t>(given.time)})};
   event.thread = threads_.thread(host_, process, static_cast<std::int64_t>(given.thread),
                                  given.thread_name.data());
   events::Payload payload;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -416,6 +417,80 @@ TEST_F(InterpreterTest, IntraProcessMessagesAreFollowedThroughTheBuffer) {
   // Both of the subscription's callbacks are one.
   EXPECT_EQ(objects[seen.instances[0].callback].subscription, SubscriptionIndex(0));
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none));
+}
+
+TEST_F(InterpreterTest, OnlyAnnouncedRingBuffersAreFollowedAndNotTooManySlots) {
+  Program program = scenario.program(1);
+  const auto enqueue = [&](std::uint64_t buffer, std::uint64_t slot) {
+    scenario.add(program, tracepoints::RclcppRingBufferEnqueue{.buffer = buffer, .index = slot});
+  };
+  const auto announce = [&](std::uint64_t buffer) {
+    scenario.add(program, tracepoints::RclcppConstructRingBuffer{.buffer = buffer, .capacity = 2});
+    scenario.add(program, tracepoints::RclcppBufferToIpb{.buffer = buffer, .ipb = 1});
+  };
+  enqueue(0xbad, 0);
+  constexpr std::uint64_t last = TakeTracker::max_slots_of_one - 1;
+  constexpr std::uint64_t most = TakeTracker::max_slots / TakeTracker::max_slots_of_one;
+  for (std::uint64_t buffer = 1; buffer <= most + 1; ++buffer) {
+    announce(buffer);
+    enqueue(buffer, last + 1);
+    enqueue(buffer, last);
+  }
+  // A buffer that is made anew at the address of another one leaves room.
+  announce(1);
+  enqueue(most + 1, last);
+  run();
+  EXPECT_EQ(database.anomalies().buffered_messages_not_followed, 1 + (most + 1) + 1);
+}
+
+TEST_F(InterpreterTest, ForgottenTriggersOfAWaitableAreCounted) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const std::uint64_t waitable = program.handle();
+  scenario.add(program, tracepoints::CallbackInit{
+                            .callback = waitable, .node_handle = node, .kind = "waitable"});
+  for (int i = 0; i < 4100; ++i) {
+    scenario.add(program, tracepoints::WaitableTriggered{.callback = waitable});
+  }
+  run();
+  EXPECT_EQ(database.anomalies().triggers_forgotten, 4u);
+}
+
+TEST_F(InterpreterTest, AnObjectGetsItsNodeAsSoonAsThatIsDescribed) {
+  Program program = scenario.program(1);
+  scenario.add(program, EventType::rcl_publisher_init, {0x10, 0x20, 0x30, 7}, {"/t"});
+  scenario.add(program, EventType::rcl_node_init, {0x20, 0}, {"late", "/ns"});
+  events::Batch batch;
+  scenario.drain(batch);
+  interpreter.consume(batch);  // as live, where no end comes
+  const Objects& objects = database.objects();
+  EXPECT_EQ(objects.publishers.at(0).node, NodeIndex(0));
+}
+
+TEST_F(InterpreterTest, ProcessorTimesAndStampsMayBeAnything) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(5));
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto subscription = scenario.subscription(program, node, "/t");
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const auto cpu = [&](std::int64_t time) {
+    scenario.add(program, tracepoints::ThreadCpuTime{.cpu_time = time});
+  };
+  cpu(least);
+  scenario.start(program, timer);
+  cpu(least);
+  cpu(most);
+  scenario.end(program, timer);
+  cpu(most);
+  scenario.publish(program, publisher, least);
+  scenario.take(program, subscription, most);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_EQ(seen.instances[0].cpu_time, 2 * longest_time);
+  // The smallest stamp is not next to the largest.
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId::none));
 }
 
 TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {

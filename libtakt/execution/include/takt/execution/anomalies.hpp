@@ -37,12 +37,17 @@ struct Anomalies {
   /// those forgotten because too many were kept at once.
   std::uint64_t kept_messages_overwritten = 0;
   std::uint64_t kept_messages_forgotten = 0;
+  /// Messages that entered a ring buffer that no event had announced, or for which too many slots
+  /// of ring buffers were followed already.
+  std::uint64_t buffered_messages_not_followed = 0;
+  /// Triggers of waitables that were forgotten because too many waited for an instance.
+  std::uint64_t triggers_forgotten = 0;
   /// Declared message links that name an object whose creation was not recorded.
   std::uint64_t unknown_link_ends = 0;
 
   /// Name and count of each, for documents.
   [[nodiscard]] auto list() const {
-    return std::array<std::pair<std::string_view, std::uint64_t>, 14>{
+    return std::array<std::pair<std::string_view, std::uint64_t>, 16>{
         {{"unknown_callback_instances", unknown_callback_instances},
          {"unknown_publications", unknown_publications},
          {"unknown_takes", unknown_takes},
@@ -56,6 +61,8 @@ struct Anomalies {
          {"takes_without_callback", takes_without_callback},
          {"kept_messages_overwritten", kept_messages_overwritten},
          {"kept_messages_forgotten", kept_messages_forgotten},
+         {"buffered_messages_not_followed", buffered_messages_not_followed},
+         {"triggers_forgotten", triggers_forgotten},
          {"unknown_link_ends", unknown_link_ends}}};
   }
 

@@ -79,6 +79,7 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RmwTakeRequest& take);
   void on(const Occurrence& at, const tracepoints::RmwSendResponse& response);
   void on(const Occurrence& at, const tracepoints::RmwTakeResponse& take);
+  void on(const Occurrence& at, const tracepoints::RclcppConstructRingBuffer& buffer);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferEnqueue& enqueue);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferDequeue& dequeue);
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferClear& clear);
@@ -115,7 +116,7 @@ class Interpreter {
   void announce(PublicationId id);
 
   /// Gives the instance that begins or ends now its processor time by the scheduler's events.
-  void tell_run_time(const Occurrence& at);
+  void update_run_time(const Occurrence& at);
 
   /// Calls a function of every observer.
   template <typename... Parameters, typename... Arguments>

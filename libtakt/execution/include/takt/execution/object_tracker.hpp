@@ -53,7 +53,6 @@ class ObjectTracker {
   void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
   void on(const Occurrence& at, const tracepoints::CallbackInit& callback);
   void on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered);
-  void on(const Occurrence& /*at*/, const tracepoints::RclcppConstructRingBuffer& /*buffer*/) {}
   /// Completes objects whose parts came in an unusual order.
   void finish();
 
@@ -68,6 +67,10 @@ class ObjectTracker {
   [[nodiscard]] std::optional<SubscriptionIndex> rmw_subscription(ProcessIndex process,
                                                                   Handle rmw_handle) const;
   [[nodiscard]] bool is_internal_subscription(ProcessIndex process, Handle rmw_handle) const;
+  /// Whether the handle is that of a ring buffer of a subscription.
+  [[nodiscard]] bool is_ring_buffer(ProcessIndex process, Handle buffer) const {
+    return buffer_owners_.find(process, buffer) != nullptr;
+  }
   /// The subscription that reads a ring buffer.
   [[nodiscard]] std::optional<SubscriptionIndex> buffer_reader(ProcessIndex process,
                                                                Handle buffer) const;
@@ -102,16 +105,12 @@ class ObjectTracker {
     std::string symbol;
     std::optional<ObservedCallbackIndex> callback;
   };
-  /// An object that named its node before an event described the node.
-  struct Unplaced {
-    ProcessIndex process;
-    Handle node_handle;
-    std::function<std::optional<NodeIndex>&(Objects&)> node;
-  };
+  /// Where an object keeps its node.
+  using NodeOf = std::function<std::optional<NodeIndex>&(Objects&)>;
 
   TopicIndex topic(std::string_view name);
   std::optional<NodeIndex> node(ProcessIndex process, Handle handle) const;
-  /// Gives an object its node now, or in finish() if the node is not known yet.
+  /// Gives an object its node now, or as soon as an event describes the node.
   template <typename Index>
   void place(Index object, ProcessIndex process, Handle node_handle);
   /// Notes the gid of an endpoint that the middleware made. Its event usually comes before that of
@@ -150,7 +149,8 @@ class ObjectTracker {
   HandleMap<Handle> buffer_owners_;
   HandleMap<Handle> buffer_readers_;
   HandleMap<CallbackHandle> callback_handles_;
-  std::vector<Unplaced> unplaced_;
+  /// By node: the objects that named it before an event described it.
+  HandleMap<std::vector<NodeOf>> unplaced_;
 };
 
 }  // namespace takt::execution

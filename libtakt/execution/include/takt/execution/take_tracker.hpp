@@ -35,6 +35,10 @@ class TakeTracker {
  public:
   /// At most so many messages that executors keep are followed at once, over all processes.
   static constexpr std::size_t max_kept = 1 << 16;
+  /// At most so many slots of ring buffers are followed at once: of one buffer, and over all
+  /// processes.
+  static constexpr std::size_t max_slots_of_one = 1 << 16;
+  static constexpr std::size_t max_slots = 1 << 20;
 
   TakeTracker(const ObjectTracker& objects, const MessageIndex& messages, Anomalies& anomalies)
       : objects_(objects), messages_(messages), anomalies_(anomalies) {}
@@ -57,7 +61,8 @@ class TakeTracker {
   const Received* rmw_take_response(ThreadIndex thread, Instant time, ProcessIndex process,
                                     std::uint64_t rmw_client, std::int64_t sequence_number);
 
-  /// A message entered a ring buffer, or the buffer's slot was taken or the buffer was emptied.
+  /// A message entered a ring buffer, or the buffer's slot was taken, or the buffer was emptied or
+  /// made anew.
   void enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
                PublicationId publication);
   const Received* dequeue(ThreadIndex thread, Instant time, ProcessIndex process,
@@ -123,6 +128,7 @@ class TakeTracker {
   std::vector<Pending> pending_;
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
+  std::size_t slots_ = 0;  // of all buffers
   /// Takes whose publication has not been seen. The index holds them in the place of publications:
   /// `instance` handles the message, `cause` is the publication once that has been found.
   MessageIndex unmatched_{std::size_t{1} << 16};

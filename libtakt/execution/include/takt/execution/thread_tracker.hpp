@@ -47,7 +47,7 @@ class ThreadTracker {
   void rate_wakeup(const Occurrence& at);
   const CallbackInstance* rate_stop(const Occurrence& at);
   /// The thread stands for something outside the model: the messages that it sends get no instance.
-  void leave_out(ThreadIndex thread) { state(thread).is_outside = true; }
+  void mark_outside(ThreadIndex thread) { state(thread).is_outside = true; }
   /// For a thread that runs no callback and publishes. Gives the publication the instance that it
   /// belongs to, if there is one. Returns that instance if the publication ends it.
   const CallbackInstance* publish(ProcessIndex process, Publication& publication);
