@@ -28,21 +28,21 @@ void add_places(Json& json, const events::Threads& threads, const Objects& objec
   for (const events::Host& host : threads.hosts()) {
     json["hosts"].push_back({{"name", host.name}, {"clock", host.clock}});
   }
+  std::vector<std::size_t> thread_counts(threads.processes().size());
+  for (const events::Thread& thread : threads.threads()) {
+    ++thread_counts[thread.process.value()];
+  }
   json["processes"] = Json::array();
   for (std::size_t i = 0; i < threads.processes().size(); ++i) {
     const events::Process& process = threads.processes()[i];
     if (process.id == 0 && process.name.empty() && threads.processes().size() > 1) {
       continue;  // the kernel, whose events name their threads in their fields
     }
-    std::size_t count = 0;
-    for (const events::Thread& thread : threads.threads()) {
-      count += thread.process == ProcessIndex(i) ? 1u : 0u;
-    }
     json["processes"].push_back(
         {{"name", process.name},
          {"pid", process.id},
          {"host", threads[process.host].name},
-         {"threads", count},
+         {"threads", thread_counts[i]},
          {"tracetools", value_at(objects.tracetools_versions, ProcessIndex(i))}});
   }
   json["nodes"] = Json::array();
