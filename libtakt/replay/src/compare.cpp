@@ -182,6 +182,10 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
                     executor.threads);
     return result;
   }
+  if (executor.threads < 1) {
+    result.reason = fmt::format("the recording says that it has {} threads", executor.threads);
+    return result;
+  }
   if (record.releases.empty()) {
     result.reason =
         "the recording has no takt:callback_release of it; record takt run with all events";

@@ -195,6 +195,15 @@ TEST_F(ReplayTest, SeveralThreadsAreNotCompared) {
             "2 threads: the order of starts is not that of decisions; record it with one");
 }
 
+TEST_F(ReplayTest, AnExecutorThatAnnouncesNoThreadIsNotCompared) {
+  announce("fixed_priority", 0);
+  release("a");
+  run("a");
+  const json compared = replayed();
+  EXPECT_EQ(compared["decisions"], 0);
+  EXPECT_EQ(compared["not_compared"], "the recording says that it has 0 threads");
+}
+
 TEST_F(ReplayTest, ExecutorsThatTellOfNoReleasesAreNotCompared) {
   announce("fixed_priority");
   run("ab");
