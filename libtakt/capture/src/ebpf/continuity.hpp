@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "record.h"
 
@@ -16,11 +17,12 @@ class Continuity {
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
 
  private:
-  void leave(unsigned processor, const takt_task& thread, bool traced, bool asleep);
-  void come(unsigned processor, const takt_task& thread, bool traced);
+  void switch_out(unsigned processor, const takt_task& thread, bool traced, bool asleep);
+  void switch_in(unsigned processor, const takt_task& thread, bool traced);
 
   std::unordered_map<unsigned, int> running_;  // by processor: the traced thread; 0: none
-  std::unordered_map<int, bool> asleep_;       // by traced thread, as far as known
+  /// Traced threads. One that ends is not among them: its last switch shows it as running.
+  std::unordered_set<int> asleep_;
   std::uint64_t missing_ = 0;
 };
 
