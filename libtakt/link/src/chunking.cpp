@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace takt::link {
 
@@ -9,6 +10,11 @@ namespace {
 
 constexpr double nanoseconds_per_second = 1e9;
 constexpr double bits_per_byte = 8;
+
+/// The longest chunk: Chunk::bytes has 32 bits.
+constexpr double most_bytes = std::numeric_limits<std::uint32_t>::max();
+/// Nearly the longest Duration, in nanoseconds.
+constexpr double longest_time = 9.2e18;
 
 double nanoseconds_per_byte(const LinkCosts& costs) {
   return bits_per_byte * nanoseconds_per_second / costs.bits_per_second;
@@ -41,6 +47,7 @@ Result<LinkCosts> fit_costs(std::span<const ChunkTime> measured) {
 
 Duration chunk_time(const LinkCosts& costs, std::uint64_t bytes) {
   const double wire = std::ceil(static_cast<double>(bytes) * nanoseconds_per_byte(costs));
+  if (!(wire < longest_time - static_cast<double>(costs.per_chunk.count()))) return Duration::max();
   return costs.per_chunk + Duration{static_cast<std::int64_t>(wire)};
 }
 
@@ -57,20 +64,21 @@ ChunkChoice judge_chunk(const LinkCosts& costs, std::uint64_t bytes) {
 }
 
 Result<ChunkChoice> choose_chunk(const LinkCosts& costs, Duration blocking) {
-  const auto wire = static_cast<double>((blocking + epsilon - costs.per_chunk).count());
-  const auto bytes = static_cast<std::int64_t>(std::floor(wire / nanoseconds_per_byte(costs)));
-  if (bytes < 1) {
+  const double wire = static_cast<double>(blocking.count()) +
+                      static_cast<double>((epsilon - costs.per_chunk).count());
+  const double bytes = std::floor(wire / nanoseconds_per_byte(costs));
+  if (!(bytes >= 1)) {
     return error("blocking: no chunk blocks for less than {} ns on this link",
                  blocking_bound(costs, 1).count());
   }
-  return judge_chunk(costs, static_cast<std::uint64_t>(bytes));
+  return judge_chunk(costs, static_cast<std::uint64_t>(std::min(bytes, most_bytes)));
 }
 
 Result<ChunkChoice> choose_chunk(const LinkCosts& costs, double overhead) {
   if (!(overhead > 0 && overhead < 1)) return error("overhead: must be above 0 and below 1");
   const double wire = static_cast<double>(costs.per_chunk.count()) * (1 - overhead) / overhead;
-  const double bytes = std::max(1.0, std::ceil(wire / nanoseconds_per_byte(costs)));
-  return judge_chunk(costs, static_cast<std::uint64_t>(bytes));
+  const double bytes = std::ceil(wire / nanoseconds_per_byte(costs));
+  return judge_chunk(costs, static_cast<std::uint64_t>(std::clamp(bytes, 1.0, most_bytes)));
 }
 
 }  // namespace takt::link

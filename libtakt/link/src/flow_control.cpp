@@ -116,12 +116,12 @@ bool FlowControl::push(ChannelIndex channel, std::span<const std::byte> message,
 
 void FlowControl::published(Item item) {
   for (const Watcher& watcher : channel_watchers_[item.channel.value()]) {
-    come(watcher.task, {.input = watcher.input, .subject = {}, .outcome = {}, .item = item});
+    take_input(watcher.task, {.input = watcher.input, .subject = {}, .outcome = {}, .item = item});
   }
 }
 
 /// Handles the arrival of an input: activates the task if it waits for no other input.
-void FlowControl::come(TaskIndex index, Arrival arrival) {
+void FlowControl::take_input(TaskIndex index, Arrival arrival) {
   Task& task = at(index);
   if (task.description.combination == Combination::any) return activate(index, arrival);
   Ring<Arrival>& waiting = task.arrivals[arrival.input];
@@ -169,16 +169,12 @@ void FlowControl::activate(TaskIndex index, Arrival arrival) {
     return;
   }
   ++task.counts.activations;
-  if (const auto instance = room(task)) {
-    enqueue(*instance, {.task = index, .order = ++activations_}, arrival);
-  } else {
-    ++task.counts.dropped;
-  }
+  static_cast<void>(enqueue({.task = index, .order = ++activations_}, arrival));
 }
 
-/// A place for one more instance: a free one, or that of the oldest instance that has not begun,
-/// which is dropped. There is one place more than may wait, for the instance that has begun.
-std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
+/// A place for one more instance: a free one, or that of the oldest instance that has not begun.
+/// There is one place more than may wait, for the instance that has begun.
+std::optional<scheduling::LocalIndex> FlowControl::room(const Task& task) {
   std::optional<LocalIndex> unused;
   std::optional<LocalIndex> oldest;
   std::size_t waiting = 0;
@@ -191,19 +187,32 @@ std::optional<scheduling::LocalIndex> FlowControl::room(Task& task) {
     if (!oldest || instance.subject.order < at(*oldest).subject.order) oldest = place;
   }
   if (unused && waiting < task.description.depth) return unused;
-  if (oldest) drop(*oldest);
   return oldest;
 }
 
-void FlowControl::enqueue(LocalIndex instance, const Subject& subject, const Arrival& cause) {
-  const Task& task = at(subject.task);
-  at(instance) = {
+/// Adds an instance, for which the oldest one may be dropped. False: there is no room, which is
+/// counted as a drop.
+bool FlowControl::enqueue(const Subject& subject, const Arrival& cause) {
+  Task& task = at(subject.task);
+  const auto place = room(task);
+  if (!place) {
+    ++task.counts.dropped;
+    return false;
+  }
+  std::optional<Arrival> unannounced;
+  if (at(*place).state == State::waiting) unannounced = drop(*place);
+  at(*place) = {
       .state = State::waiting, .withdrawn = false, .subject = subject, .cause = cause, .sent = 0};
   if (cause.item) keep(*cause.item);
-  queue(task).insert(instance, Key{-task.description.priority, subject.order});
+  queue(task).insert(*place, Key{-task.description.priority, subject.order});
   if (task.timed_by) {
-    due_.insert(timeout_of(instance), {now_ + task.timeout, timeouts_after_timers + subject.order});
+    due_.insert(timeout_of(*place), {now_ + task.timeout, timeouts_after_timers + subject.order});
   }
+  if (!unannounced) return true;
+  // Last, as what follows may activate this task again.
+  notify_followers(task, *unannounced);
+  if (unannounced->item) release(*unannounced->item);
+  return true;
 }
 
 scheduling::HoldableHeap<FlowControl::Key>& FlowControl::queue(const Task& task) {
@@ -212,12 +221,23 @@ scheduling::HoldableHeap<FlowControl::Key>& FlowControl::queue(const Task& task)
   return send->waits ? waiting_sends_[send->peer.value()] : sends_;
 }
 
-/// Drops a waiting instance, so that another one gets its place.
-void FlowControl::drop(LocalIndex instance) {
+/// Drops a waiting instance, so that another one gets its place. If it had begun, those who follow
+/// it wait for its end: returns what they are to be notified of, and keeps its message for that.
+std::optional<FlowControl::Arrival> FlowControl::drop(LocalIndex instance) {
   Task& task = task_of(instance);
   queue(task).remove(instance);
   ++task.counts.dropped;
+  const Instance& dropped = at(instance);
+  std::optional<Arrival> end;
+  if (dropped.subject.message > 0 || dropped.subject.restarts > 0) {
+    if (dropped.cause.item) keep(*dropped.cause.item);
+    end = {.input = 0,
+           .subject = dropped.subject,
+           .outcome = Outcome::dropped,
+           .item = dropped.cause.item};
+  }
   free(instance);
+  return end;
 }
 
 void FlowControl::free(LocalIndex instance) {
@@ -244,37 +264,34 @@ void FlowControl::end(LocalIndex instance, Outcome outcome) {
       case Outcome::refused:
         ++task.counts.refused;
         break;
+      case Outcome::dropped:
+        assert(false && "what is dropped does not end");
+        break;
     }
     if (ended.cause.item) keep(*ended.cause.item);
   }
   free(instance);
   if (ended.withdrawn) return;
-  tell(task, {.input = 0, .subject = ended.subject, .outcome = outcome, .item = ended.cause.item},
-       outcome == Outcome::delivered);
+  notify_followers(
+      task, {.input = 0, .subject = ended.subject, .outcome = outcome, .item = ended.cause.item});
   if (ended.cause.item) release(*ended.cause.item);
 }
 
-/// Tells the tasks that follow the end of this task's instances.
-void FlowControl::tell(const Task& task, const Arrival& about, bool well) {
+/// Notifies the tasks that follow the end of this task's instances.
+void FlowControl::notify_followers(const Task& task, const Arrival& about) {
   for (const Watcher& watcher : task.watchers) {
-    if (watcher.of_success && !well) continue;
+    if (watcher.of_success && about.outcome != Outcome::delivered) continue;
     Arrival arrival = about;
     arrival.input = watcher.input;
-    come(watcher.task, arrival);
+    take_input(watcher.task, arrival);
   }
 }
 
-void FlowControl::restart(const Activation& ended) {
+bool FlowControl::restart(const Activation& ended) {
   assert(ended.outcome);
-  Task& task = at(ended.subject.task);
   Subject subject = ended.subject;
   ++subject.restarts;
-  const auto instance = room(task);
-  if (!instance) {
-    ++task.counts.dropped;
-    return;
-  }
-  enqueue(*instance, subject, {.input = 0, .subject = {}, .outcome = {}, .item = ended.item});
+  return enqueue(subject, {.input = 0, .subject = {}, .outcome = {}, .item = ended.item});
 }
 
 /// Sets the time. Timers and timeouts that were due before come before the event of now.
@@ -297,7 +314,7 @@ void FlowControl::expire() {
     const std::int64_t missed = (now_ - due) / timer.period;
     at(timer.task).counts.missed_periods += static_cast<std::uint64_t>(missed);
     due_.insert(entry, {due + (missed + 1) * timer.period, entry.value()});
-    come(timer.task, {.input = timer.input, .subject = {}, .outcome = {}, .item = {}});
+    take_input(timer.task, {.input = timer.input, .subject = {}, .outcome = {}, .item = {}});
   }
 }
 
@@ -320,7 +337,7 @@ void FlowControl::time_out(LocalIndex index) {
     due_.remove(timeout_of(index));
     instance.withdrawn = true;
   }
-  come(watcher.task, about);
+  take_input(watcher.task, about);
   if (about.item) release(*about.item);
 }
 
@@ -348,7 +365,7 @@ bool FlowControl::run_calls() {
 }
 
 /// Handles the outcome of the chunk on the link; false: there is none yet.
-bool FlowControl::hear_of_link() {
+bool FlowControl::take_outcome() {
   if (!on_link_) return false;
   const LocalIndex index = *on_link_;
   Instance& instance = at(index);
@@ -424,7 +441,7 @@ std::optional<Instant> FlowControl::step(Instant now) {
   now_ = now;
   for (bool more = true; more;) {
     // Outcomes come first: an instance that ended in time must not time out because nobody looked.
-    more = hear_of_link();
+    more = take_outcome();
     expire();
     while (run_calls()) more = true;
     more = use_link() || more;

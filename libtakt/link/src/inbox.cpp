@@ -22,7 +22,7 @@ Inbox::Stream* Inbox::find(std::uint32_t number) {
   return found == streams_.end() ? nullptr : &*found;
 }
 
-void Inbox::abandon(Stream& stream) {
+void Inbox::free_slot(Stream& stream) {
   if (!stream.slot) return;
   channels_[stream.channel.value()].release(*stream.slot);
   stream.slot.reset();
@@ -48,7 +48,7 @@ Sink::Placement Inbox::place(const Chunk& chunk) {
   Channel& channel = channels_[stream->channel.value()];
   if (chunk.offset == 0) {
     if (stream->slot && stream->message != chunk.message) ++counts_.abandoned;
-    abandon(*stream);
+    free_slot(*stream);
     if (chunk.message_bytes > channel.slot_bytes()) return reject(chunk);
     stream->slot = channel.acquire();
     if (!stream->slot) return reject(chunk);
@@ -70,7 +70,9 @@ void Inbox::arrived(const Chunk& chunk, Instant now) {
   stream->filled += chunk.bytes;
   if (stream->filled < stream->message_bytes) return;
   ++counts_.messages;
-  counts_.missing += chunk.message - stream->delivered.highest() - 1;
+  // A sender that began earlier numbers its messages on, whoever receives them.
+  const std::uint64_t before = stream->delivered.highest();
+  if (before > 0) counts_.missing += chunk.message - before - 1;
   stream->delivered.add(chunk.message);
   const std::optional<std::uint32_t> slot = std::exchange(stream->slot, std::nullopt);
   assert(slot && "place() has taken one");
@@ -81,7 +83,8 @@ void Inbox::arrived(const Chunk& chunk, Instant now) {
 
 void Inbox::restarted() {
   for (Stream& stream : streams_) {
-    abandon(stream);
+    if (stream.slot) ++counts_.abandoned;
+    free_slot(stream);
     stream.delivered = {};
   }
 }

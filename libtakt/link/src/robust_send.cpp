@@ -43,15 +43,14 @@ RobustSend add_robust_send(Description& description, RobustOptions options,
                    .depth = shared->depth});
   const auto conclude = [shared, flow](const Activation& activation) {
     if (activation.outcome == Outcome::delivered) return true;
-    if (activation.subject.restarts < shared->restarts) {
-      (*flow)->restart(activation);
-      return true;
+    Failure failure = Failure::unacknowledged;
+    if (activation.outcome == Outcome::rejected) failure = Failure::rejected;
+    if (activation.outcome == Outcome::dropped) failure = Failure::dropped;
+    if (failure != Failure::dropped && activation.subject.restarts < shared->restarts) {
+      if ((*flow)->restart(activation)) return true;
+      failure = Failure::dropped;
     }
-    if (shared->warn) {
-      shared->warn(
-          activation.outcome == Outcome::rejected ? Failure::rejected : Failure::unacknowledged,
-          activation);
-    }
+    if (shared->warn) shared->warn(failure, activation);
     return false;
   };
   description.add({.name = shared->name + " acknowledgement",
@@ -59,7 +58,8 @@ RobustSend add_robust_send(Description& description, RobustOptions options,
                    .inputs = {OnEnd{send}, OnTimeout{.task = send, .after = shared->timeout}},
                    .samples = {},
                    .operation = Call{conclude},
-                   .depth = shared->depth});
+                   // All instances of the sending task can time out at once.
+                   .depth = shared->depth + 1});
   return {check, send, acknowledge};
 }
 

@@ -224,6 +224,57 @@ TEST(FlowControl, WhatWasUnderWayBeginsAnew) {
   EXPECT_EQ(host.flow->counts(TaskIndex(0)).delivered, 1U);
 }
 
+TEST(FlowControl, WhoFollowsAMessageThatHadBegunIsToldThatItIsDropped) {
+  Description description{.chunk_bytes = 100};
+  const ChannelIndex patient = add_waiting_sender(description, 1, 1);
+  std::vector<Outcome> ends;
+  description.add({.name = "follower",
+                   .inputs = {OnEnd{TaskIndex(0)}},
+                   .operation = Call{[&](const Activation& activation) {
+                     ends.push_back(*activation.outcome);
+                     EXPECT_EQ(activation.message.size(), 250U);
+                     return true;
+                   }}});
+  SimulatedHost host(description);
+  host.link.outcome = [&](std::size_t n) {
+    if (n == 1) host.link.up = false;
+    return n == 1 ? Outcome::lost : Outcome::delivered;
+  };
+  ASSERT_TRUE(host.push(patient, 250, 1));
+  host.run(1000);
+  ASSERT_TRUE(host.push(patient, 100, 1000));
+  host.run(1100);
+  EXPECT_THAT(ends, ElementsAre(Outcome::dropped));
+  ASSERT_TRUE(host.push(patient, 100, 1100));
+  host.run(1200);
+  EXPECT_THAT(ends, ElementsAre(Outcome::dropped)) << "the second one had not begun";
+  EXPECT_EQ(host.flow->counts(TaskIndex(0)).dropped, 2U);
+}
+
+TEST(FlowControl, NothingIsMissingBeforeTheFirstMessageThatComes) {
+  Description receiving{.chunk_bytes = 100};
+  const ChannelIndex arrived = receiving.add(ChannelDescription{.slots = 4, .bytes = 100});
+  receiving.receives.push_back({.peer = {}, .stream = 1, .channel = arrived});
+  SimulatedHost receiver(receiving);
+  Sink& sink = receiver.flow->sink({});
+  const Inbox::Counts& counts = receiver.flow->received({});
+  const auto arrives = [&](std::uint64_t message, std::uint32_t bytes = 4) {
+    const Chunk chunk{
+        .stream = 1, .message = message, .message_bytes = 4, .offset = 0, .bytes = bytes};
+    ASSERT_EQ(sink.place(chunk).kind, Sink::Placement::Kind::accepted);
+    sink.arrived(chunk, at(1));
+  };
+  arrives(500);
+  EXPECT_EQ(counts.missing, 0u) << "the sender began earlier";
+  arrives(502);
+  EXPECT_EQ(counts.missing, 1u);
+  arrives(503, 2);
+  sink.restarted();
+  EXPECT_EQ(counts.abandoned, 1u) << "its sender is gone";
+  arrives(3);
+  EXPECT_EQ(counts.missing, 1u);
+}
+
 TEST(FlowControl, MistakesAreNamed) {
   const auto message = [](auto change) {
     Description description{.chunk_bytes = 100};

@@ -28,7 +28,8 @@ struct ChunkTime {
 /// sizes, or larger chunks that take no longer.
 [[nodiscard]] Result<LinkCosts> fit_costs(std::span<const ChunkTime> measured);
 
-/// The time from the decision to send a chunk to the next decision, rounded up.
+/// The time from the decision to send a chunk to the next decision, rounded up. Beyond what a
+/// Duration can hold it is the longest one.
 [[nodiscard]] Duration chunk_time(const LinkCosts& costs, std::uint64_t bytes);
 
 /// The longest time that a message waits for less urgent ones: one of their chunks, which began at
@@ -45,11 +46,12 @@ struct ChunkChoice {
 /// The blocking and the overhead of chunks of this size.
 [[nodiscard]] ChunkChoice judge_chunk(const LinkCosts& costs, std::uint64_t bytes);
 
-/// The largest chunk that blocks for no longer than `blocking`. Error: even a chunk of one byte
-/// blocks for longer.
+/// The largest chunk, of up to 2^32 - 1 bytes, that blocks for no longer than `blocking`. Error:
+/// even a chunk of one byte blocks for longer.
 [[nodiscard]] Result<ChunkChoice> choose_chunk(const LinkCosts& costs, Duration blocking);
 
-/// The smallest chunk whose overhead is at most `overhead`, 0 < overhead < 1.
+/// The smallest chunk whose overhead is at most `overhead`, 0 < overhead < 1, or that of 2^32 - 1
+/// bytes if no chunk has so little.
 [[nodiscard]] Result<ChunkChoice> choose_chunk(const LinkCosts& costs, double overhead);
 
 }  // namespace takt::link

@@ -69,7 +69,8 @@ class FlowControl {
 
   /// Activates the task that `ended` is about once more, with the same message and at its old place
   /// among instances of equal priority, so that messages of a stream stay in order. Only for Calls.
-  void restart(const Activation& ended);
+  /// False: other instances take all places, and it is dropped.
+  bool restart(const Activation& ended);
 
   /// Does what is due. Returns when it must be called again at the latest; none: only after a push,
   /// an outcome or an arrival.
@@ -150,15 +151,15 @@ class FlowControl {
 
   void subscribe(TaskIndex task, std::size_t input, Instant start);
   void published(Item item);
-  void come(TaskIndex index, Arrival arrival);
+  void take_input(TaskIndex index, Arrival arrival);
   void activate(TaskIndex index, Arrival arrival);
-  std::optional<LocalIndex> room(Task& task);
-  void enqueue(LocalIndex instance, const Subject& subject, const Arrival& cause);
+  std::optional<LocalIndex> room(const Task& task);
+  bool enqueue(const Subject& subject, const Arrival& cause);
   [[nodiscard]] scheduling::HoldableHeap<Key>& queue(const Task& task);
-  void drop(LocalIndex instance);
+  std::optional<Arrival> drop(LocalIndex instance);
   void free(LocalIndex instance);
   void end(LocalIndex instance, Outcome outcome);
-  void tell(const Task& task, const Arrival& about, bool well);
+  void notify_followers(const Task& task, const Arrival& about);
 
   [[nodiscard]] LocalIndex timeout_of(LocalIndex instance) const {
     return LocalIndex(timers_.size() + instance.value());
@@ -167,7 +168,7 @@ class FlowControl {
   void expire();
   void time_out(LocalIndex index);
   bool run_calls();
-  bool hear_of_link();
+  bool take_outcome();
   [[nodiscard]] scheduling::HoldableHeap<Key>* most_urgent_sends();
   bool use_link();
 

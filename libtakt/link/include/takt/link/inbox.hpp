@@ -22,7 +22,8 @@ class Inbox final : public Sink {
     /// Messages whose first chunk was refused: no free slot, too long for one, too late, or
     /// malformed.
     std::uint64_t rejected = 0;
-    /// Messages of which only some chunks came before another message began.
+    /// Messages of which only some chunks came before another message began, or their sender was
+    /// gone.
     std::uint64_t abandoned = 0;
     /// Numbers of messages that were left out between messages that came.
     std::uint64_t missing = 0;
@@ -53,7 +54,7 @@ class Inbox final : public Sink {
   };
 
   Stream* find(std::uint32_t number);
-  void abandon(Stream& stream);
+  void free_slot(Stream& stream);
   Placement reject(const Chunk& chunk);
 
   std::vector<Stream> streams_;

@@ -22,6 +22,8 @@ enum class Failure : std::uint8_t {
   rejected,
   /// No acknowledgement in time, or the peer was lost.
   unacknowledged,
+  /// It was to be sent again, but newer messages took its place.
+  dropped,
 };
 
 struct RobustOptions {
@@ -41,7 +43,8 @@ struct RobustOptions {
   /// At most one message in this time; 0: as they come.
   Duration period{};
   std::size_t depth = 8;
-  /// Told once of every message that is given up.
+  /// Told once of every message that is given up. Messages that give way to newer ones before they
+  /// have begun are counted only (TaskCounts::dropped).
   std::function<void(Failure, const Activation&)> warn{};
 };
 

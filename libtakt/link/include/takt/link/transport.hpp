@@ -32,6 +32,8 @@ enum class Outcome : std::uint8_t {
   lost,
   /// An operation of the sender refused it.
   refused,
+  /// It had begun, waited to begin anew and gave way to newer messages.
+  dropped,
 };
 
 /// The sending end of a connection that delivers chunks in order, like a queue pair of RDMA
