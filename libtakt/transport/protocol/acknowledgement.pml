@@ -1,8 +1,8 @@
 /* The acknowledgement protocol of libtakt/transport (outgoing.cpp, incoming.cpp) for SPIN.
  *
- * A sender sends chunks of several packets, one chunk after the other; the network may lose, double
- * and exchange packets and answers, and answers may be so late that the sender asks too early. It is
- * verified that
+ * A sender sends chunks of several packets, one chunk after the other; the network may lose,
+ * duplicate and reorder packets and answers, and answers may be so late that the sender asks too
+ * early. It is verified that
  *
  *   - what arrives is whole, in order and once, and a rejected chunk never arrives;
  *   - the sender's outcome of a chunk is what became of it;
@@ -28,8 +28,8 @@
 #define EARLY 1
 #endif
 
-/* With CONFUSED the sender takes an answer for one to its chunk whatever chunk it is of, which the
- * verification must find. */
+/* With CONFUSED the sender takes an answer to any chunk for one to its present chunk. The
+ * verification must find this. */
 #ifdef CONFUSED
 #define OF_THIS_CHUNK(number) true
 #else
@@ -39,7 +39,7 @@
 mtype = {partial, complete, rejected};
 
 /* Places of the network, each for one packet: data (sequence, round, index, ask) and answers
- * (sequence, round, status, packets that are there). What finds no place is lost. */
+ * (sequence, round, status, packets that are there). A packet without a free place is lost. */
 chan data[3] = [1] of {byte, byte, byte, bool};
 chan answers[2] = [1] of {byte, byte, mtype, byte};
 
@@ -81,7 +81,7 @@ inline send_round(first) {
   i = 0
 }
 
-/* The last packet that the peer lacks, once more. */
+/* Sends the last packet that the peer lacks once more. */
 inline ask() {
   round = (round + 1) % ROUNDS;
   i = PACKETS - 1;

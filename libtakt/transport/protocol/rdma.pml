@@ -35,10 +35,10 @@ mtype = {delivered, rejected, lost};
 byte begun[2], ended[2], content[2];
 byte copied_begun[2], copied_ended[2], copied_content[2];
 
-/* To each end, on each connection. */
+/* The messages to each end, on each connection. */
 chan to[2 * CALLS] = [5] of {mtype};
 bool closed[2 * CALLS];
-/* Of each end, on each connection: what is posted to its queue pair, and the words that came. */
+/* For each end, on each connection: what is posted to its queue pair, and the words that came. */
 chan posted[2 * CALLS] = [3] of {mtype};
 chan words[2 * CALLS] = [2] of {mtype};
 bool connected[2 * CALLS];
@@ -160,7 +160,7 @@ end:
         connected[PLACE(me, introduction)] = true;
         to[PLACE(1 - me, introduction)]!ready
 #ifdef HASTY
-        /* Without waiting for the other's queue pair, which the verification must find. */
+        /* Begins without waiting for the other's queue pair. The verification must find this. */
         ; begin_session()
 #endif
       :: what == ready -> begin_session()
@@ -172,7 +172,7 @@ end:
       closed[PLACE(me, introduction)] = true;
       introduction = NONE
     }
-  /* A call that takes too long; who waits for one makes way for the next. */
+  /* Gives up a call that takes too long; at the listener it makes way for the next call. */
   :: atomic {
       introduction != NONE && impatience < IMPATIENCE ->
       impatience++;
@@ -216,7 +216,7 @@ end:
   od
 }
 
-/* When nothing happens any more. */
+/* Checks the outcomes when nothing happens any more. */
 active proctype Check() {
   byte i;
   atomic {

@@ -22,7 +22,7 @@
 #define IMPATIENCE 2
 #define NONE 255
 
-/* What is on a connection before the wake-ups, of which one is enough. */
+/* Room for the messages before a session, and for a wake-up: one is enough. */
 #define ROOM 4
 
 mtype = {hello, proof, memory, wake};
@@ -31,7 +31,7 @@ mtype = {delivered, rejected, lost};
 /* The areas. An area's content is the number of its chunk among all. */
 byte begun[2], ended[2], content[2];
 
-/* To each end, on each connection. */
+/* The messages to each end, on each connection. */
 chan to[2 * CALLS] = [ROOM] of {mtype};
 bool closed[2 * CALLS];
 byte calls = 0, accepted = 0;
@@ -42,7 +42,7 @@ bool under_way = false;
 
 #define PLACE(end, connection) ((end) * CALLS + (connection))
 
-/* What finds no room is not sent: the other end has something to read already. */
+/* A message without room is not sent: the other end has something to read already. */
 inline say(connection, what) {
   if
   :: nfull(to[PLACE(1 - me, connection)]) -> to[PLACE(1 - me, connection)]!what
@@ -63,7 +63,8 @@ inline lose() {
   fi
 }
 
-/* With FORGETFUL an area is handed over as it is left, which the verification must find. */
+/* With FORGETFUL an area is handed over as the last session left it. The verification must find
+ * this. */
 inline clear() {
 #ifndef FORGETFUL
   begun[me] = 0;
@@ -138,7 +139,7 @@ end:
       closed[PLACE(me, introduction)] = true;
       introduction = NONE
     }
-  /* A call that takes too long; who waits for one makes way for the next. */
+  /* Gives up a call that takes too long; at the listener it makes way for the next call. */
   :: atomic {
       introduction != NONE && impatience < IMPATIENCE ->
       impatience++;
@@ -174,7 +175,7 @@ end:
   od
 }
 
-/* When nothing happens any more. */
+/* Checks the outcomes when nothing happens any more. */
 active proctype Check() {
   byte i = 1;
   atomic {

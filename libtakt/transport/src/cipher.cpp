@@ -7,17 +7,14 @@
 #include <cassert>
 #include <utility>
 
+#include "octets.hpp"
+
 namespace takt::transport {
 
 namespace {
 
 constexpr std::size_t nonce_bytes = 12;
 using AeadNonce = std::array<unsigned char, nonce_bytes>;
-
-const unsigned char* octets(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
-unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 
 AeadNonce nonce_of(std::uint64_t number) {
   AeadNonce nonce{};
@@ -31,6 +28,21 @@ int length(std::span<const std::byte> bytes) { return static_cast<int>(bytes.siz
 
 }  // namespace
 
+Result<void> check_ciphers(OSSL_LIB_CTX* library) {
+  for (const char* name : {"ChaCha20-Poly1305", "AES-256-GCM"}) {
+    EVP_CIPHER* const found = EVP_CIPHER_fetch(library, name, nullptr);
+    if (found == nullptr) {
+      return error(
+          "OpenSSL offers no {}, which links are encrypted by; is it restricted by its "
+          "configuration "
+          "(FIPS)?",
+          name);
+    }
+    EVP_CIPHER_free(found);
+  }
+  return {};
+}
+
 bool has_aes() { return crypto_aead_aes256gcm_is_available() != 0; }
 
 void PacketCipher::Free::operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
@@ -42,7 +54,7 @@ PacketCipher::Pair PacketCipher::make(const EVP_CIPHER* cipher) {
   [[maybe_unused]] const bool made =
       EVP_EncryptInit_ex(pair.sending.get(), cipher, nullptr, nullptr, nullptr) == 1 &&
       EVP_DecryptInit_ex(pair.receiving.get(), cipher, nullptr, nullptr, nullptr) == 1;
-  assert(made && "libcrypto has these ciphers");
+  assert(made && "check_ciphers() was asked");
   return pair;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "takt/base/error.hpp"
 #include "takt/transport/key.hpp"
 
 namespace takt::transport {
@@ -23,8 +24,12 @@ enum class Cipher : std::uint8_t {
 /// Whether this processor has instructions for AES.
 [[nodiscard]] bool has_aes();
 
+/// Error: libcrypto does not offer these ciphers, as where it is restricted to those of FIPS 140.
+/// `library`: null for the process's own.
+[[nodiscard]] Result<void> check_ciphers(OSSL_LIB_CTX* library = nullptr);
+
 /// Seals the packets of one direction and opens those of the other. Takes its memory when it is
-/// made.
+/// made, once check_ciphers() has found no fault.
 class PacketCipher {
  public:
   PacketCipher();

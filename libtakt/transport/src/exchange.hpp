@@ -38,11 +38,6 @@ class Exchange {
   /// Prepares an area for a new session, before the peer may look at it.
   static void clear(std::span<std::byte> mine);
 
-  /// The longest chunk, in bytes, for which an area has room.
-  static std::size_t room(std::span<const std::byte> area) {
-    return area.size() - sizeof(SharedArea);
-  }
-
   /// Begins to send a chunk; the one before has ended.
   void begin(const link::Chunk& chunk, std::span<const std::byte> bytes);
   [[nodiscard]] bool active() const { return active_; }

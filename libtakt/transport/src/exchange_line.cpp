@@ -40,13 +40,13 @@ ExchangeLine::ExchangeLine(const Ends& ends, std::size_t said_bytes, const Key& 
   randombytes_buf(&incarnation_, sizeof incarnation_);
 }
 
-Result<void> ExchangeLine::open_door() {
-  auto door = bound();
-  if (!door) return tl::unexpected(door.error());
-  if (ends_.listens && listen(door->get(), most_waiting) != 0) {
+Result<void> ExchangeLine::open_socket() {
+  auto made_socket = bound();
+  if (!made_socket) return tl::unexpected(made_socket.error());
+  if (ends_.listens && listen(made_socket->get(), most_waiting) != 0) {
     return error("{}", std::strerror(errno));
   }
-  door_ = std::move(*door);
+  socket_ = std::move(*made_socket);
   return {};
 }
 
@@ -76,7 +76,7 @@ void ExchangeLine::send(const link::Chunk& chunk, std::span<const std::byte> byt
 }
 
 void ExchangeLine::receive(Instant now) {
-  if (door_open_) answer(now);
+  if (answers_) answer(now);
   if (introduction_) introduce(*introduction_, now);
   if (session_ && !serve(*session_, now)) lose(now);
 }
@@ -90,7 +90,7 @@ bool ExchangeLine::may_call(const SocketAddress& caller) const {
 /// after a while (Settings::call).
 void ExchangeLine::answer(Instant now) {
   SocketAddress from{.length = sizeof(sockaddr_storage)};
-  Descriptor caller(accept4(door_.get(), reinterpret_cast<sockaddr*>(&from.address), &from.length,
+  Descriptor caller(accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from.address), &from.length,
                             SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!caller && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
   if (caller && !may_call(from)) {
@@ -98,11 +98,11 @@ void ExchangeLine::answer(Instant now) {
     return;
   }
   // Also if no descriptor was free, so that accepting is not tried again and again.
-  patience_ = now + settings_.call;
+  introduced_by_ = now + settings_.call;
   if (!caller) return;
   if (introduction_) {
     ++counts_.forged;
-    if (!session_) part();
+    if (!session_) disconnect();
   }
   introduction_.emplace(std::move(caller), key_, incarnation_, said_bytes_);
 }
@@ -131,12 +131,12 @@ void ExchangeLine::introduce(Introduction& introduction, Instant now) {
         break;
     }
   }
-  patience_ = now;
+  introduced_by_ = now;
   if (agreement == Agreement::reached) {
     begin_session(introduction, now);
   } else {
     if (state != State::absent) ++counts_.forged;
-    if (!session_) part();
+    if (!session_) disconnect();
   }
   introduction_.reset();
 }
@@ -174,7 +174,7 @@ void ExchangeLine::lose(Instant now) {
   assert(session_ && "there is something to lose");
   if (session_->exchange.active()) outcome_ = link::Outcome::lost;
   session_.reset();
-  part();
+  disconnect();
   ++counts_.peers_lost;
   // A peer that has started again is waiting already.
   next_call_ = now;
@@ -189,35 +189,36 @@ std::optional<Instant> ExchangeLine::step(Instant now) {
     }
   }
   if (ends_.listens) {
-    door_open_ = now >= patience_;
+    answers_ = now >= introduced_by_;
   } else {
-    if (introduction_ && now >= patience_) {
+    if (introduction_ && now >= introduced_by_) {
       introduction_.reset();
-      if (!session_) part();
+      if (!session_) disconnect();
     }
     if (!session_ && !introduction_ && now >= next_call_) call(now);
   }
   std::optional<Instant> due;
   const auto sooner = [&due](Instant instant) { due = due ? std::min(*due, instant) : instant; };
   if (session_ && session_->exchange.active()) sooner(session_->begun + settings_.silence);
-  if (ends_.listens ? !door_open_ : introduction_.has_value()) sooner(patience_);
+  if (ends_.listens ? !answers_ : introduction_.has_value()) sooner(introduced_by_);
   if (!ends_.listens && !session_ && !introduction_) sooner(next_call_);
   return due;
 }
 
 void ExchangeLine::call(Instant now) {
   next_call_ = now + settings_.call;
-  if (!door_) {
+  if (!socket_) {
     // The name may still be in use for a moment.
     auto again = bound();
     if (!again) return;
-    door_ = std::move(*again);
+    socket_ = std::move(*again);
   }
-  if (connect(door_.get(), ends_.remote.get(), ends_.remote.length) != 0 && errno != EINPROGRESS) {
+  if (connect(socket_.get(), ends_.remote.get(), ends_.remote.length) != 0 &&
+      errno != EINPROGRESS) {
     return;
   }
-  introduction_.emplace(std::move(door_), key_, incarnation_, said_bytes_);
-  patience_ = now + settings_.silence;
+  introduction_.emplace(std::move(socket_), key_, incarnation_, said_bytes_);
+  introduced_by_ = now + settings_.silence;
 }
 
 std::array<pollfd, Line::most_watched> ExchangeLine::watched() const {
@@ -228,7 +229,7 @@ std::array<pollfd, Line::most_watched> ExchangeLine::watched() const {
   }
   return {session_ ? reading(session_->socket.get()) : nothing,
           session_ ? watched_memory() : nothing, introduced,
-          door_open_ ? reading(door_.get()) : nothing};
+          answers_ ? reading(socket_.get()) : nothing};
 }
 
 }  // namespace takt::transport

@@ -49,7 +49,7 @@ class ExchangeLine : public Line {
   ExchangeLine(const Ends& ends, std::size_t said_bytes, const Key& key, const Settings& settings,
                Instant now);
   /// Makes the socket that listens or will call. Call it once. Error: the kernel's reason.
-  Result<void> open_door();
+  Result<void> open_socket();
 
   enum class Agreement : std::uint8_t {
     /// Something is left to say.
@@ -66,7 +66,7 @@ class ExchangeLine : public Line {
   /// The exchange of the session that begins after an agreement.
   virtual Exchange exchange() = 0;
   /// The session has ended, or there was no agreement: the peer must not see anything any more.
-  virtual void part() = 0;
+  virtual void disconnect() = 0;
 
   /// Tells the peer to look at the chunk of so many bytes that was begun, or at the end of its own
   /// chunk. False: the peer cannot be told.
@@ -110,7 +110,7 @@ class ExchangeLine : public Line {
   Ends ends_;
   std::size_t said_bytes_;
   /// The socket that listens; at the end that calls, the socket of its next call.
-  Descriptor door_;
+  Descriptor socket_;
   Key key_;
   Settings settings_;
   std::uint64_t incarnation_ = 0;
@@ -118,8 +118,8 @@ class ExchangeLine : public Line {
   std::uint64_t peer_ = 0;
   std::optional<Introduction> introduction_;
   /// Until when the introduction may take, whoever else calls.
-  Instant patience_{};
-  bool door_open_ = false;
+  Instant introduced_by_{};
+  bool answers_ = false;
   std::optional<Connected> session_;
   Instant next_call_;
   link::Sink* sink_ = nullptr;

@@ -14,6 +14,8 @@ namespace takt::transport {
 namespace {
 
 using Control = std::array<std::byte, CMSG_SPACE(sizeof(int))>;
+/// The part of Control that one descriptor takes. The padding behind it has room for a second one.
+constexpr std::size_t one_descriptor = CMSG_LEN(sizeof(int));
 
 /// Whether the system call that failed may succeed later.
 bool later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -30,7 +32,7 @@ bool send_message(int socket, std::span<const std::byte> bytes, int handed = -1)
     cmsghdr* const right = CMSG_FIRSTHDR(&header);
     right->cmsg_level = SOL_SOCKET;
     right->cmsg_type = SCM_RIGHTS;
-    right->cmsg_len = CMSG_LEN(sizeof handed);
+    right->cmsg_len = one_descriptor;
     std::memcpy(CMSG_DATA(right), &handed, sizeof handed);
   }
   return sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
@@ -46,12 +48,12 @@ ssize_t receive_message(int socket, std::span<std::byte> bytes, Descriptor& hand
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   header.msg_control = control.data();
-  header.msg_controllen = control.size();
+  header.msg_controllen = one_descriptor;
   const ssize_t count = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (count < 0) return count;
   const cmsghdr* const right = CMSG_FIRSTHDR(&header);
   if (right != nullptr && right->cmsg_level == SOL_SOCKET && right->cmsg_type == SCM_RIGHTS &&
-      right->cmsg_len == CMSG_LEN(sizeof(int))) {
+      right->cmsg_len == one_descriptor) {
     int number = -1;
     std::memcpy(&number, CMSG_DATA(right), sizeof number);
     handed = Descriptor(number);

@@ -9,7 +9,7 @@ namespace {
 
 /// Added to the time that answers usually take, so that the peer's threads can get their turn.
 constexpr Duration allowance = std::chrono::milliseconds(2);
-constexpr Duration most_patience = std::chrono::milliseconds(250);
+constexpr Duration longest_timeout = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void Outgoing::begin(const link::Chunk& chunk, std::span<const std::byte> bytes)
   round_ = 0;
   next_ = 0;
   overdue_.reset();
-  patience_ = std::min(most_patience, 2 * answer_time_ + allowance);
+  answer_timeout_ = std::min(longest_timeout, 2 * answer_time_ + allowance);
 }
 
 void Outgoing::reset() {
@@ -49,11 +49,11 @@ void Outgoing::sent(Instant now) {
   next_ = present_.missing(next_ + 1);
   if (next_ < present_.size()) return;
   asked_ = now;
-  overdue_ = now + patience_;
+  overdue_ = now + answer_timeout_;
 }
 
 void Outgoing::ask() {
-  patience_ = std::min(most_patience, 2 * patience_);
+  answer_timeout_ = std::min(longest_timeout, 2 * answer_timeout_);
   overdue_.reset();
   ++round_;
   // The last packet that the peer lacks: it asks for the answer.

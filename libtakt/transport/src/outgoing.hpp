@@ -54,7 +54,7 @@ class Outgoing {
   Instant asked_{};
   /// How long an answer takes, smoothed, and how long to wait for this one.
   Duration answer_time_ = std::chrono::milliseconds(5);
-  Duration patience_{};
+  Duration answer_timeout_{};
 };
 
 }  // namespace takt::transport

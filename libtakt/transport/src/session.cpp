@@ -7,17 +7,14 @@
 #include <cassert>
 #include <cstring>
 
+#include "octets.hpp"
+
 namespace takt::transport {
 
 namespace {
 
 static_assert(crypto_auth_BYTES == wire::authentication_bytes);
 static_assert(crypto_auth_KEYBYTES == std::tuple_size_v<Key>);
-
-const unsigned char* octets(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
-unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 
 constexpr std::size_t hello_text = wire::hello_bytes - wire::authentication_bytes;
 

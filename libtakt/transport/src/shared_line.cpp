@@ -56,8 +56,9 @@ Result<std::unique_ptr<SharedLine>> SharedLine::open(const SharedMemoryOptions& 
                   .remote = *remote,
                   .listens = options.local < options.remote};
   std::unique_ptr<SharedLine> opened(new SharedLine(ends, std::move(*memory), key, settings, now));
-  const auto door = opened->open_door();
-  if (!door) return error("shared memory \"{}\": {}", options.local, door.error().message);
+  const auto made_socket = opened->open_socket();
+  if (!made_socket)
+    return error("shared memory \"{}\": {}", options.local, made_socket.error().message);
   return opened;
 }
 

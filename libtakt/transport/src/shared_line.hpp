@@ -30,7 +30,7 @@ class SharedLine final : public ExchangeLine {
   Agreement begin(Introduction& introduction) override;
   Agreement hear(Introduction& introduction) override;
   Exchange exchange() override { return {mine_.bytes(), theirs_.bytes()}; }
-  void part() override { theirs_ = {}; }
+  void disconnect() override { theirs_ = {}; }
   bool show_chunk(int socket, std::size_t /*bytes*/) override { return wake(socket); }
   bool show_ended(int socket) override { return wake(socket); }
   News look(int socket) override;

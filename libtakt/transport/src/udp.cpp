@@ -158,10 +158,4 @@ std::optional<std::span<std::byte>> UdpSocket::receive() {
   return datagram;
 }
 
-std::uint16_t UdpSocket::port() const {
-  SocketAddress found{.length = sizeof(sockaddr_storage)};
-  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&found.address), &found.length);
-  return found.port();
-}
-
 }  // namespace takt::transport

@@ -15,7 +15,7 @@ namespace takt::transport {
 /// A connection on a socket of its own.
 class UdpLine final : public Line {
  public:
-  /// Error: see UdpSocket::open().
+  /// Error: see UdpSocket::open() and check_ciphers().
   static Result<std::unique_ptr<UdpLine>> open(const UdpOptions& options, const Key& key,
                                                const Settings& settings, Instant now);
 

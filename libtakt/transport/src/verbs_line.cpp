@@ -53,6 +53,7 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
                                                    std::unique_ptr<RdmaDevice> device,
                                                    std::size_t chunk_bytes, const Key& key,
                                                    const Settings& settings, Instant now) {
+  if (Result<void> checked = check_ciphers(); !checked) return tl::unexpected(checked.error());
   const auto local = resolve(options.local, options.beyond_loopback);
   if (!local) return tl::unexpected(local.error());
   const auto remote = resolve(options.remote, options.beyond_loopback);
@@ -77,9 +78,10 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
   opened->theirs_.clear(chunk_bytes);
   const auto tried = opened->device_->make(opened->mine_.bytes(), opened->theirs_.bytes());
   if (!tried) return tl::unexpected(tried.error());
-  const auto door = opened->open_door();
-  if (!door) {
-    return error("{} port {}: {}", options.local.host, options.local.port, door.error().message);
+  const auto made_socket = opened->open_socket();
+  if (!made_socket) {
+    return error("{} port {}: {}", options.local.host, options.local.port,
+                 made_socket.error().message);
   }
   return opened;
 }
@@ -93,7 +95,7 @@ VerbsLine::VerbsLine(const Ends& ends, std::unique_ptr<RdmaDevice> device, std::
 }
 
 VerbsLine::Agreement VerbsLine::begin(Introduction& introduction) {
-  part();
+  disconnect();
   seals_.emplace(packets_, Cipher::chacha20_poly1305, key(), introduction.mine(),
                  introduction.theirs());
   say(introduction, {});
@@ -141,7 +143,7 @@ VerbsLine::Agreement VerbsLine::make_queue_pair(Introduction& introduction, std:
   return Agreement::open;
 }
 
-void VerbsLine::part() {
+void VerbsLine::disconnect() {
   queue_pair_.reset();
   connected_ = false;
 }

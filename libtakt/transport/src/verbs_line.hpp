@@ -57,7 +57,7 @@ class VerbsLine final : public ExchangeLine {
   Agreement begin(Introduction& introduction) override;
   Agreement hear(Introduction& introduction) override;
   Exchange exchange() override { return {mine_.bytes(), theirs_.bytes()}; }
-  void part() override;
+  void disconnect() override;
   bool show_chunk(int socket, std::size_t bytes) override;
   bool show_ended(int socket) override;
   News look(int socket) override;

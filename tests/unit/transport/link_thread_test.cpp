@@ -3,6 +3,8 @@
 #include "takt/transport/link_thread.hpp"
 
 #include <gmock/gmock.h>
+#include <openssl/crypto.h>
+#include <openssl/provider.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cipher.hpp"
 #include "network.hpp"
 #include "queue_pair.hpp"
 
@@ -244,6 +247,15 @@ TEST(Udp, ItsPriorityIsWhatQueuesSee) {
   EXPECT_EQ(priority, 6);
 }
 
+TEST(Ciphers, WithoutThemThereIsAReason) {
+  EXPECT_TRUE(check_ciphers());
+  OSSL_LIB_CTX* const restricted = OSSL_LIB_CTX_new();
+  OSSL_PROVIDER* const none = OSSL_PROVIDER_load(restricted, "null");
+  EXPECT_THAT(check_ciphers(restricted).error().message, HasSubstr("ChaCha20-Poly1305"));
+  OSSL_PROVIDER_unload(none);
+  OSSL_LIB_CTX_free(restricted);
+}
+
 TEST(Keys, AreReadFromFilesOfTheirOwner) {
   const std::string path =
       (std::filesystem::path(testing::TempDir()) / ("takt-key-" + std::to_string(getpid())))
@@ -257,6 +269,11 @@ TEST(Keys, AreReadFromFilesOfTheirOwner) {
   ASSERT_EQ(chmod(path.c_str(), 0640), 0);
   EXPECT_THAT(read_key(path).error().message, HasSubstr("chmod 600"));
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  std::ofstream(path) << to_text(key) << '0';
+  EXPECT_THAT(read_key(path).error().message, HasSubstr("64 hexadecimal digits"));
+  // However long it is, no more of a file is read than a key has.
+  std::ofstream(path) << to_text(key) << '\n' << std::string(1'000'000, '0');
+  EXPECT_THAT(read_key(path).error().message, HasSubstr("64 hexadecimal digits"));
   std::ofstream(path) << to_text(key).substr(1);
   EXPECT_THAT(read_key(path).error().message, HasSubstr("64 hexadecimal digits"));
   std::filesystem::remove(path);

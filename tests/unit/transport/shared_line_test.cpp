@@ -99,6 +99,40 @@ TEST_F(Shared, StrangersGetNothingAndKeepNobodyOut) {
   EXPECT_TRUE(peer_gets_through());
 }
 
+/// Sends a message with `count` duplicates of a descriptor.
+void send_descriptors(int socket, int descriptor, std::size_t count) {
+  std::array<std::byte, 200> noise{};
+  iovec part{.iov_base = noise.data(), .iov_len = noise.size()};
+  alignas(cmsghdr) std::array<std::byte, 256> control{};
+  const std::vector<int> handed(count, descriptor);
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* const right = CMSG_FIRSTHDR(&header);
+  right->cmsg_level = SOL_SOCKET;
+  right->cmsg_type = SCM_RIGHTS;
+  right->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(right), handed.data(), count * sizeof(int));
+  EXPECT_EQ(sendmsg(socket, &header, MSG_NOSIGNAL), ssize_t{200});
+}
+
+TEST_F(Shared, DescriptorsOfStrangersAreClosed) {
+  for (const std::size_t count : {1U, 2U, 3U, 20U}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const Descriptor reading(ends[0]);
+    Descriptor writing(ends[1]);
+    const Descriptor loud = stranger();
+    send_descriptors(loud.get(), writing.get(), count);
+    writing = Descriptor();
+    run(milliseconds(20));
+    std::byte nothing{};
+    EXPECT_EQ(read(reading.get(), &nothing, 1), 0) << "of " << count << " one is still open";
+  }
+}
+
 TEST_F(Shared, WhoSaysNothingHasToMakeWay) {
   const Descriptor first = stranger();
   const Descriptor second = stranger();

@@ -146,7 +146,7 @@ bool VerbsQueuePair::post_receive() {
   return errno == 0;
 }
 
-bool VerbsQueuePair::take_tellings() {
+bool VerbsQueuePair::take_notifications() {
   ibv_cq* from = nullptr;
   void* ignored = nullptr;
   bool any = false;
@@ -161,10 +161,10 @@ std::optional<std::uint32_t> VerbsQueuePair::next() {
   while (!broken_) {
     auto completion = zeros<ibv_wc>();
     const int count = ibv_poll_cq(completions_.get(), 1, &completion);
-    if (count == 0 && told_ && !take_tellings()) return std::nullopt;
+    if (count == 0 && told_ && !take_notifications()) return std::nullopt;
     if (count == 0) {
       // Completions from now on are told. Those that came before are looked for once more.
-      take_tellings();
+      take_notifications();
       told_ = ibv_req_notify_cq(completions_.get(), 1) == 0;
       broken_ = !told_;
       continue;

@@ -36,7 +36,7 @@ class VerbsQueuePair final : public QueuePair {
   /// Posts the request that the peer's next word uses up.
   bool post_receive();
   /// Takes the notifications of completions; false: there are none.
-  bool take_tellings();
+  bool take_notifications();
 
   VerbsDevice::Route route_;
   Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;

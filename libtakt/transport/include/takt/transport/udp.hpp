@@ -37,8 +37,6 @@ class UdpSocket final : public Datagrams {
   std::optional<std::span<std::byte>> receive();
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// The port in use, also where the kernel chose it.
-  [[nodiscard]] std::uint16_t port() const;
 
  private:
   explicit UdpSocket(int descriptor);
