@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -72,11 +72,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
   if (!monitor) return tl::unexpected(monitor.error());
   daemon->monitor_ = std::move(*monitor);
   if (const std::string& path = daemon->settings_.log; !path.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    daemon->log_.open(path);
-    if (!daemon->log_) return error("{}: cannot be written", path);
-    daemon->log_ << header_line(daemon->manager_.options()) << std::flush;
+    auto log = DecisionLog::create(path);
+    if (!log) return tl::unexpected(log.error());
+    const auto begun = log->append(header_line(daemon->manager_.options()));
+    if (!begun) return tl::unexpected(begun.error());
+    daemon->log_ = std::move(*log);
   }
   if (!daemon->settings_.socket.empty()) {
     auto socket = ControlSocket::listen(
@@ -222,7 +222,10 @@ void Daemon::say(Instant time, const std::vector<std::string>& lines) {
 void Daemon::tell(const Situation& situation, const Decision& decision) {
   ++status_.decisions;
   say(decision.time, decision.changes);
-  if (log_.is_open()) log_ << entry_line(situation, decision) << std::flush;
+  if (!log_) return;
+  const auto logged = log_->append(entry_line(situation, decision));
+  if (!logged) say(decision.time, {logged.error().message + "; no more decisions are logged"});
+  status_.unlogged = log_->missing();
 }
 
 /// The reader of standard output asks them, and sends the answers to the socket.

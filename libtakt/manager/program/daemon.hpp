@@ -1,13 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "control_socket.hpp"
+#include "decision_log.hpp"
 #include "estimators.hpp"
 #include "settings.hpp"
 #include "status.hpp"
@@ -63,7 +63,7 @@ class Daemon {
   Estimators estimators_;
   std::unique_ptr<live::Monitor> monitor_;
   std::unique_ptr<ControlSocket> socket_;
-  std::ofstream log_;
+  std::optional<DecisionLog> log_;
   Status status_;
 
   Clock::time_point started_ = Clock::now();

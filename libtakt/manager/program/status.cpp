@@ -74,6 +74,7 @@ Json to_json(const Status& status, const live::Monitor& monitor) {
           {"window", monitor.options().window.count()},
           {"cpu_seconds", status.cpu_seconds},
           {"decisions", status.decisions},
+          {"unlogged", status.unlogged},
           {"planning_seconds", status.planning_seconds},
           {"events", monitor.pass().events},
           {"lost_events", monitor.losses().discarded_events},

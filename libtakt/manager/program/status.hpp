@@ -16,6 +16,8 @@ struct Status {
   bool dry_run = false;
   bool up = false;  ///< there is a model, and a decision
   std::uint64_t decisions = 0;
+  /// Decisions that are not in the log because it could not be written.
+  std::uint64_t unlogged = 0;
   /// Processor time of the last decision, from the model to the kernel.
   double planning_seconds = 0;
   double cpu_seconds = 0;
