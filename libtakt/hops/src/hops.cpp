@@ -9,8 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "takt/link/chunking.hpp"
+#include "takt/model/link_times.hpp"
 #include "takt/model/topics.hpp"
+#include "takt/time/time.hpp"
 
 namespace takt::hops {
 
@@ -20,10 +21,6 @@ using model::ExecutorIndex;
 using model::Model;
 
 namespace {
-
-link::LinkCosts costs_of(const model::Link& link) {
-  return {.bits_per_second = static_cast<double>(link.bandwidth), .per_chunk = link.overhead};
-}
 
 class Insertion {
  public:
@@ -55,7 +52,7 @@ class Insertion {
       executor.id = link.id;
       executor.name = link.id;
       executor.kind = model::ExecutorKind::fixed_priority;
-      executor.longest_piece = longest_chunk_time(link);
+      executor.longest_piece = model::longest_chunk_time(link);
     }
     result_.model.links.clear();
   }
@@ -108,7 +105,7 @@ class Insertion {
     hop.kind = model::CallbackKind::subscription;
     hop.topic = topic;
     hop.registration = static_cast<std::int64_t>(result_.hops.size());
-    hop.execution_time = {message_time(link, edge.message_size)};
+    hop.execution_time = {model::message_time(link, edge.message_size)};
     hop.priority = edge.priority;
     result_.hops.push_back({.link = *edge.link, .from = edge.from, .topic = topic, .to = {}});
   }
@@ -158,20 +155,5 @@ bool has_hops(const Model& model) {
 }
 
 ModelWithHops with_hops(const Model& model) { return Insertion(model).run(); }
-
-Duration message_time(const model::Link& link, std::int64_t bytes) {
-  const link::LinkCosts costs = costs_of(link);
-  const std::int64_t whole = bytes / link.chunk_bytes;
-  const std::int64_t rest = bytes % link.chunk_bytes;
-  Duration time = whole * longest_chunk_time(link);
-  if (rest > 0 || whole == 0) time += link::chunk_time(costs, static_cast<std::uint64_t>(rest));
-  // The analyses read a cost of 0 as negligible.
-  return std::max(epsilon, time);
-}
-
-Duration longest_chunk_time(const model::Link& link) {
-  return std::max(epsilon,
-                  link::chunk_time(costs_of(link), static_cast<std::uint64_t>(link.chunk_bytes)));
-}
 
 }  // namespace takt::hops

@@ -69,21 +69,6 @@ TEST(Hops, StandInEdgesChainsJoinsAndTriggerSets) {
   EXPECT_EQ(linked.model.edges[2].delay, Duration{7});
 }
 
-TEST(Hops, TakeTheTimeOfTheirChunks) {
-  const model::Link link{.id = "wire",
-                         .bandwidth = 8'000'000'000,
-                         .chunk_bytes = 100,
-                         .overhead = Duration{5},
-                         .unknown = {}};
-  EXPECT_EQ(message_time(link, 0), Duration{5}) << "a chunk without bytes";
-  EXPECT_EQ(message_time(link, 100), Duration{105});
-  EXPECT_EQ(message_time(link, 101), Duration{105 + 6});
-  EXPECT_EQ(message_time(link, 300), Duration{3 * 105});
-  model::Link free = link;
-  free.overhead = Duration{0};
-  EXPECT_EQ(message_time(free, 0), epsilon);
-}
-
 TEST(Hops, AModelWithoutEdgesOverLinksHasNone) {
   model::Model model = two_hosts();
   EXPECT_TRUE(has_hops(model));

@@ -7,6 +7,7 @@
 #include "simulated_host.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/hops/hops.hpp"
+#include "takt/model/link_times.hpp"
 #include "takt/simulation/simulate.hpp"
 
 namespace takt::hops {
@@ -113,7 +114,7 @@ TEST(OneLink, IsSentSimulatedAndBoundedAlike) {
       ASSERT_EQ(simulated->links[i].response_time.max(), times[i]) << "case " << n << ", " << i;
       ASSERT_TRUE(bounds.links[i].bound) << bounds.links[i].reason;
       ASSERT_LE(times[i], *bounds.links[i].bound) << "case " << n << ", " << i;
-      if (times[i] > message_time(drawn.link, drawn.messages[i].bytes)) ++waited;
+      if (times[i] > model::message_time(drawn.link, drawn.messages[i].bytes)) ++waited;
     }
   }
   EXPECT_GT(waited, cases) << "a property of nothing";

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
-#include "takt/time/time.hpp"
 
 /// Expresses links between hosts by what analysis and simulation already know: a link becomes an
 /// executor that runs in pieces, the chunks; a message on it becomes an instance of a callback, the
@@ -41,10 +40,5 @@ struct ModelWithHops {
 /// Puts a hop into every edge over a link, and into the chains, joins and trigger sets along it.
 /// O(size of the model · log).
 [[nodiscard]] ModelWithHops with_hops(const model::Model& model);
-
-/// The longest time that a message of `bytes` takes on the link if nothing else is on it; and the
-/// longest time that a single chunk takes.
-[[nodiscard]] Duration message_time(const model::Link& link, std::int64_t bytes);
-[[nodiscard]] Duration longest_chunk_time(const model::Link& link);
 
 }  // namespace takt::hops
