@@ -147,9 +147,9 @@ class Executor(Document):
     """How it chooses what runs next."""
     timers: Literal["polled", "privileged"] = "polled"
     """privileged: timers bypass the ready set, as in ROS 2 before Eloquent."""
-    threads: Annotated[int, Field(ge=1, le=9223372036854775807)] = 1
+    threads: Annotated[int, Field(ge=1, le=1024)] = 1
     """Threads of a multi_threaded executor."""
-    cpu: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    cpu: Annotated[int, Field(ge=0, le=2147483647)] | None = None
     """The processor that its threads are bound to; null: one of its own."""
     supply: Supply = Supply()
     """Processor time of each of its threads."""

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "takt/model/limits.hpp"
 #include "takt/model/model.hpp"
 #include "takt/model/names.hpp"
 
@@ -39,6 +40,8 @@ struct About {
   std::string_view first_is_zero = {};
   /// Whether the elements of a list must all be different.
   bool unique = false;
+  /// Whether a text must not be empty.
+  bool nonempty = false;
 };
 
 template <typename T, typename Structure>
@@ -130,15 +133,18 @@ void describe(Fields& fields, T& table) {
 template <typename Fields, Is<Executor> T>
 void describe(Fields& fields, T& executor) {
   fields.type("Executor", "A thread, or several, that runs callbacks.");
-  fields.field("id", executor.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("id", executor.id,
+               {.text = "A unique name.", .missing = "a unique name", .nonempty = true});
   fields.field_or("name", executor.name, executor.id, {.text = "What people call it."});
   fields.field("kind", executor.kind, {.text = "How it chooses what runs next."});
   fields.field("timers", executor.timers,
                {.text = "privileged: timers bypass the ready set, as in ROS 2 before Eloquent."});
   fields.field("threads", executor.threads,
-               {.text = "Threads of a multi_threaded executor.", .least = 1});
+               {.text = "Threads of a multi_threaded executor.", .least = 1, .most = most_threads});
   fields.field("cpu", executor.cpu,
-               {.text = "The processor that its threads are bound to; null: one of its own."});
+               {.text = "The processor that its threads are bound to; null: one of its own.",
+                .least = 0,
+                .most = most_cpu});
   fields.field("supply", executor.supply, {.text = "Processor time of each of its threads."});
   fields.field(
       "overhead", executor.overhead,
@@ -230,7 +236,8 @@ void describe(Fields& fields, T& callback) {
   static const std::string kinds = all_names<CallbackKind>();
   ExecutionTime execution_time{callback.execution_time};
   fields.type("Callback", "A callback of a node.");
-  fields.field("id", callback.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("id", callback.id,
+               {.text = "A unique name.", .missing = "a unique name", .nonempty = true});
   fields.field_or("name", callback.name, callback.id, {.text = "What people call it."});
   fields.field("node", callback.node, {.text = "The name of its node."});
   fields.field("executor", callback.executor,
@@ -264,7 +271,8 @@ void describe(Fields& fields, T& link) {
   fields.type("Link",
               "What one host sends to others over one network interface, the most urgent message "
               "first, chunk by chunk.");
-  fields.field("id", link.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("id", link.id,
+               {.text = "A unique name.", .missing = "a unique name", .nonempty = true});
   fields.field("bandwidth", link.bandwidth,
                {.text = "Bits per second.", .missing = "the link's bits per second", .least = 1});
   fields.field("chunk_bytes", link.chunk_bytes,
@@ -349,7 +357,8 @@ void describe(Fields& fields, T& join) {
 template <typename Fields, Is<Chain> T>
 void describe(Fields& fields, T& chain) {
   fields.type("Chain", "A path of callbacks along edges whose latency matters.");
-  fields.field("id", chain.id, {.text = "A unique name.", .missing = "a unique name"});
+  fields.field("id", chain.id,
+               {.text = "A unique name.", .missing = "a unique name", .nonempty = true});
   fields.field("callbacks", chain.callbacks,
                {.text = "Its callbacks in order.",
                 .missing = "the ids of its callbacks in order",

@@ -112,8 +112,7 @@ class Schema {
 
   static Json of_value(const std::string&, const About& about) {
     Json schema{{"type", "string"}};
-    // Names of objects are not empty.
-    if (about.missing == "a unique name") schema["minLength"] = 1;
+    if (about.nonempty) schema["minLength"] = 1;
     return schema;
   }
   static Json of_value(ExecutorIndex, const About&) { return reference_by_id("Executor"); }

@@ -14,51 +14,61 @@ namespace takt::model {
 
 namespace {
 
-/// The edge-dependency graph with a node for each edge and, to keep it small, one for each
-/// callback: an edge leads to the callback that it activates, and a callback leads to the edges
-/// along which any of its activations may publish.
+/// The edge-dependency graph with a node for each edge and, to keep it small, nodes between them:
+/// an edge leads to the callback that it activates, and a callback leads to the edges along which
+/// any of its activations may publish. Where trigger sets tell activations apart, an edge also
+/// leads to the messages from its sender to its receiver, these to the join that takes them, and
+/// both to the edges that they trigger.
 class EdgeDependencies {
  public:
   explicit EdgeDependencies(const Model& model)
-      : model_(model), first_(model.edges.size() + model.callbacks.size() + 1) {
-    std::vector<Arc> arcs;
-    arcs.reserve(2 * model.edges.size());
+      : model_(model), nodes_(model.edges.size() + model.callbacks.size()) {
+    arcs_.reserve(2 * model.edges.size());
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
       if (!activates(e)) continue;
-      arcs.push_back({e, node(model.edges[e].to)});
+      arcs_.push_back({e, node(model.edges[e].to)});
     }
-    for (const Join& join : model.joins) joins_[join.callback] = &join;
+    for (const Join& join : model.joins) {
+      for (const CallbackIndex input : join.inputs) joins_[{input, join.callback}] = &join;
+    }
     for (std::size_t e = 0; e < model.edges.size(); ++e) {
       const Edge& edge = model.edges[e];
       if (samples_messages(model[edge.from])) continue;
       if (!edge.triggered_by) {
-        arcs.push_back({node(edge.from), e});
+        arcs_.push_back({node(edge.from), e});
         continue;
       }
-      for (const CallbackIndex trigger : triggers_of(edge)) {
-        for (const std::size_t i : edges_between(trigger, edge.from)) arcs.push_back({i, e});
+      // The activations of a join depend on all of its inputs.
+      bool by_join = false;
+      for (const CallbackIndex trigger : *edge.triggered_by) {
+        const auto join = joins_.find({trigger, edge.from});
+        if (join == joins_.end()) {
+          arcs_.push_back({messages(trigger, edge.from), e});
+        } else if (!std::exchange(by_join, true)) {
+          arcs_.push_back({node(*join->second), e});
+        }
       }
     }
     // Sort the arcs by the node that they leave.
-    for (const Arc& arc : arcs) ++first_[arc.from + 1];
+    first_.resize(nodes_ + 1);
+    for (const Arc& arc : arcs_) ++first_[arc.from + 1];
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    successors_.resize(arcs.size());
+    successors_.resize(arcs_.size());
     std::vector<std::size_t> next = first_;
-    for (const Arc& arc : arcs) successors_[next[arc.from]++] = arc.to;
+    for (const Arc& arc : arcs_) successors_[next[arc.from]++] = arc.to;
   }
 
   /// Depth-first search: an edge is finished after all that it leads to.
   [[nodiscard]] TriggerOrder order() const {
     enum class State : char { unseen, open, done };
-    const std::size_t nodes = first_.size() - 1;
-    std::vector<State> state(nodes, State::unseen);
+    std::vector<State> state(nodes_, State::unseen);
     struct Visit {
       std::size_t node;
       std::size_t next;
     };
     std::vector<Visit> path;
     TriggerOrder order;
-    for (std::size_t start = 0; start < nodes; ++start) {
+    for (std::size_t start = 0; start < nodes_; ++start) {
       if (state[start] != State::unseen) continue;
       path.push_back({start, first_[start]});
       state[start] = State::open;
@@ -93,19 +103,28 @@ class EdgeDependencies {
     std::size_t from;
     std::size_t to;
   };
+  using Ends = std::pair<CallbackIndex, CallbackIndex>;
+
   [[nodiscard]] std::size_t node(CallbackIndex callback) const {
     return model_.edges.size() + callback.value();
   }
-  /// The activations of a join depend on all of its inputs.
-  [[nodiscard]] std::vector<CallbackIndex> triggers_of(const Edge& edge) const {
-    std::vector<CallbackIndex> triggers = *edge.triggered_by;
-    if (const auto join = joins_.find(edge.from); join != joins_.end()) {
-      const auto& inputs = join->second->inputs;
-      const bool by_join = std::ranges::any_of(
-          triggers, [&](CallbackIndex t) { return std::ranges::count(inputs, t) > 0; });
-      if (by_join) triggers.insert(triggers.end(), inputs.begin(), inputs.end());
+  /// The node of a join, to which all of its inputs lead. It is made when first asked for.
+  [[nodiscard]] std::size_t node(const Join& join) {
+    const auto [known, is_new] = node_of_join_.try_emplace(&join, nodes_);
+    if (!is_new) return known->second;
+    const std::size_t made = nodes_++;
+    for (const CallbackIndex input : join.inputs) {
+      arcs_.push_back({messages(input, join.callback), made});
     }
-    return triggers;
+    return made;
+  }
+  /// The node of all messages from one callback to another. It is made when first asked for.
+  [[nodiscard]] std::size_t messages(CallbackIndex from, CallbackIndex to) {
+    const auto [known, is_new] = node_of_messages_.try_emplace({from, to}, nodes_);
+    if (!is_new) return known->second;
+    const std::size_t made = nodes_++;
+    for (const std::size_t e : edges_between(from, to)) arcs_.push_back({e, made});
+    return made;
   }
 
   /// Sorted when first asked for: few models have trigger sets.
@@ -142,7 +161,12 @@ class EdgeDependencies {
   }
 
   const Model& model_;
-  std::map<CallbackIndex, const Join*> joins_;
+  /// The join that takes the messages from one callback to another.
+  std::map<Ends, const Join*> joins_;
+  std::map<const Join*, std::size_t> node_of_join_;
+  std::map<Ends, std::size_t> node_of_messages_;
+  std::size_t nodes_;
+  std::vector<Arc> arcs_;
   std::vector<std::size_t> by_ends_;
   /// The successors of node n lie from first_[n] to first_[n + 1].
   std::vector<std::size_t> successors_;

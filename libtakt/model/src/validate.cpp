@@ -1,6 +1,7 @@
 #include "takt/model/validate.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "takt/curves/activation_curve.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/saturating.hpp"
+#include "takt/model/link_times.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/trigger_order.hpp"
@@ -113,9 +115,10 @@ class Validator {
  public:
   explicit Validator(const Model& model) : model_(model) {
     for (const Edge& edge : model.edges) {
-      connected_.insert({edge.from, edge.to});
+      ++connected_[{edge.from, edge.to}];
       has_input_.insert(edge.to);
     }
+    for (const Executor& executor : model.executors) executor_ids_.insert(executor.id);
   }
 
   std::string first_fault() {
@@ -258,9 +261,7 @@ class Validator {
 
   /// Results name links and executors in the same places, so their ids must differ.
   std::string check_link(const Link& link, std::size_t i) {
-    if (std::ranges::find(model_.executors, link.id, &Executor::id) == model_.executors.end()) {
-      return {};
-    }
+    if (!executor_ids_.contains(link.id)) return {};
     return fmt::format("links[{}].id: \"{}\" is an executor; give the link a name of its own", i,
                        link.id);
   }
@@ -275,22 +276,14 @@ class Validator {
           "{}.link: \"{}\" and \"{}\" run on one executor, so no link is between them", path, from,
           to);
     }
-    const auto same_way = [&](const Edge& other) {
-      return other.from == edge.from && other.to == edge.to;
-    };
-    if (std::ranges::count_if(model_.edges, same_way) > 1) {
+    if (connected_.at({edge.from, edge.to}) > 1) {
       return fmt::format(
           "{}.link: another edge leads from \"{}\" to \"{}\"; an edge over a link is the only one "
           "between its callbacks",
           path, from, to);
     }
     const Link& link = model_[*edge.link];
-    const double bits = 8.0 * static_cast<double>(edge.message_size);
-    const double chunks =
-        static_cast<double>(edge.message_size) / static_cast<double>(link.chunk_bytes) + 1;
-    const double time = bits / static_cast<double>(link.bandwidth) * 1e9 +
-                        chunks * static_cast<double>(link.overhead.count());
-    if (time <= static_cast<double>(curves::longest_time.count())) return {};
+    if (message_time(link, edge.message_size) <= curves::longest_time) return {};
     return fmt::format(
         "{}.message_size: {} bytes take longer than the longest time on link \"{}\", {} ns (11.5 "
         "days)",
@@ -325,6 +318,7 @@ class Validator {
           path, to_string(model_[join.callback].kind), id);
     }
     std::set<CallbackIndex> inputs;
+    std::set<CallbackIndex> completing;
     for (std::size_t n = 0; n < join.inputs.size(); ++n) {
       const std::string& input = model_[join.inputs[n]].id;
       if (!connected_.contains({join.inputs[n], join.callback})) {
@@ -335,6 +329,15 @@ class Validator {
       }
       if (!inputs.insert(join.inputs[n]).second) {
         return fmt::format("{}.inputs[{}]: \"{}\" is named twice", path, n, input);
+      }
+    }
+    for (std::size_t n = 0; n < join.completed_by.size(); ++n) {
+      const std::string& input = model_[join.completed_by[n]].id;
+      if (!inputs.contains(join.completed_by[n])) {
+        return fmt::format("{}.completed_by[{}]: \"{}\" is not among the inputs", path, n, input);
+      }
+      if (!completing.insert(join.completed_by[n]).second) {
+        return fmt::format("{}.completed_by[{}]: \"{}\" is named twice", path, n, input);
       }
     }
     return {};
@@ -353,7 +356,9 @@ class Validator {
   }
 
   const Model& model_;
-  std::set<std::pair<CallbackIndex, CallbackIndex>> connected_;
+  /// How many edges lead from one callback to another.
+  std::map<std::pair<CallbackIndex, CallbackIndex>, std::size_t> connected_;
+  std::unordered_set<std::string_view> executor_ids_;
   std::set<CallbackIndex> has_input_;
   std::set<ExecutorIndex> source_executors_;
   std::set<CallbackIndex> joined_;

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/isolated.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/trigger_order.hpp"
 
 /// Every mistake that a model can contain, with the one line that the user gets.
 namespace takt::model {
@@ -84,6 +86,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "edges[0].message_size: 1000000000000 bytes take longer than the longest time on "
                 "link \"wire\", 1000000000000000 ns (11.5 days)"}));
 
+TEST(LinkMistakes, EachChunkTakesAtLeastANanosecond) {
+  json document = two_hosts();
+  document["links"][0]["bandwidth"] = 1'000'000'000'000'000'000;
+  document["links"][0]["chunk_bytes"] = 1;
+  document["edges"][0]["message_size"] = 1'000'000'000'000'000;
+  EXPECT_EQ(fault_of(document.dump()), "");
+  document["edges"][0]["message_size"] = 1'000'000'000'000'001;
+  EXPECT_EQ(
+      fault_of(document.dump()),
+      "robot.json: edges[0].message_size: 1000000000000001 bytes take longer than the longest "
+      "time on link \"wire\", 1000000000000000 ns (11.5 days)");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Fields, ModelMistake,
     testing::Values(
@@ -103,6 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"/executors/0/threads", "2",
                 "executors[0].threads: a single_threaded executor has one thread; use kind "
                 "multi_threaded"},
+        Mistake{"/executors/0", R"({"id": "e0", "kind": "multi_threaded", "threads": 4294967297})",
+                "executors[0].threads: must be at most 1024"},
         Mistake{"/executors/0/overhead", "[5, 3]",
                 "executors[0].overhead[1]: 3 ns is less than the 5 ns before it; the values are "
                 "cumulative"},
@@ -165,6 +182,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "from it"},
         Mistake{"/joins", R"([{"callback": "c1", "kind": "and", "inputs": ["c1"]}])",
                 "joins[0].inputs[0]: \"c1\" is not a predecessor of \"c1\"; no edge leads from it"},
+        Mistake{"/joins",
+                R"([{"callback": "c1", "kind": "and", "inputs": ["c0"], "confidence": 50,
+                     "completed_by": ["c1"]}])",
+                "joins[0].completed_by[0]: \"c1\" is not among the inputs"},
+        Mistake{"/joins",
+                R"([{"callback": "c1", "kind": "and", "inputs": ["c0"], "confidence": 50,
+                     "completed_by": ["c0", "c0"]}])",
+                "joins[0].completed_by[1]: \"c0\" is named twice"},
         Mistake{"/joins", R"([{"callback": "c0", "kind": "and", "inputs": ["c1"]}])",
                 "joins[0].callback: timer \"c0\" is not activated by messages, so it cannot join "
                 "them"},
@@ -287,6 +312,50 @@ TEST(ModelMistakes, LongChainOfEdgesIsFollowedWithoutRecursion) {
   document["edges"].push_back({{"from", "c19999"}, {"to", "c1"}});
   EXPECT_THAT(fault_of(document.dump()),
               testing::HasSubstr("c1 → c2 → c3 → c4 → c5 → c6 → c7 → c8 → … → c1"));
+}
+
+/// Trigger sets name all messages of a sender or a join at once, so the relation takes memory for
+/// the model, not for each pair of a message that comes and one that it triggers.
+TEST(TriggerOrder, TakesMemoryForTheModelAlone) {
+  constexpr std::size_t many = 5000;
+  const auto sorted = [](const Output& give) {
+    Model model;
+    model.executors.emplace_back().id = "e";
+    const auto add = [&](CallbackKind kind) {
+      Callback& callback = model.callbacks.emplace_back();
+      callback.kind = kind;
+      callback.execution_time = {Duration{1}};
+      if (kind == CallbackKind::timer)
+        callback.activation = PeriodicActivation{Duration{9}, {}, {}};
+      return CallbackIndex{model.callbacks.size() - 1};
+    };
+    const auto connect = [&](CallbackIndex from, CallbackIndex to,
+                             std::optional<std::vector<CallbackIndex>> triggers) {
+      Edge& edge = model.edges.emplace_back();
+      edge.from = from;
+      edge.to = to;
+      edge.triggered_by = std::move(triggers);
+    };
+    // A join of many inputs, and many messages at once from one callback to another.
+    const CallbackIndex joins = add(CallbackKind::subscription);
+    const CallbackIndex relays = add(CallbackKind::subscription);
+    const CallbackIndex sends = add(CallbackKind::timer);
+    const CallbackIndex sink = add(CallbackKind::subscription);
+    Join& join = model.joins.emplace_back();
+    join.callback = joins;
+    for (std::size_t n = 0; n < many; ++n) {
+      join.inputs.push_back(add(CallbackKind::timer));
+      connect(join.inputs.back(), joins, {});
+      connect(sends, relays, {});
+    }
+    for (std::size_t n = 0; n < many; ++n) {
+      connect(joins, sink, {{join.inputs.front()}});
+      connect(relays, sink, {{sends}});
+    }
+    const std::string edges = std::to_string(trigger_order(model).edges.size());
+    give(std::as_bytes(std::span(edges)));
+  };
+  EXPECT_EQ(isolated(sorted, {.memory = std::size_t{256} << 20}), std::to_string(4 * many));
 }
 
 }  // namespace

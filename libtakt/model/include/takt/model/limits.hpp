@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+/// Limits of a model's numbers that other documents share.
+namespace takt::model {
+
+/// The most threads of an executor. Analyses, the simulator and the real executors keep something
+/// for each of them.
+inline constexpr std::int64_t most_threads = 1024;
+
+/// The largest number of a processor that Linux's interfaces can express.
+inline constexpr std::int64_t most_cpu = std::numeric_limits<std::int32_t>::max();
+
+}  // namespace takt::model
