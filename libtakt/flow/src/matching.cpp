@@ -55,7 +55,7 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
         }
         break;
       case model::CallbackKind::service:
-        add(topic_key("service", node, model::topic_name(callback)), index);
+        add(topic_key("service", node, model::topic_name(model, index)), index);
         break;
       case model::CallbackKind::client:
         for (const std::string& service : model::subscribed_topics(model, index)) {

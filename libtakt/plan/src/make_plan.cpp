@@ -32,10 +32,10 @@ std::vector<std::string> topics_of(const model::Model& model, CallbackIndex inde
     }
     case CallbackKind::client: {
       const auto service = service_of(model, index);
-      return {model::topic_name(model[service.value_or(index)])};
+      return {model::topic_name(model, service.value_or(index))};
     }
     case CallbackKind::service:
-      return {model::topic_name(model[index])};
+      return {model::topic_name(model, index)};
     case CallbackKind::timer:
     case CallbackKind::waitable:
     case CallbackKind::event_source:
@@ -47,8 +47,8 @@ std::vector<std::string> topics_of(const model::Model& model, CallbackIndex inde
 /// Addresses of callbacks in the order of the model's document and registrations.
 std::vector<Address> addresses(const model::Model& model) {
   std::vector<Address> result(model.callbacks.size());
-  std::map<std::tuple<std::string, CallbackKind, std::vector<std::string>, std::optional<Duration>>,
-           std::size_t>
+  // As assign() counts entities: a join has one for each of its topics.
+  std::map<std::tuple<std::string, CallbackKind, std::string, std::optional<Duration>>, std::size_t>
       alike;
   for (const auto& callbacks : model::callbacks_by_executor(model)) {
     for (const CallbackIndex index : callbacks) {
@@ -59,7 +59,13 @@ std::vector<Address> addresses(const model::Model& model) {
       address.topics = topics_of(model, index);
       if (callback.kind == CallbackKind::timer)
         address.period = policy::period_of(*callback.activation);
-      address.ordinal = alike[{address.node, address.kind, address.topics, address.period}]++;
+      address.ordinals.clear();
+      for (const std::string& topic : address.topics) {
+        address.ordinals.push_back(alike[{address.node, address.kind, topic, address.period}]++);
+      }
+      if (address.topics.empty()) {
+        address.ordinals = {alike[{address.node, address.kind, "", address.period}]++};
+      }
     }
   }
   return result;

@@ -152,7 +152,7 @@ class Planner {
       case CallbackKind::waitable:
         return std::vector<std::string>{};
       case CallbackKind::service:
-        return std::vector{model::topic_name(callback)};
+        return std::vector{model::topic_name(model_, index)};
       case CallbackKind::client: {
         const std::optional<CallbackIndex> service = service_of_client(index);
         if (!service) {
@@ -161,7 +161,7 @@ class Planner {
               "add the service and the edge",
               callback.id);
         }
-        return std::vector{model::topic_name(model_[*service])};
+        return std::vector{model::topic_name(model_, *service)};
       }
       case CallbackKind::subscription:
         break;
@@ -234,7 +234,7 @@ class Planner {
         return output;
       case CallbackKind::service:
         output.kind = Output::Kind::service;
-        output.name = model::topic_name(to);
+        output.name = model::topic_name(model_, edge.to);
         output.client = client_for(edge);
         output.share = model::message_share(edge);
         return output;

@@ -15,8 +15,9 @@ namespace takt::model {
 /// The callback's node.
 [[nodiscard]] std::string node_name(const Callback& callback);
 
-/// The topic of a subscription or the name of a service: the model's, else one made of its id.
-[[nodiscard]] std::string topic_name(const Callback& callback);
+/// The topic of a subscription or the name of a service: the model's, else one made of its id that
+/// no other callback has. O(callbacks) if the id has characters that a topic cannot have.
+[[nodiscard]] std::string topic_name(const Model& model, CallbackIndex callback);
 
 /// The topic of the messages along an edge: the edge's, else its receiver's.
 [[nodiscard]] std::string topic_name(const Model& model, const Edge& edge);
