@@ -58,6 +58,8 @@ class HandoffReader {
     InputBox physical;
     with(object, "plant", [&](ObjectReader& plant) {
       description = read_plant(plant);
+      // Everything from here on has as many numbers as the plant has names.
+      if (failed()) return;
       n_ = static_cast<Eigen::Index>(description.states.size());
       m_ = static_cast<Eigen::Index>(description.inputs.size());
       p_ = static_cast<Eigen::Index>(description.measurements.size());
@@ -276,9 +278,13 @@ class HandoffReader {
     return timing;
   }
 
-  std::vector<std::string> names(ObjectReader& owner, std::string_view name) {
+  std::vector<std::string> names(ObjectReader& owner, std::string_view name, std::size_t most) {
     std::vector<std::string> list;
     if (const json* texts = owner.required(name, "a list of names")) {
+      if (texts->is_array() && (texts->empty() || texts->size() > most)) {
+        findings_.fail("{}: must be 1 to {}", owner.path_of(name), most);
+        return list;
+      }
       owner.for_each(*texts, owner.path_of(name), [&](const json& text, const auto& path) {
         list.push_back(owner.read_text(text, path));
         if (!is_name(list.back())) {
@@ -321,9 +327,9 @@ class HandoffReader {
   PlantDescription read_plant(ObjectReader& object) {
     PlantDescription plant;
     plant.name = object.text("name");
-    plant.states = names(object, "states");
-    plant.inputs = names(object, "inputs");
-    plant.measurements = names(object, "measurements");
+    plant.states = names(object, "states", Plant::most_states);
+    plant.inputs = names(object, "inputs", Plant::most_states);
+    plant.measurements = names(object, "measurements", Plant::most_measurements);
     if (const json* parameters = object.optional("parameters")) {
       if (!parameters->is_object()) {
         findings_.fail("{}: must be an object", object.path_of("parameters"));
@@ -347,16 +353,7 @@ class HandoffReader {
       plant.dynamics_jacobian = rows_of_texts(jacobians, "dynamics");
       plant.outputs_jacobian = rows_of_texts(jacobians, "outputs");
     });
-    check_size(object, "states", plant.states.size(), Plant::most_states);
-    check_size(object, "inputs", plant.inputs.size(), Plant::most_states);
-    check_size(object, "measurements", plant.measurements.size(), Plant::most_measurements);
     return plant;
-  }
-
-  void check_size(ObjectReader& object, std::string_view name, std::size_t size, std::size_t most) {
-    if (size < 1 || size > most) {
-      findings_.fail("{}: must be 1 to {}", object.path_of(name), most);
-    }
   }
 
   LinearSettings read_linear(ObjectReader& owner) {
@@ -587,7 +584,7 @@ class HandoffReader {
 
 Result<Handoff> parse_handoff(std::string_view text, std::string_view source,
                               const std::string& folder) {
-  const Result<json> document = model::parse_document(text, source);
+  const Result<json> document = model::parse_document(text, source, "handoff");
   if (!document) return tl::unexpected(document.error());
   Findings findings;
   std::optional<Handoff> handoff = HandoffReader(findings, folder).read(*document);

@@ -35,7 +35,7 @@ class GoalsReader {
       });
       if (chains->is_array() && chains->empty()) findings_.fail("chains: lists no goal");
     }
-    warn_of_unknown(object);
+    object.warn_of_unknown();
     return goals;
   }
 
@@ -62,7 +62,7 @@ class GoalsReader {
     if (const auto latency = time(object, "latency")) goal.latency = *latency;
     goal.estimator = object.text("estimator", "");
     if (!goal.estimator.empty()) read_node(goal.estimator, object.path_of("estimator"));
-    warn_of_unknown(object);
+    object.warn_of_unknown();
     return goal;
   }
 
@@ -87,18 +87,6 @@ class GoalsReader {
                      object.path_of(name), *text);
     }
     return value;
-  }
-
-  void warn_of_unknown(ObjectReader& object) {
-    // Unlike unknown fields of a model, these are not written again: the warning must not say so.
-    const std::size_t warnings = findings_.warnings.size();
-    model::UnknownFields unknown;
-    object.keep_unknown(unknown);
-    findings_.warnings.resize(warnings);
-    for (const auto& [name, value] : unknown) {
-      findings_.warnings.push_back(
-          fmt::format("{}: unknown field, not used", object.path_of(name)));
-    }
   }
 
   Findings& findings_;

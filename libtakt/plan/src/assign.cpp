@@ -9,11 +9,14 @@ namespace takt::plan {
 
 namespace {
 
-bool is_at(const Entity& entity, const Address& address) {
+/// Whether the entity, which has that position among those alike, is found at the address.
+bool is_at(const Entity& entity, std::size_t ordinal, const Address& address) {
   if (entity.node != address.node || entity.kind != address.kind) return false;
-  if (entity.kind == model::CallbackKind::timer) return entity.period == address.period;
-  if (address.topics.empty()) return entity.topic.empty();
-  return std::ranges::find(address.topics, entity.topic) != address.topics.end();
+  if (entity.kind == model::CallbackKind::timer && entity.period != address.period) return false;
+  if (address.topics.empty()) return entity.topic.empty() && address.ordinals[0] == ordinal;
+  const auto topic = std::ranges::find(address.topics, entity.topic);
+  if (topic == address.topics.end()) return false;
+  return address.ordinals[static_cast<std::size_t>(topic - address.topics.begin())] == ordinal;
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities)
     const Entity& entity = entities[i];
     const std::size_t ordinal = alike[{entity.node, entity.kind, entity.topic, entity.period}]++;
     const auto callback = std::ranges::find_if(planned.callbacks, [&](const CallbackPlan& c) {
-      return is_at(entity, c.address) && c.address.ordinal == ordinal;
+      return is_at(entity, ordinal, c.address);
     });
     if (callback != planned.callbacks.end()) {
       const auto index = static_cast<std::size_t>(callback - planned.callbacks.begin());

@@ -2,8 +2,10 @@
 #include <array>
 #include <fstream>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "takt/curves/saturating.hpp"
+#include "takt/model/limits.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/object_reader.hpp"
 #include "takt/model/parse_document.hpp"
@@ -20,8 +22,6 @@ using nlohmann::json;
 using scheduling::PolicyDescription;
 using Local = scheduling::LocalIndex;
 
-constexpr std::int64_t most_threads = 1024;
-
 class PlanReader {
  public:
   explicit PlanReader(Findings& findings) : findings_(findings) {}
@@ -36,10 +36,18 @@ class PlanReader {
       findings_.fail("version: this Takt reads version 1 only");
     }
     plan.name = object.text("name");
-    if (const json* provenance = object.optional("provenance"))
+    if (const json* provenance = object.optional("provenance")) {
+      if (!provenance->is_object()) findings_.fail("provenance: must be an object");
       plan.provenance = provenance->dump();
+    }
     read_list(object, "executors", true,
               [&](ObjectReader& executor) { plan.executors.push_back(read_executor(executor)); });
+    if (const json* warnings = object.optional("warnings")) {
+      object.for_each(*warnings, "warnings", [&](const json& warning, const std::string& path) {
+        plan.warnings.push_back(object.read_text(warning, path));
+      });
+    }
+    object.warn_of_unknown();
     return plan;
   }
 
@@ -50,7 +58,9 @@ class PlanReader {
     if (list == nullptr) return;
     owner.for_each(*list, owner.path_of(name), [&](const json& element, const std::string& path) {
       ObjectReader object(element, path, findings_);
-      if (findings_.fault.empty()) read_one(object);
+      if (!findings_.fault.empty()) return;
+      read_one(object);
+      object.warn_of_unknown();
     });
   }
 
@@ -65,19 +75,26 @@ class PlanReader {
   ExecutorPlan read_executor(ObjectReader& object) {
     ExecutorPlan executor;
     executor.id = object.required_text("id", "a unique name");
+    if (!executors_.insert(executor.id).second) {
+      findings_.fail("{}: \"{}\" is the id of another executor", object.path_of("id"), executor.id);
+    }
     executor.kind = object.kind("kind", executor.kind);
     executor.policy.rule = read_rule(object);
     executor.threads = object.integer("threads").value_or(1);
-    if (executor.threads < 1 || executor.threads > most_threads) {
-      findings_.fail("{}: must be between 1 and {}", object.path_of("threads"), most_threads);
+    if (executor.threads < 1 || executor.threads > model::most_threads) {
+      findings_.fail("{}: must be between 1 and {}", object.path_of("threads"),
+                     model::most_threads);
     }
     executor.cpu = object.integer("cpu");
+    if (executor.cpu && (*executor.cpu < 0 || *executor.cpu > model::most_cpu)) {
+      findings_.fail("{}: must be between 0 and {}", object.path_of("cpu"), model::most_cpu);
+    }
     executor.supply = read_supply(object);
     executor.policy.timers =
         object.kind("timers", model::TimerHandling::polled) == model::TimerHandling::privileged
             ? scheduling::TimerHandling::privileged
             : scheduling::TimerHandling::polled;
-    if (const json* own = object.optional("own_origin")) executor.policy.own_origin = *own == true;
+    executor.policy.own_origin = object.boolean("own_origin").value_or(false);
     local_.clear();
     read_list(object, "callbacks", true,
               [&](ObjectReader& callback) { read_callback(callback, executor); });
@@ -87,6 +104,7 @@ class PlanReader {
     if (const json* table = object.optional("table")) {
       ObjectReader reader(*table, object.path_of("table"), findings_);
       read_table(reader, executor.policy);
+      reader.warn_of_unknown();
     } else if (executor.policy.rule == scheduling::Rule::table) {
       findings_.fail("{}: missing; the slots that the rule goes by", object.path_of("table"));
     }
@@ -110,11 +128,25 @@ class PlanReader {
     const json* member = owner.optional("supply");
     if (member == nullptr) return model::DedicatedSupply{};
     ObjectReader object(*member, owner.path_of("supply"), findings_);
-    if (object.text("kind") != "reservation") return model::DedicatedSupply{};
+    const std::string kind = object.required_text("kind", "dedicated or reservation");
+    model::Supply supply;
+    if (kind == "reservation") {
+      supply = read_reservation(object);
+    } else if (kind != "dedicated") {
+      findings_.fail("{}: \"{}\" is none of dedicated, reservation", object.path_of("kind"), kind);
+    }
+    object.warn_of_unknown();
+    return supply;
+  }
+
+  model::ReservationSupply read_reservation(ObjectReader& object) {
     model::ReservationSupply supply;
     supply.budget = positive(object, "budget", object.required_time("budget", "runtime"));
     supply.period = positive(object, "period", object.required_time("period", "how often"));
     supply.deadline = object.time("deadline").value_or(supply.period);
+    if (supply.budget > supply.deadline || supply.deadline > supply.period) {
+      findings_.fail("{}: a reservation needs budget <= deadline <= period", object.path());
+    }
     return supply;
   }
 
@@ -134,21 +166,39 @@ class PlanReader {
     } else if (address.kind == model::CallbackKind::timer) {
       findings_.fail("{}: missing; by their period timers are found", object.path_of("period"));
     }
-    const std::int64_t ordinal = object.integer("ordinal").value_or(0);
-    if (ordinal < 0) findings_.fail("{}: must not be negative", object.path_of("ordinal"));
-    address.ordinal = static_cast<std::size_t>(ordinal);
+    read_ordinals(object, address);
     planned.group = object.text("callback_group");
     PolicyDescription::Callback callback{.category = policy::category(address.kind)};
     callback.priority = object.integer("priority").value_or(callback.priority);
     if (const auto deadline = object.time("deadline")) {
       callback.deadline = positive(object, "deadline", *deadline);
     }
-    if (const json* root = object.optional("root")) callback.is_root = *root == true;
+    callback.is_root = object.boolean("root").value_or(true);
     if (!local_.try_emplace(planned.id, executor.callbacks.size()).second) {
       findings_.fail("{}: \"{}\" is the id of another callback", object.path_of("id"), planned.id);
     }
     executor.callbacks.push_back(std::move(planned));
     executor.policy.callbacks.push_back(callback);
+  }
+
+  /// One for each topic, or "ordinal" if they are all the same.
+  void read_ordinals(ObjectReader& object, Address& address) {
+    const std::int64_t same = object.integer("ordinal").value_or(0);
+    if (same < 0) findings_.fail("{}: must not be negative", object.path_of("ordinal"));
+    const std::size_t entities = std::max<std::size_t>(1, address.topics.size());
+    address.ordinals.assign(entities, static_cast<std::size_t>(same));
+    const json* list = object.optional("ordinals");
+    if (list == nullptr) return;
+    const std::string path = object.path_of("ordinals");
+    address.ordinals.clear();
+    object.for_each(*list, path, [&](const json& element, const std::string& place) {
+      const std::int64_t ordinal = object.read_integer(element, place, "an integer");
+      if (ordinal < 0) findings_.fail("{}: must not be negative", place);
+      address.ordinals.push_back(static_cast<std::size_t>(ordinal));
+    });
+    if (address.ordinals.size() != entities) {
+      findings_.fail("{}: must be {}, one for each topic", path, entities);
+    }
   }
 
   Local find(const std::string& id, const std::string& path) {
@@ -213,18 +263,22 @@ class PlanReader {
   }
 
   Findings& findings_;
+  std::unordered_set<std::string> executors_;
+  /// The callbacks of the present executor by their ids.
   std::unordered_map<std::string, std::size_t> local_;
 };
 
 }  // namespace
 
 Result<Plan> parse_plan(std::string_view text, std::string_view source) {
-  const Result<json> document = model::parse_document(text, source);
+  const Result<json> document = model::parse_document(text, source, "plan");
   if (!document) return tl::unexpected(document.error());
   Findings findings;
   Plan plan = PlanReader(findings).read(*document);
   if (!findings.fault.empty()) return error("{}: {}", source, findings.fault);
-  plan.warnings = std::move(findings.warnings);
+  for (const std::string& warning : findings.warnings) {
+    plan.warnings.push_back(fmt::format("{}: {}", source, warning));
+  }
   return plan;
 }
 

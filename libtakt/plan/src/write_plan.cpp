@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 
+#include "takt/base/json_text.hpp"
 #include "takt/model/names.hpp"
 #include "takt/plan/plan.hpp"
 
@@ -11,11 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using scheduling::PolicyDescription;
-
-template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json write(const model::Supply& supply) {
   if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
@@ -32,7 +29,13 @@ Json write(const CallbackPlan& planned, const PolicyDescription::Callback& callb
   Json json = {{"id", planned.id}, {"node", address.node}, {"kind", to_string(address.kind)}};
   if (!address.topics.empty()) json["topics"] = address.topics;
   if (address.period) json["period"] = address.period->count();
-  json["ordinal"] = address.ordinal;
+  const bool differ = std::ranges::count(address.ordinals, address.ordinals.front()) <
+                      std::ranges::ssize(address.ordinals);
+  if (differ) {
+    json["ordinals"] = address.ordinals;
+  } else {
+    json["ordinal"] = address.ordinals.front();
+  }
   if (!planned.group.empty()) json["callback_group"] = planned.group;
   if (callback.priority != PolicyDescription::least_priority) json["priority"] = callback.priority;
   if (callback.deadline != PolicyDescription::longest_deadline) {
@@ -55,7 +58,7 @@ Json write(const ExecutorPlan& planned) {
                {"kind", to_string(planned.kind)},
                {"rule", to_string(policy.rule)},
                {"threads", planned.threads},
-               {"cpu", or_null(planned.cpu)},
+               {"cpu", planned.cpu ? Json(*planned.cpu) : Json()},
                {"supply", write(planned.supply)}};
   if (policy.rule == scheduling::Rule::ready_set) {
     json["timers"] =
@@ -88,14 +91,16 @@ Json write(const ExecutorPlan& planned) {
 }  // namespace
 
 std::string to_json(const Plan& plan) {
+  Json provenance = Json::parse(plan.provenance, nullptr, false);
+  if (!provenance.is_object()) provenance = Json::object();
   Json json = {{"format", "takt/plan"},
                {"version", 1},
                {"name", plan.name},
-               {"provenance", Json::parse(plan.provenance)},
+               {"provenance", std::move(provenance)},
                {"executors", Json::array()}};
   for (const ExecutorPlan& executor : plan.executors) json["executors"].push_back(write(executor));
   if (!plan.warnings.empty()) json["warnings"] = plan.warnings;
-  return json.dump(1);
+  return json_text(json, 1);
 }
 
 }  // namespace takt::plan

@@ -50,11 +50,38 @@ TEST_F(Assign, AThirdSubscriptionIsNotOneOfTheTwoPlanned) {
 
 TEST_F(Assign, AJoinTakesTheMessagesOfAllItsTopics) {
   plan_.executors[0].callbacks[1].address.topics = {"/image", "/pose"};
+  plan_.executors[0].callbacks[1].address.ordinals = {0, 0};
   Entity pose = image_;
   pose.topic = "/pose";
   const std::vector<Entity> entities = {pose, image_};
   EXPECT_THAT(assign(plan_.executors[0], entities).callbacks,
               ElementsAre(LocalIndex(1), LocalIndex(1)));
+}
+
+/// A node's subscriptions to one topic are told apart by their order, those of a join among them.
+TEST(AssignJoin, CountsItsEntitiesByTopic) {
+  model::Model model = camera_model();
+  model.callbacks.push_back(model.callbacks[0]);
+  model.callbacks.back().id = "pose";
+  for (const bool join_comes_first : {true, false}) {
+    model::Model joined = model;
+    model::Edge& edge = joined.edges.emplace_back();
+    edge.from = model::CallbackIndex(3);
+    edge.to = model::CallbackIndex(join_comes_first ? 1U : 2U);
+    edge.topic = "pose";
+    const auto plan = make_plan(joined, model::ExecutorKind::fixed_priority, {});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto read = parse_plan(to_json(*plan), "plan.json");
+    ASSERT_TRUE(read) << read.error().message;
+    const auto entity = [](const char* topic) {
+      return Entity{.node = "/robot", .kind = CallbackKind::subscription, .topic = topic};
+    };
+    const std::vector<Entity> entities = {entity("/image"), entity("/image"), entity("/pose")};
+    const Assignment assignment = assign(read->executors[0], entities);
+    const std::size_t join = join_comes_first ? 2 : 3;
+    EXPECT_THAT(assignment.callbacks, ElementsAre(LocalIndex(2), LocalIndex(3), LocalIndex(join)));
+    EXPECT_THAT(assignment.unplanned, testing::IsEmpty());
+  }
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ TEST(Plan, SaysWhereCallbacksAreFound) {
   EXPECT_EQ(callbacks[0].address.node, "/robot");
   EXPECT_EQ(callbacks[0].address.period, milliseconds(50));
   EXPECT_THAT(callbacks[1].address.topics, ElementsAre("/image"));
-  EXPECT_EQ(callbacks[1].address.ordinal, 0U);
-  EXPECT_EQ(callbacks[2].address.ordinal, 1U) << "the second subscription of the node to the topic";
+  EXPECT_THAT(callbacks[1].address.ordinals, ElementsAre(0U));
+  EXPECT_THAT(callbacks[2].address.ordinals, ElementsAre(1U))
+      << "the second subscription of the node to the topic";
 }
 
 TEST(Plan, DeadlinesOfChainsForEdf) {
@@ -109,6 +110,72 @@ TEST(Plan, NamesTheFieldThatIsWrong) {
       fault_of(R"({"id": "e", "rule": "deadline", "callbacks": [)"
                R"({"id": "a", "node": "/n", "kind": "timer"}]})"),
       "plan.json: executors[0].callbacks[0].period: missing; by their period timers are found");
+}
+
+std::string supply_fault(const std::string& supply) {
+  return fault_of(R"({"id": "e", "rule": "priority", "callbacks": [], "supply": )" + supply + "}");
+}
+
+TEST(Plan, RefusesWhatIsNoSupply) {
+  EXPECT_EQ(supply_fault(R"({"kind": "dedicated"})"), "");
+  EXPECT_EQ(supply_fault(R"({"kind": "reservation", "budget": 1, "period": 2})"), "");
+  EXPECT_EQ(
+      supply_fault(R"({"kind": "reservaton", "budget": 1, "period": 2})"),
+      "plan.json: executors[0].supply.kind: \"reservaton\" is none of dedicated, reservation");
+  EXPECT_EQ(supply_fault(R"({"budget": 1, "period": 2})"),
+            "plan.json: executors[0].supply.kind: missing; dedicated or reservation");
+  for (const char* supply :
+       {R"({"kind": "reservation", "budget": 1, "period": 2, "deadline": -1})",
+        R"({"kind": "reservation", "budget": 2, "period": 3, "deadline": 1})",
+        R"({"kind": "reservation", "budget": 1, "period": 2, "deadline": 3})"}) {
+    EXPECT_EQ(supply_fault(supply),
+              "plan.json: executors[0].supply: a reservation needs budget <= deadline <= period");
+  }
+}
+
+TEST(Plan, RefusesWhatItWouldReadAsSomethingElse) {
+  const std::string executor = R"("rule": "priority", "callbacks": [])";
+  EXPECT_EQ(fault_of(R"({"id": "e", "cpu": 4294967296, )" + executor + "}"),
+            "plan.json: executors[0].cpu: must be between 0 and 2147483647");
+  EXPECT_EQ(fault_of(R"({"id": "e", "threads": 1025, )" + executor + "}"),
+            "plan.json: executors[0].threads: must be between 1 and 1024");
+  EXPECT_EQ(fault_of(R"({"id": "e", "own_origin": 1, )" + executor + "}"),
+            "plan.json: executors[0].own_origin: must be true or false, is number");
+  EXPECT_EQ(fault_of(R"({"id": "e", "rule": "priority", "callbacks": [
+              {"id": "a", "node": "/n", "kind": "waitable", "root": "no"}]})"),
+            "plan.json: executors[0].callbacks[0].root: must be true or false, is string");
+  EXPECT_EQ(fault_of(R"({"id": "e", )" + executor + R"(}, {"id": "e", )" + executor + "}"),
+            "plan.json: executors[1].id: \"e\" is the id of another executor");
+  EXPECT_EQ(fault_of(R"({"id": "e", "rule": "priority", "callbacks": [
+              {"id": "a", "node": "/n", "kind": "subscription", "topics": ["/a", "/b"],
+               "ordinals": [1]}]})"),
+            "plan.json: executors[0].callbacks[0].ordinals: must be 2, one for each topic");
+}
+
+TEST(Plan, WarnsOfWhatItDoesNotUseAndKeepsEarlierWarnings) {
+  const auto plan = parse_plan(R"({"format": "takt/plan", "version": 1, "colour": "red",
+      "warnings": ["mind the gap"],
+      "executors": [{"id": "e", "rule": "priority", "prioritty": 3, "callbacks": []}]})",
+                               "plan.json");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(
+      plan->warnings,
+      ElementsAre("mind the gap", "plan.json: executors[0].prioritty: unknown field, not used",
+                  "plan.json: colour: unknown field, not used"));
+}
+
+TEST(Plan, IsWrittenWhateverItsTextsAre) {
+  Plan plan = planned(camera_model());
+  plan.provenance = "no JSON";
+  plan.name = "\xff";
+  const auto read = parse_plan(to_json(plan), "plan.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->provenance, "{}");
+}
+
+TEST(Plan, AskedOfSomethingElseNamesItself) {
+  EXPECT_EQ(parse_plan("{", "x").error().message,
+            "x: line 1, column 2: not valid JSON; is this a takt/plan document?");
 }
 
 TEST(Plan, HandsCallbackGroupsOver) {

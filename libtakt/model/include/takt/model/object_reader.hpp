@@ -33,7 +33,9 @@ class ObjectReader {
  public:
   ObjectReader(const nlohmann::json& value, std::string path, Findings& findings)
       : value_(value), path_(std::move(path)), findings_(findings) {
-    if (!value.is_object()) fail_type("", "an object");
+    if (value.is_object()) return;
+    findings_.fail("{}: must be an object, is {}", path_.empty() ? "document" : path_,
+                   value.type_name());
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -77,6 +79,14 @@ class ObjectReader {
     const nlohmann::json* member = optional(name);
     if (member == nullptr) return std::nullopt;
     return read_integer(*member, path_of(name), "an integer");
+  }
+
+  std::optional<bool> boolean(std::string_view name) {
+    const nlohmann::json* member = optional(name);
+    if (member == nullptr) return std::nullopt;
+    if (member->is_boolean()) return member->get<bool>();
+    findings_.fail("{}: must be true or false, is {}", path_of(name), member->type_name());
+    return std::nullopt;
   }
 
   std::optional<Duration> time(std::string_view name) {
@@ -128,13 +138,18 @@ class ObjectReader {
 
   /// Keeps the members that were not asked for, under `prefix` and their names (see UnknownFields).
   void keep_unknown(UnknownFields& unknown, std::string_view prefix = "") {
-    if (!value_.is_object()) return;
-    for (const auto& [name, member] : value_.items()) {
-      if (std::ranges::count(known_, name) > 0) continue;
+    for_each_unknown([&](const std::string& name, const nlohmann::json& member) {
       findings_.warnings.push_back(
           fmt::format("{}: unknown field, kept but not used", path_of(name)));
       unknown[std::string(prefix) + escaped(name)] = member.dump();
-    }
+    });
+  }
+
+  /// The same for documents that are not written again: only warns of these members.
+  void warn_of_unknown() {
+    for_each_unknown([&](const std::string& name, const nlohmann::json&) {
+      findings_.warnings.push_back(fmt::format("{}: unknown field, not used", path_of(name)));
+    });
   }
 
   std::int64_t read_integer(const nlohmann::json& value, const std::string& path,
@@ -165,6 +180,14 @@ class ObjectReader {
   }
 
  private:
+  template <typename Visit>
+  void for_each_unknown(Visit visit) const {
+    if (!value_.is_object()) return;
+    for (const auto& [name, member] : value_.items()) {
+      if (std::ranges::count(known_, name) == 0) visit(name, member);
+    }
+  }
+
   /// The name as a token of a JSON pointer.
   static std::string escaped(std::string_view name) {
     std::string token;
@@ -178,12 +201,6 @@ class ObjectReader {
       }
     }
     return token;
-  }
-
-  void fail_type(std::string_view name, std::string_view expected) {
-    const std::string path = name.empty() ? path_ : path_of(name);
-    findings_.fail("{}: must be {}, is {}", path.empty() ? "document" : path, expected,
-                   value_.type_name());
   }
 
   const nlohmann::json& value_;

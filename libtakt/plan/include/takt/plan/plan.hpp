@@ -27,9 +27,9 @@ struct Address {
   std::vector<std::string> topics{};
   /// Only timers have one.
   std::optional<Duration> period{};
-  /// The position among entities with the same fields above, in the order in which the node makes
-  /// them.
-  std::size_t ordinal = 0;
+  /// For each topic, or once if there are none: the position among the node's entities of the same
+  /// kind and topic, or period, in the order in which the node makes them.
+  std::vector<std::size_t> ordinals{0};
 };
 
 struct CallbackPlan {
@@ -79,7 +79,7 @@ struct Plan {
 /// The executor with that id, or the only one if the id is empty. The error lists the ids.
 [[nodiscard]] Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id);
 
-/// An entity of a running program; the ordinal counts as in Address.
+/// An entity of a running program.
 struct Entity {
   std::string node;
   model::CallbackKind kind = model::CallbackKind::timer;
