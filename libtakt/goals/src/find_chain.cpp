@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
-#include "takt/goals/who.hpp"
 #include "takt/model/calls.hpp"
 #include "takt/model/topics.hpp"
 
@@ -22,6 +22,7 @@ using Path = std::vector<CallbackIndex>;
 /// Limits of the search. No chain that people mean comes near them.
 constexpr std::size_t most_ways = 64;
 constexpr std::size_t most_steps = 200'000;
+constexpr std::size_t most_callbacks = 1000;
 
 /// The ways from some callbacks to others that pass no callback twice.
 class Search {
@@ -31,6 +32,7 @@ class Search {
         via_(via),
         outgoing_(model.callbacks.size()),
         is_target_(model.callbacks.size()),
+        is_on_path_(model.callbacks.size()),
         leads_there_(model.callbacks.size()) {
     std::vector<std::vector<CallbackIndex>> incoming(model.callbacks.size());
     for (const Edge& edge : model.edges) {
@@ -49,9 +51,20 @@ class Search {
     }
   }
 
+  /// Depth-first, with a stack of its own in place of recursion.
   void begin_at(CallbackIndex source) {
-    path_ = {source};
-    extend();
+    enter(source);
+    while (!path_.empty()) {
+      const CallbackIndex last = path_.back();
+      const auto& outgoing = outgoing_[last.value()];
+      if (gave_up() || next_.back() == outgoing.size()) {
+        is_on_path_[last.value()] = false;
+        path_.pop_back();
+        next_.pop_back();
+      } else if (const Edge& edge = *outgoing[next_.back()++]; goes_on(edge)) {
+        enter(edge.to);
+      }
+    }
   }
 
   /// All ways found that do not merely leave out callbacks of another.
@@ -67,7 +80,11 @@ class Search {
   }
 
   /// Whether the search was cut short.
-  [[nodiscard]] bool gave_up() const { return found_.size() > most_ways || steps_ > most_steps; }
+  [[nodiscard]] bool gave_up() const {
+    return found_.size() > most_ways || steps_ > most_steps || is_too_long_;
+  }
+  /// Whether it was because a way is too long.
+  [[nodiscard]] bool is_too_long() const { return is_too_long_; }
 
  private:
   /// Whether all of `path` is on `other`, in the same order.
@@ -81,7 +98,7 @@ class Search {
 
   /// Messages go on along an edge only if what came before triggers it.
   [[nodiscard]] bool goes_on(const Edge& edge) const {
-    if (!leads_there_[edge.to.value()] || std::ranges::count(path_, edge.to) > 0) return false;
+    if (!leads_there_[edge.to.value()] || is_on_path_[edge.to.value()]) return false;
     if (!model::returns_to_its_caller(model_, path_, edge.to)) return false;
     return path_.size() < 2 || !edge.triggered_by ||
            std::ranges::count(*edge.triggered_by, path_[path_.size() - 2]) > 0;
@@ -95,30 +112,32 @@ class Search {
     });
   }
 
-  void extend() {
-    if (++steps_; gave_up()) return;
-    if (is_target_[path_.back().value()] && passes_via()) found_.insert(path_);
-    for (const Edge* edge : outgoing_[path_.back().value()]) {
-      if (!goes_on(*edge)) continue;
-      path_.push_back(edge->to);
-      extend();
-      path_.pop_back();
-    }
+  void enter(CallbackIndex callback) {
+    path_.push_back(callback);
+    next_.push_back(0);
+    is_on_path_[callback.value()] = true;
+    ++steps_;
+    is_too_long_ = is_too_long_ || path_.size() > most_callbacks;
+    if (!gave_up() && is_target_[callback.value()] && passes_via()) found_.insert(path_);
   }
 
   const Model& model_;
   const std::vector<Path>& via_;
   std::vector<std::vector<const Edge*>> outgoing_;
   std::vector<bool> is_target_;
+  std::vector<bool> is_on_path_;
   std::vector<bool> leads_there_;
   Path path_;
+  /// For each callback of the path, the number of its outgoing edges that have been looked at.
+  std::vector<std::size_t> next_;
   std::set<Path> found_;
   std::size_t steps_ = 0;
+  bool is_too_long_ = false;
 };
 
 Result<Path> named(const Model& model, std::string_view field, const std::string& name,
                    Place place) {
-  Path callbacks = who(model, name, place);
+  Path callbacks = callbacks_named(model, name, place);
   if (!callbacks.empty()) return callbacks;
   std::vector<std::string> proposed = near_misses(model, name);
   if (!proposed.empty()) {
@@ -143,6 +162,8 @@ std::string in_words(const Model& model, const Path& path) {
 
 /// The callbacks at which everything that begins at `sources` ends, as text for a message.
 std::string farthest(const Model& model, const Path& sources) {
+  std::vector<Path> receivers(model.callbacks.size());
+  for (const Edge& edge : model.edges) receivers[edge.from.value()].push_back(edge.to);
   std::set<CallbackIndex> reached;
   Path frontier = sources;
   std::set<std::string> ends;
@@ -150,13 +171,9 @@ std::string farthest(const Model& model, const Path& sources) {
     const CallbackIndex callback = frontier.back();
     frontier.pop_back();
     if (!reached.insert(callback).second) continue;
-    bool is_end = true;
-    for (const Edge& edge : model.edges) {
-      if (edge.from != callback) continue;
-      is_end = false;
-      frontier.push_back(edge.to);
-    }
-    if (is_end) ends.insert(in_words(model, {callback}));
+    const Path& next = receivers[callback.value()];
+    frontier.insert(frontier.end(), next.begin(), next.end());
+    if (next.empty()) ends.insert(in_words(model, {callback}));
   }
   constexpr std::size_t most_named = 3;
   std::vector<std::string> shown(ends.begin(), ends.end());
@@ -182,6 +199,11 @@ Result<Path> find_chain(const Model& model, const Goal& goal) {
   }
   Search search(model, *targets, via);
   for (const CallbackIndex source : *sources) search.begin_at(source);
+  if (search.is_too_long()) {
+    return error(
+        "a way from \"{}\" to \"{}\" passes more than {} callbacks; name ends that are nearer",
+        goal.from, goal.to, most_callbacks);
+  }
   if (search.gave_up()) {
     return error("very many ways lead from \"{}\" to \"{}\"; name callbacks between under \"via\"",
                  goal.from, goal.to);

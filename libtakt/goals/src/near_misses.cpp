@@ -2,24 +2,23 @@
 
 #include "known_names.hpp"
 #include "takt/base/near_names.hpp"
-#include "takt/goals/who.hpp"
+#include "takt/goals/callbacks_named.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::goals {
 
 namespace {
 
-using model::CallbackIndex;
 using model::Model;
 
 /// All names that a goal may use: nodes, topics, "node:topic", and callbacks.
 std::vector<std::string> known_names(const Model& model) {
   std::vector<std::string> names;
+  std::vector<Topics> topics = topics_of_callbacks(model);
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
     const model::Callback& callback = model.callbacks[i];
-    std::set<std::string> topics = received(model, CallbackIndex{i});
-    topics.merge(published(model, CallbackIndex{i}));
-    for (const std::string& topic : topics) {
+    topics[i].received.merge(topics[i].published);
+    for (const std::string& topic : topics[i].received) {
       names.push_back("/" + topic);
       if (!callback.node.empty()) names.push_back(model::node_name(callback) + ":/" + topic);
     }

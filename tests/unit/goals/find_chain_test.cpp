@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
-#include "takt/goals/who.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::goals {
@@ -159,6 +159,38 @@ TEST(FindChain, AGridOfWaysEndsSoon) {
             "very many ways lead from \"n0\" to \"n40\"; name callbacks between under \"via\"");
 }
 
+/// A stack frame for each callback of the path would overflow the stack.
+TEST(FindChain, WaysThatPassVeryManyCallbacksAreRefused) {
+  const auto pipeline = [](std::size_t length) {
+    model::Model model;
+    model.executors.emplace_back().id = "e";
+    for (std::size_t i = 0; i < length; ++i) {
+      model::Callback& callback = model.callbacks.emplace_back();
+      callback.id = fmt::format("n{}", i);
+      if (i == 0) continue;
+      model::Edge& edge = model.edges.emplace_back();
+      edge.from = model::CallbackIndex{i - 1};
+      edge.to = model::CallbackIndex{i};
+    }
+    return model;
+  };
+  const auto find = [&](std::size_t length) {
+    return find_chain(pipeline(length), {.name = "g",
+                                         .from = "n0",
+                                         .to = fmt::format("n{}", length - 1),
+                                         .via = {},
+                                         .latency = Duration{1}});
+  };
+  const auto longest = find(1000);
+  ASSERT_TRUE(longest) << longest.error().message;
+  EXPECT_EQ(longest->size(), 1000);
+  const auto refused = find(150'000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "a way from \"n0\" to \"n149999\" passes more than 1000 callbacks; name ends that are "
+            "nearer");
+}
+
 TEST(ApplyGoals, ChainsGetTheirRanksByOrder) {
   model::Model model = robot();
   model.chains.push_back({"old", {model::CallbackIndex{0}}, std::nullopt, std::nullopt, {}});
@@ -178,10 +210,10 @@ TEST(ApplyGoals, ChainsGetTheirRanksByOrder) {
             "you mean \"/scan\"?");
 }
 
-TEST(Who, NobodyIsCalledNothing) {
-  EXPECT_THAT(who(robot(), "", Place::first), IsEmpty());
-  EXPECT_THAT(who(robot(), "/", Place::first), IsEmpty());
-  EXPECT_THAT(who(robot(), ":", Place::last), IsEmpty());
+TEST(CallbacksNamed, NothingIsNoName) {
+  EXPECT_THAT(callbacks_named(robot(), "", Place::first), IsEmpty());
+  EXPECT_THAT(callbacks_named(robot(), "/", Place::first), IsEmpty());
+  EXPECT_THAT(callbacks_named(robot(), ":", Place::last), IsEmpty());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace takt::goals {
 
 /// A chain has to be done within `latency`. The names are topics, nodes, "node:topic" or callbacks,
-/// with or without a leading slash (who.hpp says which callbacks each stands for).
+/// with or without a leading slash (callbacks_named.hpp says which callbacks each stands for).
 struct Goal {
   std::string name;
   std::string from;
@@ -47,7 +47,8 @@ struct ParsedGoals {
 
 /// The one chain of the model that a goal means: the callbacks from `from` to `to`, along edges
 /// that trigger each other. If one way only leaves out callbacks of another, the longer one counts.
-/// An error if a name stands for nothing, if no way leads there, or if several ways do.
+/// An error if a name stands for nothing, if no way leads there, if several ways do, or if a way
+/// passes more than 1000 callbacks.
 [[nodiscard]] Result<std::vector<model::CallbackIndex>> find_chain(const model::Model& model,
                                                                    const Goal& goal);
 

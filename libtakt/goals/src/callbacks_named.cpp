@@ -1,4 +1,4 @@
-#include "takt/goals/who.hpp"
+#include "takt/goals/callbacks_named.hpp"
 
 #include <algorithm>
 
@@ -28,9 +28,10 @@ std::vector<CallbackIndex> beside(const Model& model, const std::vector<Callback
                                   const std::string& topic, Place place) {
   std::vector<CallbackIndex> receivers;
   std::vector<CallbackIndex> publishers;
+  const std::vector<Topics> topics = topics_of_callbacks(model);
   for (const CallbackIndex callback : candidates) {
-    if (received(model, callback).contains(topic)) receivers.push_back(callback);
-    if (published(model, callback).contains(topic)) publishers.push_back(callback);
+    if (topics[callback.value()].received.contains(topic)) receivers.push_back(callback);
+    if (topics[callback.value()].published.contains(topic)) publishers.push_back(callback);
   }
   if (place == Place::between) {
     receivers.insert(receivers.end(), publishers.begin(), publishers.end());
@@ -49,26 +50,20 @@ std::vector<CallbackIndex> callbacks_of_node(const Model& model, std::string_vie
 
 }  // namespace
 
-std::set<std::string> received(const Model& model, CallbackIndex callback) {
-  std::set<std::string> topics;
-  if (model[callback].topic) topics.emplace(bare(*model[callback].topic));
-  for (const model::Edge& edge : model.edges) {
-    if (edge.to == callback && edge.topic) topics.emplace(bare(*edge.topic));
+std::vector<Topics> topics_of_callbacks(const Model& model) {
+  std::vector<Topics> topics(model.callbacks.size());
+  for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+    if (const auto& own = model.callbacks[i].topic) topics[i].received.emplace(bare(*own));
   }
-  return topics;
-}
-
-std::set<std::string> published(const Model& model, CallbackIndex callback) {
-  std::set<std::string> topics;
   for (const model::Edge& edge : model.edges) {
-    if (edge.from != callback) continue;
+    if (edge.topic) topics[edge.to.value()].received.emplace(bare(*edge.topic));
     const auto& topic = edge.topic ? edge.topic : model[edge.to].topic;
-    if (topic) topics.emplace(bare(*topic));
+    if (topic) topics[edge.from.value()].published.emplace(bare(*topic));
   }
   return topics;
 }
 
-std::vector<CallbackIndex> who(const Model& model, std::string_view name, Place place) {
+std::vector<CallbackIndex> callbacks_named(const Model& model, std::string_view name, Place place) {
   const std::string sought(bare(name));
   std::vector<CallbackIndex> found = select(model, [&](CallbackIndex callback) {
     return bare(model[callback].id) == sought || bare(model[callback].name) == sought;
