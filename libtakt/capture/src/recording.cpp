@@ -24,34 +24,40 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Calls `use` with all that is below a directory now; the tracer may replace files meanwhile.
+template <typename Use>
+void for_each_entry(const fs::path& directory, const Use& use) {
+  std::error_code gone;
+  for (auto entry = fs::recursive_directory_iterator(directory, gone);
+       !gone && entry != fs::recursive_directory_iterator(); entry.increment(gone)) {
+    use(*entry);
+  }
+}
+
 std::uint64_t size_of(const fs::path& directory) {
   std::uint64_t bytes = 0;
-  std::error_code gone;  // the tracer may replace a file while we count
-  for (auto entry = fs::recursive_directory_iterator(directory, gone);
-       entry != fs::recursive_directory_iterator(); entry.increment(gone)) {
-    if (gone) {
-      break;
-    }
-    if (entry->is_regular_file(gone)) {
-      const auto size = entry->file_size(gone);
+  for_each_entry(directory, [&](const fs::directory_entry& entry) {
+    std::error_code gone;
+    if (entry.is_regular_file(gone)) {
+      const auto size = entry.file_size(gone);
       bytes += gone ? 0 : size;
     }
-  }
+  });
   return bytes;
 }
 
 bool holds_a_trace(const fs::path& directory) {
-  std::error_code failed;
-  for (const auto& entry : fs::recursive_directory_iterator(directory, failed)) {
-    if (entry.path().filename() == "metadata") {
-      return true;
-    }
-  }
-  return false;
+  bool found = false;
+  for_each_entry(directory, [&](const fs::directory_entry& entry) {
+    found = found || entry.path().filename() == "metadata";
+  });
+  return found;
 }
 
+/// Where a trace is written to, and its final place, wherever this process goes meanwhile.
 struct Partial {
   fs::path path;
+  fs::path output;
   Descriptor lock;  // held while the recording goes on
 };
 
@@ -64,6 +70,10 @@ Result<Partial> make_partial(const fs::path& output) {
   if (fs::exists(fs::symlink_status(output, failed))) {
     return error("{}: exists already; name another directory with -o, or remove it",
                  output.string());
+  }
+  fs::path place = fs::absolute(output, failed);
+  if (failed) {
+    return error("{}: cannot be found: {}", output.string(), failed.message());
   }
   fs::path partial = output;
   partial += ".partial";
@@ -80,7 +90,7 @@ Result<Partial> make_partial(const fs::path& output) {
   if (!made) {
     return error("{}: left by an interrupted recording; move or remove it", partial.string());
   }
-  return Partial{fs::absolute(partial), std::move(directory)};
+  return Partial{fs::path(place) += ".partial", place, std::move(directory)};
 }
 
 /// Bytes that a user may still write to the disk that a directory is on.
@@ -149,11 +159,7 @@ Losses operator+(Losses a, const Losses& b) {
 
 Recording::Recording() = default;
 Recording::Recording(Recording&&) noexcept = default;
-Recording& Recording::operator=(Recording&&) noexcept = default;
-
-Recording::~Recording() {
-  backends_.clear();  // before the storage, into which they write until they end
-}
+Recording::~Recording() = default;
 
 Result<Recording> Recording::start(const Options& options) {
   Recording recording;
@@ -166,7 +172,7 @@ Result<Recording> Recording::start(const Options& options) {
     if (!partial) {
       return tl::unexpected(partial.error());
     }
-    recording.output_ = options.output;
+    recording.output_ = std::move(partial->output);
     recording.partial_ = std::move(partial->path);
     recording.lock_ = std::move(partial->lock);
     auto files = std::make_unique<ctf::Files>(recording.partial_);
@@ -234,10 +240,6 @@ Result<Status> Recording::snapshot(const fs::path& output) {
   if (newest_ == nullptr) {
     return error("not a snapshot recording");
   }
-  const auto lost = losses();
-  if (!lost) {
-    return tl::unexpected(lost.error());
-  }
   auto partial = make_partial(output);
   if (!partial) {
     return tl::unexpected(partial.error());
@@ -246,9 +248,13 @@ Result<Status> Recording::snapshot(const fs::path& output) {
   for (const auto& backend : backends_) {
     written = written.and_then([&] { return backend->hand_over(partial->path); });
   }
-  written = written.and_then([&] { return newest_->write(partial->path); }).and_then([&] {
-    return complete(partial->path, output);
-  });
+  Result<Losses> lost;
+  written = written.and_then([&] { return newest_->write(partial->path); })
+                .and_then([&] {
+                  lost = losses();  // with those that the hand-over found
+                  return lost.map([](const Losses&) {});
+                })
+                .and_then([&] { return complete(partial->path, partial->output); });
   if (!written) {
     std::error_code kept;
     fs::remove_all(partial->path, kept);

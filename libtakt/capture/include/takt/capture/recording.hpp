@@ -97,7 +97,7 @@ class Recording {
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
   Recording(Recording&&) noexcept;
-  Recording& operator=(Recording&&) noexcept;
+  Recording& operator=(Recording&&) = delete;
   ~Recording();
 
   /// Variables to set for a command that is to be recorded.
@@ -125,9 +125,10 @@ class Recording {
   std::filesystem::path partial_;  // empty in a snapshot recording
   Descriptor lock_;                // held on `partial_` while it is recorded to
   std::unique_ptr<ctf::Storage> storage_;
-  ctf::Files* files_ = nullptr;                     // the storage, unless in a snapshot recording
-  ctf::Newest* newest_ = nullptr;                   // the storage, in a snapshot recording
-  std::vector<std::unique_ptr<Backend>> backends_;  // none when the recording has ended
+  ctf::Files* files_ = nullptr;    // the storage, unless in a snapshot recording
+  ctf::Newest* newest_ = nullptr;  // the storage, in a snapshot recording
+  // None when the recording has ended. Last, because they write into the storage until they end.
+  std::vector<std::unique_ptr<Backend>> backends_;
 };
 
 }  // namespace takt::capture
