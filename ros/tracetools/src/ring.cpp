@@ -111,7 +111,6 @@ ring::Header* make_ring() {
     return nullptr;
   }
   log_mapped = 0;
-  ring::join_barrier();
   auto* header = new (place) ring::Header;
   header->version = ring::version;
   header->gid_size = TAKT_GID_SIZE;

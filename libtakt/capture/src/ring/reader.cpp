@@ -2,33 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/membarrier.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <limits>
-#include <thread>
 
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ring {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-// As declared in linux/futex.h since Linux 5.16.
-struct FutexWait {
-  std::uint64_t value;
-  std::uint64_t address;
-  std::uint32_t flags;
-  std::uint32_t reserved;
-};
-constexpr std::uint32_t futex_32 = 2;
-constexpr long futex_waitv_number = 449;
 
 /// Makes this process the ring's reader as long as the descriptor lives, whatever ends the process.
 /// None: there is a reader already.
@@ -103,9 +86,13 @@ std::optional<Event> Reader::next() {
 
     const std::uint64_t last = tail_ + slots_of(size);
     for (; tail_ != last; ++tail_) {
-      record_at(tail_)->commit.store(0, std::memory_order_relaxed);
+      if (gives_back_) {
+        record_at(tail_)->commit.store(0, std::memory_order_relaxed);
+      }
     }
-    ring_->tail.store(tail_, std::memory_order_release);
+    if (gives_back_) {
+      ring_->tail.store(tail_, std::memory_order_release);
+    }
 
     static_assert(std::numeric_limits<decltype(head.thread_entry)>::max() <= thread_count);
     if (past_.has(head.time) && well_formed(event.number, gid_size(), payload_)) {
@@ -123,6 +110,7 @@ bool Reader::pass_incomplete() {
   if (broken_ || head - tail_ > slot_count || head == tail_) {
     return false;
   }
+  gives_back_ = false;
   ++malformed_;
   do {
     ++tail_;
@@ -150,34 +138,6 @@ std::array<char, 16> Reader::thread_name(std::size_t entry) const {
 
 std::uint64_t Reader::dropped(std::size_t entry) const {
   return plausible_count(ring_->thread_table[entry].dropped - dropped_before_[entry]);
-}
-
-void Reader::wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout) {
-  // One call can wait for this many; events of further rings are found when the timeout has passed.
-  std::array<FutexWait, 128> flags{};
-  const auto watched = rings.first(std::min<std::size_t>(rings.size(), flags.size()));
-  for (std::size_t i = 0; i < watched.size(); ++i) {
-    watched[i]->ring_->asleep.store(1);
-    flags[i] = {1, reinterpret_cast<std::uintptr_t>(&watched[i]->ring_->asleep), futex_32, 0};
-  }
-  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-  const bool nothing = std::none_of(rings.begin(), rings.end(), [](const Reader* reader) {
-    return !reader->broken_ && reader->complete(reader->tail_);
-  });
-  if (nothing) {
-    timespec until{};
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const auto nanoseconds = timeout.count() + until.tv_nsec;
-    until.tv_sec += nanoseconds / 1'000'000'000;
-    until.tv_nsec = nanoseconds % 1'000'000'000;
-    if (syscall(futex_waitv_number, flags.data(), watched.size(), 0, &until, CLOCK_MONOTONIC) < 0 &&
-        errno == ENOSYS) {  // Linux before 5.16: look every millisecond
-      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(timeout, 1ms));
-    }
-  }
-  for (const Reader* reader : watched) {
-    reader->ring_->asleep.store(0);
-  }
 }
 
 }  // namespace takt::capture::ring

@@ -27,6 +27,7 @@ constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
 // How long a thread may take to complete an event that it has begun, when the recording ends.
 constexpr auto last_patience = 200ms;
+constexpr auto last_look_interval = 1ms;
 
 }  // namespace
 
@@ -108,7 +109,7 @@ void Recorder::admit_running() {
 
 void Recorder::run() {
   pthread_setname_np(pthread_self(), "takt-recorder");
-  keep_only_capabilities(writing_capabilities);
+  try_to_keep_only_capabilities(writing_capabilities);
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   while (!stopping_) {
     const bool flush = std::chrono::steady_clock::now() >= next_flush;
@@ -144,16 +145,23 @@ void Recorder::finish() {
     }
   }
   const auto deadline = std::chrono::steady_clock::now() + last_patience;
-  bool empty = false;
-  while (!empty && std::chrono::steady_clock::now() < deadline) {
+  for (;;) {
     drain(false);
-    const std::scoped_lock lock(mutex_);
-    empty = std::all_of(sources_.begin(), sources_.end(),
-                        [](const auto& source) { return source->empty(); });
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::ranges::all_of(sources_, [](const auto& source) { return source->empty(); })) {
+        break;
+      }
+    }
+    if (std::chrono::steady_clock::now() >= deadline) {
+      break;
+    }
+    std::this_thread::sleep_for(last_look_interval);
   }
-  drain(true);
   const std::scoped_lock lock(mutex_);
   for (const auto& source : sources_) {
+    source->drain_remains();
+    source->flush();
     ended_ = ended_ + source->losses();
   }
   sources_.clear();
@@ -162,6 +170,7 @@ void Recorder::finish() {
 void Recorder::end() {
   if (gate_) {
     gate_->close();
+    const std::scoped_lock lock(mutex_);
     ended_.late_processes += gate_->late();
     gate_.reset();
   }

@@ -23,7 +23,8 @@ class Source {
 
   /// Moves what the ring holds to the trace.
   void drain();
-  /// For a process that has ended: also reads the events behind those that it did not complete.
+  /// At the end of the process or of the recording: also reads the events behind those that were
+  /// not completed.
   void drain_remains();
   /// Writes what is buffered, and what each thread has lost.
   void flush();

@@ -20,7 +20,7 @@
 namespace takt::capture::ring {
 
 inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 inline constexpr const char* memory_name = "takt-ring";  // of the memfd
 
 inline constexpr std::size_t slot_size = 64;
@@ -56,8 +56,7 @@ struct Header {
   std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely
   std::atomic<std::uint32_t> threads;           // entries of thread_table in use
 
-  alignas(64) std::atomic<std::uint64_t> tail;    // next slot to read
-  alignas(64) std::atomic<std::uint32_t> asleep;  // futex: 1 while the reader sleeps
+  alignas(64) std::atomic<std::uint64_t> tail;  // next slot to read
 
   alignas(64) std::atomic<std::uint64_t> log_size;  // bytes of complete entries in the object log
   std::atomic<std::uint64_t> log_dropped;           // entries that it had no room for

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,12 +42,13 @@ class Reader {
 
   /// Asks the process for no more events.
   void disable();
-  /// To be called when the process has ended and next() finds nothing: passes over events that it
-  /// did not complete. True if there is more to read.
+  /// To be called when the process or the recording has ended and next() finds nothing: passes over
+  /// events that were begun and not completed, and counts them as malformed; such events beside
+  /// each other count as one, since nobody knows where one of them ends. True if there is more to
+  /// read. From then on the process gets no slots back, because a thread that was stopped may still
+  /// complete its event.
   [[nodiscard]] bool pass_incomplete();
 
-  /// Whether next() has something.
-  [[nodiscard]] bool complete() const { return !broken_ && complete(tail_); }
   /// Whether everything that was begun has been read.
   [[nodiscard]] bool empty() const;
 
@@ -69,13 +68,8 @@ class Reader {
   [[nodiscard]] std::uint64_t dropped(std::size_t entry) const;
   /// Objects that the log had no room for.
   [[nodiscard]] std::uint64_t dropped_objects() const { return objects_->dropped(); }
-  /// Records that made no sense, or were not completed by a process that ended.
+  /// Records that made no sense, or were passed over because they were not complete.
   [[nodiscard]] std::uint64_t malformed() const { return malformed_ + objects_->malformed(); }
-
-  /// Sleeps until one of the rings has an event, or for at most `timeout`. The protocol of
-  /// ros-llama.md S-4.4.1, with a flag in every ring: announce the sleep, look once more, sleep;
-  /// the writer that takes the flag back wakes us.
-  static void wait(std::span<Reader* const> rings, std::chrono::nanoseconds timeout);
 
  private:
   Reader(Mapping mapping, Descriptor lock)
@@ -96,7 +90,8 @@ class Reader {
   std::uint64_t earliest_ = 0;  // earliest time that an event of this recording can have
   std::array<std::uint64_t, thread_count + 1> dropped_before_{};
   Past past_;
-  bool broken_ = false;  // nothing more can be read
+  bool broken_ = false;     // nothing more can be read
+  bool gives_back_ = true;  // the slots that it has read
   std::vector<std::byte> payload_;
 };
 

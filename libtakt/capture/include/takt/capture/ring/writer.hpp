@@ -1,10 +1,5 @@
 #pragma once
 
-#include <linux/futex.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <ctime>
 #include <span>
@@ -13,7 +8,7 @@
 #include "takt/capture/ring/layout.hpp"
 
 /// The writing side of a ring, for use in traced processes: header-only, no allocation, no lock, no
-/// system call but the one that wakes a sleeping reader.
+/// system call. The reader looks into the ring by itself.
 namespace takt::capture::ring {
 
 /// The identity of a thread in its events.
@@ -123,20 +118,6 @@ inline bool claim(Header& ring, std::uint64_t count, std::uint64_t& first) {
   }
 }
 
-/// To be called once by a process that will write: lets a reader that is about to sleep put a
-/// memory barrier into this process's threads, so that they need none at every event.
-inline void join_barrier() {
-  syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-}
-
-/// Wakes the reader if it sleeps. The flag is exchanged so that of several writers only one makes
-/// the system call.
-inline void wake_reader(Header& ring) {
-  if (ring.asleep.load(std::memory_order_relaxed) != 0 && ring.asleep.exchange(0) != 0) {
-    syscall(SYS_futex, &ring.asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
-}
-
 /// Writes one event; false if there is no room. About 30 ns, 20 of them for the clock.
 template <typename... Fields>
 bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
@@ -144,7 +125,6 @@ bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fie
   const std::size_t size = (std::size_t{0} + ... + size_of(fields));
   std::uint64_t slot = 0;
   if (size > payload_limit || !claim(ring, slots_of(size), slot)) [[unlikely]] {
-    wake_reader(ring);
     return false;
   }
   auto* slots = reinterpret_cast<std::byte*>(&ring) + slots_offset;
@@ -155,11 +135,6 @@ bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fie
   // The lines that come next are in the reader's cache, which cleared them: fetch one in time.
   __builtin_prefetch(slots + (slot + 8) % slot_count * slot_size, 1);
   record->commit.store(slot + 1, std::memory_order_release);
-  // The reader announces its sleep and then looks once more: either it sees this record, or we see
-  // its flag. That needs a barrier between store and load, which the reader puts here
-  // (join_barrier).
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  wake_reader(ring);
   return true;
 }
 
