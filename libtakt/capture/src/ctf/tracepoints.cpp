@@ -46,8 +46,8 @@ std::string declaration(const tracepoints::Field& field, std::size_t gid_size) {
   return {};
 }
 
-/// A string literal of the metadata. Names come from processes: characters that could end or
-/// distort the literal are left out.
+}  // namespace
+
 std::string literal(std::string_view text) {
   std::string text_literal = "\"";
   for (const char character : text) {
@@ -57,8 +57,6 @@ std::string literal(std::string_view text) {
   }
   return text_literal + '"';
 }
-
-}  // namespace
 
 EventClass event_class(tracepoints::EventType type, std::size_t gid_size) {
   const auto& tracepoint = tracepoints::of(type);

@@ -15,6 +15,10 @@
 /// ROS 2's and Takt's tracepoints as events of a CTF trace, as LTTng would declare them.
 namespace takt::capture::ctf {
 
+/// A string literal of the metadata. Names come from processes: characters that could end or
+/// distort the literal are left out.
+[[nodiscard]] std::string literal(std::string_view text);
+
 /// An event's class, with its number as id; a gid has `gid_size` bytes.
 [[nodiscard]] EventClass event_class(tracepoints::EventType type, std::size_t gid_size);
 

@@ -56,11 +56,11 @@ tracepoints::SchedWakeup wakeup(const takt_sched& event) {
 
 Result<std::unique_ptr<KernelTrace>> KernelTrace::create(ctf::Storage& storage) {
   return ctf::Trace::create(storage, "kernel",
-                            {{{"domain", "\"kernel\""},
-                              {"tracer_name", "\"takt-ebpf\""},
+                            {{{"domain", ctf::literal("kernel")},
+                              {"tracer_name", ctf::literal("takt-ebpf")},
                               {"tracer_major", "1"},
                               {"tracer_minor", "0"},
-                              {"hostname", fmt::format("\"{}\"", host_name())},
+                              {"hostname", ctf::literal(host_name())},
                               {"processors", processor_count()}},
                              event_classes(),
                              "\t\tinteger { size = 32; align = 8; signed = 1; encoding = none; "
