@@ -13,9 +13,6 @@ namespace {
 using events::FieldKind;
 using tracepoints::Kind;
 
-/// Longest list that is kept; lists name the callbacks or publishers of one object.
-constexpr std::uint64_t most_elements = 4096;
-
 class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -78,9 +75,7 @@ bool decode(std::uint8_t number, std::span<const std::byte> bytes, std::size_t g
       case Kind::pointers: {
         const auto count = rest.number<std::uint64_t>();
         auto& list = payload.lists[size.lists];
-        for (std::uint64_t k = 0; k < std::min(count, most_elements); ++k) {
-          list.push_back(rest.number<std::uint64_t>());
-        }
+        for (std::uint64_t k = 0; k < count; ++k) list.push_back(rest.number<std::uint64_t>());
         break;
       }
     }
