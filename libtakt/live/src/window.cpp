@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace takt::live {
 
@@ -43,16 +44,34 @@ void BusyThreads::on_instance(const execution::Database& /*database*/,
                               const execution::CallbackInstance& instance) {
   const std::size_t thread = instance.thread.value();
   if (thread >= threads_.size()) threads_.resize(thread + 1);
-  const std::int64_t number = second_of(instance.end);
-  Second& second = threads_[thread][static_cast<std::size_t>(number) % (seconds + 1)];
-  if (second.number != number) second = {number, Duration{0}};
-  second.busy += instance.execution_time();
+  add(threads_[thread], instance);
   const std::size_t callback = instance.callback.value();
   if (callback >= runs_.size()) {
     runs_.resize(callback + 1);
     first_.resize(callback + 1);
   }
   if (runs_[callback]++ == 0) first_[callback] = instance.start;
+}
+
+/// The execution time counts in the seconds in which the instance ran, evenly: it may have begun
+/// before all of them.
+void BusyThreads::add(Seconds& thread, const execution::CallbackInstance& instance) {
+  const Duration length = instance.end - instance.start;
+  if (length <= Duration{0}) return;
+  const double share = std::min(1.0, static_cast<double>(instance.execution_time().count()) /
+                                         static_cast<double>(length.count()));
+  const std::int64_t last = second_of(instance.end);
+  const std::int64_t first =
+      std::max(second_of(instance.start), last - static_cast<std::int64_t>(seconds));
+  for (std::int64_t number = first; number <= last; ++number) {
+    Second& second = thread[static_cast<std::size_t>(number) % thread.size()];
+    if (second.number > number) continue;
+    if (second.number < number) second = {number, Duration{0}};
+    const Instant begin{std::chrono::seconds{number}};
+    const Duration ran =
+        std::min(instance.end, begin + std::chrono::seconds{1}) - std::max(instance.start, begin);
+    second.busy += Duration{std::llround(share * static_cast<double>(ran.count()))};
+  }
 }
 
 double BusyThreads::share(events::ThreadIndex thread, Instant now) const {

@@ -76,7 +76,10 @@ class BusyThreads final : public execution::Observer {
     std::int64_t number = -1;
     Duration busy{};
   };
-  std::vector<std::array<Second, seconds + 1>> threads_;
+  using Seconds = std::array<Second, seconds + 1>;
+  static void add(Seconds& thread, const execution::CallbackInstance& instance);
+
+  std::vector<Seconds> threads_;
   std::vector<std::uint64_t> runs_;
   /// When each began to run for the first time.
   std::vector<Instant> first_;
