@@ -65,7 +65,7 @@ std::string Monitor::to_json() const {
     const Duration window = std::min(options_.window, seen);
     for (std::size_t c = 0; c < model_->chains.size(); ++c) {
       document["chains"].push_back(
-          chain_entry(model_->chains[c], bounds_.chains[c], chains_[c], window));
+          chain_entry(model_->chains[c], bounds_.chains[c], chains()[c], window));
     }
     const auto running = threads();
     for (std::size_t e = 0; e < model_->executors.size(); ++e) {

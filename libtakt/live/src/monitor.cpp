@@ -20,38 +20,7 @@ Instant clock_now() {
       std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-/// The models have the same callbacks on the same executors, edges, joins and chains.
-bool same_structure(const model::Model& a, const model::Model& b) {
-  const auto callbacks = [](const model::Callback& x, const model::Callback& y) {
-    return x.id == y.id && x.executor == y.executor;
-  };
-  const auto edges = [](const model::Edge& x, const model::Edge& y) {
-    return x.from == y.from && x.to == y.to && x.topic == y.topic;
-  };
-  const auto chains = [](const model::Chain& x, const model::Chain& y) {
-    return x.id == y.id && x.callbacks == y.callbacks && x.goal == y.goal;
-  };
-  return std::ranges::equal(a.callbacks, b.callbacks, callbacks) &&
-         std::ranges::equal(a.edges, b.edges, edges) && a.joins == b.joins &&
-         std::ranges::equal(a.chains, b.chains, chains);
-}
-
-/// The chains lead through the same callbacks to the same goal.
-bool same_chain(const model::Model& a, const model::Chain& x, const model::Model& b,
-                const model::Chain& y) {
-  const auto same = [&](model::CallbackIndex i, model::CallbackIndex j) {
-    return a[i].id == b[j].id;
-  };
-  return x.id == y.id && x.goal == y.goal && std::ranges::equal(x.callbacks, y.callbacks, same);
-}
-
 }  // namespace
-
-void Relay::set(execution::Observer* observer, const execution::Database& database) {
-  observer_ = observer;
-  const auto steady = database.steady_since();
-  if (observer != nullptr && steady) observer->on_steady_state(database, *steady);
-}
 
 Result<std::unique_ptr<Monitor>> Monitor::start(Options options) {
   const bool only_started = options.only_started;
@@ -69,16 +38,16 @@ Monitor::Monitor(Options options, std::unique_ptr<Stream> stream)
   interpreter_.add(synthesizer_);
   interpreter_.add(executors_);
   interpreter_.add(busy_);
-  interpreter_.add(relay_);
+  interpreter_.add(chains_);
   now_ = clock_now();
 }
 
 std::vector<std::string> Monitor::poll() {
   now_ = clock_now();
-  for (ChainWindow& chain : chains_) chain.forget(now_ - options_.window);
+  chains_.forget(now_ - options_.window);
   if (stream_->read(batch_)) take_in_batch();
-  if (!measured_) return {};
-  return alerts_.update(now_, measured_->chains, chains_, losses().discarded_events);
+  if (!model_) return {};
+  return alerts_.update(now_, chains_.chains(), chains_.windows(), losses().discarded_events);
 }
 
 void Monitor::take_in_batch() {
@@ -86,7 +55,7 @@ void Monitor::take_in_batch() {
   pass_.last = batch_.events.back().time;
   pass_.events += batch_.events.size();
   interpreter_.consume(batch_);
-  if (measurer_) measurer_->follow_until(now_ - settle);
+  chains_.follow_until(now_ - settle);
 }
 
 bool Monitor::refresh() {
@@ -95,7 +64,7 @@ bool Monitor::refresh() {
   auto model = synthesizer_.model(*stream_, interpreter_.database(), pass_, options);
   if (!model) return false;
   apply_goals(*model);
-  if (!measured_ || !same_structure(*measured_, *model)) measure(*model);
+  chains_.replace(*model, interpreter_.database());
   bounds_ = analysis::analyze(*model, options_.analysis);
   model_ = std::move(*model);
   return true;
@@ -117,30 +86,6 @@ void Monitor::apply_goals(model::Model& model) {
       missing_.push_back({goal.name, callbacks.error().message});
     }
   }
-}
-
-void Monitor::measure(const model::Model& model) {
-  relay_.set(nullptr, interpreter_.database());
-  auto measured = std::make_unique<const model::Model>(model);
-  // A chain that has not changed keeps its window, whatever else changed in the model.
-  std::vector<ChainWindow> windows(model.chains.size());
-  for (std::size_t c = 0; c < model.chains.size(); ++c) {
-    for (std::size_t former = 0; former < chains_.size(); ++former) {
-      if (same_chain(*measured_, measured_->chains[former], model, model.chains[c])) {
-        windows[c] = std::move(chains_[former]);
-      }
-    }
-    if (model.chains[c].goal) windows[c].set_goal(*model.chains[c].goal);
-  }
-  chains_ = std::move(windows);
-  const auto completed = [this](const flow::ChainInstance& seen) {
-    const model::CallbackIndex first = measured_->chains[seen.chain].callbacks.front();
-    const Instant activation = seen.activation + measurer_->correction(first);
-    chains_[seen.chain].add(seen.completion, seen.completion - activation);
-  };
-  measurer_ = std::make_unique<flow::Measurer>(*measured, completed, flow::Measurer::Keep::counts);
-  measured_ = std::move(measured);
-  relay_.set(measurer_.get(), interpreter_.database());
 }
 
 std::vector<Monitor::Threads> Monitor::threads() const {

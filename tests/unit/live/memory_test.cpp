@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "../execution/scenario.hpp"
+#include "takt/execution/executors.hpp"
 #include "takt/execution/interpreter.hpp"
-#include "takt/flow/measurement.hpp"
-#include "takt/live/monitor.hpp"
+#include "takt/live/measured_chains.hpp"
+#include "takt/live/window.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
 // Counts the bytes that are allocated now, by the sizes of the allocator's own blocks.
@@ -140,7 +141,7 @@ class Extractor {
     interpreter_.add(synthesizer_);
     interpreter_.add(executors_);
     interpreter_.add(busy_);
-    interpreter_.add(relay_);
+    interpreter_.add(chains_);
   }
 
   void live(Scenario& scenario, Robot& robot, int cycles) {
@@ -148,9 +149,8 @@ class Extractor {
       robot.live();
       scenario.drain(batch_);
       interpreter_.consume(batch_);
-      if (measurer_) {
-        measurer_->follow_until(batch_.events.back().time - std::chrono::milliseconds(500));
-      }
+      chains_.follow_until(batch_.events.back().time - std::chrono::milliseconds(500));
+      chains_.forget(batch_.events.back().time - std::chrono::seconds(10));
     }
   }
 
@@ -158,10 +158,8 @@ class Extractor {
   void measure(const Scenario& scenario) {
     execution::Pass pass;
     pass.last = batch_.events.back().time;
-    model_ = synthesizer_.model(scenario, interpreter_.database(), pass, {}).value();
-    measurer_.emplace(
-        model_, [](const flow::ChainInstance&) {}, flow::Measurer::Keep::counts);
-    relay_.set(&*measurer_, interpreter_.database());
+    chains_.replace(synthesizer_.model(scenario, interpreter_.database(), pass, {}).value(),
+                    interpreter_.database());
   }
 
  private:
@@ -169,9 +167,7 @@ class Extractor {
   synthesis::Synthesizer synthesizer_;
   execution::ExecutorFinder executors_;
   BusyThreads busy_;
-  Relay relay_;
-  model::Model model_;
-  std::optional<flow::Measurer> measurer_;
+  MeasuredChains chains_;
   events::Batch batch_;
 };
 

@@ -16,9 +16,9 @@
 #include "takt/execution/executors.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
-#include "takt/flow/measurement.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/live/alerts.hpp"
+#include "takt/live/measured_chains.hpp"
 #include "takt/live/stream.hpp"
 #include "takt/live/window.hpp"
 #include "takt/model/model.hpp"
@@ -26,27 +26,6 @@
 #include "takt/synthesis/synthesizer.hpp"
 
 namespace takt::live {
-
-/// Passes what happens in an execution on to one observer, which may be replaced at any time.
-class Relay final : public execution::Observer {
- public:
-  void set(execution::Observer* observer, const execution::Database& database);
-
-  void on_instance(const execution::Database& database,
-                   const execution::CallbackInstance& instance) override {
-    if (observer_ != nullptr) observer_->on_instance(database, instance);
-  }
-  void on_late_source(const execution::Database& database, execution::InstanceId instance,
-                      execution::PublicationId source) override {
-    if (observer_ != nullptr) observer_->on_late_source(database, instance, source);
-  }
-  void on_steady_state(const execution::Database& database, Instant time) override {
-    if (observer_ != nullptr) observer_->on_steady_state(database, time);
-  }
-
- private:
-  execution::Observer* observer_ = nullptr;
-};
 
 /// What runs now: its timing model, the bounds of its chains and their measured latencies. Memory
 /// is bounded by the number of objects of the programs.
@@ -114,7 +93,7 @@ class Monitor {
   [[nodiscard]] const execution::Database& database() const { return interpreter_.database(); }
   /// Changes when objects appear, callbacks run for the first time, or programs end.
   [[nodiscard]] std::uint64_t structure() const;
-  [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_; }
+  [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_.windows(); }
   [[nodiscard]] const std::vector<Alert>& alerts() const { return alerts_.present(); }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] const execution::Pass& pass() const { return pass_; }
@@ -127,7 +106,6 @@ class Monitor {
   Monitor(Options options, std::unique_ptr<Stream> stream);
   void take_in_batch();
   void apply_goals(model::Model& model);
-  void measure(const model::Model& model);
 
   Options options_;
   std::unique_ptr<Stream> stream_;
@@ -136,7 +114,7 @@ class Monitor {
   synthesis::Synthesizer synthesizer_;
   execution::ExecutorFinder executors_;
   BusyThreads busy_;
-  Relay relay_;
+  MeasuredChains chains_;
   events::Batch batch_;
   execution::Pass pass_;
   Instant now_{};
@@ -144,10 +122,6 @@ class Monitor {
   std::optional<model::Model> model_;
   analysis::Bounds bounds_;
   std::vector<MissingGoal> missing_;
-  /// What is measured, and by which model; replaced when the model has another structure.
-  std::unique_ptr<const model::Model> measured_;
-  std::unique_ptr<flow::Measurer> measurer_;
-  std::vector<ChainWindow> chains_;
   Alerts alerts_;
 };
 

@@ -1,0 +1,62 @@
+#include "takt/live/measured_chains.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::live {
+
+namespace {
+
+/// The models have the same callbacks on the same executors, edges, joins and chains.
+bool same_structure(const model::Model& a, const model::Model& b) {
+  const auto callbacks = [](const model::Callback& x, const model::Callback& y) {
+    return x.id == y.id && x.executor == y.executor;
+  };
+  const auto edges = [](const model::Edge& x, const model::Edge& y) {
+    return x.from == y.from && x.to == y.to && x.topic == y.topic;
+  };
+  const auto chains = [](const model::Chain& x, const model::Chain& y) {
+    return x.id == y.id && x.callbacks == y.callbacks && x.goal == y.goal;
+  };
+  return std::ranges::equal(a.callbacks, b.callbacks, callbacks) &&
+         std::ranges::equal(a.edges, b.edges, edges) && a.joins == b.joins &&
+         std::ranges::equal(a.chains, b.chains, chains);
+}
+
+/// The chains lead through the same callbacks to the same goal.
+bool same_chain(const model::Model& a, const model::Chain& x, const model::Model& b,
+                const model::Chain& y) {
+  const auto same = [&](model::CallbackIndex i, model::CallbackIndex j) {
+    return a[i].id == b[j].id;
+  };
+  return x.id == y.id && x.goal == y.goal && std::ranges::equal(x.callbacks, y.callbacks, same);
+}
+
+}  // namespace
+
+void MeasuredChains::replace(const model::Model& model, const execution::Database& database) {
+  if (measurer_ && same_structure(*model_, model)) return;
+  if (measurer_) measurer_->finish();
+  auto replacement = std::make_unique<const model::Model>(model);
+  std::vector<ChainWindow> windows(model.chains.size());
+  for (std::size_t c = 0; c < model.chains.size(); ++c) {
+    for (std::size_t former = 0; former < windows_.size(); ++former) {
+      if (same_chain(*model_, model_->chains[former], model, model.chains[c])) {
+        windows[c] = std::move(windows_[former]);
+      }
+    }
+    if (model.chains[c].goal) windows[c].set_goal(*model.chains[c].goal);
+  }
+  windows_ = std::move(windows);
+  const auto completed = [this](const flow::ChainInstance& seen) {
+    const model::CallbackIndex first = model_->chains[seen.chain].callbacks.front();
+    const Instant activation = seen.activation + measurer_->correction(first);
+    windows_[seen.chain].add(seen.completion, seen.completion - activation);
+  };
+  measurer_ =
+      std::make_unique<flow::Measurer>(*replacement, completed, flow::Measurer::Keep::counts);
+  model_ = std::move(replacement);
+  if (const auto steady = database.steady_since()) measurer_->on_steady_state(database, *steady);
+}
+
+}  // namespace takt::live
