@@ -22,7 +22,11 @@ bool is_missing(const ChainWindow& window, Instant now) {
   return now - window.last() > std::max(shortest_gap, missing_after * usual);
 }
 
-std::string ended(const Alert& alert) {
+std::string ended(const Alert& alert, const std::vector<model::Chain>& chains) {
+  if (alert.kind != Alert::Kind::loss &&
+      std::ranges::find(chains, alert.chain, &model::Chain::id) == chains.end()) {
+    return fmt::format("alert ended: there is no chain {} any more", alert.chain);
+  }
   const auto calm = std::chrono::duration_cast<std::chrono::seconds>(Alerts::calm).count();
   switch (alert.kind) {
     case Alert::Kind::goal:
@@ -89,7 +93,7 @@ std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Ch
   });
   std::erase_if(present_, [&](const Alert& alert) {
     const bool is_over = now - alert.last > calm;
-    if (is_over) lines_.push_back(ended(alert));
+    if (is_over) lines_.push_back(ended(alert, chains));
     return is_over;
   });
   return lines_;

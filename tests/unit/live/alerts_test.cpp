@@ -70,6 +70,19 @@ TEST_F(AlertsTest, AChainThatComesNoMoreIsAGap) {
   EXPECT_THAT(alerts.present(), IsEmpty());
 }
 
+TEST_F(AlertsTest, AGapEndsAlsoWhenItsChainIsGone) {
+  complete(20);
+  now += 2s;
+  look();
+  chains.clear();
+  windows.clear();
+  now += 31s;
+  look();
+  EXPECT_THAT(lines, ElementsAre("alert: chain pilot was not completed for 2.0 s",
+                                 "alert ended: there is no chain pilot any more"));
+  EXPECT_THAT(alerts.present(), IsEmpty());
+}
+
 TEST_F(AlertsTest, AChainThatIsRareIsNotMissedEarly) {
   for (int i = 0; i < 12; ++i) {
     now += 2s;
