@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,65 @@ def test_a_graphs_newest_message_runs_first_with_its_own_instance(node: Node) ->
     until(executor, lambda: len(seen) == 3)
     assert seen == [2, 1, 0]
     executor.shutdown()
+
+
+def test_newer_messages_displace_the_oldest_that_waits_for_its_instance(node: Node) -> None:
+    """The middleware gave 1 and 2 away to reach 3, so that it has room for both of those that come
+    meanwhile; only three may wait.
+    """
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", 10)
+
+    def send(*numbers: int) -> None:
+        for number in numbers:
+            publisher.publish(Int64(data=number))
+
+    def hear(message: Int64) -> None:
+        seen.append(message.data)
+        if message.data == 3:
+            send(4, 5)
+        elif message.data == 2:
+            send(6)
+
+    def root() -> None:
+        timer.cancel()
+        send(1, 2, 3)
+
+    node.create_subscription(Int64, "~/x", hear, 3)
+    executor = GraphAwareExecutor()
+    executor.add_node(node)
+    executor.spin_once(0)
+    matched(node, publisher)
+    timer = node.create_timer(0.001, root)
+    until(executor, lambda: 6 in seen)
+    assert seen == [3, 5, 4, 2, 6]
+    executor.shutdown()
+
+
+class Middleware:
+    """Keeps the newest `depth` numbers for one entity."""
+
+    def __init__(self, depth: int) -> None:
+        self.waiting: deque[int] = deque(maxlen=depth)
+
+    def take_from(self, _: entry.Entry) -> int | None:
+        return self.waiting.popleft() if self.waiting else None
+
+    def run_entry(self, one: entry.Entry, which: int) -> None:
+        raise NotImplementedError
+
+
+def test_instances_find_their_messages_in_whatever_order_they_run() -> None:
+    made = entry.Entry(None, "subscription", {}, None)
+    middleware = Middleware(3)
+    middleware.waiting.extend([0, 1, 2])
+    assert [made.take(middleware, which) for which in (1, 0, 2)] == [1, 0, 2]
+    # Number 3 was chosen and lost before it was taken.
+    middleware.waiting.extend([3, 4, 5, 6])
+    made.forget(4, [])
+    assert [made.take(middleware, which) for which in (4, 3, 6)] == [4, None, 6]
+    made.forget(4, [5])
+    assert made._taken == {}
 
 
 def test_a_plan_orders_nodes_that_know_nothing_of_it(node: Node, tmp_path: Path) -> None:

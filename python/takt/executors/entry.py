@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import weakref
-from collections import deque
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rclpy.exceptions import InvalidHandle
@@ -40,8 +41,11 @@ class Entry:
         self.address = address
         self._handle = handle
         self.executable: Any = None
-        self._newer: deque[Any] = deque()
-        """Messages that were taken early to reach newer ones; the oldest first."""
+        self._taken: dict[int, Any] = {}
+        """Messages, by number, that were taken early to reach newer ones."""
+        self._next = 0
+        """The number of the next message that the middleware gives."""
+        self._taking = threading.Lock()
 
     @property
     def is_watched(self) -> bool:
@@ -69,9 +73,10 @@ class Entry:
         entry = Entry(entity, kind, address, handle)
         weak_executor, weak_entry = weakref.ref(executor), weakref.ref(entry)
 
-        def run(which: int) -> None:
+        def run(which: int, oldest: int = 0, displaced: Sequence[int] = ()) -> None:
             running, this = weak_executor(), weak_entry()
             if running is not None and this is not None:
+                this.forget(oldest, displaced)
                 running.run_entry(this, which)
 
         make = {
@@ -92,8 +97,8 @@ class Entry:
     def take(self, executor: Runner, which: int) -> Any:
         """The call for an instance; None: there is nothing to do.
 
-        `which`: when a timer was due, in ns of its clock; else how many messages precede the one
-        that is meant.
+        `which`: when a timer was due, in ns of its clock; else the number of the message, in the
+        order in which messages came.
         """
         if self.kind == "timer":
             # An expiry may have come before the timer was cancelled.
@@ -101,11 +106,22 @@ class Entry:
                 return None
             # Its release has advanced the timer already.
             return timer_call(self.entity, which)
-        if self.kind == "subscription" and (which or self._newer):
-            while len(self._newer) <= which:
-                self._newer.append(executor.take_from(self))
-            return self._newer.pop()
-        return executor.take_from(self)
+        if self.kind != "subscription":
+            return executor.take_from(self)
+        with self._taking:
+            while self._next <= which:
+                self._taken[self._next] = executor.take_from(self)
+                self._next += 1
+            return self._taken.pop(which, None)
+
+    def forget(self, oldest: int, displaced: Sequence[int]) -> None:
+        """The middleware has lost the messages before `oldest` that were not taken, and no instance
+        asks for those in `displaced` any more.
+        """
+        with self._taking:
+            self._next = max(self._next, oldest)
+            for number in displaced:
+                self._taken.pop(number, None)
 
 
 def timer_call(timer: Any, due: int) -> Any:

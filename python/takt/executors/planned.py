@@ -63,7 +63,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._ran = False
         myself = weakref.ref(self)
 
-        def housekeeping(_: int) -> None:
+        def housekeeping(*_: object) -> None:
             if (executor := myself()) is not None:
                 executor._keep_house()
 

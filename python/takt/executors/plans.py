@@ -37,8 +37,12 @@ def read_plan(path: Path, executor: str) -> Json:
         raise ValueError(f"{path}: cannot be read as a plan: {error}") from error
     if not isinstance(plan, dict) or plan.get("format") != "takt/plan":
         raise ValueError(f"{path}: no takt/plan; make one with `takt plan MODEL -o plan.json`")
-    executors: list[Json] = plan.get("executors", [])
-    found = [one for one in executors if executor in ("", one["id"])]
+    executors = plan.get("executors")
+    if not isinstance(executors, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("id"), str) for one in executors
+    ):
+        raise ValueError(f"{path}: executors: must be a list of executors with their ids")
+    found: list[Json] = [one for one in executors if executor in ("", one["id"])]
     if len(found) != 1:
         ids = ", ".join(f'"{one["id"]}"' for one in executors)
         raise ValueError(f'{path}: no single executor "{executor}"; name one of {ids}')

@@ -1,6 +1,10 @@
 #include "entities.hpp"
 
+#include <nanobind/stl/vector.h>
 #include <rcl/error_handling.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "takt/executor/origin.hpp"
 #include "takt/executor/rcl_result.hpp"
@@ -10,27 +14,33 @@ namespace takt::python {
 
 using executor::check;
 
-void Callback::operator()(std::int64_t argument) const {
-  const nanobind::gil_scoped_acquire acquired;
-  function_(argument);
-}
-
 Result<executor::MessageExecutable::Admitted> MessageEntity::admit(
     scheduling::Queueing /*queueing*/) {
   // Where there is no room, the message takes the place of the oldest one and its instance.
-  if (waiting_ >= depth_) return Admitted{};
-  ++waiting_;
-  return Admitted{.activates = true};
+  const bool has_room = waiting_.size() < depth_;
+  if (!has_room) {
+    if (waiting_.front() < reached_) displaced_.push_back(waiting_.front());
+    waiting_.pop_front();
+  }
+  waiting_.push_back(next_++);
+  return Admitted{.activates = has_room};
 }
 
 void MessageEntity::choose(scheduling::Queueing queueing, std::size_t worker) {
-  --waiting_;
-  older_[worker] = queueing == scheduling::Queueing::oldest_first ? 0 : waiting_;
-  if (queueing == scheduling::Queueing::newest_only) waiting_ = 0;
+  // No rule that keeps the newest message alone runs messages.
+  const bool oldest_first = queueing != scheduling::Queueing::newest_first;
+  Chosen& chosen = chosen_[worker];
+  chosen.number = oldest_first ? waiting_.front() : waiting_.back();
+  oldest_first ? waiting_.pop_front() : waiting_.pop_back();
+  const auto came = static_cast<std::size_t>(next_);
+  chosen.oldest = came > depth_ ? static_cast<std::int64_t>(came - depth_) : 0;
+  chosen.displaced = std::exchange(displaced_, {});
+  reached_ = std::max(reached_, chosen.number + 1);
 }
 
 Result<void> MessageEntity::run(std::size_t worker) {
-  callback_(static_cast<std::int64_t>(older_[worker]));
+  const Chosen& chosen = chosen_[worker];
+  callback_(chosen.number, chosen.oldest, chosen.displaced);
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -22,25 +23,30 @@
 /// a Python function that takes and runs.
 namespace takt::python {
 
-/// Runs one instance of an entity. A message's: function(older), where older is the number of
-/// messages that wait before the one that is meant. A timer's: function(due), when it was due in
-/// nanoseconds of its clock.
+/// Runs one instance of an entity. A message's: function(number, oldest, displaced), see
+/// MessageEntity::Chosen. A timer's: function(due), when it was due in nanoseconds of its clock.
 class Callback {
  public:
   explicit Callback(nanobind::callable function) : function_(std::move(function)) {}
-  void operator()(std::int64_t argument) const;
+  template <typename... Arguments>
+  void operator()(const Arguments&... arguments) const {
+    const nanobind::gil_scoped_acquire acquired;
+    function_(arguments...);
+  }
 
  private:
   nanobind::callable function_;
 };
 
-/// An entity whose messages stay in the middleware until its callback takes them.
+/// An entity whose messages stay in the middleware until its callback takes them. Messages have
+/// numbers, in the order in which they come, by which Python finds each of them even if instances
+/// run in another order.
 class MessageEntity : public executor::MessageExecutable {
  public:
   explicit MessageEntity(Callback callback, std::size_t depth)
       : callback_(std::move(callback)), depth_(depth) {}
 
-  void set_workers(std::size_t count) final { older_.resize(count); }
+  void set_workers(std::size_t count) final { chosen_.resize(count); }
   [[nodiscard]] std::size_t room(scheduling::Queueing /*queueing*/) const final { return 0; }
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing) final;
   void choose(scheduling::Queueing queueing, std::size_t worker) final;
@@ -50,13 +56,28 @@ class MessageEntity : public executor::MessageExecutable {
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
  private:
+  /// The message of an instance, and what Python must know to find it.
+  struct Chosen {
+    std::int64_t number = 0;
+    /// The middleware has lost those before it, as far as they have not been taken.
+    std::int64_t oldest = 0;
+    /// Messages whose instances gave way to newer ones since the last choice, though Python may
+    /// have taken them already.
+    std::vector<std::int64_t> displaced{};
+  };
+
   Callback callback_;
   /// The middleware keeps no more messages, and loses the oldest.
   std::size_t depth_;
+  /// The number of the next message.
+  std::int64_t next_ = 0;
+  /// The number after the largest chosen one. Python takes no message from there on.
+  std::int64_t reached_ = 0;
   /// Admitted and not chosen.
-  std::size_t waiting_ = 0;
+  std::deque<std::int64_t> waiting_;
+  std::vector<std::int64_t> displaced_;
   /// By worker.
-  std::vector<std::size_t> older_ = std::vector<std::size_t>(1);
+  std::vector<Chosen> chosen_ = std::vector<Chosen>(1);
 };
 
 class Subscription final : public MessageEntity {
