@@ -23,6 +23,8 @@ LEAST_RUNS = 5
 """An extreme-value distribution is fitted to the maxima of at least so many runs."""
 FITS = 1000
 """The number of samples by which the uncertainty of the fit is estimated."""
+MOST_VALUES = 256
+"""A model lists no more distances of activations."""
 EULER = 0.5772156649015329
 
 
@@ -33,6 +35,7 @@ def merge(models: Sequence[Json], name: str) -> Json:
     merged: Json = {"format": "takt/model", "version": 1, "name": name, "provenance": {}}
     merged["executors"] = _executors(models)
     merged["callbacks"] = _callbacks(models)
+    merged["links"] = _links(models)
     merged["edges"] = _edges(models)
     merged["joins"] = _joins(models)
     merged["chains"] = _chains(models)
@@ -58,26 +61,64 @@ def _continued(curve: list[int], size: int) -> list[int]:
 def _merged_activation(a: Json | None, b: Json | None) -> Json | None:
     if a is None or b is None or a == b:
         return a or b
-    if a["kind"] == b["kind"] == "min_distance":
-        values = [min(pair) for pair in zip(a["values"], b["values"], strict=False)]
-        if values[-1] > 0:
-            return {"kind": "min_distance", "values": values}
-        longer = max(a["values"], b["values"], key=len)
-        rest = next((v for v in longer[len(values) :] if v > 0), longer[-1])
-        return {"kind": "min_distance", "values": [*values, rest]}
+    gaps = max(_determining_gaps(a), _determining_gaps(b))
+    if "min_distance" in (a["kind"], b["kind"]) and gaps < MOST_VALUES:
+        # The smaller of two super-additive functions is super-additive, and so is its continuation
+        # below theirs.
+        spans = zip(_spans(a, gaps), _spans(b, gaps), strict=True)
+        return {"kind": "min_distance", "values": list(map(min, spans))}
+    separation = min(_separation(a), _separation(b))
+    jitter = max(_jitter(a, separation), _jitter(b, separation))
     if a["kind"] == b["kind"] == "periodic":
-        return {
-            "kind": "periodic",
-            "period": min(a["period"], b["period"]),
-            "jitter": max(a["jitter"], b["jitter"]),
-        }
-    return a if a["kind"] == "min_distance" else b
+        return {"kind": "periodic", "period": separation, "jitter": jitter}
+    return {"kind": "sporadic", "min_separation": separation, "jitter": jitter}
+
+
+def _determining_gaps(activation: Json) -> int:
+    """The number of gaps between activations whose span is above 0 and determines longer ones."""
+    if activation["kind"] == "min_distance":
+        return len(activation["values"]) - 1
+    return int(activation["jitter"] // _separation(activation) + 1)
+
+
+def _spans(activation: Json, gaps: int) -> list[int]:
+    """The shortest spans of 0 to `gaps` gaps between activations. Given ones are continued by
+    super-additivity, as libtakt/curves does.
+    """
+    if activation["kind"] != "min_distance":
+        separation, jitter = _separation(activation), activation["jitter"]
+        return [max(0, n * separation - jitter) for n in range(gaps + 1)]
+    spans = list(activation["values"])
+    given = len(spans) - 1
+    for n in range(given + 1, gaps + 1):
+        spans.append(max(spans[n - m] + spans[m] for m in range(1, given + 1)))
+    return spans
+
+
+def _separation(activation: Json) -> int:
+    """The time between activations in the long run, rounded down to 1 ns or more."""
+    if activation["kind"] == "min_distance":
+        values = activation["values"]
+        return int(max(1, values[-1] // (len(values) - 1)))
+    return int(activation["period" if activation["kind"] == "periodic" else "min_separation"])
+
+
+def _jitter(activation: Json, separation: int) -> int:
+    """How much earlier than at multiples of `separation`, which is not above its own, an activation
+    may come.
+    """
+    if activation["kind"] != "min_distance":
+        return int(activation["jitter"])
+    values = activation["values"]
+    if values[-1] < len(values) - 1:
+        raise UserError("--merge: activations that are less than 1 ns apart cannot be merged")
+    return int(max(n * separation - span for n, span in enumerate(values)))
 
 
 def _by_id(models: Sequence[Json], part: str) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {}
     for model in models:
-        for element in model[part]:
+        for element in model.get(part, []):
             found.setdefault(element["id"], []).append(element)
     return found
 
@@ -111,6 +152,14 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
     return merged
 
 
+def _links(models: Sequence[Json]) -> list[Json]:
+    links = _by_id(models, "links")
+    for name, same in links.items():
+        if any(link != same[0] for link in same):
+            raise UserError(f'--merge: link "{name}" differs between the runs; make it the same')
+    return [same[0] for same in links.values()]
+
+
 def _edges(models: Sequence[Json]) -> list[Json]:
     merged: dict[tuple[Any, ...], Json] = {}
     for model in models:
@@ -119,7 +168,17 @@ def _edges(models: Sequence[Json]) -> list[Json]:
             ends = (edge["from"], edge["to"], edge["topic"])
             seen[ends] = seen.get(ends, 0) + 1
             known = merged.setdefault((*ends, seen[ends]), dict(edge))
-            known["delay"] = max(known["delay"], edge["delay"])
+            for setting in ("link", "priority"):
+                if known.get(setting) != edge.get(setting):
+                    raise UserError(
+                        f"--merge: the {setting} of the edge from {edge['from']} to {edge['to']} "
+                        "differs between the runs; make it the same"
+                    )
+            for size in ("delay", "message_size"):
+                known[size] = max(known.get(size, 0), edge.get(size, 0))
+            shares = [(one.get("messages"), one.get("instances")) for one in (known, edge)]
+            if shares[0] != shares[1]:
+                known |= {"messages": None, "instances": None}
             triggers = (known["triggered_by"], edge["triggered_by"])
             known["triggered_by"] = (
                 None if None in triggers else sorted({*(triggers[0] or []), *(triggers[1] or [])})
@@ -182,6 +241,7 @@ def _provenance(models: Sequence[Json], merged: Json) -> Json:
         "start_up": sum(run.get("start_up", 0) for run in runs),
         "losses": _sums([run.get("losses", {}) for run in runs]),
         "left_out": sorted({id_ for run in runs for id_ in run.get("left_out", [])}),
+        **_not_found(runs),
         "warnings": list(dict.fromkeys(warnings)),
         "observed": observed(models),
         "threads": [threads for run in runs for threads in run.get("threads", [])],
@@ -196,6 +256,16 @@ def _provenance(models: Sequence[Json], merged: Json) -> Json:
         ],
         "convergence": convergence(models),
     }
+
+
+def _not_found(runs: Sequence[Json]) -> Json:
+    """The chains of --chains-from that no run has; nothing if none was looked for."""
+    missing = [run.get("chains_not_found") for run in runs]
+    looked_for = [set(names) for names in missing if names is not None]
+    if not looked_for:
+        return {}
+    # A model that was given as a run has whatever chains it has.
+    return {"chains_not_found": sorted(set.intersection(*looked_for))}
 
 
 def _source(runs: Sequence[Json]) -> str:
@@ -260,7 +330,7 @@ def convergence(models: Sequence[Json]) -> Json:
     """
     report: Json = {}
     for id_, same in _by_id(models, "callbacks").items():
-        longest = [callback["execution_time"]["curve"][0] for callback in same]
+        longest = [(callback["execution_time"]["curve"] or [0])[0] for callback in same]
         maxima = [max(longest[: i + 1]) for i in range(len(longest))]
         fitted = gumbel_exceedance(longest)
         report[id_] = {

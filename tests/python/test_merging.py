@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robot import run_takt
-from takt import merging
+from takt import inputs, merging
+from takt.errors import UserError
 
 Json = dict[str, Any]
 
@@ -156,6 +159,90 @@ def test_what_one_run_shows_is_in_the_model() -> None:
     assert [e["delay"] for e in merged["edges"]] == [9]
     assert [c["id"] for c in merged["callbacks"]] == ["/n:timer-10ms", "/m:/t"]
     assert merged["chains"] == [chain]
+
+
+def spans(activation: Json, gaps: int) -> list[int]:
+    """By the definition, in words of its own: the largest sum over all ways to divide the gaps."""
+    found = [0]
+    for n in range(1, gaps + 1):
+        if activation["kind"] != "min_distance":
+            separation = activation.get("period") or activation["min_separation"]
+            found.append(max(0, n * separation - activation["jitter"]))
+        elif n < len(activation["values"]):
+            found.append(activation["values"][n])
+        else:
+            found.append(max(found[m] + found[n - m] for m in range(1, n)))
+    return found
+
+
+@st.composite
+def activations(draw: st.DrawFn) -> Json:
+    kind = draw(st.sampled_from(["periodic", "sporadic", "min_distance"]))
+    if kind == "min_distance":
+        raw = [0, *draw(st.lists(st.integers(0, 50), min_size=1, max_size=6))]
+        values = [0]
+        for n in range(1, len(raw)):
+            splits = [values[m] + values[n - m] for m in range(1, n)]
+            values.append(max([raw[n], values[-1], *splits]))
+        values[-1] = max(values[-1], len(values))
+        return {"kind": kind, "values": values}
+    name = "period" if kind == "periodic" else "min_separation"
+    return {"kind": kind, name: draw(st.integers(1, 40)), "jitter": draw(st.integers(0, 400))}
+
+
+@given(activations(), activations())
+def test_merged_activations_admit_what_either_run_admits(a: Json, b: Json) -> None:
+    merged = merging._merged_activation(a, b)
+    assert merged is not None
+    sides = zip(spans(merged, 40), spans(a, 40), spans(b, 40), strict=True)
+    assert all(span <= min(others) for span, *others in sides)
+    document = model([1])
+    document["callbacks"][0]["activation"] = merged
+    inputs.ModelText(json.dumps(document), "merged").parsed()  # or the model is invalid
+
+
+def test_a_burst_of_one_run_stays_in_the_merged_model() -> None:
+    single = {"kind": "min_distance", "values": [0, 10_000_000]}
+    burst = {"kind": "min_distance", "values": [0, 0, 0, 10_000_000]}
+    assert merging._merged_activation(single, burst) == burst
+
+
+def test_a_merged_edge_has_the_largest_message_and_one_link() -> None:
+    edge = {"from": "/n:timer-10ms", "to": "/m:/t", "topic": "/t", "delay": 5}
+    edge |= {"triggered_by": None, "message_size": 10}
+    larger = {**edge, "message_size": 20}
+    merged = merging.merge([model([1], edges=[edge]), model([1], edges=[larger])], "m")
+    assert merged["edges"][0]["message_size"] == 20
+    other = {**edge, "priority": 3}
+    with pytest.raises(UserError, match="the priority of the edge from /n:timer-10ms to /m:/t"):
+        merging.merge([model([1], edges=[edge]), model([1], edges=[other])], "m")
+
+
+def test_chains_that_no_run_has_are_named() -> None:
+    runs = [model([1]), model([1]), model([1])]
+    runs[0]["provenance"]["chains_not_found"] = ["a", "b"]
+    runs[1]["provenance"]["chains_not_found"] = ["b", "c"]
+    assert merging.merge(runs, "m")["provenance"]["chains_not_found"] == ["b"]
+    assert "chains_not_found" not in merging.merge(runs[2:] * 2, "m")["provenance"]
+
+
+def test_models_without_defaults_are_merged(tmp_path: Path) -> None:
+    least = {
+        "executors": [{"id": "e", "kind": "single_threaded"}],
+        "callbacks": [
+            {
+                "id": "t",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": [3]},
+                "activation": {"kind": "periodic", "period": 10},
+            }
+        ],
+    }
+    path = tmp_path / "least.json"
+    path.write_text(json.dumps({"format": "takt/model", "version": 1, "name": "m", **least}))
+    done = run_takt("model", path, path, "--merge", "-o", tmp_path / "merged.json")
+    assert done.returncode == 0, done.stderr
 
 
 def test_commands_take_what_is_merged(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from takt import console, files, inputs, merging, pipeline
+from takt import console, documents, files, inputs, merging, pipeline
 from takt.errors import UserError
 from takt.formatting import count
 
@@ -158,8 +158,7 @@ def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
     for run in runs:
         given = inputs.sort([run])
         if given.model is not None:
-            given.model.parsed()  # says what is wrong with it
-            models.append(json_format.loads(given.model.text))
+            models.append(json_format.loads(documents.to_json(given.model.parsed())))
         else:
             models.append(pipeline.synthesize([run], {**options, "name": inputs.title([run])}))
     merging.check(models)
