@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from takt import losses
 from takt.documents import Activation, Executor, Measurement, Model, ObservedThread
 from takt.formatting import count, duration
 from takt.names import executor_labels, label
@@ -244,12 +245,10 @@ def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _losses(measurement: Measurement) -> Iterator[Finding]:
-    discarded = measurement.losses.get("discarded", 0)
-    if discarded:
+    if lost := losses.in_words(measurement.losses):
         yield Finding(
             Subject.RECORDING,
             Standing.UNSECURED,
-            f"{count(discarded, 'event')} of the recording were discarded, so the curves may have "
-            "missed the worst case",
+            f"{lost} of the recording were lost, so the curves may have missed the worst case",
             None,
         )

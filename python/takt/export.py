@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import takt_native
-from takt import console, files, recording, trace
+from takt import console, files, losses, recording, trace
 
 Json = dict[str, Any]
 
@@ -64,7 +64,10 @@ def _tables(
     """
     pyarrow = trace.arrow()
     happened = recording.tables(traces)
-    callbacks = happened.pop("callbacks").select(["callback", "process", "pid", "host"]).to_pylist()
+    callbacks = [
+        {key: row[key] for key in ("callback", "process", "pid", "host")}
+        for row in happened.pop("callbacks").to_pylist()
+    ]
     info: Json = {}
     tables: dict[str, _TableFile] = {}
     with (
@@ -78,11 +81,10 @@ def _tables(
         (folder / OBJECTS).mkdir()
         for kind, objects in trace.objects(info).items():
             if objects:
-                rows = pyarrow.Table.from_pylist(list(map(_flat, objects)))
+                flat = _flat(objects)
                 if kind == "callbacks":
-                    rows = pyarrow.Table.from_pylist(
-                        [key | row for key, row in zip(callbacks, rows.to_pylist(), strict=True)]
-                    )
+                    flat = [key | row for key, row in zip(callbacks, flat, strict=True)]
+                rows = pyarrow.Table.from_pylist(flat)
                 tables[kind] = new_file(folder / OBJECTS / (kind + suffix), rows.schema)
                 tables[kind].write(rows)
         (folder / HAPPENED).mkdir()
@@ -100,15 +102,29 @@ def _file_name(event: str) -> str:
     return event.replace(":", "_")
 
 
-def _flat(thing: Json) -> Json:
-    """Structures as columns, "execution_time.max"; lists as JSON."""
-    row: Json = {}
-    for key, value in thing.items():
-        if isinstance(value, dict):
-            row |= {f"{key}.{part}": number for part, number in value.items()}
-        else:
-            row[key] = json.dumps(value) if isinstance(value, list) else value
-    return row
+def _flat(things: list[Json]) -> list[Json]:
+    """Rows that all have the same columns: parts of structures, "execution_time.max", which are
+    null where the structure is; lists as JSON.
+    """
+    parts: dict[str, dict[str, None]] = {}
+    """By structure; dictionaries, as sets that keep their order."""
+    for thing in things:
+        for key, value in thing.items():
+            if isinstance(value, dict):
+                parts.setdefault(key, {}).update(dict.fromkeys(value))
+    keys = dict.fromkeys(key for thing in things for key in thing)
+
+    def row(thing: Json) -> Json:
+        made: Json = {}
+        for key in keys:
+            value = thing.get(key)
+            if key in parts:
+                made |= {f"{key}.{part}": (value or {}).get(part) for part in parts[key]}
+            else:
+                made[key] = json.dumps(value) if isinstance(value, list) else value
+        return made
+
+    return list(map(row, things))
 
 
 class _ParquetFile:
@@ -123,8 +139,8 @@ class _ParquetFile:
         self._writer.write(table)
 
     def close(self, info: Json) -> None:
-        keys = ("inputs", "discarded", "discarded_packets", "unreadable_bytes", "warnings")
-        origin = {key: info[key] for key in keys}
+        keys = ("inputs", *losses.KINDS, "warnings")
+        origin = {key: info[key] for key in keys if key in info}
         self._writer.add_key_value_metadata({"takt": json.dumps(origin, ensure_ascii=False)})
         self._writer.close()
 

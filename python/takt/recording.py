@@ -81,8 +81,8 @@ def read(traces: list[str], goals: str | None = None) -> Read:
             **_messages(columns, index),
             **_flows(columns, index),
         }
-        # One chunk for each column.
-        return Read({kind: _owned(table) for kind, table in made.items()}, model, info)
+        # One chunk for each column; filtering and joining made several.
+        return Read({kind: table.combine_chunks() for kind, table in made.items()}, model, info)
 
 
 class _Columns:
@@ -231,10 +231,6 @@ def _words(column: Any, words: list[str]) -> Any:
 
 def _since_epoch(column: Any, index: Json) -> Any:
     return arrow().compute.add(column, int(index["origin"] or 0))
-
-
-def _owned(table: pyarrow.Table) -> pyarrow.Table:
-    return table.combine_chunks()
 
 
 @dataclass(frozen=True)

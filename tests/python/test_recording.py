@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pyarrow
 import pyarrow.csv
 import pytest
 
 import takt
 from robot import run_takt
-from takt import inputs, pipeline
+from takt import export, inputs, pipeline, recording, trace
+from takt.commands.info import headline
 from takt.errors import UserError
 from takt.recording import Recording
+from takt.testing import Recorded
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "tests" / "recordings"
@@ -25,6 +29,38 @@ AUTOWARE = str(RECORDINGS / "autoware.tar.xz")
 @pytest.fixture(scope="module")
 def autoware() -> Recording:
     return Recording(AUTOWARE)
+
+
+def test_what_a_recording_lost_is_said_whatever_it_was() -> None:
+    info = takt.open(AUTOWARE).info()
+    assert "none lost" in headline(info)
+    damaged = {**info, "discarded_packets": 2}
+    assert "2 packets lost" in headline(damaged)
+    run = Recorded(Path(AUTOWARE))
+    assert run.lost() == 0
+    run.__dict__["_info"] = damaged
+    assert run.lost() == 2
+
+
+def test_exported_columns_do_not_depend_on_the_first_row() -> None:
+    never: dict[str, Any] = {"id": "a", "execution_time": None}
+    ran: dict[str, Any] = {"id": "b", "execution_time": {"max": 3}}
+    for rows in ([never, ran], [ran, never]):
+        flat = sorted(export._flat(rows), key=lambda row: str(row["id"]))
+        assert flat == [
+            {"id": "a", "execution_time.max": None},
+            {"id": "b", "execution_time.max": 3},
+        ]
+
+
+def test_a_recording_without_callbacks_is_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"callbacks": pyarrow.Table.from_pylist([])}
+    monkeypatch.setattr(recording, "tables", lambda traces: made)
+    monkeypatch.setattr(trace, "objects", lambda info: {"callbacks": []})
+    export.csv([PIPELINE], str(tmp_path / "tables"))
+    assert (tmp_path / "tables" / "info.json").exists()
 
 
 def test_every_run_is_of_a_callback_that_counts_it(autoware: Recording) -> None:

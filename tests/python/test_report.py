@@ -134,7 +134,7 @@ def test_conditions_losses_and_divergence_are_told() -> None:
     diverged = changed(diverged, "callbacks", 3, "reason", value="utilisation 1.2")
     words = page(MODEL, diverged, measured).words
     assert "The bounds are conditional executor sensing is assumed to get 2 ms every 10 ms" in words
-    assert "12 events of the recording were discarded" in words
+    assert "12 events of the recording were lost" in words
     assert "unmatched publications: 3" in words
     assert "No bound for 1 callback utilisation 1.2" in words
 

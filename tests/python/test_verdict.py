@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robot import Json, bounds, changed, measurement, model, raw
-from takt import assumptions
+from takt import assumptions, losses
 from takt.documents import Activation
 from takt.verdict import Status, Verdict, judge
 
@@ -99,9 +100,16 @@ def test_a_slow_message_is_blamed() -> None:
 
 def test_what_failed_is_blamed_before_what_was_not_guaranteed() -> None:
     lossy = changed(MEASUREMENT, "losses", "discarded", value=7)
-    assert "7 events of the recording were discarded" in verdict(measured=slow(65, lossy)).text
+    assert "7 events of the recording were lost" in verdict(measured=slow(65, lossy)).text
     delayed = changed(lossy, "edges", 0, "delay", "max", value=3_000_000)
-    assert "discarded" not in verdict(measured=slow(65, delayed)).text
+    assert "lost" not in verdict(measured=slow(65, delayed)).text
+
+
+@pytest.mark.parametrize("kind", losses.KINDS)
+def test_a_bound_is_conditional_whatever_the_recording_lost(kind: str) -> None:
+    found = verdict(measured=changed(MEASUREMENT, "losses", kind, value=1))
+    assert found.text == "met (conditional)"
+    assert found.conditions[0].text.startswith(f"1 {losses.KINDS[kind]} of the recording were lost")
 
 
 def test_a_missing_reservation_makes_the_bound_conditional() -> None:

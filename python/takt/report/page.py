@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from takt import assumptions
+from takt import assumptions, losses
 from takt.assumptions import Finding, Standing, Subject
 from takt.documents import (
     Bounds,
@@ -79,8 +79,8 @@ def tiles(verdicts: list[Verdict], model: Model, measurement: Measurement | None
         length = measurement.provenance.get("duration")
         if isinstance(length, int):
             yield _tile("Recorded", duration(length))
-        discarded = measurement.losses.get("discarded", 0)
-        yield _tile("Discarded events", grouped(discarded), "warn" if discarded else "none")
+        lost = losses.in_words(measurement.losses)
+        yield _tile("Lost", lost or "nothing", "warn" if lost else "none")
 
 
 def _tile(name: str, value: str, tone: str = "none") -> View:
@@ -119,7 +119,7 @@ def notices(
         lost = [
             f"{name.replace('_', ' ')}: {grouped(number)}"
             for name, number in measurement.losses.items()
-            if number and name != "discarded"
+            if number and name not in losses.KINDS
         ]
         if lost:
             yield {"tone": "none", "title": "Not everything recorded could be used", "lines": lost}
