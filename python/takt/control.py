@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import socket
-import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from takt import files
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -24,13 +24,13 @@ def folder(environment: Mapping[str, str] = os.environ) -> Path:
     environment; made if it is missing. UserError if another user could write there.
     """
     chosen = environment.get("XDG_RUNTIME_DIR")
-    runtime = Path(chosen) if chosen and _is_own(Path(chosen)) else Path("/run")
+    runtime = Path(chosen) if chosen and files.is_of_this_user_alone(Path(chosen)) else Path("/run")
     place = runtime / "takt"
     if not os.access(runtime, os.W_OK):
         place = Path(f"/tmp/takt-{os.geteuid()}")
     with suppress(FileExistsError):
         place.mkdir(mode=0o700)
-    if not _is_own(place):
+    if not files.is_of_this_user_alone(place):
         raise UserError(f"{place}: not a directory of this user alone; remove it")
     return place
 
@@ -63,12 +63,3 @@ def request(line: str, environment: Mapping[str, str] = os.environ) -> Json:
     if "error" in found:
         raise UserError(str(found["error"]))
     return found
-
-
-def _is_own(place: Path) -> bool:
-    try:
-        status = place.lstat()
-    except OSError:
-        return False
-    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not others

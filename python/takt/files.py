@@ -53,6 +53,16 @@ def read_object(path: str) -> dict[str, Any]:
     return options
 
 
+def is_of_this_user_alone(folder: Path) -> bool:
+    """Whether it is a folder, not a link, of this user in which nobody else may write."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not others
+
+
 def source_name(path: str) -> str:
     """How messages call a document that was read from `path`."""
     return "<stdin>" if path == STANDARD_STREAM else path

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import signal
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import takt_native
-from takt import console, elf, runtime
+from takt import console, elf, files, runtime
 from takt.errors import UserError
 
 Watch = Callable[[float, int, dict[str, int]], None]
@@ -307,6 +306,7 @@ class Snapshots:
         self._asked += 1
         if self._file:
             state = {
+                "began": began(os.getpid()),
                 "asked": self._asked,
                 "snapshots": [str(path) for path in self.taken],
                 "error": self._error,
@@ -319,6 +319,17 @@ class Snapshots:
             temporary.replace(self._file)
 
 
+def began(process: int) -> int | None:
+    """When a process began, in ticks of the kernel since the machine's start, by which it differs
+    from a later one with its id; None if it has ended.
+    """
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("latin-1").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
 def snapshot_files() -> Path:
     """The directory where snapshot recorders of this user announce themselves. UserError if
     somebody else could write there.
@@ -327,23 +338,14 @@ def snapshot_files() -> Path:
     # With sudo, the variable may name the directory of another user.
     folder = (
         runtime / "takt-snapshots"
-        if _is_of_this_user_alone(runtime)
+        if files.is_of_this_user_alone(runtime)
         else Path(f"/tmp/takt-{os.geteuid()}-recorders")
     )
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    if not _is_of_this_user_alone(folder):
+    if not files.is_of_this_user_alone(folder):
         raise UserError(f"{folder}: not a directory of this user alone; remove it")
     return folder
-
-
-def _is_of_this_user_alone(folder: Path) -> bool:
-    try:
-        status = folder.lstat()
-    except OSError:
-        return False
-    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not others
 
 
 class _Command:

@@ -13,7 +13,7 @@ import typer
 
 from takt import console
 from takt.errors import UserError
-from takt.recorder import snapshot_files
+from takt.recorder import began, snapshot_files
 
 EXAMPLES = """
 takt snapshot            when something happened: a recorder in another terminal writes robot-1
@@ -22,7 +22,9 @@ takt snapshot 4711       if several record
 Such a recorder keeps the newest events in memory: takt record --snapshot -o robot
 """
 
+ENDED = "the recording has ended before it could write anything"
 LOOK = 0.02  # seconds between two looks whether the trace is there
+PATIENCE = 300.0  # seconds that a recorder may take to write what it holds
 
 
 def snapshot(
@@ -35,13 +37,7 @@ def snapshot(
     ] = False,
 ) -> None:
     """Have a running `takt record --snapshot` write what it holds; it goes on recording."""
-    file = _find(recorder)
-    asked = _state(file)["asked"]
-    os.kill(int(file.stem), signal.SIGUSR1)
-    state = _state(file)
-    while state["asked"] == asked:
-        time.sleep(LOOK)
-        state = _state(file)
+    state = _ask(_find(recorder))
     if state["error"]:
         raise UserError(state["error"])
     console.say(f"Next: takt info {state['snapshots'][-1]}")
@@ -52,9 +48,36 @@ def snapshot(
         console.output().print(trace, soft_wrap=True, highlight=False)
 
 
+def _ask(file: Path) -> dict[str, Any]:
+    """Asks the recorder that announces itself in this file, and returns its state when it has
+    answered. UserError if it does not.
+    """
+    asked = _state(file)["asked"]
+    recorder = int(file.stem)
+    try:
+        process = os.pidfd_open(recorder)
+    except ProcessLookupError:
+        raise UserError(ENDED) from None
+    try:
+        # The descriptor stands for this one process, even if its id is used again from here on.
+        if not _runs(file):
+            raise UserError(ENDED)
+        signal.pidfd_send_signal(process, signal.SIGUSR1)
+    finally:
+        os.close(process)
+    end = time.monotonic() + PATIENCE
+    while (state := _state(file))["asked"] == asked:
+        if not _runs(file):
+            raise UserError(ENDED)
+        if time.monotonic() > end:
+            raise UserError(f"the recorder {recorder} has not answered for {PATIENCE:.0f} s")
+        time.sleep(LOOK)
+    return state
+
+
 def _find(recorder: int | None) -> Path:
     files = [file for file in snapshot_files().glob("*.json") if file.stat().st_uid == os.geteuid()]
-    running = [file for file in files if _runs(int(file.stem))]
+    running = [file for file in files if _runs(file)]
     chosen = [file for file in running if recorder is None or int(file.stem) == recorder]
     if not chosen:
         which = f" with process id {recorder}" if recorder else ""
@@ -67,17 +90,20 @@ def _find(recorder: int | None) -> Path:
     return chosen[0]
 
 
-def _runs(process: int) -> bool:
+def _runs(file: Path) -> bool:
+    """Whether the recorder runs that wrote the file; a killed one leaves its file, and its process
+    id may be another program's now.
+    """
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        known = _state(file).get("began")
+    except UserError:
         return False
-    return True
+    return known is not None and known == began(int(file.stem))
 
 
 def _state(file: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = loads(file.read_text())
     except FileNotFoundError:
-        raise UserError("the recording has ended before it could write anything") from None
+        raise UserError(ENDED) from None
     return state
