@@ -6,6 +6,7 @@ program runs untraced. Any Python that runs ROS 2 may load it: standard library 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import sys
@@ -28,7 +29,8 @@ def _trace_rclpy() -> None:
             instrument_on_import,
         )
     except Exception as error:
-        sys.stderr.write(f"takt: the callbacks of this Python program are not traced: {error}\n")
+        with contextlib.suppress(Exception):  # a program may have closed it, or have none
+            sys.stderr.write(f"takt: the callbacks of this program are not traced: {error}\n")
     else:
         instrument_on_import()
 

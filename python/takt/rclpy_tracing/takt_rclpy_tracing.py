@@ -11,6 +11,7 @@ Loaded into the recorded program, which may be any Python with ROS 2: standard l
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.machinery
@@ -40,6 +41,33 @@ _OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {"rate_sleep": (c_int64,), "rate_wa
 
 _handles = itertools.count(1)
 """Numbers that identify callbacks and subscriptions; Python reuses their addresses."""
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(Exception):  # a program may have closed it, or have none
+        sys.stderr.write(f"takt: {text}\n")
+
+
+class _Harmless:
+    """Whatever goes wrong within is one line on standard error: the program goes on untraced."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if not isinstance(error, Exception):
+            return error is None
+        text = f"something is not traced: {error!r}"
+        if text not in self._said:
+            self._said.add(text)
+            _say(text)
+        return True
+
+
+_harmless = _Harmless()
 
 
 class _Tracepoints:
@@ -112,7 +140,8 @@ class _Instrumentation:
 
         @functools.wraps(sleep)
         def traced_sleep(rate: Any) -> None:
-            trace.rate_sleep(rate._timer.timer_period_ns)
+            with _harmless:
+                trace.rate_sleep(rate._timer.timer_period_ns)
             try:
                 sleep(rate)
             finally:
@@ -133,7 +162,8 @@ class _Instrumentation:
         @functools.wraps(create_timer)
         def create_linked_timer(node: Any, *arguments: Any, **named: Any) -> Any:
             timer = create_timer(node, *arguments, **named)
-            trace.rclcpp_timer_link_node(timer.handle.pointer, node.handle.pointer)
+            with _harmless:
+                trace.rclcpp_timer_link_node(timer.handle.pointer, node.handle.pointer)
             return timer
 
         module.Node.create_timer = create_linked_timer
@@ -145,7 +175,8 @@ class _Instrumentation:
         trace = self._trace
 
         def traced_wait(self: Any, timeout: int) -> Any:
-            trace.rclcpp_executor_wait_for_work(timeout)
+            with _harmless:
+                trace.rclcpp_executor_wait_for_work(timeout)
             try:
                 return wait(self, timeout)
             finally:
@@ -160,16 +191,22 @@ class _Instrumentation:
 
         @functools.wraps(initialise)
         def initialise_traced(made: Any, *arguments: Any, **named: Any) -> None:
-            bound = signature.bind(made, *arguments, **named)
-            callback = bound.arguments.get("callback")
-            if callback is None:
-                initialise(*bound.args, **bound.kwargs)
+            traced = None
+            # TypeError: arguments that do not fit, about which rclpy itself complains.
+            with _harmless, contextlib.suppress(TypeError):
+                bound = signature.bind(made, *arguments, **named)
+                callback = bound.arguments.get("callback")
+                if callback is not None:
+                    handle = next(_handles)
+                    traced = self._traced(callback, handle)
+            if traced is None:
+                initialise(made, *arguments, **named)
                 return
-            handle = next(_handles)
-            bound.arguments["callback"] = self._traced(callback, handle)
+            bound.arguments["callback"] = traced
             initialise(*bound.args, **bound.kwargs)
-            link(made, handle)
-            self._trace.rclcpp_callback_register(handle, _name(callback).encode())
+            with _harmless:
+                link(made, handle)
+                self._trace.rclcpp_callback_register(handle, _name(callback).encode())
 
         entity.__init__ = initialise_traced
 
@@ -189,7 +226,10 @@ class _Instrumentation:
 
         traced: Any = traced_coroutine if inspect.iscoroutinefunction(callback) else traced_call
         functools.update_wrapper(traced, callback, updated=())
-        traced.__signature__ = inspect.signature(callback)  # rclpy passes what it asks for
+        # rclpy passes what the signature asks for. A function of a C library may have none, which
+        # rclpy then finds out by itself: it follows `__wrapped__`.
+        with contextlib.suppress(TypeError, ValueError):
+            traced.__signature__ = inspect.signature(callback)
         return traced  # type: ignore[no-any-return]
 
 
@@ -229,9 +269,10 @@ class _OnImport:
                     self._instrumentation = _Instrumentation(_Tracepoints())
                 getattr(self._instrumentation, name.split(".")[1])(loaded)
             except Exception as error:
-                sys.stderr.write(f"takt: {name} is not traced: {error}\n")
+                _say(f"{name} is not traced: {error}")
 
-        spec.loader.exec_module = load_and_instrument  # type: ignore[method-assign,assignment]
+        with _harmless:
+            spec.loader.exec_module = load_and_instrument  # type: ignore[method-assign,assignment]
         return spec
 
 
