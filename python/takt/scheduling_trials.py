@@ -90,22 +90,34 @@ def measure(
         manage = [*TAKT, "manage", "--goals", str(wanted)]
         manage += [] if way.managed else ["--dry-run"]
         environment = os.environ | loopback.environment() | {"XDG_RUNTIME_DIR": folder}
-        with subprocess.Popen(
-            [*manage, "--", *run],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as manager:
+        # A file, because nobody would empty a pipe while the run is followed.
+        log = Path(folder) / "log"
+        with (
+            log.open("w") as said,
+            subprocess.Popen(
+                [*manage, "--", *run], env=environment, stdout=subprocess.DEVNULL, stderr=said
+            ) as manager,
+        ):
             try:
                 outcome = _follow(manager, environment, way, warm_up, seconds, tuple(goals))
             finally:
-                manager.send_signal(signal.SIGINT)
-                assert manager.stderr is not None
-                said = manager.stderr.read().strip().splitlines()
+                _end(manager)
         if outcome is None:
-            raise UserError(f"{way.name}: the programs ended too early: {said[-1]}")
+            raise UserError(f"{way.name}: the programs ended too early: {_last_line(log)}")
         return outcome
+
+
+def _end(manager: subprocess.Popen[bytes]) -> None:
+    manager.send_signal(signal.SIGINT)
+    try:
+        manager.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        manager.kill()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "they said nothing")
 
 
 def _goals_text(goals: Mapping[str, Goal]) -> str:
@@ -117,7 +129,7 @@ def _goals_text(goals: Mapping[str, Goal]) -> str:
 
 
 def _follow(
-    manager: subprocess.Popen[str],
+    manager: subprocess.Popen[bytes],
     environment: dict[str, str],
     way: Way,
     warm_up: float,
@@ -125,7 +137,7 @@ def _follow(
     chains: Sequence[str],
 ) -> Outcome | None:
     """Follows the run for `seconds` after all chains have appeared and warmed up. None: the
-    programs ended before.
+    programs ended before. UserError if chains do not appear, or the manager stops to answer.
     """
     before: dict[str, tuple[int, int]] = {}
     found = {name: Chain() for name in chains}
@@ -136,7 +148,11 @@ def _follow(
         time.sleep(LOOK)
         status = _status(environment)
         if status is None:
+            if time.monotonic() > deadline:
+                raise UserError(f"{way.name}: takt manage has not answered for {PATIENCE:.0f} s")
             continue
+        if begin is not None:
+            deadline = time.monotonic() + PATIENCE
         measured = {one["id"]: one for one in status["chains"] if one["measured"]}
         if begin is None:
             if len(measured) == len(chains):
@@ -145,7 +161,8 @@ def _follow(
                 if way.set_up is not None:
                     way.set_up(status)
             elif time.monotonic() > deadline:
-                raise UserError(f"{way.name}: only {', '.join(measured)} were seen")
+                seen = ", ".join(measured) or "no chains"
+                raise UserError(f"{way.name}: only {seen} were seen")
             continue
         # A chain that is not in the model for a moment has no figures then.
         passed = time.monotonic() - begin
