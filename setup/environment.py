@@ -17,6 +17,7 @@ import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
+from textwrap import indent
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,16 +48,18 @@ _takt_prepend() {
 """
 
 REFUSE_OTHER_ROS = """\
-_takt_ifs=$IFS
-IFS=:
-for _takt_prefix in ${{AMENT_PREFIX_PATH-}}; do
+_takt_paths=${{AMENT_PREFIX_PATH-}}
+while [ -n "$_takt_paths" ]; do
+  _takt_prefix=${{_takt_paths%%:*}}
+  case $_takt_paths in *:*) _takt_paths=${{_takt_paths#*:}} ;; *) _takt_paths= ;; esac
   if [ "$_takt_prefix" != {own} ] && [ -e "$_takt_prefix/share/rcl/cmake/rclConfig.cmake" ]; then
     echo "takt: ROS 2 of $_takt_prefix is sourced, but Takt was set up without it: run make" >&2
+{forget}
     return 2
   fi
 done
-IFS=$_takt_ifs
 """
+FORGET = "unset -f _takt_prepend\nunset _takt_paths _takt_prefix\n"
 
 
 def write(path: Path, text: str) -> None:
@@ -95,14 +98,12 @@ def shell(sourced: bool) -> str:
         search["LD_LIBRARY_PATH"].append(str(VENV / "lib"))
         search["AMENT_PREFIX_PATH"] = [str(VENV)]
 
-    lines = [] if sourced else [REFUSE_OTHER_ROS.format(own=quote(str(VENV)))]
+    forget = indent(FORGET, "    ").rstrip()
+    refuse = REFUSE_OTHER_ROS.format(own=quote(str(VENV)), forget=forget)
+    lines = [] if sourced else [refuse]
     lines += [f"_takt_prepend {n} {quote(e)}" for n, es in search.items() for e in reversed(es)]
     lines += [f"export {name}={value}" for name, value in variables.items()]
-    return (
-        SHELL_HEADER
-        + "\n".join(lines)
-        + "\n\nunset -f _takt_prepend\nunset _takt_ifs _takt_paths _takt_prefix\n"
-    )
+    return SHELL_HEADER + "\n".join(lines) + "\n\n" + FORGET
 
 
 def old_compiler() -> bool:
