@@ -190,7 +190,7 @@ export type PartKind = (typeof PARTS)[number];
 export const STATES = ['preempted', 'blocked', 'supply'] as const;
 
 /** What became of a message; its `fate` is a position here. */
-export const FATES = ['taken', 'lost', 'unprocessed', 'outside the recording'] as const;
+export const FATES = ['taken', 'lost', 'unprocessed', 'beyond the recording'] as const;
 
 /** How data reached a later callback instance; a link's `kind` is a position here. */
 export const LINKS = ['stored', 'completed', 'service', 'action'] as const;

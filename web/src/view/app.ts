@@ -62,7 +62,11 @@ export async function start(source: DataSource): Promise<App> {
   const pickWorst = (chain: number, then: (worst: Instance) => void): void => {
     pickChain(index, store, chain);
     const { instance } = store.state;
-    if (instance !== null) void source.instance(instance).then((worst) => worst && then(worst));
+    if (instance === null) return;
+    void source.instance(instance).then((worst) => {
+      // Another one may have been selected meanwhile.
+      if (worst && store.state.instance === instance) then(worst);
+    });
   };
   const jumpToWorst = (chain: number): void => pickWorst(chain, jump);
   const latency = new Latency(source, labels, store, picked, jump);

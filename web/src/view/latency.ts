@@ -17,6 +17,8 @@ export class Latency {
   private readonly head = element('div', { class: 'latency-head' });
   private readonly chart = element('div', { class: 'histogram' });
   private readonly table = element('div', { class: 'instances' });
+  /** The newest questions for a histogram and for a list; an answer to an older one is too late. */
+  private asked = { histogram: 0, list: 0 };
   private histogram: { chain: number; data: Histogram } | null = null;
 
   constructor(
@@ -28,7 +30,7 @@ export class Latency {
   ) {
     this.root.append(this.head, this.chart, this.table);
     store.listen((state, changed) => {
-      if (changed.has('chain')) void this.load(state);
+      if (changed.has('chain')) void this.load();
       if (changed.has('chain') || changed.has('latency') || changed.has('incomplete')) {
         void this.list(state);
       }
@@ -37,7 +39,7 @@ export class Latency {
     });
     picked.listen(() => this.drawHistogram());
     new ResizeObserver(() => this.drawHistogram()).observe(this.chart);
-    void this.load(store.state);
+    void this.load();
     void this.list(store.state);
   }
 
@@ -46,7 +48,7 @@ export class Latency {
     return chain !== null && chain < this.source.index.chains.length ? chain : null;
   }
 
-  private async load(state: ViewState): Promise<void> {
+  private async load(): Promise<void> {
     const { chain } = this;
     this.root.hidden = chain === null;
     if (chain === null) return;
@@ -58,8 +60,9 @@ export class Latency {
       element('p', { class: 'path', title: path }, path),
       known.cause ? element('p', { class: 'cause' }, known.cause) : null,
     );
+    const question = ++this.asked.histogram;
     const data = await this.source.histogram(chain, BINS);
-    if (this.store.state.chain !== state.chain) return;
+    if (this.asked.histogram !== question) return;
     this.histogram = { chain, data };
     this.drawHistogram();
   }
@@ -156,8 +159,9 @@ export class Latency {
     const { chain } = this;
     if (chain === null) return;
     const query = { latency: state.incomplete ? null : state.latency, incomplete: state.incomplete, limit: SHOWN_INSTANCES };
+    const question = ++this.asked.list;
     const { rows, total } = await this.source.instances(chain, query);
-    if (this.store.state.chain !== chain) return;
+    if (this.asked.list !== question) return;
     const known = this.source.index.chains[chain]!;
     const shown = total > rows.length ? `the worst ${grouped(rows.length)} of ${grouped(total)}` : grouped(total);
     const title = element('div', { class: 'instances-head' });

@@ -321,7 +321,7 @@ class Simulation {
     for (const i of order) {
       const { topic, source, sent, taken, target } = this.messages[i]!;
       const ended = sent > this.length - 20 * MS;
-      const fate = target >= 0 ? 'taken' : ended ? 'outside the recording' : 'lost';
+      const fate = target >= 0 ? 'taken' : ended ? 'beyond the recording' : 'lost';
       rows.messages.push({
         topic,
         source: this.runs[source]!.span,

@@ -4,10 +4,16 @@ import type { DataSource, Tile, Window } from '../../data/source';
 import { tileLength } from '../../data/source';
 
 const KEPT = 64;
+/** Milliseconds from a request that failed to the next one: twice as long each time. */
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 30_000;
 
 export class TileCache {
   private readonly tiles = new Map<string, Tile>();
+  /** Those that are being loaded, or will be after a pause. */
   private readonly loading = new Set<string>();
+  /** The last pause of each that could not be loaded. */
+  private readonly pauses = new Map<string, number>();
 
   constructor(
     private readonly source: DataSource,
@@ -16,7 +22,7 @@ export class TileCache {
 
   /**
    * The tiles of a level that touch the window. Where one is still being loaded, `loaded` is called
-   * when it has arrived.
+   * when it has arrived, or when it is time to ask for it again.
    */
   get(level: number, window: Window): Tile[] {
     const length = tileLength(level);
@@ -43,13 +49,23 @@ export class TileCache {
       return got;
     }
     this.loading.add(key);
-    got
-      .then((tile) => this.keep(key, tile))
-      .catch((error: unknown) => console.error(error))
-      .finally(() => {
-        this.loading.delete(key);
-        this.loaded();
-      });
+    const done = (): void => {
+      this.loading.delete(key);
+      this.loaded();
+    };
+    got.then(
+      (tile) => {
+        this.pauses.delete(key);
+        this.keep(key, tile);
+        done();
+      },
+      (error: unknown) => {
+        console.error(error);
+        const pause = Math.min(LONGEST_PAUSE, 2 * (this.pauses.get(key) ?? FIRST_PAUSE / 2));
+        this.pauses.set(key, pause);
+        setTimeout(done, pause);
+      },
+    );
     return null;
   }
 
