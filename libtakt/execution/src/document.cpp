@@ -47,9 +47,11 @@ void add_places(Json& json, const events::Threads& threads, const Objects& objec
   }
   json["nodes"] = Json::array();
   for (const Node& node : objects.nodes) {
+    const events::Process& process = threads[node.process];
     json["nodes"].push_back({{"name", node.full_name()},
-                             {"process", threads[node.process].name},
-                             {"pid", threads[node.process].id}});
+                             {"process", process.name},
+                             {"pid", process.id},
+                             {"host", threads[process.host].name}});
   }
 }
 

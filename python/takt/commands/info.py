@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from takt import console, pipeline
+from takt import console, losses, pipeline
 from takt.formatting import NONE, count, duration, grouped
 from takt.tables import cell
 
@@ -47,12 +47,12 @@ def info(
 
 def headline(document: Json) -> str:
     """One line: how much, how long, what is missing."""
-    missing = count(document["discarded"], "event") + " lost"
+    lost = losses.in_words(document) or "none"
     return ", ".join(
         (
             count(document["events"], "event"),
             f"{duration(document['duration'])} long",
-            "none lost" if document["discarded"] == 0 else missing,
+            f"{lost} lost",
             count(len(document["nodes"]), "node"),
             count(len(document["executors"]), "executor"),
         )
@@ -72,7 +72,9 @@ def _processes(document: Json, everything: bool) -> Iterator[Table]:
     if several := len(document["hosts"]) > 1:
         table.add_column("Host")
     for process in document["processes"]:
-        nodes = [node for node in document["nodes"] if node["pid"] == process["pid"]]
+        place = _place(process, "name")
+        # Process ids are unique neither between hosts nor between containers of one.
+        nodes = [node for node in document["nodes"] if _place(node, "process") == place]
         row = [
             cell(process["name"] or NONE),
             str(process["pid"]),
@@ -81,6 +83,10 @@ def _processes(document: Json, everything: bool) -> Iterator[Table]:
         ]
         table.add_row(*row, *([cell(process["host"])] if several else []))
     yield table
+
+
+def _place(thing: Json, name: str) -> tuple[Any, ...]:
+    return thing.get("host"), thing["pid"], thing[name]
 
 
 def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table]:
