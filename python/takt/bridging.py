@@ -90,16 +90,7 @@ def _follow(
         while True:
             left = None if end is None else max(0.0, end - time.monotonic())
             ready = [key.fileobj for key, _ in selector.select(left)]
-            streams = [stream for stream in unread if stream in ready]
-            if not streams and program.stdin.closed:
-                program.kill()
-                return stopped, complaint
-            if not streams:
-                # The program ends when its input is closed.
-                selector.unregister(signals)
-                program.stdin.close()
-                end = time.monotonic() + PATIENCE
-            for stream in streams:
+            for stream in [stream for stream in unread if stream in ready]:
                 data = os.read(stream.fileno(), 1 << 16)
                 *lines, unread[stream] = (unread[stream] + data).split(b"\n")
                 if stream is program.stderr:
@@ -114,6 +105,16 @@ def _follow(
                 if not data:
                     rest = program.stderr.read().splitlines()
                     return stopped, _complaint(rest) or complaint
+            # However much the program says, it ends in time.
+            if signals not in ready and (end is None or time.monotonic() < end):
+                continue
+            if program.stdin.closed:
+                program.kill()
+                return stopped, complaint
+            # The program ends when its input is closed.
+            selector.unregister(signals)
+            program.stdin.close()
+            end = time.monotonic() + PATIENCE
 
 
 def _complaint(lines: list[bytes]) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from takt import console
 from takt.documents import CallbackBound, ChainBound
-from takt.formatting import NONE, duration
+from takt.formatting import duration
 from takt.tables import cell
 
 
@@ -47,7 +47,7 @@ def print_changes(title: str, changes: list[dict[str, Any]]) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for change in changes:
         before, after = change["before"], change["after"]
-        if change["only_in"] is None and before == after:
+        if _is_unchanged(change):
             continue
         colour = "red" if change["worse"] else "green"
         table.add_row(
@@ -56,19 +56,24 @@ def print_changes(title: str, changes: list[dict[str, Any]]) -> None:
             duration(after),
             f"[{colour}]{_in_words(change)}[/]",
         )
-    same = sum(
-        change["only_in"] is None and change["before"] == change["after"] for change in changes
-    )
+    same = sum(map(_is_unchanged, changes))
     if table.row_count:
         console.output().print(table)
     console.output().print(f"{title}: {same} of {len(changes)} unchanged")
+
+
+def _is_unchanged(change: dict[str, Any]) -> bool:
+    same = change["only_in"] is None and change["before"] == change["after"]
+    return same and not change["worse"]
 
 
 def _in_words(change: dict[str, Any]) -> str:
     before, after = change["before"], change["after"]
     if change["only_in"] is not None:
         return f"only {change['only_in']}"
+    if before == after:
+        return "misses its goal now"
     if before is None or after is None:
         return "has a bound now" if before is None else "no bound any more"
     sign = "+" if after > before else "-"
-    return f"{sign}{duration(abs(after - before))}" if before != after else NONE
+    return f"{sign}{duration(abs(after - before))}"

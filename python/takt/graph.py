@@ -273,4 +273,7 @@ def _details(callback: Callback) -> tuple[str, ...]:
 
 
 def _text(text: str) -> str:
-    return html.escape(printable(text)) or " "
+    """Text within markup or a comment; a line break would end the comment, and alone it is no
+    text.
+    """
+    return html.escape(printable(text).replace("\n", " ")) or " "

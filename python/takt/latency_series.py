@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import takt
-from takt import files, recording
+from takt import files, losses, recording
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -110,7 +110,7 @@ def write(traces: list[str], output: str, goals: str | None) -> Json:
         writer.add_metadata(
             "takt",
             {
-                "discarded": str(read.info["discarded"]),
+                **{kind: str(read.info.get(kind, 0)) for kind in losses.KINDS},
                 "warnings": "\n".join(read.info["warnings"]),
             },
         )
@@ -165,8 +165,10 @@ def _messages(
     for row in rows:
         while row["end"] >= due:
             yield due, None, _diagnostics(due, seconds, goal_of)
+            was_empty = not any(one.latencies or one.incomplete for one in seconds.values())
             seconds = {name: _Second() for name in goal_of}
-            due += SECOND
+            # A gap may last for years: it has one diagnostic.
+            due += SECOND * ((row["end"] - due) // SECOND + 1 if was_empty else 1)
         second = seconds[row["chain"]]
         if not row["complete"]:
             second.incomplete += 1

@@ -24,6 +24,7 @@ from typing import Any
 
 from launch import Action, LaunchContext, SomeSubstitutionsType
 from launch.event_handlers import OnProcessExit, OnProcessStart, OnShutdown
+from launch.events.process import ProcessExited, ProcessStarted
 from launch.frontend import Entity, Parser, expose_action
 from launch.logging import get_logger
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -60,7 +61,8 @@ class Record(Action):
         self._kernel = normalize_typed_substitution(kernel, bool)
         self._recording: takt_native.Recording | None = None
         self._trace = Path()
-        self._processes = 0
+        self._processes: set[int] = set()
+        """Those that were started after this action and have not ended."""
         self._log = get_logger("takt")
 
     @classmethod
@@ -96,15 +98,15 @@ class Record(Action):
         ended = context.asyncio_loop.create_future()
 
         def end_with_the_last() -> None:
-            if context.is_shutdown and self._processes == 0 and not ended.done():
+            if context.is_shutdown and not self._processes and not ended.done():
                 ended.set_result(None)
                 self._complete()
 
-        def started(*_: object) -> None:
-            self._processes += 1
+        def started(event: ProcessStarted, _: LaunchContext) -> None:
+            self._processes.add(event.pid)
 
-        def exited(*_: object) -> None:
-            self._processes -= 1
+        def exited(event: ProcessExited, _: LaunchContext) -> None:
+            self._processes.discard(event.pid)
             end_with_the_last()
 
         def shut_down(*_: object) -> None:

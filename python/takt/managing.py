@@ -79,11 +79,11 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
     program = _Program(settings, say, asker.ask)
 
     def look() -> bool:
-        for answer in asker.answers():
-            with suppress(UserError):  # the manager has just ended; listen() reports that
+        with suppress(UserError):  # the manager has just ended; listen() reports that
+            for answer in asker.answers():
                 control.request(answer)
-        if publisher is not None and publisher.is_due():
-            publisher.publish(control.request("status"))
+            if publisher is not None and publisher.is_due():
+                publisher.publish(control.request("status"))
         return program.listen()
 
     try:

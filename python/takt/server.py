@@ -44,8 +44,8 @@ class Server(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/{self.token}/"
 
     def answer(self, question: str, values: Values) -> Answer | None:
-        """The answer to a request; None: no such question. ValueError or KeyError: it lacks a
-        value.
+        """The answer to a request; None: no such question. ValueError, KeyError or TypeError: it
+        lacks a value, or has an impossible one.
         """
         if not question:
             return "text/html; charset=utf-8", self.page
@@ -124,7 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
         values = {name: found[-1] for name, found in parse_qs(address.query).items()}
         try:
             answer = self.server.answer(question, values)
-        except (KeyError, ValueError, OverflowError):
+        except (KeyError, ValueError, OverflowError, TypeError):
+            # TypeError: a number that is too large for the type that libtakt has for it.
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
         if answer is None:

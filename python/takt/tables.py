@@ -140,7 +140,12 @@ def explanation(found: Explanation) -> list[Table]:
 
 
 def _words(term: Term) -> str:
-    return TERMS.get(term.kind, cell(term.kind)).format(cell(term.callback or ""))
+    return cell(term_in_words(term.kind, term.callback or ""))
+
+
+def term_in_words(kind: str, callback: str) -> str:
+    """What a term of an explanation stands for; kinds of later versions keep their names."""
+    return TERMS[kind].format(callback) if kind in TERMS else kind
 
 
 def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:

@@ -103,7 +103,9 @@ def view(document: Json) -> Group:
         parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
     else:
         parts.append(_chains(document["chains"]))
-    parts += [f"{goal['name']}: {goal['reason']}" for goal in document["goals_not_found"]]
+    parts += [
+        tables.cell(f"{goal['name']}: {goal['reason']}") for goal in document["goals_not_found"]
+    ]
     parts += alerts.lines(document["alerts"])
     return Group(*parts, "", _executors(document["executors"]))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -101,9 +103,8 @@ def _wait(gates: Gates, ended: threading.Event, duration: float | None) -> None:
             return
     for refusal in gates.refusals():
         console.say(f"takt: warning: {refusal}; outputs will leave later than planned")
-    passed = 0.0
-    while not ended.wait(tick) and (duration is None or passed < duration):
-        passed += tick
+    end = math.inf if duration is None else time.monotonic() + duration
+    while (left := end - time.monotonic()) > 0 and not ended.wait(min(tick, left)):
         gates.wait_connected(0)
 
 

@@ -162,7 +162,8 @@ def _clear(trace: Path) -> None:
     """Removes the trace of an earlier demo, and nothing else that may be in its place."""
     if not trace.exists():
         return
-    if not any(trace.rglob("metadata")):
+    # LTTng's domains are folders of a trace that takt record wrote.
+    if not any((trace / "ust").rglob("metadata")):
         raise UserError(f"{trace}: exists and is no trace; name another place with --output")
     shutil.rmtree(trace)
 

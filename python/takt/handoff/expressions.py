@@ -47,8 +47,17 @@ def parse(text: str, names: Mapping[str, sympy.Symbol], where: str) -> sympy.Exp
         expression = _build(tree.body, names, DEEPEST)
     except _UnknownError as error:
         raise UserError(f"{where}: {error} in '{text}'") from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+    except (
+        SyntaxError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise UserError(f"{where}: '{text}' is no expression that can be read") from error
+    if expression.has(sympy.I):
+        raise UserError(f"{where}: '{text}' is no real number")
     if expression.has(sympy.nan, sympy.oo, sympy.zoo, -sympy.oo):
         raise UserError(f"{where}: '{text}' is not finite")
     return expression

@@ -15,6 +15,8 @@ from takt.handoff.expressions import Array
 
 LARGEST = 1 << 20
 """Characters of a plant file."""
+LONGEST_NUMBER = 400
+"""Characters of a whole number."""
 UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 LONGEST_TIME = 10**15
 
@@ -34,6 +36,10 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a name must be text", key.start_mark
+                )
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"'{key.value}' stands here twice", key.start_mark
@@ -41,6 +47,17 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             seen.add(key.value)
         made: dict[Any, Any] = super().construct_mapping(node, deep)
         return made
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > LONGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(
+                None, None, "a number of too many digits", node.start_mark
+            )
+        made: int = super().construct_yaml_int(node)
+        return made
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def load(text: str, source: str) -> dict[str, Any]:
@@ -121,10 +138,12 @@ class Section:
         if key not in self.values and default is not None:
             return default
         found = self.values.get(key)
-        match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([a-zµ]+)", str(found).strip())
+        text = found.strip() if isinstance(found, str) else ""
+        match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([a-zµ]+)", text)
         if match is None or match[2] not in UNITS:
             raise UserError(f"{self.where}.{key}: must be a time with its unit, such as 5ms")
-        nanoseconds = round(float(match[1]) * UNITS[match[2]])
+        exact = float(match[1]) * UNITS[match[2]]
+        nanoseconds = round(exact) if exact <= LONGEST_TIME else LONGEST_TIME + 1
         if nanoseconds > LONGEST_TIME or (default is None and nanoseconds == 0):
             raise UserError(f"{self.where}.{key}: must be above 0 and at most 10^6 s")
         return nanoseconds
@@ -185,7 +204,9 @@ def _number(value: object, where: str) -> float:
         raise UserError(f"{where}: must be a number")
     try:
         found = float(value)
-    except (ValueError, OverflowError) as error:
+    except OverflowError as error:
+        raise UserError(f"{where}: too large") from error
+    except ValueError as error:
         raise UserError(f"{where}: '{value}' is no number") from error
     if not math.isfinite(found):
         raise UserError(f"{where}: must be finite")

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import takt
 from takt import assumptions, glossary, verdict
@@ -20,14 +20,8 @@ from takt.formatting import count, duration, printable
 from takt.report import figures, graph, page
 from takt.verdict import Verdict
 
-try:
+if TYPE_CHECKING:
     import jinja2
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-except ModuleNotFoundError as missing:
-    raise UserError(
-        f"reports need {missing.name}, which is not installed: pip install 'takt-ros[report]'"
-    ) from missing
 
 
 def render(
@@ -39,8 +33,17 @@ def render(
 ) -> str:
     """The report as one HTML page that loads nothing, with the title `title`, or else the model's
     name; `verdicts` are those on its chains, by default without remedies. UserError if Graphviz is
-    not installed.
+    not installed, or libraries are missing.
     """
+    try:
+        from markupsafe import Markup
+        from plotly.offline import get_plotlyjs
+
+        template = _template()
+    except ModuleNotFoundError as missing:
+        raise UserError(
+            f"reports need {missing.name}, which is not installed: pip install 'takt-ros[report]'"
+        ) from missing
     findings = assumptions.examine(model, measurement) if measurement else []
     if verdicts is None:
         verdicts = verdict.judge(model, bounds, measurement)
@@ -78,7 +81,7 @@ def render(
         ("glossary", "Glossary", True),
         ("origin", "Origin", True),
     ]
-    return _template().render(
+    return template.render(
         takt_version=takt.__version__,
         title=title or model.name or "Timing report",
         content_security_policy=_content_security_policy(plotly, script),
@@ -156,6 +159,8 @@ def _script_json(data: dict[str, Any]) -> str:
 
 
 def _template() -> jinja2.Template:
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True,
         finalize=lambda value: printable(value) if type(value) is str else value,

@@ -165,7 +165,7 @@ def _escape(text: str) -> str:
             return character
         return f"&#{ord(character)};"
 
-    return "".join(escaped(character) for character in printable(text)) or " "
+    return "".join(escaped(character) for character in printable(text).replace("\n", " ")) or " "
 
 
 def _clean(svg: str, model: Model) -> str | None:

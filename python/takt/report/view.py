@@ -145,7 +145,7 @@ def _add_terms(
 def _words(term: Term, names: Mapping[str, str]) -> str:
     callback = names.get(term.callback or "", term.callback or "")
     often = f", {term.instances} times" if (term.instances or 0) > 1 else ""
-    return f"{tables.TERMS[term.kind].format(callback)}{often}"
+    return f"{tables.term_in_words(term.kind, callback)}{often}"
 
 
 def _nearly(judged: Verdict) -> bool:

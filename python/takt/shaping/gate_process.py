@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 import threading
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from takt import runtime
 from takt.documents import ShapedChain, Shaping, ShapingMethod
@@ -66,19 +67,21 @@ class Gates:
         self._readers: list[threading.Thread] = []
         self._answers: dict[str, list[Json]] = {chain: [] for chain in self._chains}
         self._changed = threading.Condition()
-        self._failure: str | None = None
-        """The failure of a gate, kept because its standard error can be read only once."""
+        self._logs: list[IO[str]] = []
+        """The standard error of each gate, in files: nobody would empty a pipe while gates run."""
 
     def __enter__(self) -> Gates:
         # The robot's environment, because the gate is one of its nodes.
         environment = runtime.environment()
         for chain, wanted in zip(self._chains, self._settings, strict=True):
+            log = tempfile.TemporaryFile("w+", errors="replace")
+            self._logs.append(log)
             process = subprocess.Popen(
                 [str(runtime.gate()), json.dumps(wanted)],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=log,
                 text=True,
                 # The terminal's Ctrl-C reaches only us, and we end all of them.
                 start_new_session=True,
@@ -143,17 +146,12 @@ class Gates:
 
     def _failed(self) -> str | None:
         """The message of the first gate that ended with an error; None: none has."""
-        if self._failure is not None:
-            return self._failure
-        for chain, process in zip(self._chains, self._processes, strict=True):
+        for chain, process, log in zip(self._chains, self._processes, self._logs, strict=True):
             if process.poll():
-                assert process.stderr is not None
-                lines = process.stderr.read().splitlines()
-                said = [line[len(COMPLAINT) :] for line in lines if line.startswith(COMPLAINT)]
-                self._failure = (
-                    f'the gate of chain "{chain}": {(said or ["ended unexpectedly"])[-1]}'
-                )
-                return self._failure
+                log.seek(0)
+                said = [line[len(COMPLAINT) :] for line in log if line.startswith(COMPLAINT)]
+                why = said[-1].rstrip("\n") if said else "ended unexpectedly"
+                return f'the gate of chain "{chain}": {why}'
         return None
 
     def _read(self, chain: str, process: subprocess.Popen[str]) -> None:

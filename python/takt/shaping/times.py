@@ -17,7 +17,8 @@ def parse(text: str) -> int:
     typer.BadParameter.
     """
     match = _TIME.fullmatch(text)
-    value = round(float(match[1]) * _UNITS[match[2]]) if match else 0
-    if not 0 < value <= _LONGEST:
+    exact = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    value = round(exact) if exact <= _LONGEST else 0
+    if value == 0:
         raise typer.BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
     return value
