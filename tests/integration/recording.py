@@ -30,6 +30,14 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def is_gone(process: int) -> bool:
+    """Whether a process has ended; its parent may not have reaped it yet."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
+
+
 def stop(process: int) -> None:
     """Stops a process, and waits until all its threads have stopped."""
 

@@ -17,14 +17,13 @@ import struct
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recording import PROGRAMS, TAKT, Run
+from recording import PROGRAMS, TAKT, Run, is_gone, until
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
@@ -268,12 +267,6 @@ def burnt(program: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Waits as long as it takes; the test run's own time limit is the only one."""
-    while not condition():
-        time.sleep(0.01)
-
-
 # Models
 
 PIPELINE: Json = json.loads((MODELS / "pipeline.json").read_text())
@@ -457,13 +450,6 @@ def test_without_privileges_everything_works_and_says_what_it_lacks(
 
 
 # Ctrl-C
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
 
 
 def test_control_c_at_a_terminal_ends_a_recorded_run_and_all_its_processes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import TAKT, Run
+from recording import TAKT, Run, is_gone, until
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
@@ -172,7 +172,7 @@ def test_a_dedicated_executor_is_scheduled_as_it_was_started(tmp_path: Path) -> 
     path.write_text(json.dumps(model))
     running = Running(str(path), before=["chrt", "-r", "7"])
     children = running.children(2)
-    until(lambda: have_deadlines_or_run(children))
+    until(lambda: are_at_work(children))
     tasks = [task for child in children for task in Path(f"/proc/{child}/task").iterdir()]
     policies = {
         (os.sched_getscheduler(thread), os.sched_getparam(thread).sched_priority)
@@ -350,21 +350,7 @@ class Running:
         return children
 
 
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; its parent may not have reaped it yet."""
-    try:
-        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits as long as it takes; the test run's own time limit is the only one."""
-    while not condition():
-        time.sleep(0.01)
-
-
-def have_deadlines_or_run(pids: list[int]) -> bool:
+def are_at_work(pids: list[int]) -> bool:
     """Whether the executors' threads run: each process has burnt processor time since it began."""
     hertz = os.sysconf("SC_CLK_TCK")
     times = [Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split() for pid in pids]
@@ -375,7 +361,7 @@ def have_deadlines_or_run(pids: list[int]) -> bool:
 def test_a_signal_ends_it_in_good_order(number: signal.Signals) -> None:
     running = Running(str(MODELS / "pipeline.json"), "--json")
     children = running.children(2)
-    until(lambda: have_deadlines_or_run(children))
+    until(lambda: are_at_work(children))
     running.process.send_signal(number)
     output, errors = running.process.communicate()
     assert running.process.returncode == 0, errors
@@ -395,7 +381,7 @@ def test_its_processes_end_with_it_however_it_ends() -> None:
 def test_a_process_that_dies_ends_the_run_with_one_line() -> None:
     running = Running(str(MODELS / "pipeline.json"))
     children = running.children(2)
-    until(lambda: have_deadlines_or_run(children))
+    until(lambda: are_at_work(children))
     os.kill(children[0], signal.SIGKILL)
     _, errors = running.process.communicate()
     assert running.process.returncode == 2
@@ -406,7 +392,7 @@ def test_a_process_that_dies_ends_the_run_with_one_line() -> None:
 def test_its_sockets_are_on_loopback_alone() -> None:
     running = Running(str(MODELS / "pipeline.json"))
     children = running.children(2)
-    until(lambda: have_deadlines_or_run(children))
+    until(lambda: are_at_work(children))
     listing = subprocess.run(["ss", "-Huanp"], capture_output=True, text=True, check=True).stdout
     running.process.send_signal(signal.SIGINT)
     running.process.communicate()
