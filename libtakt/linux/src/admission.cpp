@@ -64,7 +64,7 @@ Result<double> deadline_share() {
 
 Result<void> check_kernel_admission(std::span<const DeadlineScheduling> reservations,
                                     int processors) {
-  const Result<double> share = realtime_share();
+  const Result<double> share = deadline_share();
   if (!share) return tl::unexpected(share.error());
   double total = 0;
   for (const DeadlineScheduling& reservation : reservations) {

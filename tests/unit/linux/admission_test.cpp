@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace takt::linux_os {
@@ -57,6 +58,17 @@ TEST(KernelAdmission, RefusesMoreThanTheMachine) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, testing::StartsWith("the reservations ask for 270.0 %"));
   EXPECT_TRUE(check_kernel_admission({}, 2).has_value());
+}
+
+TEST(KernelAdmission, LeavesAllOtherThreadsWhatTheKernelReservesForThem) {
+  const Result<double> share = deadline_share();
+  ASSERT_TRUE(share.has_value()) << share.error().message;
+  const auto of_each = [](double part) {
+    const auto budget = static_cast<std::int64_t>(part * 10e6);
+    return std::vector<DeadlineScheduling>(2, reservation(nanoseconds(budget), milliseconds(10)));
+  };
+  EXPECT_TRUE(check_kernel_admission(of_each(*share), 2).has_value());
+  EXPECT_FALSE(check_kernel_admission(of_each(*share + 0.01), 2).has_value());
 }
 
 TEST(KernelAdmission, GrantsAShareOfEachProcessor) {
