@@ -10,9 +10,6 @@
 namespace takt::linux_os {
 namespace {
 
-/// More processors than any kernel is built for (CONFIG_NR_CPUS is 8192 at most).
-constexpr int processor_limit = 8192;
-
 /// The bits of a cpu_set_t that is large enough for every machine.
 using Mask = std::vector<unsigned long>;
 constexpr int bits_per_word = 8 * sizeof(unsigned long);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +34,21 @@ std::string first_line(const std::string& path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+/// The numbers in a list like "0-3,6" (cpuset(7)). Empty if it is no such list.
+std::vector<int> listed(const std::string& text) {
+  std::vector<int> numbers;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    int first = 0;
+    int last = 0;
+    const int found = std::sscanf(part.c_str(), "%d-%d", &first, &last);
+    if (found < 1 || first < 0 || (found == 2 && last >= processor_limit)) return {};
+    if (found == 1) last = first;
+    for (int number = first; number <= last; ++number) numbers.push_back(number);
+  }
+  return numbers;
 }
 
 Result<void> write(const std::string& path, const std::string& text) {
@@ -92,6 +108,40 @@ void empty(const std::string& root, const std::string& place) {
   }
 }
 
+/// Removes our cpusets; the kernel balances the load of all cores together again.
+void remove_cpusets(const std::string& root) {
+  std::error_code ignored;
+  bool any = false;
+  for (auto entry = std::filesystem::directory_iterator(root, ignored);
+       !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename();
+    if (!name.starts_with(ours) && name != others) continue;
+    any = true;
+    empty(root, entry->path());
+    rmdir(entry->path().c_str());
+  }
+  if (any) static_cast<void>(write(root + "/cpuset.sched_load_balance", "1"));
+}
+
+/// Makes a cpuset of each of these cores, and one of all others.
+Result<void> divide(const std::string& root, const std::vector<int>& cores) {
+  const std::string balance = root + "/cpuset.sched_load_balance";
+  if (first_line(balance) != "1") {
+    return error("somebody else has taken the cores apart: {} is not 1", balance);
+  }
+  // Not only those that this process may run on: other processes run on all.
+  auto rest = listed(first_line(root + "/cpuset.cpus"));
+  if (rest.empty()) return error("{}/cpuset.cpus names no core", root);
+  std::erase_if(rest, [&](int core) { return std::ranges::count(cores, core) != 0; });
+  Result<void> done;
+  for (const int core : cores) {
+    if (done) done = make(root, fmt::format("{}{}", ours, core), {core}, true);
+  }
+  if (done && !rest.empty()) done = make(root, std::string(others), rest, false);
+  if (done) done = write(balance, "0");
+  return done;
+}
+
 }  // namespace
 
 Result<ExclusiveCores> ExclusiveCores::find() {
@@ -105,33 +155,23 @@ Result<ExclusiveCores> ExclusiveCores::find() {
   return ExclusiveCores(*root);
 }
 
-ExclusiveCores::~ExclusiveCores() {
-  if (lock_ >= 0) close(lock_);
+Result<void> ExclusiveCores::lock() {
+  if (lock_) return {};
+  Descriptor root(open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root || flock(root.get(), LOCK_EX | LOCK_NB) != 0) {
+    return errno == EWOULDBLOCK ? error("another takt manage keeps threads on cores")
+                                : error("{} cannot be locked: {}", root_, std::strerror(errno));
+  }
+  lock_ = std::move(root);
+  return {};
 }
 
 Result<void> ExclusiveCores::isolate(const std::vector<int>& cores) {
-  if (lock_ < 0) lock_ = open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    return error("another takt manage keeps threads on cores");
-  }
-  release();  // also what is left of a manager that was killed together with its guard
-  if (cores.empty()) return {};
-  flock(lock_, LOCK_EX | LOCK_NB);
-  const std::string balance = root_ + "/cpuset.sched_load_balance";
-  if (first_line(balance) != "1") {
-    return error("somebody else has taken the cores apart: {} is not 1", balance);
-  }
-  auto rest = affinity(0);
-  if (!rest) return tl::unexpected(rest.error());
-  std::erase_if(*rest, [&](int core) { return std::ranges::count(cores, core) != 0; });
-  Result<void> done;
-  for (const int core : cores) {
-    if (done) done = make(root_, fmt::format("{}{}", ours, core), {core}, true);
-  }
-  if (done && !rest->empty()) done = make(root_, std::string(others), *rest, false);
-  if (done) done = write(balance, "0");
-  if (!done) release();
-  return done;
+  if (auto locked = lock(); !locked) return locked;
+  remove_cpusets(root_);  // also what is left of a manager that was killed together with its guard
+  const auto divided = cores.empty() ? Result<void>() : divide(root_, cores);
+  if (cores.empty() || !divided) release();
+  return divided;
 }
 
 Result<bool> ExclusiveCores::keep(const ThreadIdentity& thread, int core) const {
@@ -150,17 +190,9 @@ Result<bool> ExclusiveCores::keep(const ThreadIdentity& thread, int core) const 
 }
 
 void ExclusiveCores::release() {
-  std::error_code ignored;
-  bool any = false;
-  for (const auto& entry : std::filesystem::directory_iterator(root_, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(ours) && name != others) continue;
-    any = true;
-    empty(root_, entry.path());
-    rmdir(entry.path().c_str());
-  }
-  if (any) static_cast<void>(write(root_ + "/cpuset.sched_load_balance", "1"));
-  if (lock_ >= 0) flock(lock_, LOCK_UN);
+  if (!lock_) return;
+  remove_cpusets(root_);
+  lock_ = Descriptor();
 }
 
 Result<void> leave_exclusive_core(const ThreadIdentity& thread) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -11,9 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -24,80 +23,35 @@ namespace takt::linux_os {
 
 namespace {
 
+/// A set of processors as a message can hold it.
+using Processors = std::bitset<processor_limit>;
+
 /// A message through the socket. The socket keeps messages apart, so the guard needs no parser.
 struct Message {
   enum class Kind : int { remember, forget, isolate } kind = Kind::remember;
   ThreadIdentity thread;
-  int policy = 0;
-  std::array<std::int64_t, 3> parameters{};
-  cpu_set_t processors;
+  ThreadScheduling scheduling;
+  Processors processors;
 };
 static_assert(std::is_trivially_copyable_v<Message>);
 
-template <typename... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-
-cpu_set_t set_of(const std::vector<int>& processors) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int processor : processors) CPU_SET(static_cast<std::size_t>(processor), &set);
+/// `processors` are from 0 to processor_limit - 1.
+Processors set_of(const std::vector<int>& processors) {
+  Processors set;
+  for (const int processor : processors) set.set(static_cast<std::size_t>(processor));
   return set;
 }
 
-Message message_of(const SavedThread& saved) {
-  Message message{};
-  message.thread = saved.thread;
-  message.policy = static_cast<int>(saved.scheduling.index());
-  message.parameters =
-      std::visit(Overloaded{[](const OtherScheduling& other) {
-                              return std::array<std::int64_t, 3>{other.nice, 0, 0};
-                            },
-                            [](const FifoScheduling& fifo) {
-                              return std::array<std::int64_t, 3>{fifo.priority, 0, 0};
-                            },
-                            [](const RoundRobinScheduling& round_robin) {
-                              return std::array<std::int64_t, 3>{round_robin.priority, 0, 0};
-                            },
-                            [](const DeadlineScheduling& deadline) {
-                              return std::array<std::int64_t, 3>{deadline.runtime.count(),
-                                                                 deadline.deadline.count(),
-                                                                 deadline.period.count()};
-                            }},
-                 saved.scheduling);
-  message.processors = set_of(saved.processors);
-  return message;
-}
-
-std::vector<int> processors_of(const Message& message) {
+std::vector<int> numbers_of(const Processors& set) {
   std::vector<int> processors;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (CPU_ISSET(static_cast<std::size_t>(processor), &message.processors)) {
-      processors.push_back(processor);
-    }
+  for (int processor = 0; processor < processor_limit; ++processor) {
+    if (set[static_cast<std::size_t>(processor)]) processors.push_back(processor);
   }
   return processors;
 }
 
-SavedThread saved_of(const Message& message) {
-  SavedThread saved{message.thread, OtherScheduling{}, {}};
-  const auto& p = message.parameters;
-  switch (message.policy) {
-    case 0:
-      saved.scheduling = OtherScheduling{static_cast<int>(p[0])};
-      break;
-    case 1:
-      saved.scheduling = FifoScheduling{static_cast<int>(p[0])};
-      break;
-    case 2:
-      saved.scheduling = RoundRobinScheduling{static_cast<int>(p[0])};
-      break;
-    default:
-      saved.scheduling = DeadlineScheduling{Duration{p[0]}, Duration{p[1]}, Duration{p[2]}};
-  }
-  saved.processors = processors_of(message);
-  return saved;
+Message message_of(Message::Kind kind, const SavedThread& saved) {
+  return {kind, saved.thread, saved.scheduling, set_of(saved.processors)};
 }
 
 void forget(std::vector<SavedThread>& saved, const ThreadIdentity& thread) {
@@ -130,7 +84,7 @@ Answer answer_of(const Result<void>& result) {
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "takt-guard", 0, 0, 0);
   const bool may_isolate = isolation == Isolation::possible;
-  keep_only_capabilities(scheduling_capabilities | (may_isolate ? writing_capabilities : 0));
+  try_to_keep_only_capabilities(scheduling_capabilities | (may_isolate ? writing_capabilities : 0));
   if (socket != 3) dup2(socket, 3);
   close_range(4, ~0U, 0);
   const int nowhere = open("/dev/null", O_RDWR);
@@ -138,25 +92,25 @@ Answer answer_of(const Result<void>& result) {
   close(nowhere);
   std::vector<SavedThread> saved;
   auto cores = ExclusiveCores::find();
-  bool isolated = false;
   Message message;
   for (;;) {
     const ssize_t size = read(3, &message, sizeof message);
     if (size < 0 && errno == EINTR) continue;
     if (size != sizeof message) break;  // the other process has ended
     if (message.kind == Message::Kind::isolate) {
-      const auto done = cores ? cores->isolate(processors_of(message))
+      const auto done = cores ? cores->isolate(numbers_of(message.processors))
                               : Result<void>(tl::unexpected(cores.error()));
-      isolated = isolated || done.has_value();
       const Answer answer = answer_of(done);
       static_cast<void>(write(3, &answer, sizeof answer));  // the other may have ended meanwhile
       continue;
     }
     forget(saved, message.thread);
-    if (message.kind == Message::Kind::remember) saved.push_back(saved_of(message));
+    if (message.kind == Message::Kind::remember) {
+      saved.push_back({message.thread, message.scheduling, numbers_of(message.processors)});
+    }
   }
   restore_all(saved);
-  if (isolated) cores->release();
+  if (cores) cores->release();
   _exit(0);
 }
 
@@ -242,7 +196,7 @@ Result<void> Guard::remember(const ThreadIdentity& thread) {
     return error("thread {} of process {} has ended", thread.thread, thread.process);
   }
   SavedThread saved{thread, *scheduling, std::move(*processors)};
-  if (!send(socket_, message_of(saved))) {
+  if (!send(socket_, message_of(Message::Kind::remember, saved))) {
     return error("the process that would restore thread {} was killed", thread.thread);
   }
   saved_.push_back(std::move(saved));
@@ -254,18 +208,17 @@ Result<void> Guard::restore(const ThreadIdentity& thread) {
   if (known == saved_.end()) return {};
   auto restored = linux_os::restore(*known);
   if (!restored) return restored;
-  Message message = message_of(*known);
-  message.kind = Message::Kind::forget;
-  send(socket_, message);
+  send(socket_, message_of(Message::Kind::forget, *known));
   saved_.erase(known);
   return {};
 }
 
 Result<void> Guard::isolate(const std::vector<int>& cores) {
   if (!cores_) return tl::unexpected(cores_.error());
-  Message message{};
-  message.kind = Message::Kind::isolate;
-  message.processors = set_of(cores);
+  for (const int core : cores) {
+    if (core < 0 || core >= processor_limit) return error("there is no processor {}", core);
+  }
+  const Message message{Message::Kind::isolate, {}, {}, set_of(cores)};
   Answer answer;
   ssize_t size = send(socket_, message) ? 0 : -1;
   if (size == 0) {
@@ -285,10 +238,15 @@ Result<bool> Guard::keep(const ThreadIdentity& thread, int core) {
 
 void Guard::restore() {
   if (socket_ < 0) return;
-  const bool alive = is_alive();
   close(std::exchange(socket_, -1));
-  if (!alive) restore_all(saved_);
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(process_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended != process_ || !WIFEXITED(status)) {  // it was killed, before or while it restored
+    restore_all(saved_);
+    if (cores_) static_cast<void>(cores_->isolate({}));  // fails if another manager has some by now
   }
   saved_.clear();
 }

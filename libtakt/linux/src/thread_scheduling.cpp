@@ -51,6 +51,7 @@ SchedAttr attributes(const ThreadScheduling& scheduling) {
   result.size = sizeof(result);
   std::visit(Overloaded{[&](const OtherScheduling& other) {
                           result.sched_policy = policy_other;
+                          result.sched_flags = other.resets_on_fork ? reset_on_fork : 0;
                           result.sched_nice = other.nice;
                         },
                         [&](const FifoScheduling& fifo) {
@@ -60,6 +61,7 @@ SchedAttr attributes(const ThreadScheduling& scheduling) {
                         },
                         [&](const RoundRobinScheduling& round_robin) {
                           result.sched_policy = policy_round_robin;
+                          result.sched_flags = round_robin.resets_on_fork ? reset_on_fork : 0;
                           result.sched_priority = static_cast<std::uint32_t>(round_robin.priority);
                         },
                         [&](const DeadlineScheduling& deadline) {
@@ -190,14 +192,16 @@ Result<ThreadScheduling> get_scheduling(pid_t thread) {
   const auto duration = [](std::uint64_t value) {
     return Duration(static_cast<std::int64_t>(value));
   };
+  const bool resets = (attr.sched_flags & reset_on_fork) != 0;
   switch (attr.sched_policy) {
     case policy_other:
-      return OtherScheduling{.nice = attr.sched_nice};
+      return OtherScheduling{.nice = attr.sched_nice, .resets_on_fork = resets};
     case policy_fifo:
       return FifoScheduling{.priority = static_cast<int>(attr.sched_priority),
-                            .resets_on_fork = (attr.sched_flags & reset_on_fork) != 0};
+                            .resets_on_fork = resets};
     case policy_round_robin:
-      return RoundRobinScheduling{.priority = static_cast<int>(attr.sched_priority)};
+      return RoundRobinScheduling{.priority = static_cast<int>(attr.sched_priority),
+                                  .resets_on_fork = resets};
     case policy_deadline:
       return DeadlineScheduling{.runtime = duration(attr.sched_runtime),
                                 .deadline = duration(attr.sched_deadline),

@@ -20,6 +20,7 @@ namespace takt::linux_os {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 DeadlineScheduling percent(int share) {
@@ -72,6 +73,8 @@ class ExclusiveCoresTest : public testing::Test {
 
   std::string root_;
   std::vector<int> processors_;
+  /// What threads of these tests inherit.
+  const ThreadScheduling scheduling_at_first_ = get_scheduling(0).value();
 };
 
 TEST_F(ExclusiveCoresTest, KeepDeadlineThreadsOnTheirCores) {
@@ -97,8 +100,7 @@ TEST_F(ExclusiveCoresTest, KeepDeadlineThreadsOnTheirCores) {
   (*guard)->restore();
   for (const Sleeper* sleeper : {&one, &other, &third}) {
     EXPECT_EQ(affinity(sleeper->identity().thread).value(), processors_);
-    EXPECT_EQ(get_scheduling(sleeper->identity().thread).value(),
-              ThreadScheduling{OtherScheduling{}});
+    EXPECT_EQ(get_scheduling(sleeper->identity().thread).value(), scheduling_at_first_);
   }
 }
 
@@ -139,6 +141,58 @@ TEST_F(ExclusiveCoresTest, AreForOneManagerAtATime) {
   EXPECT_EQ(balance(), "1");
 }
 
+TEST_F(ExclusiveCoresTest, AreLeftToTheNextManagerByOneThatGaveThemBack) {
+  auto guard = Guard::start(Isolation::possible);
+  ASSERT_TRUE((*guard)->isolate({processors_[1]}).has_value());
+  ASSERT_TRUE((*guard)->isolate({}).has_value());
+  auto next = Guard::start(Isolation::possible);
+  ASSERT_TRUE((*next)->isolate({processors_[0]}).has_value());
+  (*guard)->restore();
+  EXPECT_EQ(balance(), "0");
+  EXPECT_NE(left(), "");
+}
+
+TEST_F(ExclusiveCoresTest, AreNotDividedIfSomebodyElseHasDoneIt) {
+  std::ofstream(root_ + "/cpuset.sched_load_balance") << "0";
+  auto guard = Guard::start(Isolation::possible);
+  auto another = Guard::start(Isolation::possible);
+  const auto first = (*guard)->isolate({processors_[0]});
+  const auto second = (*another)->isolate({processors_[0]});
+  std::ofstream(root_ + "/cpuset.sched_load_balance") << "1";
+  ASSERT_FALSE(first.has_value());
+  EXPECT_THAT(first.error().message, HasSubstr("somebody else"));
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().message, HasSubstr("somebody else"));
+}
+
+TEST_F(ExclusiveCoresTest, LeaveAllOtherCoresToAllOthersWhereverTheManagerRuns) {
+  const Sleeper sleeper;
+  ASSERT_TRUE(set_affinity(0, {processors_[0]}).has_value());
+  auto guard = Guard::start(Isolation::possible);
+  ASSERT_TRUE(set_affinity(0, processors_).has_value());
+  ASSERT_TRUE((*guard)->isolate({processors_[0]}).has_value());
+  std::ofstream(root_ + "/takt-other-cores/tasks") << sleeper.identity().thread;
+  EXPECT_THAT(affinity(sleeper.identity().thread).value(),
+              ElementsAreArray(processors_.begin() + 1, processors_.end()));
+}
+
+TEST_F(ExclusiveCoresTest, RefuseCoresThatTheMachineDoesNotHave) {
+  auto guard = Guard::start(Isolation::possible);
+  for (const int core : {-1, 1024, 8191, 8192}) {
+    EXPECT_FALSE((*guard)->isolate({core}).has_value()) << core;
+  }
+}
+
+TEST_F(ExclusiveCoresTest, AreGivenBackIfTheGuardIsKilled) {
+  auto guard = Guard::start(Isolation::possible);
+  ASSERT_TRUE((*guard)->isolate({processors_[0]}).has_value());
+  ASSERT_EQ(balance(), "0");
+  kill((*guard)->process(), SIGKILL);
+  (*guard)->restore();
+  EXPECT_EQ(left(), "");
+  EXPECT_EQ(balance(), "1");
+}
+
 TEST_F(ExclusiveCoresTest, AreGivenBackIfTheProcessIsKilled) {
   const Sleeper sleeper(true);
   const ThreadIdentity thread = sleeper.identity();
@@ -156,7 +210,7 @@ TEST_F(ExclusiveCoresTest, AreGivenBackIfTheProcessIsKilled) {
   // The guard is no child of this process; only its effects show that it is done.
   while (!left().empty() || balance() != "1") usleep(1000);
   EXPECT_EQ(affinity(thread.thread).value(), processors_);
-  EXPECT_EQ(get_scheduling(thread.thread).value(), ThreadScheduling{OtherScheduling{}});
+  EXPECT_EQ(get_scheduling(thread.thread).value(), scheduling_at_first_);
 }
 
 }  // namespace

@@ -92,6 +92,22 @@ TEST_F(GuardTest, RestoresWhatItRemembers) {
   EXPECT_EQ(nice_of(sleeper.identity()), nice_at_first_);
 }
 
+TEST_F(GuardTest, RestoresWhetherChildrenInheritTheScheduling) {
+  for (const ThreadScheduling& former :
+       {ThreadScheduling{OtherScheduling{.nice = nice_at_first_, .resets_on_fork = true}},
+        ThreadScheduling{FifoScheduling{.priority = 1, .resets_on_fork = true}},
+        ThreadScheduling{RoundRobinScheduling{.priority = 2, .resets_on_fork = true}}}) {
+    const Sleeper sleeper;
+    const pid_t thread = sleeper.identity().thread;
+    if (const auto set = set_scheduling(thread, former); !set) GTEST_SKIP() << set.error().message;
+    auto guard = Guard::start();
+    ASSERT_TRUE((*guard)->remember(sleeper.identity()).has_value());
+    ASSERT_TRUE(set_scheduling(thread, OtherScheduling{.nice = 7}).has_value());
+    (*guard)->restore();
+    EXPECT_EQ(get_scheduling(thread).value(), former) << policy_name(former);
+  }
+}
+
 TEST_F(GuardTest, RestoresOneThreadAndForgetsIt) {
   const Sleeper sleeper;
   auto guard = Guard::start();

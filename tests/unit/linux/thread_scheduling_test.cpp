@@ -48,6 +48,17 @@ TEST(ThreadScheduling, RealTimePoliciesAreWhatWasSet) {
   EXPECT_EQ(scheduled_as(round_robin).value(), round_robin);
 }
 
+TEST(ThreadScheduling, WhetherChildrenInheritItIsWhatWasSet) {
+  const ThreadScheduling nice = OtherScheduling{.nice = 7, .resets_on_fork = true};
+  EXPECT_EQ(scheduled_as(nice).value(), nice);
+  const ThreadScheduling fifo = FifoScheduling{.priority = 3, .resets_on_fork = true};
+  const Result<ThreadScheduling> as = scheduled_as(fifo);
+  if (!as) GTEST_SKIP() << as.error().message;
+  EXPECT_EQ(*as, fifo);
+  const ThreadScheduling round_robin = RoundRobinScheduling{.priority = 4, .resets_on_fork = true};
+  EXPECT_EQ(scheduled_as(round_robin).value(), round_robin);
+}
+
 TEST(ThreadScheduling, ReservationsAreWhatWasSet) {
   if (const Result<void> may = check_deadline_scheduling(); !may)
     GTEST_SKIP() << may.error().message;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
 #include "takt/linux/thread_identity.hpp"
 
@@ -20,31 +21,28 @@ class ExclusiveCores {
   /// Errors: the machine has no such cpusets, or they are not to be changed by this user.
   [[nodiscard]] static Result<ExclusiveCores> find();
 
-  ExclusiveCores(ExclusiveCores&& other) noexcept
-      : root_(std::move(other.root_)), lock_(std::exchange(other.lock_, -1)) {}
-  ExclusiveCores& operator=(ExclusiveCores&&) = delete;
-  /// Cores stay as they are.
-  ~ExclusiveCores();
-
-  /// Makes these cores exclusive, and no others, for as long as this object lives. Needs
-  /// CAP_DAC_OVERRIDE. Errors: those of the kernel; somebody else has divided the machine's cores.
-  /// No core is exclusive then.
+  /// Makes these cores exclusive, and no others, until release(). The end of this object leaves
+  /// them exclusive, but lets others call this. Needs CAP_DAC_OVERRIDE. Errors: those of the
+  /// kernel; somebody else has divided the machine's cores. No core is exclusive by this object
+  /// then.
   [[nodiscard]] Result<void> isolate(const std::vector<int>& cores);
   /// Lets the thread run on an exclusive core alone. False: it sleeps and has not come there yet,
   /// and the kernel would not give it a reservation. Errors: it is in a cpuset of somebody else's,
   /// or gone.
   [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core) const;
-  /// Makes no core exclusive any more. Threads that are kept on one, and those that they have
-  /// started, may run on all processors again. Needs CAP_DAC_OVERRIDE.
+  /// Makes no core exclusive any more, if some are by this object. Threads that are kept on one,
+  /// and those that they have started, may run on all processors again. Needs CAP_DAC_OVERRIDE.
   void release();
   /// Where the cpusets are mounted.
   [[nodiscard]] const std::string& root() const { return root_; }
 
  private:
   explicit ExclusiveCores(std::string root) : root_(std::move(root)) {}
+  [[nodiscard]] Result<void> lock();
+
   std::string root_;
-  /// Locked while cores are exclusive, so that nobody else makes some so; -1: it is not open.
-  int lock_ = -1;
+  /// Holds the lock on the root while cores are exclusive, so that nobody else makes some so.
+  Descriptor lock_;
 };
 
 /// Lets a thread that is kept on an exclusive core run on all processors again; others are left

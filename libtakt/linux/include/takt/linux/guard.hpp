@@ -58,7 +58,8 @@ class Guard {
   [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core);
   /// Whether isolate() is possible on this machine, as far as is known without doing it.
   [[nodiscard]] bool can_isolate() const { return cores_.has_value(); }
-  /// Restores all threads and ends the guard. If somebody has killed it, this process restores.
+  /// Restores all threads, makes no core exclusive any more, and ends the guard. If somebody has
+  /// killed the guard, this process does what it would have done.
   void restore();
 
   [[nodiscard]] const std::vector<SavedThread>& threads() const { return saved_; }

@@ -12,18 +12,21 @@
 /// (The namespace is not called linux because GNU dialects of C++ define a macro of that name.)
 namespace takt::linux_os {
 
+// `resets_on_fork`: threads and processes that such a thread creates are scheduled as SCHED_OTHER,
+// and are not favoured by a negative nice value.
+
 /// SCHED_OTHER: best effort; `nice` from -20 (favoured) to 19.
 struct OtherScheduling {
   int nice = 0;
+  bool resets_on_fork = false;
   friend bool operator==(const OtherScheduling& a, const OtherScheduling& b) {
-    return a.nice == b.nice;
+    return a.nice == b.nice && a.resets_on_fork == b.resets_on_fork;
   }
 };
 
 /// SCHED_FIFO: runs until it blocks or a thread of higher priority (1 to 99) is ready.
 struct FifoScheduling {
   int priority = 1;
-  /// Threads and processes that such a thread creates are scheduled as SCHED_OTHER.
   bool resets_on_fork = false;
   friend bool operator==(const FifoScheduling& a, const FifoScheduling& b) {
     return a.priority == b.priority && a.resets_on_fork == b.resets_on_fork;
@@ -33,14 +36,14 @@ struct FifoScheduling {
 /// SCHED_RR: like FIFO, with time slices among equal priorities.
 struct RoundRobinScheduling {
   int priority = 1;
+  bool resets_on_fork = false;
   friend bool operator==(const RoundRobinScheduling& a, const RoundRobinScheduling& b) {
-    return a.priority == b.priority;
+    return a.priority == b.priority && a.resets_on_fork == b.resets_on_fork;
   }
 };
 
 /// SCHED_DEADLINE: `runtime` in every `period`, each delivered within `deadline` (hard constant
-/// bandwidth server). 1024 ns <= runtime <= deadline <= period. Threads that such a thread creates
-/// are scheduled as SCHED_OTHER.
+/// bandwidth server). 1024 ns <= runtime <= deadline <= period. It always resets on fork.
 struct DeadlineScheduling {
   Duration runtime{};
   Duration deadline{};
