@@ -137,7 +137,8 @@ std::vector<std::string> executor_ids(const std::vector<Executor>& executors,
   for (const Executor& executor : executors) {
     const std::string& process = threads[executor.process].name;
     const std::string program = process.empty() ? "process" : process;
-    const std::string stem = executor.announced   ? executor.announced->executor
+    const bool is_named = executor.announced && !executor.announced->executor.empty();
+    const std::string stem = is_named             ? executor.announced->executor
                              : executor.is_source ? program + " source"
                                                   : program;
     const int count = ++used[stem];

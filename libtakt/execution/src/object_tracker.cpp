@@ -388,17 +388,18 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::LinksDeclared& d
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::ExecutorInit& executor) {
-  objects_.executor_threads.push_back({.thread = at.thread,
-                                       .executor = std::string(executor.executor),
-                                       .kind = std::string(executor.kind),
-                                       .timers = std::string(executor.timers),
-                                       .threads = executor.threads,
-                                       .policy = std::string(executor.policy),
-                                       .runtime = bounded(Duration(executor.runtime)),
-                                       .deadline = bounded(Duration(executor.deadline)),
-                                       .period = bounded(Duration(executor.period)),
-                                       .priority = executor.priority,
-                                       .cpu = executor.cpu});
+  objects_.executor_threads.push_back(
+      {.thread = at.thread,
+       .executor = std::string(executor.executor),
+       .kind = std::string(executor.kind),
+       .timers = std::string(executor.timers),
+       .threads = executor.threads,
+       .policy = std::string(executor.policy),
+       .runtime = bounded(Duration(executor.runtime)),
+       .deadline = bounded(Duration(executor.deadline)),
+       .period = bounded(Duration(executor.period)),
+       .priority = executor.priority,
+       .cpu = std::clamp<std::int64_t>(executor.cpu, -1, events::largest_processor)});
 }
 
 ObservedCallbackIndex ObjectTracker::add_event_source(EventSource source) {

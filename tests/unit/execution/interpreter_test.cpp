@@ -467,6 +467,16 @@ TEST_F(InterpreterTest, AnObjectGetsItsNodeAsSoonAsThatIsDescribed) {
   EXPECT_EQ(objects.publishers.at(0).node, NodeIndex(0));
 }
 
+TEST_F(InterpreterTest, AnnouncedProcessorsAreThoseThatMayBe) {
+  Program program = scenario.program(1);
+  for (const std::int64_t cpu : {std::int64_t{-7}, std::int64_t{3}, std::int64_t{1} << 40}) {
+    scenario.add(program, tracepoints::ExecutorInit{.executor = "e", .cpu = cpu});
+  }
+  EXPECT_THAT(run().executor_threads,
+              ElementsAre(Field(&ExecutorThread::cpu, -1), Field(&ExecutorThread::cpu, 3),
+                          Field(&ExecutorThread::cpu, events::largest_processor)));
+}
+
 TEST_F(InterpreterTest, ProcessorTimesAndStampsMayBeAnything) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");

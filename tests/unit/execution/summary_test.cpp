@@ -143,6 +143,15 @@ TEST(Summary, ThreadsThatAnnouncedTheSameExecutorAreOne) {
   EXPECT_EQ(executors[0]["id"], "e7");
 }
 
+TEST(Summary, AnExecutorThatAnnouncesNoNameHasThatOfItsProgram) {
+  Scenario scenario;
+  Program program = scenario.program(1, "robot", "planner");
+  scenario.add(program, tracepoints::ExecutorInit{.executor = "", .kind = "events"});
+  const auto node = scenario.node(program, "n");
+  scenario.run(program, scenario.timer(program, node, std::chrono::milliseconds(5)), 1);
+  EXPECT_EQ(summarise(scenario)["executors"][0]["id"], "planner");
+}
+
 TEST(Summary, SaysWhatIsMissing) {
   Scenario scenario;
   Program program = scenario.program(1);
