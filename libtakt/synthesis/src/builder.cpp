@@ -315,7 +315,8 @@ model::Activation Builder::min_distance(Observed index,
   const Instant since = phases == observations_.phases().end() ? begin_ : phases->second.since;
   auto values = activations.bounded_by(end_ - since);
   // Times beyond the range of models would only repeat the longest one.
-  while (values.size() > 2 && values.back() > curves::longest_time) {
+  while (values.size() > 2 && values.back() > curves::longest_time &&
+         values[values.size() - 2] > Duration{0}) {
     values.pop_back();
   }
   return model::MinDistanceActivation{in_range(std::move(values))};
