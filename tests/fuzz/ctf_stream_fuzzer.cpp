@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "choices.hpp"
 #include "ctf_metadata.hpp"
 #include "ctf_plan.hpp"
 #include "ctf_stream.hpp"
@@ -14,6 +15,7 @@
 namespace {
 
 using namespace takt::events;
+using takt::fuzz::require;
 using takt::test::TraceWriter;
 
 /// Metadata with every kind of field.
@@ -34,35 +36,49 @@ ctf::TracePlan plan(TraceWriter::Header header) {
   auto metadata = ctf::parse_metadata(writer.metadata());
   auto made = metadata ? ctf::plan_decoding(std::move(*metadata))
                        : takt::Result<ctf::TracePlan>(tl::unexpected(metadata.error()));
-  if (!made) {
-    std::abort();
-  }
+  require(made.has_value());
   return std::move(*made);
+}
+
+/// The stream is decoded as far as it goes, in order.
+void decode(const ctf::TracePlan& plan, std::span<const std::uint8_t> bytes) {
+  ctf::TraceContext context;
+  context.plan = &plan;
+  ctf::Stream stream(context, bytes, "fuzz");
+  ctf::Chunk chunk;
+  takt::Instant last = takt::Instant::min();
+  while (!chunk.is_last) {
+    stream.read(chunk);
+    for (const Event& event : chunk.events) {
+      require(event.time >= last && event.thread.value() < chunk.threads.size() &&
+              (event.payload == no_payload || event.payload < chunk.payloads.size()));
+      last = event.time;
+    }
+  }
 }
 
 }  // namespace
 
-/// A stream of any bytes is decoded as far as it goes, in order.
+/// A stream of any bytes is decoded, by metadata of ours or by metadata that the input begins with
+/// and that ends with a zero.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::array plans{plan(TraceWriter::Header::compact),
                                 plan(TraceWriter::Header::large)};
   if (size == 0) {
     return 0;
   }
-  ctf::TraceContext context;
-  context.plan = &plans[data[0] % plans.size()];
-  ctf::Stream stream(context, std::span(data, size).subspan(1), "fuzz");
-  ctf::Chunk chunk;
-  takt::Instant last;
-  while (!chunk.is_last) {
-    stream.read(chunk);
-    for (const Event& event : chunk.events) {
-      if (event.time < last || event.thread.value() >= chunk.threads.size() ||
-          (event.payload != no_payload && event.payload >= chunk.payloads.size())) {
-        std::abort();
-      }
-      last = event.time;
-    }
+  const auto bytes = std::span(data, size).subspan(1);
+  if (data[0] < 0xc0) {
+    decode(plans[data[0] % plans.size()], bytes);
+    return 0;
+  }
+  const auto end = std::ranges::find(bytes, 0);
+  auto metadata = ctf::parse_metadata(std::string(bytes.begin(), end));
+  if (!metadata) {
+    return 0;
+  }
+  if (const auto made = ctf::plan_decoding(std::move(*metadata)); made && end != bytes.end()) {
+    decode(*made, {end + 1, bytes.end()});
   }
   return 0;
 }

@@ -3,20 +3,24 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "choices.hpp"
+#include "takt/columns/event_tables.hpp"
 #include "takt/events/event_stream.hpp"
 #include "takt/events/schema.hpp"
 #include "takt/execution/document.hpp"
 #include "takt/execution/interpreter.hpp"
+#include "takt/execution/names.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/execution/summary.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/model/json.hpp"
+#include "takt/perfetto/trace_writer.hpp"
+#include "takt/replay/compare.hpp"
+#include "takt/replay/recording.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
 namespace {
@@ -71,20 +75,36 @@ class AnyEvents final : public events::EventStream {
     batch_.events.push_back(event);
   }
 
-  /// Clocks may say anything, but never go back.
+  /// Clocks may say anything that decoders let through, but never go back.
   static std::int64_t later(std::int64_t time, std::size_t how, Choices& choices) {
     if (how == 15) {
-      return std::max(time, choices.next<std::int64_t>());
+      return std::max(time, bounded(Duration(choices.next<std::int64_t>())).count());
     }
     const auto step = static_cast<std::int64_t>(how) * 100'000;
-    return time > std::numeric_limits<std::int64_t>::max() - step ? time : time + step;
+    return std::min(time + step, longest_time.count());
+  }
+
+  /// The pieces of which mangled names of C++ are made.
+  static std::string symbol(Choices& choices) {
+    static const std::array<std::string, 20> pieces{
+        "St4pairI", "S_",  "S0_", "S1_", "S2_", "T_", "T0_", "Dp", "I",  "J",
+        "E",        "1fI", "i",   "N",   "1a",  "Ul", "E0_", "sZ", "sp", "K"};
+    std::string made = "_Z1f";
+    for (std::size_t count = choices.below(200); count != 0; --count) {
+      made += pieces[choices.below(pieces.size())];
+    }
+    return made;
   }
 
   void fill(events::Event& event, const events::Field& field, Choices& choices) {
     static const std::array<std::string, 6> names{"", "/", "/topic", "node", "f()", "\xff"};
     switch (field.kind) {
       case events::FieldKind::text:
-        batch_.payloads.back().texts[field.position] = names[choices.below(names.size())];
+        if (const std::size_t name = choices.below(names.size() + 1); name < names.size()) {
+          batch_.payloads.back().texts[field.position] = names[name];
+        } else {
+          batch_.payloads.back().texts[field.position] = symbol(choices);
+        }
         break;
       case events::FieldKind::list:
         for (std::size_t count = choices.below(4); count != 0; --count) {
@@ -108,9 +128,27 @@ class AnyEvents final : public events::EventStream {
   bool was_read_ = false;
 };
 
+/// The columns of the events have all of them.
+void make_columns(AnyEvents& source, std::uint64_t events) {
+  columns::EventTables tables(source.threads(), {}, 16);
+  events::Batch batch;
+  std::int64_t rows = 0;
+  while (source.read(batch)) {
+    tables.add(batch);
+    while (const auto table = tables.take_full()) {
+      rows += table->column.length;
+    }
+  }
+  while (const auto table = tables.take_rest()) {
+    rows += table->column.length;
+  }
+  fuzz::require(static_cast<std::uint64_t>(rows) == events);
+}
+
 }  // namespace
 
-/// Any events are interpreted. A model that is made of them is valid and can be measured in them.
+/// Any events are interpreted and written as columns and for Perfetto. A model that is made of them
+/// is valid, can be measured in them and replays them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   AnyEvents source(Choices(data, size));
   execution::Summarizer summarizer;
@@ -118,7 +156,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   execution::Interpreter interpreter(source.threads());
   interpreter.add(summarizer);
   interpreter.add(synthesizer);
+  perfetto::TraceWriter writer("/dev/null", source);
+  interpreter.add(writer);
+  events::Batch batch;
+  source.read(batch);
+  writer.add(batch);
+  source.rewind();
   const auto pass = execution::run(source, interpreter, {});
+  fuzz::require(writer.finish(interpreter.database(), {}).has_value());
+  for (const execution::Callback& callback : interpreter.database().objects().callbacks) {
+    constexpr std::size_t longest = 1 << 20;
+    fuzz::require(execution::display_name(interpreter.database().objects(), callback).size() <
+                  longest);
+  }
+  source.rewind();
+  make_columns(source, pass.events);
   static_cast<void>(execution::to_json(source, interpreter.database(), pass, summarizer.summary()));
   const auto model = synthesizer.model(source, interpreter.database(), pass, {});
   if (!model) {
@@ -129,8 +181,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow::Measurer measurer(*model);
   execution::Interpreter again(source.threads());
   again.add(measurer);
+  replay::Recording recording(*model);
+  again.add(recording);
   execution::run(source, again, {});
   measurer.finish();
+  static_cast<void>(replay::compare(*model, again.database().objects(), recording));
   fuzz::require(measurer.measurement().callbacks.size() == model->callbacks.size());
   return 0;
 }
