@@ -12,6 +12,9 @@ namespace {
 using curves::longest_time;
 
 constexpr std::int64_t most_cores = 4096;
+/// Of SCHED_FIFO.
+constexpr std::int64_t least_priority = 1;
+constexpr std::int64_t most_priority = 99;
 
 template <typename Objects>
 bool has(const Objects& objects, const std::string& id) {
@@ -64,6 +67,10 @@ Result<void> check_threads(const model::Model& model, const Options& options) {
     const auto executor = std::ranges::find(model.executors, id, &model::Executor::id);
     if (executor == model.executors.end()) {
       return error("threads: there is no executor \"{}\"", id);
+    }
+    if (threads.priority < least_priority || threads.priority > most_priority) {
+      return error("threads[\"{}\"].priority: {} is not between {} and {}", id, threads.priority,
+                   least_priority, most_priority);
     }
     if (!options.cores)
       return error("threads[\"{}\"]: say how many cores there are: \"cores\"", id);

@@ -13,7 +13,7 @@ using scheduling::Queueing;
 namespace {
 
 /// At most so many messages are on their way and instances wait: beyond that, a system is
-/// hopelessly overloaded, and memory is limited. At most as many inputs of chains wait.
+/// hopelessly overloaded, and memory is limited. At most as many inputs of all chains wait.
 constexpr std::int64_t most_waiting = 1'000'000;
 
 /// The index of a message in the lower bits of its event's subject, below its place in the order of
@@ -21,10 +21,15 @@ constexpr std::int64_t most_waiting = 1'000'000;
 constexpr std::uint64_t message_bits = 24;
 static_assert(most_waiting < std::int64_t{1} << message_bits);
 
+/// How the error says that too much waits, and nothing else.
+constexpr std::string_view overload = "the system is overloaded";
+
 /// How many events pass between two calls for progress.
 constexpr std::int64_t progress_interval = 1'000'000;
 
 }  // namespace
+
+bool is_overload(const Error& error) { return error.message.find(overload) != std::string::npos; }
 
 Engine::Engine(const model::Model& model, const Options& options)
     : model_(model), options_(options), network_(model) {}
@@ -53,9 +58,9 @@ Result<Simulation> Engine::run(const Progress& progress) {
     if (processors_changed_) follow_processors();
     if (waiting_ > most_waiting) {
       return error(
-          "after {} ms, {} instances and messages wait: the system is overloaded; lower the load, "
-          "limit the queues, or simulate a shorter time",
-          now_.time_since_epoch().count() / 1'000'000, waiting_);
+          "after {} ms, {} instances and messages wait: {}; lower the load, limit the queues, or "
+          "simulate a shorter time",
+          now_.time_since_epoch().count() / 1'000'000, waiting_, overload);
     }
     if (progress && result_.events - reported >= progress_interval) {
       reported = result_.events;
@@ -64,7 +69,18 @@ Result<Simulation> Engine::run(const Progress& progress) {
   }
   result_.unfinished = waiting_;
   for (const ThreadState& thread : threads_) result_.unfinished += thread.running ? 1 : 0;
+  warn_of_inputs_left_out();
   return std::move(result_);
+}
+
+void Engine::warn_of_inputs_left_out() {
+  for (std::size_t chain = 0; chain < inputs_.size(); ++chain) {
+    if (inputs_[chain].left_out == 0) continue;
+    result_.warnings.push_back(fmt::format(
+        "the reaction times of chain \"{}\" lack {} inputs, which came while {} waited for an "
+        "output",
+        model_.chains[chain].id, inputs_[chain].left_out, most_inputs()));
+  }
 }
 
 void Engine::take_in(const Event& event) {
@@ -147,6 +163,11 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   if (!executor.idle_threads.empty()) must_decide(activated.executor);
 }
 
+/// How many inputs of a chain may wait.
+std::size_t Engine::most_inputs() const {
+  return static_cast<std::size_t>(most_waiting) / inputs_.size();
+}
+
 /// The activation is an input of the chains that begin here.
 void Engine::note_inputs(CallbackIndex callback, const Activation& activation) {
   for (const auto& [chain, onward] : network_.vertices[callback.value()].starting) {
@@ -155,15 +176,18 @@ void Engine::note_inputs(CallbackIndex callback, const Activation& activation) {
     };
     if (!onward.empty() && std::ranges::none_of(onward, sends)) continue;
     Inputs& inputs = inputs_[chain];
-    // Inputs of chains without output wait for ever. Beyond the limit new inputs are not counted.
-    if (waiting_inputs_ == most_waiting) continue;
     std::optional<Instant> since = activation.when;
     if (model_[callback].kind == model::CallbackKind::timer) {
       since = std::exchange(inputs.last_expiry, activation.when);
     }
     if (!since) continue;
+    // Inputs of a chain without output wait for ever. Each chain has its own part of the limit, so
+    // that such a chain takes nothing from the others.
+    if (inputs.waiting.size() >= most_inputs()) {
+      ++inputs.left_out;
+      continue;
+    }
     inputs.waiting.push_back({.activation = activation.when, .since = *since});
-    ++waiting_inputs_;
   }
 }
 
@@ -244,18 +268,19 @@ void Engine::join(const Link& link, const Activation& activation,
   input.push_back(activation, chain_starts);
   ++waiting_;
   if (join.complete < join.inputs.size()) return;
-  scratch_.assign(chain_starts.begin(), chain_starts.end());
+  // What came last may stand in scratch_.
+  joined_.assign(chain_starts.begin(), chain_starts.end());
   for (InstanceQueue& each : join.inputs) {
     const std::span<const Instant> joined = each.front_chain_starts();
     for (std::size_t position = 0; position < joined.size(); ++position) {
       if (follows_data(position) && joined[position] != not_on_chain)
-        scratch_[position] = joined[position];
+        joined_[position] = joined[position];
     }
     each.drop_front();
     --waiting_;
     if (each.size() == 0) --join.complete;
   }
-  activate(link.to, activation, scratch_);
+  activate(link.to, activation, joined_);
 }
 
 /// A timer's expiry or a message reaches the executor, which takes time of its thread. An instance
@@ -337,7 +362,6 @@ void Engine::record_output(std::size_t chain, Instant activation) {
   while (!waiting.empty() && waiting.front().activation <= activation) {
     Input input;
     waiting.pop_front(input);
-    --waiting_inputs_;
     result.reaction_time.record(now_ - input.since);
   }
 }

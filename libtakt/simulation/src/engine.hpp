@@ -112,6 +112,8 @@ class Engine {
   struct Inputs {
     Ring<Input> waiting{8};
     std::optional<Instant> last_expiry;
+    /// Inputs that came while too many waited.
+    std::int64_t left_out = 0;
   };
 
   void make_callbacks();
@@ -126,6 +128,7 @@ class Engine {
   void repeat_release(std::size_t index);
   void activate(CallbackIndex callback, const Activation& activation,
                 std::span<const Instant> chain_starts);
+  [[nodiscard]] std::size_t most_inputs() const;
   void note_inputs(CallbackIndex callback, const Activation& activation);
   [[nodiscard]] bool is_triggered(const Link& link, std::size_t via) const;
   void publish(const ThreadState& thread);
@@ -136,6 +139,7 @@ class Engine {
   void interrupt(std::size_t thread);
   void complete(std::size_t thread);
   void record_output(std::size_t chain, Instant activation);
+  void warn_of_inputs_left_out();
 
   void decide(ExecutorIndex index);
   [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);
@@ -175,10 +179,10 @@ class Engine {
   std::vector<Random> delays_;
   /// Per chain.
   std::vector<Inputs> inputs_;
-  /// The number of waiting inputs of all chains.
-  std::int64_t waiting_inputs_ = 0;
   std::int64_t waiting_ = 0;
   std::vector<Instant> scratch_;
+  /// The times of a set that join() completes.
+  std::vector<Instant> joined_;
   std::vector<std::size_t> done_;
 };
 

@@ -184,6 +184,31 @@ TEST(Messages, HaveAReactionFromTheExpiryBeforeIfATimerReadsThem) {
   EXPECT_EQ(simulation.chains[0].reaction_time.min(), milliseconds(40)) << "after 20";
 }
 
+/// Inputs of a chain that has no output wait for ever. Other chains are measured all the same.
+TEST(Messages, HaveAReactionBesideAChainWithoutOutput) {
+  Models models;
+  models.executor("s", events).timer("busy", milliseconds(1), milliseconds(0));
+  models["busy"].kind = model::CallbackKind::subscription;
+  models["busy"].activation = model::PeriodicActivation{std::chrono::microseconds(1)};
+  models.executor("t", events).timer("never", milliseconds(10'000), milliseconds(0));
+  models.executor("e", events).subscription("join", milliseconds(0), {"busy", "never"});
+  models.join("join", model::JoinKind::newest, {"busy", "never"});
+  models.executor("u", events).timer("tick", milliseconds(1), milliseconds(0));
+  models.executor("f", events).subscription("on tick", milliseconds(0), {"tick"});
+  models.chain("silent", {"busy", "join"}).chain("regular", {"tick", "on tick"});
+  Options options;
+  options.offsets["never"] = milliseconds(9'999);
+  options.duration = milliseconds(1'100);
+  const Result<Simulation> simulation = simulate(models.model, options);
+  ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
+  EXPECT_EQ(simulation->chains[0].reaction_time.count(), 0);
+  EXPECT_EQ(simulation->chains[1].reaction_time.count(), 1'099)
+      << "after each expiry but the first";
+  EXPECT_THAT(simulation->warnings,
+              ElementsAre("the reaction times of chain \"silent\" lack 600000 inputs, which came "
+                          "while 500000 waited for an output"));
+}
+
 /// b's activations by its own pattern send nothing to c: they are no inputs of the chain.
 TEST(Messages, AreInputsOnlyIfTheyLeadOn) {
   Models models;
@@ -263,6 +288,9 @@ TEST(Simulation, RefusesHopelessOverload) {
   const Result<Simulation> result = simulate(models.model, options);
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, testing::HasSubstr("the system is overloaded"));
+  EXPECT_TRUE(is_overload(result.error()));
+  options.duration = Duration{0};
+  EXPECT_FALSE(is_overload(simulate(models.model, options).error()));
 }
 
 }  // namespace

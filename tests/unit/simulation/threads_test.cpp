@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "models.hpp"
 
 /// Threads: reservations of their own, and shared cores as Linux shares them.
@@ -141,6 +143,19 @@ TEST(SharedCores, AreAsGoodAsOwnOnesIfThereAreEnough) {
     const std::string own = models.schedule(milliseconds(20'000), options);
     options.cores = 3;
     EXPECT_EQ(models.schedule(milliseconds(20'000), options), own);
+  }
+}
+
+TEST(SharedCores, HaveThePrioritiesOfLinux) {
+  Models models;
+  models.executor("e", events).timer("t", milliseconds(10), milliseconds(1));
+  Options options;
+  options.cores = 1;
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t priority : {least, std::int64_t{0}, std::int64_t{100}}) {
+    options.threads["e"] = {.policy = ThreadPolicy::fifo, .priority = priority, .cpu = {}};
+    EXPECT_EQ(simulate(models.model, options).error().message,
+              fmt::format("threads[\"e\"].priority: {} is not between 1 and 99", priority));
   }
 }
 

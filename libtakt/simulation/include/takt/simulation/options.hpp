@@ -65,7 +65,7 @@ enum class ThreadPolicy { deadline, fifo, other };
 struct ThreadOptions {
   /// None: deadline for a reservation, other for the rest.
   std::optional<ThreadPolicy> policy;
-  /// Only fifo reads it; larger is more urgent.
+  /// 1 to 99, larger is more urgent. Only fifo reads it.
   std::int64_t priority = 1;
   /// None: as the model says.
   std::optional<std::int64_t> cpu;

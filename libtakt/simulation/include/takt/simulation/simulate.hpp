@@ -80,7 +80,7 @@ struct Simulation {
   std::int64_t events = 0;
   /// Instances that were activated and had not completed at the end.
   std::int64_t unfinished = 0;
-  /// Lines about what in the model the simulation could not follow.
+  /// Lines about what in the model the simulation could not follow, and what it did not count.
   std::vector<std::string> warnings;
 };
 
@@ -91,5 +91,8 @@ using Progress = std::function<void(Duration)>;
 /// Errors: options that do not fit the model; more than a million waiting instances.
 [[nodiscard]] Result<Simulation> simulate(const model::Model& model, const Options& options,
                                           const Progress& progress = {});
+
+/// Whether simulate() gave up because too many instances waited.
+[[nodiscard]] bool is_overload(const Error& error);
 
 }  // namespace takt::simulation
