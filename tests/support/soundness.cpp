@@ -9,6 +9,7 @@
 #include "takt/hops/hops.hpp"
 #include "takt/model/inferred_joins.hpp"
 #include "takt/model/names.hpp"
+#include "takt/policy/describe.hpp"
 #include "takt/simulation/simulate.hpp"
 
 namespace takt::soundness {
@@ -87,6 +88,15 @@ void add(Comparison& comparison, const std::string& what, std::optional<Duration
       fmt::format("{} took {} ns, its bound is {} ns; ", what, observed.count(), bound->count());
 }
 
+/// A table-driven executor may have no slot for any of its callbacks, and so no table.
+bool can_run(const model::Model& model) {
+  policy::Describer describer(model);
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    if (!describer.describe(model::ExecutorIndex{e})) return false;
+  }
+  return true;
+}
+
 struct Longest {
   Duration latency{};
   Duration reaction_time{};
@@ -110,7 +120,15 @@ struct Observed {
   void simulate(const model::Model& reading, CallbackOf callback_of, ChainOf chain_of) {
     for (const Options& options : adversaries(reading)) {
       const auto simulated = simulation::simulate(reading, options);
-      if (!simulated) continue;  // hopelessly overloaded, so without bounds
+      ++simulations;
+      if (!simulated && simulation::is_overload(simulated.error())) {
+        ++overloaded;  // hopelessly, so without bounds
+        continue;
+      }
+      if (!simulated) {
+        fault = simulated.error().message;
+        return;
+      }
       for (std::size_t i = 0; i < reading.callbacks.size(); ++i) {
         const std::size_t callback = callback_of(i);
         take(callback < callbacks.size() ? callbacks[callback] : links[callback - callbacks.size()],
@@ -132,10 +150,20 @@ struct Observed {
   std::vector<Longest> chains;
   /// The longest response times of hops.
   std::vector<Duration> links;
+  std::size_t simulations = 0;
+  std::size_t overloaded = 0;
+  /// Why the model could not be simulated; empty: it could.
+  std::string fault;
 };
 
 Comparison compare(const analysis::Bounds& bounds, const Observed& observed) {
   Comparison comparison;
+  comparison.simulations = observed.simulations;
+  comparison.overloaded = observed.overloaded;
+  if (!observed.fault.empty()) {
+    comparison.violation = "the simulation failed: " + observed.fault;
+    return comparison;
+  }
   for (std::size_t i = 0; i < observed.callbacks.size(); ++i) {
     const analysis::CallbackBound& callback = bounds.callbacks[i];
     add(comparison, callback.id, callback.bound, observed.callbacks[i]);
@@ -166,6 +194,7 @@ generation::ExecutorKinds all_kinds() {
 }
 
 Comparison compare(const model::Model& model, analysis::Method method) {
+  if (!can_run(model)) return {.cannot_run = true, .violation = {}};
   Observed observed(model);
   observed.simulate(
       model, [](std::size_t callback) { return callback; },
@@ -202,6 +231,9 @@ std::optional<Found> hunt(const generation::Shape& shape, analysis::Method metho
     ++tally.models;
     tally.bounds += comparison.bounds;
     tally.tightness += comparison.tightness;
+    tally.simulations += comparison.simulations;
+    tally.overloaded += comparison.overloaded;
+    tally.cannot_run += comparison.cannot_run ? 1 : 0;
     if (comparison.violation.empty()) continue;
     Found found{.seed = seed,
                 .model = generation::shrink(model,

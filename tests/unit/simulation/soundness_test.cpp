@@ -28,7 +28,10 @@ void check(const generation::Shape& shape, Method method, std::uint64_t first_se
   EXPECT_GE(tally.bounds, 500U) << "a property of nothing";
   const double tightness = tally.tightness / static_cast<double>(tally.bounds);
   testing::Test::RecordProperty("tightness", std::to_string(tightness));
-  std::printf("%zu bounds, mean observed / bound %.3f\n", tally.bounds, tightness);
+  std::printf(
+      "%zu bounds, mean observed / bound %.3f; %zu of %zu simulations overloaded, %zu models that "
+      "cannot run\n",
+      tally.bounds, tightness, tally.overloaded, tally.simulations, tally.cannot_run);
 }
 
 TEST(Soundness, OfTheRoundRobinAnalysis) {
@@ -61,6 +64,17 @@ TEST(Soundness, OfAnUnsafeAnalysisIsRefuted) {
   const auto found = hunt(generation::any_model(edf), Method::edf_paper, 6'000'000, 2'000, tally);
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->violation.empty());
+}
+
+/// A model that is not simulated shows nothing: only overload is an excuse.
+TEST(Soundness, IsNotShownByASimulationThatFails) {
+  model::Model model = generation::random_model(generation::any_model(single_threaded), 1);
+  EXPECT_EQ(compare(model, Method::combined).violation, "");
+  model.executors[0].threads = 1;
+  model.executors[0].supply = model::DedicatedSupply{};
+  model.executors[0].cpu = 5'000;
+  const Comparison comparison = compare(model, Method::combined);
+  EXPECT_EQ(comparison.violation, "the simulation failed: cores: 5001 is not between 1 and 4096");
 }
 
 TEST(Soundness, OfAllAnalysesTogether) {

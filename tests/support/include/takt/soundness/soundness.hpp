@@ -18,7 +18,12 @@ struct Comparison {
   std::size_t bounds = 0;
   /// Sum of the greatest observed value over the bound.
   double tightness = 0;
-  /// What exceeded its bound; empty if nothing did.
+  /// How often the model was simulated, and how often that ended early because too much waited.
+  std::size_t simulations = 0;
+  std::size_t overloaded = 0;
+  /// It was not simulated at all: one of its executors cannot run, and nothing is bounded.
+  bool cannot_run = false;
+  /// What exceeded its bound, or why the model could not be simulated; empty if all is well.
   std::string violation;
 };
 
@@ -43,6 +48,9 @@ struct Tally {
   std::size_t models = 0;
   std::size_t bounds = 0;
   double tightness = 0;
+  std::size_t simulations = 0;
+  std::size_t overloaded = 0;
+  std::size_t cannot_run = 0;
 };
 
 /// Compares random models of that shape, with the seeds from `first` on, and adds to `tally`. Ends
