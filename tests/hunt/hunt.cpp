@@ -7,16 +7,19 @@
 // searches their schedules instead. Says how far it has come. Ends with 1 at the first violation,
 // with the shrunk model on standard output; with FOLDER it writes each of them there and goes on.
 // FEATURE is one of features.def, e.g. cycle=0 for models without cycles; NAME is an analysis whose
-// bounds are compared with simulations, "combined" unless given.
+// bounds are compared with simulations, "combined" unless given. Ends with 2 if an argument makes
+// no sense, or FOLDER cannot be written.
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "../unit/analysis/brute_force/soundness.hpp"
 #include "takt/model/json.hpp"
@@ -45,6 +48,14 @@ std::optional<takt::generation::ExecutorKinds> kinds_of(const std::string& name)
   return *kind;
 }
 
+/// None: the text is something else than a number, or too large.
+std::optional<std::uint64_t> number_from(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 /// The seed and the story of the first violation from `seed` on, if there is one in `count` models.
 struct Violation {
   std::uint64_t seed;
@@ -69,29 +80,35 @@ std::optional<Violation> violation(const Hunt& hunt, std::uint64_t seed, std::si
   return std::nullopt;
 }
 
-/// Whether "name=percent" names a feature.
+/// Whether "name=percent" names a feature and a share of it.
 bool set_feature(Shape& shape, std::string_view assignment) {
   const auto equals = assignment.find('=');
   for (const auto& feature : takt::generation::features()) {
     if (equals == std::string_view::npos || feature.name != assignment.substr(0, equals)) continue;
-    shape.*feature.chance = std::atoi(assignment.data() + equals + 1);
+    const auto percent = number_from(assignment.substr(equals + 1));
+    if (!percent || *percent > 100) return false;
+    shape.*feature.chance = static_cast<int>(*percent);
     return true;
   }
   return false;
 }
 
-/// Whether "analysis=name" names one.
+/// Whether "analysis=name" names one. Schedules are compared with all bounds at once.
 bool set_analysis(Hunt& hunt, std::string_view assignment) {
   constexpr std::string_view prefix = "analysis=";
-  if (!assignment.starts_with(prefix)) return false;
+  if (hunt.schedules || !assignment.starts_with(prefix)) return false;
   const auto method = takt::analysis::method_from_string(assignment.substr(prefix.size()));
   if (method) hunt.method = *method;
   return method.has_value();
 }
 
-void write(const Hunt& hunt, const Violation& violation) {
+/// Whether the story is written.
+bool write(const Hunt& hunt, const Violation& violation) {
   const auto path = *hunt.folder / fmt::format("{}-{}.txt", hunt.name, violation.seed);
-  std::ofstream(path) << violation.story;
+  std::ofstream file(path);
+  file << violation.story << std::flush;
+  if (!file) fmt::print(stderr, "takt_hunt: {}: cannot be written\n", path.string());
+  return file.good();
 }
 
 int run(const Hunt& hunt) {
@@ -107,11 +124,11 @@ int run(const Hunt& hunt) {
       ++violations;
       fmt::print(stderr, "{}: seed {}: {}\n", hunt.name, found->seed,
                  found->story.substr(0, found->story.find('\n')));
-      if (!hunt.folder) {
+      const bool is_written = hunt.folder && write(hunt, *found);
+      if (!is_written) {
         fmt::print("{}\n", found->story);
-        return 1;
+        return hunt.folder ? 2 : 1;
       }
-      write(hunt, *found);
     }
     seed = found ? found->seed + 1 : seed + count;
     const auto now = std::chrono::steady_clock::now();
@@ -124,8 +141,11 @@ int run(const Hunt& hunt) {
   }
   std::string seen;
   if (tally.bounds > 0) {
-    seen = fmt::format("{} bounds, mean observed / bound {:.3f}, ", tally.bounds,
-                       tally.tightness / static_cast<double>(tally.bounds));
+    seen = fmt::format(
+        "{} bounds, mean observed / bound {:.3f}, {} of {} simulations overloaded, {} models that "
+        "cannot run, ",
+        tally.bounds, tally.tightness / static_cast<double>(tally.bounds), tally.overloaded,
+        tally.simulations, tally.cannot_run);
   }
   fmt::print("{}: {} models from seed {}, {}{} violations\n", hunt.name, tally.models, hunt.first,
              seen, violations);
@@ -145,16 +165,32 @@ int main(int count, char** arguments) {
                takt::model::all_names<takt::model::ExecutorKind>());
     return 2;
   }
+  const auto models = number_from(count > 2 ? arguments[2] : "1000");
+  const auto first = number_from(count > 3 ? arguments[3] : "1");
+  if (!models || !first || *models == 0 || *first + *models < *first) {
+    fmt::print(stderr, "takt_hunt: MODELS and FIRST_SEED are numbers, and MODELS is above 0\n");
+    return 2;
+  }
   Hunt hunt{.name = name,
             .shape = takt::generation::any_model(*kinds),
             .schedules = schedules,
-            .models = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1000,
-            .first = count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 1,
+            .models = *models,
+            .first = *first,
             .folder = std::nullopt};
-  if (count > 4 && std::string_view(arguments[4]) != "-") hunt.folder = arguments[4];
+  if (count > 4 && std::string_view(arguments[4]) != "-") {
+    hunt.folder = arguments[4];
+    std::error_code fault;
+    std::filesystem::create_directories(*hunt.folder, fault);
+    if (!std::filesystem::is_directory(*hunt.folder, fault)) {
+      fmt::print(stderr, "takt_hunt: {}: there is no such folder, and it cannot be made\n",
+                 arguments[4]);
+      return 2;
+    }
+  }
   for (int i = 5; i < count; ++i) {
     if (set_analysis(hunt, arguments[i]) || set_feature(hunt.shape, arguments[i])) continue;
-    fmt::print(stderr, "takt_hunt: \"{}\" sets no feature and no analysis\n", arguments[i]);
+    fmt::print(stderr, "takt_hunt: \"{}\" sets no feature, from 0 to 100, and no analysis{}\n",
+               arguments[i], schedules ? ", which schedules: goes without" : "");
     return 2;
   }
   return run(hunt);
