@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <variant>
 
 #include "takt/linux/thread_clock.hpp"
@@ -113,39 +114,38 @@ bool Dispatcher::sleep_until(Instant when, const std::vector<int>& descriptors) 
 
 void Dispatcher::pass(const Boundary& boundary) {
   ++switches_;
-  for (const auto& [thread, former] : main_threads_) {
-    // It may have ended.
-    if (boundary.begins_slot) {
-      (void)linux_os::set_scheduling(thread, at_priority(settings_.inside));
-    } else {
-      (void)linux_os::set_scheduling(thread, former);
-    }
+  for (const auto& [thread, main] : main_threads_) {
+    main.schedule(boundary.begins_slot ? at_priority(settings_.inside) : main.former());
   }
 }
 
 void Dispatcher::look() {
-  std::set<pid_t> alive;
+  std::set<linux_os::ThreadIdentity> alive;
   for (const pid_t process : family(settings_.leader)) {
-    for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", process))) {
-      alive.insert(thread);
-      if (!threads_.contains(thread)) take_on(process, thread);
+    for (const pid_t number : numbers_in(fmt::format("/proc/{}/task", process))) {
+      const auto thread = linux_os::identify(process, number);
+      if (!thread) continue;
+      alive.insert(*thread);
+      if (!threads_.contains(*thread)) take_on(*thread);
     }
   }
   std::erase_if(main_threads_, [&](const auto& known) { return !alive.contains(known.first); });
   threads_ = std::move(alive);
 }
 
-void Dispatcher::take_on(pid_t process, pid_t thread) {
-  const auto identity = linux_os::identify(process, thread);
-  const auto former = linux_os::get_scheduling(thread);
-  if (!identity || !former) return;
+void Dispatcher::take_on(const linux_os::ThreadIdentity& thread) {
+  const auto former = linux_os::get_scheduling(thread.thread);
+  if (!former) return;
   // A reservation is the latency manager's, or the program's own.
   if (std::holds_alternative<linux_os::DeadlineScheduling>(*former)) return;
-  if (!guard_.remember(*identity)) return;
-  if (process == thread) {
-    main_threads_.emplace(thread, *former);
-  } else {
-    (void)linux_os::set_scheduling(thread, at_priority(settings_.middleware));
+  const bool is_main = thread.process == thread.thread;
+  auto main = is_main ? MainThread::of(thread.process) : std::nullopt;
+  // Also makes sure that it is this thread whose number was looked up above.
+  if (!guard_.remember(thread)) return;
+  if (!is_main) {
+    (void)linux_os::set_scheduling(thread.thread, at_priority(settings_.middleware));
+  } else if (main) {
+    main_threads_.emplace(thread, std::move(*main));
   }
 }
 

@@ -5,8 +5,10 @@
 #include <set>
 #include <vector>
 
+#include "main_thread.hpp"
 #include "settings.hpp"
 #include "takt/linux/guard.hpp"
+#include "takt/linux/thread_identity.hpp"
 
 namespace takt::shaping {
 
@@ -35,7 +37,7 @@ class Dispatcher {
   };
 
   void look();
-  void take_on(pid_t process, pid_t thread);
+  void take_on(const linux_os::ThreadIdentity& thread);
   /// False: it is time to end.
   [[nodiscard]] static bool sleep_until(Instant when, const std::vector<int>& descriptors);
   void pass(const Boundary& boundary);
@@ -44,9 +46,9 @@ class Dispatcher {
   linux_os::Guard& guard_;
   std::vector<Boundary> boundaries_;
   /// All known threads, also those that are left alone.
-  std::set<pid_t> threads_;
-  /// Threads that go by the table, and how they were scheduled before.
-  std::map<pid_t, linux_os::ThreadScheduling> main_threads_;
+  std::set<linux_os::ThreadIdentity> threads_;
+  /// Threads that go by the table.
+  std::map<linux_os::ThreadIdentity, MainThread> main_threads_;
   std::int64_t switches_ = 0;
 };
 

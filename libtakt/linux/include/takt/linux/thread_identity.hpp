@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,7 +16,7 @@ struct ThreadIdentity {
   pid_t thread = 0;
   /// In clock ticks since the machine started (proc(5), starttime).
   std::uint64_t start = 0;
-  friend bool operator==(const ThreadIdentity&, const ThreadIdentity&) = default;
+  friend auto operator<=>(const ThreadIdentity&, const ThreadIdentity&) = default;
 };
 
 /// The thread that has these numbers now; none if the process has no such thread.
