@@ -7,9 +7,12 @@ documents, and Takt's version. So an index is never read for a trace that has ch
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import shutil
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +22,10 @@ from takt.errors import UserError
 from takt.report import view
 
 INDEX = "index.json"
+NAME = 32
+"""Hexadecimal digits of a folder's name."""
+UNUSED = 60 * 24 * 3600
+"""Seconds without use after which an index makes room: another one can be made of its trace."""
 
 
 def folder_of(inputs_: Sequence[str], analysis: str, goals: str | None, cache: Path | None) -> Path:
@@ -32,7 +39,7 @@ def folder_of(inputs_: Sequence[str], analysis: str, goals: str | None, cache: P
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from error
         digest.update(b"\n")
-    return (cache or _cache()) / digest.hexdigest()[:32]
+    return (cache or _cache()) / digest.hexdigest()[:NAME]
 
 
 def is_complete(folder: Path) -> bool:
@@ -56,6 +63,7 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
         explained = view.explanations(evaluation)
         view.complete(index, model, bounds, measurement, verdicts, evaluation.title, explained)
         (written / INDEX).write_text(json.dumps(index), encoding="utf-8")
+    _forget_unused(folder.parent)
     size = sum(file.stat().st_size for file in folder.iterdir())
     console.say(f"takt: indexed in {folder} ({size / 1e6:.0f} MB)")
 
@@ -64,8 +72,18 @@ def open_page(folder: Path) -> tuple[str, takt_native.StoredView]:
     """The page without tables, and the document that answers its questions. Raises
     takt_native.InputError.
     """
+    with contextlib.suppress(OSError):  # another user's, perhaps
+        os.utime(folder / INDEX)
     index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     return viewer.served_page(index), takt_native.StoredView.open(str(folder))
+
+
+def _forget_unused(cache: Path) -> None:
+    """Removes indexes that were last opened long ago. Others' files in the folder stay."""
+    for index in cache.glob(f"{'[0-9a-f]' * NAME}/{INDEX}"):
+        with contextlib.suppress(OSError):
+            if time.time() - index.stat().st_mtime > UNUSED:
+                shutil.rmtree(index.parent)
 
 
 def _cache() -> Path:

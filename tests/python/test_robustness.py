@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from takt import (
     recording,
     runtime,
     server,
+    stored,
     tables,
+    times,
     watching,
 )
 from takt.commands import apply, demo, info
@@ -34,7 +37,7 @@ from takt.documents import ChainBound
 from takt.errors import UserError
 from takt.executors.plans import read_plan
 from takt.handoff import expressions, yaml_file
-from takt.shaping import gate_process, times
+from takt.shaping import gate_process
 
 ROOT = Path(__file__).parents[2]
 SECOND = latency_series.SECOND
@@ -88,8 +91,8 @@ def test_a_gap_has_one_diagnostic() -> None:
     told = [message["status"][0]["values"][0]["value"] for _, name, message in found if not name]
     assert told == ["1", "0", "1", "0", "1"]
     # Each instance is told at the end of its second.
-    for end, (time, _, _) in zip(ends, [one for one in found if not one[1]][::2], strict=True):
-        assert 0 < time - end <= SECOND
+    for end, (told_at, _, _) in zip(ends, [one for one in found if not one[1]][::2], strict=True):
+        assert 0 < told_at - end <= SECOND
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_times_of_any_length_are_refused(text: str) -> None:
         times.parse(text)
     with pytest.raises(UserError, match="at most"):
         yaml_file.Section({"time": text}, "here").time("time")
-    assert times.parse("1000000s") == yaml_file.LONGEST_TIME
+    assert times.parse("1000000s") == times.LONGEST
 
 
 def test_a_goal_that_is_missed_at_an_equal_bound_is_shown(
@@ -149,6 +152,17 @@ def test_a_question_with_an_impossible_number_is_a_bad_request(tmp_path: Path) -
     finally:
         served.shutdown()
         served.server_close()
+
+
+def test_indexes_that_nobody_opens_make_room(tmp_path: Path) -> None:
+    ages = {"0" * 32: 2 * stored.UNUSED, "1" * 32: stored.UNUSED // 2, "mine": 2 * stored.UNUSED}
+    for name, age in ages.items():
+        index = tmp_path / name / stored.INDEX
+        index.parent.mkdir()
+        index.touch()
+        os.utime(index, (time.time() - age,) * 2)
+    stored._forget_unused(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1" * 32, "mine"]
 
 
 def test_names_of_goals_are_no_markup() -> None:
