@@ -10,7 +10,8 @@ namespace takt::shaping {
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::infinity();
+/// The cost of what cannot be.
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// The rows of the dynamic program, one for each band but the last.
 class Rows {
@@ -25,7 +26,7 @@ class Rows {
   void add_band() {
     ++bands_;
     const std::size_t first = bands_ * problem_.least_distance();
-    std::ranges::fill(next_, none);
+    std::ranges::fill(next_, infinite);
     choices_.emplace_back(problem_.last() + 1);
     if (first <= problem_.last()) {
       fill(first, problem_.last(), first - problem_.least_distance(), problem_.last());
@@ -55,7 +56,7 @@ class Rows {
     const std::size_t greatest = problem_.greatest_distance();
     low = std::max(low, position > greatest ? position - greatest : 0);
     high = std::min(high, position - problem_.least_distance());
-    std::pair<std::size_t, double> found{low, none};
+    std::pair<std::size_t, double> found{low, infinite};
     for (std::size_t i = low; i <= high; ++i) {
       const double cost = best_[i] + problem_.cost(i, position);
       if (cost < found.second) found = {i, cost};

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cassert>
 
+#include "grid.hpp"
+
 namespace takt::shaping {
 
 namespace {
 
 /// Points of the grid times bands: what a placement remembers.
 constexpr std::size_t most_choices = std::size_t{1} << 24U;
-
-double milliseconds(Duration time) { return static_cast<double>(time.count()) / 1e6; }
-
-Duration round_up(Duration time, Duration grid) { return (time + grid - epsilon) / grid * grid; }
 
 /// The end of the slot minus this is when an output must be ready.
 Duration lead(const PlacementOptions& options) {

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <optional>
 
+#include "grid.hpp"
+
 namespace takt::shaping {
 
 namespace {
@@ -12,10 +14,6 @@ namespace {
 constexpr std::int64_t most_jobs = 100'000;
 /// Observations of a chain in a joint table; those of its profile are thinned to that many.
 constexpr std::size_t most_latencies = std::size_t{1} << 20U;
-
-Duration round_up(Duration time, Duration grid) { return (time + grid - epsilon) / grid * grid; }
-
-double milliseconds(Duration time) { return static_cast<double>(time.count()) / 1e6; }
 
 /// The least common multiple of the periods; none: too many jobs, or beyond the range of times.
 std::optional<Duration> hyperperiod(std::span<const Demand> demands) {
@@ -119,10 +117,6 @@ Profile in_table(const Profile& alone, const std::vector<Job>& jobs) {
 }
 
 }  // namespace
-
-Slot chain_server(const Profile& profile, Duration source_end, Duration grid, Duration slack) {
-  return {source_end, round_up(profile.max(), grid) + slack};
-}
 
 Result<std::vector<Slot>> callback_servers(std::span<const Step> steps, Duration cycle) {
   std::vector<Slot> slots;

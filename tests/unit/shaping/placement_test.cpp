@@ -51,10 +51,6 @@ std::vector<std::int64_t> ends_of(const Placement& placement) {
   return ends;
 }
 
-TEST(ShapingFact, P19_JitterIsHalfTheRange) {
-  EXPECT_EQ(profile_of({84.7, 32.9, 60}).jitter(), microseconds(25900));
-}
-
 TEST(ShapingFact, P23_AChainMustEndWithinItsPeriod) {
   const Profile profile = profile_of({32.9, 84.7});
   EXPECT_NEAR(static_cast<double>(profile.max().count()) / 100e6, 0.847, 1e-12);

@@ -22,7 +22,10 @@ Profile up_to(int most) {
 
 TEST(ShapingFact, P21_TheServerOfTheParkingChain) {
   const Profile profile = Profile::of({microseconds(84700), microseconds(32900)}).value();
-  EXPECT_EQ(chain_server(profile, milliseconds(2), milliseconds(1), milliseconds(1)), slot(2, 86));
+  const std::vector<Demand> alone = {
+      {.id = "parking", .period = milliseconds(100), .alone = profile}};
+  const JointTable table = joint_table(alone, milliseconds(1), milliseconds(1)).value();
+  EXPECT_EQ(table.jobs[0][0].slots, (std::vector<Slot>{slot(0, 86)}));
   const auto placement = place(profile, {.cycle = milliseconds(100)});
   EXPECT_EQ(placement->bands.front().slot, slot(86, 87));
 }

@@ -24,8 +24,6 @@ class Profile {
   [[nodiscard]] Duration max() const { return sorted_.back(); }
   /// Nanoseconds.
   [[nodiscard]] double mean() const;
-  /// Half of what lies between the extremes (performance-engineering, section 0: J).
-  [[nodiscard]] Duration jitter() const { return (max() - min()) / 2; }
   /// How many are at most `latency`. O(log n).
   [[nodiscard]] std::size_t at_most(Duration latency) const;
   /// The least latency that at least the share q does not exceed; 0 <= q <= 1.

@@ -12,11 +12,6 @@
 /// When the threads of a chain run: tables of slots (performance-engineering 3.1, 3.4).
 namespace takt::shaping {
 
-/// The slot of the one server of a whole chain, R_γ: from the end of its source's slot until its
-/// longest latency, rounded up to the grid, and the slack have passed (Def. 4.3.1).
-[[nodiscard]] Slot chain_server(const Profile& profile, Duration source_end, Duration grid,
-                                Duration slack);
-
 /// A callback with a slot of its own.
 struct Step {
   std::string id;
@@ -59,7 +54,8 @@ struct JointTable {
 
 /// The table in which each chain, released at multiples of its period, gets its longest time and
 /// the slack before its next release: earliest deadline first over the hyperperiod, which needs no
-/// more than a utilisation of 1 (Liu and Layland 1973, Theorem 7). O(jobs · chains).
+/// more than a utilisation of 1 (Liu and Layland 1973, Theorem 7). The slots of a single chain are
+/// those of its server R_γ (Def. 4.3.1). O(jobs · chains).
 /// Errors: the utilisation is above 1; the periods have more than 100 000 releases before they
 /// meet.
 [[nodiscard]] Result<JointTable> joint_table(std::span<const Demand> demands, Duration grid,
