@@ -11,11 +11,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from takt import console, documents, files, inputs, pipeline
+from takt import console, documents, files, inputs, pipeline, times
 from takt.documents import ShapedChain, Shaping
 from takt.errors import UserError
 from takt.formatting import count, duration
-from takt.shaping import gates, loops, picture, plans, profile, times
+from takt.shaping import gates, loops, picture, plans, profile
 from takt.tables import cell
 
 EXAMPLES = """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 import yaml
 
+from takt import times
 from takt.errors import UserError
 from takt.handoff.expressions import Array
 
@@ -17,8 +17,6 @@ LARGEST = 1 << 20
 """Characters of a plant file."""
 LONGEST_NUMBER = 400
 """Characters of a whole number."""
-UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-LONGEST_TIME = 10**15
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -138,13 +136,10 @@ class Section:
         if key not in self.values and default is not None:
             return default
         found = self.values.get(key)
-        text = found.strip() if isinstance(found, str) else ""
-        match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([a-zµ]+)", text)
-        if match is None or match[2] not in UNITS:
+        nanoseconds = times.nanoseconds(found) if isinstance(found, str) else None
+        if nanoseconds is None:
             raise UserError(f"{self.where}.{key}: must be a time with its unit, such as 5ms")
-        exact = float(match[1]) * UNITS[match[2]]
-        nanoseconds = round(exact) if exact <= LONGEST_TIME else LONGEST_TIME + 1
-        if nanoseconds > LONGEST_TIME or (default is None and nanoseconds == 0):
+        if nanoseconds > times.LONGEST or (default is None and nanoseconds == 0):
             raise UserError(f"{self.where}.{key}: must be above 0 and at most 10^6 s")
         return nanoseconds
 

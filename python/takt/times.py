@@ -1,0 +1,32 @@
+"""Times as people write them."""
+
+from __future__ import annotations
+
+import re
+
+import typer
+
+LONGEST = 10**15
+"""Nanoseconds; no time of a model is longer."""
+
+_UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_TIME = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s)\s*", re.ASCII)
+
+
+def nanoseconds(text: str) -> int | None:
+    """The nanoseconds of a time with its unit, such as "5ms", "0.1 ms" or "200us"; LONGEST + 1 for
+    whatever is longer than LONGEST. None: it is no time.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    exact = float(match[1]) * _UNITS[match[2]]
+    return round(exact) if exact <= LONGEST else LONGEST + 1
+
+
+def parse(text: str) -> int:
+    """The nanoseconds of an option of the command line. Raises typer.BadParameter."""
+    value = nanoseconds(text)
+    if value is None or not 0 < value <= LONGEST:
+        raise typer.BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
+    return value
