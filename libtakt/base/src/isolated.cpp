@@ -12,6 +12,9 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <mutex>
+#include <optional>
+#include <vector>
 
 namespace takt {
 
@@ -66,28 +69,69 @@ constexpr bool bounds_memory = true;
   _exit(0);  // without the exit handlers that the parent has registered for itself
 }
 
-/// A child process, which does not outlive this object.
+/// Ended children that nobody has waited for yet.
+class Unreaped {
+ public:
+  /// Waits for those that have ended by now.
+  void reap() {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(processes_,
+                  [](pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; });
+  }
+  void add(pid_t process) {
+    const std::scoped_lock lock(mutex_);
+    processes_.push_back(process);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> processes_;
+};
+
+Unreaped& unreaped() {
+  static Unreaped processes;
+  return processes;
+}
+
+/// A child process, which is killed with this object. One that sleeps uninterruptibly in the kernel
+/// ends only later: this object's owner does not wait for it, and a later child's owner reaps it.
 class Child {
  public:
   explicit Child(pid_t process) : process_(process) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
-    if (process_ > 0) {
-      kill(process_, SIGKILL);
-      static_cast<void>(ended_well());
+    if (process_ == 0) {
+      return;
+    }
+    kill(process_, SIGKILL);
+    if (!status_before(Clock::now() + std::chrono::seconds(1))) {
+      unreaped().add(process_);
     }
   }
-  [[nodiscard]] bool ended_well() {
-    int status = 0;
-    pid_t ended = 0;
-    while ((ended = waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
-    }
-    process_ = 0;
-    return ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  /// Whether it ends well before the deadline.
+  [[nodiscard]] bool ends_well(Clock::time_point deadline) {
+    const std::optional<int> status = status_before(deadline);
+    return status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
   }
 
  private:
+  /// The status with which it ends; none if it does not end before the deadline.
+  std::optional<int> status_before(Clock::time_point deadline) {
+    for (;;) {
+      int status = -1;
+      const pid_t ended = waitpid(process_, &status, WNOHANG);
+      if (ended > 0 || (ended < 0 && errno != EINTR)) {
+        process_ = 0;
+        return ended > 0 ? status : -1;
+      }
+      if (Clock::now() > deadline) {
+        return std::nullopt;
+      }
+      poll(nullptr, 0, 1);
+    }
+  }
+
   pid_t process_;
 };
 
@@ -113,6 +157,7 @@ struct Pipe {
 std::optional<std::string> isolated(const std::function<void(const Output&)>& work,
                                     const Allowance& allowance, const std::function<void()>& wait) {
   constexpr int look = 50;  // milliseconds
+  unreaped().reap();
   Pipe pipe;
   const pid_t parent = getpid();
   const pid_t process = pipe.ends[0] >= 0 ? fork() : -1;
@@ -134,7 +179,7 @@ std::optional<std::string> isolated(const std::function<void(const Output&)>& wo
       const ssize_t count = read(pipe.ends[0], output.data() + before, output.size() - before);
       output.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
       if (count == 0) {
-        return child.ended_well() ? std::optional(std::move(output)) : std::nullopt;
+        return child.ends_well(deadline) ? std::optional(std::move(output)) : std::nullopt;
       }
     }
     if (output.size() > allowance.output || Clock::now() > deadline) {

@@ -42,7 +42,7 @@ int main(int count, char** arguments) {
   }
   auto daemon = Daemon::start(std::move(*settings), std::move(guard));
   if (!daemon) return fail(daemon.error().message);
-  takt::keep_only_capabilities(takt::scheduling_capabilities | takt::watching_capabilities);
+  takt::try_to_keep_only_capabilities(takt::scheduling_capabilities | takt::watching_capabilities);
   std::fputs((*daemon)->greeting().c_str(), stdout);
   std::fflush(stdout);
   const std::string reason = (*daemon)->run(signals);

@@ -53,6 +53,19 @@ TEST(Isolated, EndsWorkThatNeverEnds) {
   EXPECT_TRUE(is_childless());
 }
 
+/// Work that the input has taken over may close all it has, and go on.
+TEST(Isolated, EndsWorkThatClosesItsOutputAndNeverEnds) {
+  EXPECT_FALSE(isolated(
+      [](const Output&) {
+        close_range(3, ~0U, 0);
+        for (;;) {
+          pause();
+        }
+      },
+      {.time = 20ms}));
+  EXPECT_TRUE(is_childless());
+}
+
 TEST(Isolated, EndsWorkThatTakesMoreMemoryThanItsAllowance) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers cannot work with a bound on address space: isolated() sets none";

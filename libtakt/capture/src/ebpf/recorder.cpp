@@ -328,7 +328,7 @@ Result<Losses> Recorder::stop() {
 
 void Recorder::run() {
   pthread_setname_np(pthread_self(), "takt-recorder");
-  keep_only_capabilities(writing_capabilities | counting_capabilities());
+  try_to_keep_only_capabilities(writing_capabilities | counting_capabilities());
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   while (!stopping_) {
     {

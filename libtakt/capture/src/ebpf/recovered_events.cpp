@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -105,7 +106,10 @@ RecoveredEvent nothing_recovered() {
 std::optional<std::vector<RecoveredEvent>> recover_events(pid_t process, std::size_t gid_size,
                                                           std::chrono::milliseconds time) {
   const auto search = [&](const Output& output) {
-    keep_only_capabilities(capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH));
+    // The child reads another process's memory, and so goes on with few capabilities or not at all.
+    if (!keep_only_capabilities(capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH))) {
+      std::abort();
+    }
     for (const auto& [event, payload] :
          events_of(recover_objects(ProcessMemory(process)), gid_size)) {
       const Head head{static_cast<std::uint32_t>(event),

@@ -2,13 +2,19 @@
 
 #include <cstdint>
 
+#include "takt/base/error.hpp"
+
 namespace takt {
 
 constexpr std::uint64_t capability(int number) { return std::uint64_t{1} << number; }
 
 /// Gives up all capabilities of the calling thread except those in `kept`; threads that it starts
 /// afterwards inherit this. A thread that reads untrusted input should have as few as possible.
-void keep_only_capabilities(std::uint64_t kept);
+/// Error: the kernel refuses it, or a filter of system calls does.
+[[nodiscard]] Result<void> keep_only_capabilities(std::uint64_t kept);
+
+/// The same where the work goes on all the same: says the error on standard error.
+void try_to_keep_only_capabilities(std::uint64_t kept);
 
 /// Lets a thread write a trace to any place: CAP_DAC_OVERRIDE.
 inline constexpr std::uint64_t writing_capabilities = capability(1);
