@@ -9,10 +9,8 @@ namespace takt::generation {
 
 namespace {
 
-/// Whether one activation may cause activations without end: messages activate a callback that has
-/// an activation of its own too.
-bool has_trigger_cycle(model::Model model) {
-  for (const model::Edge& edge : model.edges) model.callbacks[edge.to.value()].activation.reset();
+/// Whether one activation may cause activations without end.
+bool has_trigger_cycle(const model::Model& model) {
   return !model::trigger_order(model).cycle.empty();
 }
 
