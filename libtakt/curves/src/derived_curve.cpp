@@ -141,11 +141,14 @@ Plateau DerivedCurve::plateau(Duration window) const {
   return {saturating_add(sum.count, level.count), std::min(sum.until, level.until)};
 }
 
-Duration DerivedCurve::distance(std::int64_t n) const {
+Duration DerivedCurve::distance(std::int64_t n, Duration from) const {
   // A join that waits for an input which never comes has few activations, but other inputs give it
   // steps without end, so the loop below would not end either.
   if (count(longest_time) < n) return unbounded_time;
-  Duration window{0};
+  if (const ActivationCurve* curve = single(); curve != nullptr && !unbounded_) {
+    return std::max(Duration{0}, curve->distance(n) - terms_.front().shift);
+  }
+  Duration window = from;
   while (count(window + epsilon) < n) {
     window = next_step(window + epsilon) - epsilon;
   }

@@ -139,5 +139,36 @@ TEST(JoinCurve, ALineAboveIsNowhereBelow) {
   }
 }
 
+TEST(DerivedCurve, DistanceIsTheLeastWindowWithThatManyActivations) {
+  std::mt19937_64 random(5);
+  for (int n = 0; n < 100; ++n) {
+    Sources sources;
+    DerivedCurve curve;
+    for (int term = 0; term <= n % 3; ++term) {
+      curve.add(sources.add(random_curve(random)),
+                Duration{static_cast<std::int64_t>(random() % 900)});
+    }
+    curve.finish();
+    Duration before{0};
+    for (std::int64_t activations = 1; activations < 20; ++activations) {
+      const Duration distance = curve.distance(activations);
+      ASSERT_GE(curve.count(distance + epsilon), activations);
+      ASSERT_TRUE(distance == Duration{0} || curve.count(distance) < activations);
+      ASSERT_EQ(curve.distance(activations, before), distance) << "from where it was";
+      before = distance;
+    }
+  }
+}
+
+/// A walk over all steps would take days.
+TEST(DerivedCurve, DistanceOfASingleCurveIsComputed) {
+  Sources sources;
+  DerivedCurve curve;
+  curve.add(sources.add(ActivationCurve::periodic(Duration{10}, Duration{0})), Duration{25});
+  curve.finish();
+  EXPECT_EQ(curve.distance(50'000'000'000'000), Duration{499'999'999'999'990 - 25});
+  EXPECT_EQ(curve.distance(200'000'000'000'000), unbounded_time);
+}
+
 }  // namespace
 }  // namespace takt::curves

@@ -97,8 +97,9 @@ class DerivedCurve {
   [[nodiscard]] Duration next_step(Duration window) const {
     return saturating_add(plateau(window).until, epsilon);
   }
-  /// δ: the shortest span that contains n activations, n >= 1.
-  [[nodiscard]] Duration distance(std::int64_t n) const;
+  /// δ: the shortest span that contains n activations, n >= 1. O(1) for a single curve of the
+  /// model; O(steps) for a sum, from `from` on, which must be the span of n or fewer activations.
+  [[nodiscard]] Duration distance(std::int64_t n, Duration from = Duration{0}) const;
 
   static constexpr std::size_t most_terms = 1024;
 
