@@ -8,7 +8,30 @@
 namespace takt::scheduling {
 
 void FifoPolicy::release(LocalIndex callback, Instant /*activation*/, Instant /*origin*/) {
-  queue_.push(callback, released_++);
+  released_.push_back(callback);
+}
+
+bool FifoPolicy::choose(LocalIndex& chosen) {
+  if (!passed_over_.empty()) return choose_passed_over(chosen);
+  if (released_.empty()) return false;
+  released_.pop_front(chosen);
+  return !passed_over_.is_held(chosen) || pass_over(chosen);
+}
+
+// An executor with one thread holds nothing, and does not pay for what these two would need.
+
+[[gnu::noinline]] bool FifoPolicy::choose_passed_over(LocalIndex& chosen) {
+  return passed_over_.pop(chosen);
+}
+
+/// The callback `chosen` is held: its instance is kept, and a later one is chosen.
+[[gnu::noinline]] bool FifoPolicy::pass_over(LocalIndex& chosen) {
+  while (passed_over_.is_held(chosen)) {
+    passed_over_.push(chosen, passed_++);
+    if (released_.empty()) return false;
+    released_.pop_front(chosen);
+  }
+  return true;
 }
 
 FixedPriorityPolicy::FixedPriorityPolicy(std::span<const std::int64_t> priorities,

@@ -86,6 +86,42 @@ TEST(EventsPolicies, ReadPicasPrioritiesFromChains) {
 }
 
 /// Against a list that is searched for the smallest key.
+void compare_with_list(Policy& policy, const std::vector<std::int64_t>& priorities,
+                       std::mt19937& random) {
+  std::vector<LocalIndex> list;  // in the order of release
+  std::vector<bool> held(priorities.size(), false);
+  for (int step = 0; step < 200; ++step) {
+    const std::size_t which =
+        std::uniform_int_distribution<std::size_t>(0, priorities.size() - 1)(random);
+    const LocalIndex callback(which);
+    switch (std::uniform_int_distribution(0, 3)(random)) {
+      case 0:
+        held[which] ? policy.resume(callback) : policy.hold(callback);
+        held[which] = !held[which];
+        break;
+      case 1: {
+        auto best = list.end();
+        for (auto it = list.begin(); it != list.end(); ++it) {
+          if (held[it->value()]) continue;
+          if (best == list.end() || priorities[it->value()] > priorities[best->value()]) {
+            best = it;
+          }
+        }
+        const auto next = policy.next();
+        ASSERT_EQ(next.has_value(), best != list.end());
+        if (next) {
+          ASSERT_EQ(*next, *best);
+          list.erase(best);
+        }
+        break;
+      }
+      default:
+        policy.release(callback, at(step));
+        list.push_back(callback);
+    }
+  }
+}
+
 TEST(EventsPolicies, AgreeWithASortedListOnRandomOperations) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -95,37 +131,9 @@ TEST(EventsPolicies, AgreeWithASortedListOnRandomOperations) {
       priorities.push_back(std::uniform_int_distribution(0, 3)(random));
     }
     FixedPriorityPolicy policy(priorities, 8);
-    std::vector<LocalIndex> list;  // in the order of release
-    std::vector<bool> held(count, false);
-    for (int step = 0; step < 200; ++step) {
-      const std::size_t which = std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
-      const LocalIndex callback(which);
-      switch (std::uniform_int_distribution(0, 3)(random)) {
-        case 0:
-          held[which] ? policy.resume(callback) : policy.hold(callback);
-          held[which] = !held[which];
-          break;
-        case 1: {
-          auto best = list.end();
-          for (auto it = list.begin(); it != list.end(); ++it) {
-            if (held[it->value()]) continue;
-            if (best == list.end() || priorities[it->value()] > priorities[best->value()]) {
-              best = it;
-            }
-          }
-          const auto next = policy.next();
-          ASSERT_EQ(next.has_value(), best != list.end());
-          if (next) {
-            ASSERT_EQ(*next, *best);
-            list.erase(best);
-          }
-          break;
-        }
-        default:
-          policy.release(callback, at(step));
-          list.push_back(callback);
-      }
-    }
+    compare_with_list(policy, priorities, random);
+    FifoPolicy first_in_first_out(count, 8);
+    compare_with_list(first_in_first_out, std::vector<std::int64_t>(count, 0), random);
   }
 }
 

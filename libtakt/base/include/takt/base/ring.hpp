@@ -64,7 +64,8 @@ class Ring {
     return (first_ + n) & (elements_.size() - 1);
   }
 
-  void grow() {
+  /// Out of the way of those that push into memory that is there.
+  [[gnu::noinline]] void grow() {
     std::vector<T> larger(2 * elements_.size());
     for (std::size_t n = 0; n < size_; ++n) std::swap(larger[n], elements_[index(n)]);
     elements_ = std::move(larger);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "takt/base/ring.hpp"
 #include "takt/scheduling/ready_queue.hpp"
 
 /// The events executor and its orders (component-cps 3.4, 3.5): every activated instance enters the
@@ -13,21 +14,30 @@
 /// released first runs first.
 namespace takt::scheduling {
 
-/// The events executor as it comes: first released, first run.
+/// The events executor as it comes: first released, first run. Each instance is passed over once at
+/// most, so decisions take O(log n) on average.
 class FifoPolicy final : public Policy {
  public:
-  FifoPolicy(std::size_t callbacks, std::size_t capacity) : queue_(callbacks, capacity) {}
+  FifoPolicy(std::size_t callbacks, std::size_t capacity)
+      : released_(capacity), passed_over_(callbacks, capacity) {}
 
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
-  void hold(LocalIndex callback) override { queue_.hold(callback); }
-  void resume(LocalIndex callback) override { queue_.resume(callback); }
+  void hold(LocalIndex callback) override { passed_over_.hold(callback); }
+  void resume(LocalIndex callback) override { passed_over_.resume(callback); }
 
  private:
-  [[nodiscard]] bool choose(LocalIndex& chosen) override { return queue_.pop(chosen); }
+  [[nodiscard]] bool choose(LocalIndex& chosen) override;
+  [[nodiscard]] bool choose_passed_over(LocalIndex& chosen);
+  [[nodiscard]] bool pass_over(LocalIndex& chosen);
 
-  ReadyQueue<std::uint64_t> queue_;
-  std::uint64_t released_ = 0;
+  /// The callbacks of released instances, in the order of their release.
+  Ring<LocalIndex> released_;
+  /// Instances that came first in released_ while their callbacks were held. All of them are older
+  /// than what is there now.
+  ReadyQueue<std::uint64_t> passed_over_;
+  /// Counts instances that have been passed over.
+  std::uint64_t passed_ = 0;
 };
 
 /// Fixed priority per callback, non-preemptive but for interrupted(). With rate_monotonic() it is

@@ -49,6 +49,8 @@ class HoldableHeap {
 
   [[nodiscard]] const Key& key(LocalIndex callback) const { return entry(callback).key; }
 
+  [[nodiscard]] bool is_held(LocalIndex callback) const { return entry(callback).held; }
+
   void hold(LocalIndex callback) {
     Entry& held = entry(callback);
     assert(!held.held);

@@ -55,6 +55,10 @@ class ReadyQueue {
     }
   }
 
+  /// Whether pop() would give nothing.
+  [[nodiscard]] bool empty() const { return ready_.empty(); }
+
+  [[nodiscard]] bool is_held(LocalIndex callback) const { return ready_.is_held(callback); }
   void hold(LocalIndex callback) { ready_.hold(callback); }
   void resume(LocalIndex callback) { ready_.resume(callback); }
 
