@@ -52,6 +52,31 @@ void Dispatch::wait_on(LocalIndex index, const Instance& instance) {
   admit(index, instance);
 }
 
+std::size_t Dispatch::displace(LocalIndex index) {
+  Callback& callback = callbacks_[index.value()];
+  Instance oldest;
+  callback.waiting.pop_front(oldest);
+  if (callback.held == 0) --waiting_beside_;
+  // A polled callback keeps its place in the ready set: its then oldest instance takes it.
+  if (!callback.is_polled) policy_->withdraw(index);
+  return oldest.payload;
+}
+
+void Dispatch::list_unsampled(LocalIndex index) {
+  Callback& callback = callbacks_[index.value()];
+  if (callback.is_sampled || callback.is_listed) return;
+  callback.is_listed = true;
+  unsampled_.push_back(index);
+}
+
+/// Sets `chosen` to the callback that runs now; returns false if nothing may run.
+bool Dispatch::reach_polling_point(LocalIndex& chosen) {
+  ++polling_points_;
+  if (unsampled_.empty()) return false;
+  sample();
+  return policy_->next(chosen);
+}
+
 /// The polling point: admits one instance of each polled callback that has any. It passes over
 /// callbacks that must not run now.
 void Dispatch::sample() {
@@ -65,6 +90,13 @@ void Dispatch::sample() {
     return true;
   });
   unsampled_.erase(admitted.begin(), admitted.end());
+}
+
+/// The instance of the callback that a polling point has admitted begins to run.
+void Dispatch::leave_sample(LocalIndex index) {
+  Callback& callback = callbacks_[index.value()];
+  callback.is_sampled = false;
+  if (!callback.waiting.empty()) list_unsampled(index);
 }
 
 std::size_t Dispatch::waiting() const {

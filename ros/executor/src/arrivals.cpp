@@ -74,8 +74,7 @@ void Arrivals::ignore(std::size_t entry) {
   ignores_any_ = true;
 }
 
-void Arrivals::heed() {
-  if (!ignores_any_) return;
+void Arrivals::heed_all() {
   const std::scoped_lock lock(mutex_);
   is_ignored_.clear();
   ignores_any_ = false;

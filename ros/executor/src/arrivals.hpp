@@ -54,7 +54,9 @@ class Arrivals {
   /// No idle worker is woken for that entry until heed(): it could do nothing for it.
   void ignore(std::size_t entry);
   /// Ends that for all entries. What came for them meanwhile is for the caller to look at.
-  void heed();
+  void heed() {
+    if (ignores_any_) heed_all();
+  }
 
   /// False: something has come that must be looked at first.
   [[nodiscard]] bool become_idle(Worker& worker);
@@ -76,6 +78,7 @@ class Arrivals {
  private:
   /// With the lock held: an idle worker that is not idle any more and must be signalled.
   [[nodiscard]] WakeUp* wake_last();
+  void heed_all();
 
   // What noting an arrival touches lies together.
   std::mutex mutex_;

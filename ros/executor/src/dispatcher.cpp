@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "takt/executor/decision_trace.hpp"
-#include "takt/linux/thread_clock.hpp"
 
 namespace takt::executor {
 
@@ -124,28 +123,40 @@ bool Dispatcher::removed_run(std::optional<std::size_t> but) const {
 
 // --- What waits
 
+[[gnu::always_inline]] inline void Dispatcher::release(const Entry& entry, const Arrival& arrival,
+                                                       Instant origin) {
+  if (entry.traced != nullptr) {
+    trace_release(entry.traced, arrival.when, own_origin_ ? arrival.when : origin,
+                  dispatch_.completed());
+  }
+  dispatch_.release(entry.callback, arrival.when, origin, arrival.entry);
+}
+
+/// How many instances an expiry, or messages that stay where they are, activate.
+inline std::size_t Dispatcher::count_activated(Entry& entry, const Arrival& arrival) {
+  if (entry.timer != nullptr) {
+    return skips_missed_periods_ && dispatch_.waiting(entry.callback) > 0 ? 0 : 1;
+  }
+  const std::size_t free = entry.room - std::min(entry.room, entry.staying + entry.bound);
+  const std::size_t activated = std::min(arrival.count, free);
+  entry.staying += activated;
+  return activated;
+}
+
 Result<void> Dispatcher::admit(std::span<const Arrival> arrivals) {
   for (const Arrival& arrival : arrivals) {
     Entry& entry = entries_[arrival.entry];
     if (entry.is_removed) continue;
-    if (entry.timer != nullptr) {
-      admit_expiry(entry, arrival);
-    } else if (entry.room > 0) {
-      const std::size_t free = entry.room - std::min(entry.room, entry.staying + entry.bound);
-      for (std::size_t n = std::min(arrival.count, free); n > 0; --n) {
-        ++entry.staying;
-        release(entry, arrival, arrival.origin);
-      }
-    } else if (Result<void> admitted = admit_messages(entry, arrival); !admitted) {
-      return admitted;
+    if (entry.messages != nullptr && entry.room == 0) {
+      if (Result<void> admitted = admit_messages(entry, arrival); !admitted) return admitted;
+      continue;
+    }
+    const Instant origin = entry.timer != nullptr ? arrival.when : arrival.origin;
+    for (std::size_t n = count_activated(entry, arrival); n > 0; --n) {
+      release(entry, arrival, origin);
     }
   }
   return {};
-}
-
-void Dispatcher::admit_expiry(const Entry& entry, const Arrival& arrival) {
-  const bool waits = dispatch_.waiting(entry.callback) > 0;
-  if (!skips_missed_periods_ || !waits) release(entry, arrival, arrival.when);
 }
 
 Result<void> Dispatcher::admit_messages(const Entry& entry, const Arrival& arrival) {
@@ -158,40 +169,15 @@ Result<void> Dispatcher::admit_messages(const Entry& entry, const Arrival& arriv
   return {};
 }
 
-void Dispatcher::release(const Entry& entry, const Arrival& arrival, Instant origin) {
-  if (entry.traced != nullptr) {
-    trace_release(entry.traced, arrival.when, own_origin_ ? arrival.when : origin,
-                  dispatch_.completed());
-  }
-  dispatch_.release(entry.callback, arrival.when, origin, arrival.entry);
-}
-
 // --- What runs next
 
-void Dispatcher::give_job(Worker& worker) {
-  if (dispatch_.goes_by_time()) dispatch_.advance(linux_os::monotonic_now());
-  Job& job = worker.job;
-  worker.has_job = dispatch_.next(job.chosen);
-  if (!worker.has_job) return;
+/// Lets the executable choose the message of the worker's job, if it did not stay in the
+/// middleware.
+void Dispatcher::choose_message(Worker& worker) {
+  const Job& job = worker.job;
   Entry& entry = entries_[job.entry()];
-  ++entry.running;
-  job.messages = entry.messages;
-  job.timer = entry.timer;
-  if (entry.staying > 0 && entry.bound == 0) {
-    --entry.staying;
-  } else if (job.messages != nullptr) {
-    if (entry.bound > 0) --entry.bound;
-    job.messages->choose(dispatch_.queueing(job.chosen.callback), worker.number);
-  }
-}
-
-bool Dispatcher::finish(Worker& worker) {
-  worker.has_job = false;
-  Entry& entry = entries_[worker.job.entry()];
-  --entry.running;
-  dispatch_.completed(worker.job.chosen,
-                      entry.is_removed ? std::nullopt : std::optional(entry.callback));
-  return entry.is_removed;
+  if (entry.bound > 0) --entry.bound;
+  job.messages->choose(dispatch_.queueing(job.chosen.callback), worker.number);
 }
 
 }  // namespace takt::executor

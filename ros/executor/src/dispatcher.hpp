@@ -10,6 +10,7 @@
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/listening.hpp"
 #include "takt/executor/timer_releaser.hpp"
+#include "takt/linux/thread_clock.hpp"
 #include "takt/scheduling/dispatch.hpp"
 #include "worker.hpp"
 
@@ -102,9 +103,10 @@ class Dispatcher {
 
   [[nodiscard]] Result<void> schedule(const ScheduledExecutable& scheduled);
   [[nodiscard]] Result<void> let_stay_or_bind(Entry& entry, std::size_t waiting);
-  void admit_expiry(const Entry& entry, const Arrival& arrival);
+  [[nodiscard]] std::size_t count_activated(Entry& entry, const Arrival& arrival);
   [[nodiscard]] Result<void> admit_messages(const Entry& entry, const Arrival& arrival);
   void release(const Entry& entry, const Arrival& arrival, Instant origin);
+  void choose_message(Worker& worker);
 
   Arrivals& arrivals_;
   scheduling::Dispatch dispatch_;
@@ -112,5 +114,32 @@ class Dispatcher {
   bool skips_missed_periods_;
   std::vector<Entry> entries_;
 };
+
+// Every instance passes through these functions. GCC would not inline the larger one by itself.
+
+[[gnu::always_inline]] inline void Dispatcher::give_job(Worker& worker) {
+  if (dispatch_.goes_by_time()) dispatch_.advance(linux_os::monotonic_now());
+  Job& job = worker.job;
+  worker.has_job = dispatch_.next(job.chosen);
+  if (!worker.has_job) return;
+  Entry& entry = entries_[job.entry()];
+  ++entry.running;
+  job.messages = entry.messages;
+  job.timer = entry.timer;
+  if (entry.staying > 0 && entry.bound == 0) {
+    --entry.staying;
+  } else if (job.messages != nullptr) {
+    choose_message(worker);
+  }
+}
+
+inline bool Dispatcher::finish(Worker& worker) {
+  worker.has_job = false;
+  Entry& entry = entries_[worker.job.entry()];
+  --entry.running;
+  dispatch_.completed(worker.job.chosen,
+                      entry.is_removed ? std::nullopt : std::optional(entry.callback));
+  return entry.is_removed;
+}
 
 }  // namespace takt::executor

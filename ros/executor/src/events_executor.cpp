@@ -119,16 +119,22 @@ void EventsExecutor::await_removed(Lock& decision) {
 
 // --- Decisions
 
-void EventsExecutor::take_in_arrivals() {
-  if (!arrivals_->has_unseen()) return;
+void EventsExecutor::take_in_unseen() {
   const Result<void> admitted = dispatcher_->admit(arrivals_->take());
   if (!admitted) fail(admitted.error());
 }
 
-void EventsExecutor::decide(Worker& worker) {
+inline void EventsExecutor::take_in_arrivals() {
+  if (arrivals_->has_unseen()) take_in_unseen();
+}
+
+/// Gives the worker a job; false: the executor is cancelled, or nothing may run now.
+inline bool EventsExecutor::find_job(Worker& worker) {
+  if (arrivals_->is_cancelled()) return false;
   take_in_arrivals();
   dispatcher_->give_job(worker);
   if (worker.has_job && dispatcher_->has_work_for_others()) serve_idle_workers();
+  return worker.has_job;
 }
 
 /// What one worker does not take may be for others.
@@ -145,31 +151,37 @@ void EventsExecutor::serve_idle_workers() {
 
 /// False: the executor is cancelled, or nothing came until `deadline`. Where the worker has a job,
 /// the lock may have been given away.
-bool EventsExecutor::await_job(Worker& worker, Lock& decision, std::optional<TimePoint> deadline) {
-  while (!arrivals_->is_cancelled()) {
-    decide(worker);
-    if (worker.has_job) return true;
+inline bool EventsExecutor::await_job(Worker& worker, Lock& decision,
+                                      std::optional<TimePoint> deadline) {
+  while (!find_job(worker)) {
+    if (arrivals_->is_cancelled()) return false;
     if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
-    // Nobody need look again at what another job keeps from running, before that has ended.
-    for (const Arrival& arrival : arrivals_->taken()) {
-      if (dispatcher_->is_held(arrival)) arrivals_->ignore(arrival.entry);
-    }
-    // A worker without a job is idle before another one can decide, so that it is not passed over.
-    if (!arrivals_->become_idle(worker)) continue;
-    std::optional<TimePoint> start;
-    if (const auto next = dispatcher_->next_start()) start = on_steady_clock(*next);
-    const std::optional<TimePoint> until = earliest(deadline, start);
-    decision.unlock();
-    arrivals_->sleep(worker, until, until == start);
-    // Who gave it a job has done so before the signal.
+    sleep(worker, decision, deadline);
     if (worker.has_job) return true;
-    decision.lock();
   }
-  return false;
+  return true;
+}
+
+/// The worker, to which find_job() gave nothing, sleeps until it must look again or has a job. If
+/// it has one, the lock has been given away.
+void EventsExecutor::sleep(Worker& worker, Lock& decision, std::optional<TimePoint> deadline) {
+  // Nobody need look again at what another job keeps from running, before that has ended.
+  for (const Arrival& arrival : arrivals_->taken()) {
+    if (dispatcher_->is_held(arrival)) arrivals_->ignore(arrival.entry);
+  }
+  // A worker without a job is idle before another one can decide, so that it is not passed over.
+  if (!arrivals_->become_idle(worker)) return;
+  std::optional<TimePoint> start;
+  if (const auto next = dispatcher_->next_start()) start = on_steady_clock(*next);
+  const std::optional<TimePoint> until = earliest(deadline, start);
+  decision.unlock();
+  arrivals_->sleep(worker, until, until == start);
+  // Who gave it a job has done so before the signal.
+  if (!worker.has_job) decision.lock();
 }
 
 /// Without the lock while the callback runs.
-void EventsExecutor::run_job(Worker& worker, Lock& decision) {
+[[gnu::always_inline]] inline void EventsExecutor::run_job(Worker& worker, Lock& decision) {
   if (decision.owns_lock()) decision.unlock();
   try {
     if (const Result<void> ran = worker.run_job(); !ran) {

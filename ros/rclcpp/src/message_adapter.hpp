@@ -24,9 +24,17 @@ inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max()
 /// learns of it and is bound to the instance that it activates. The oldest gives way where the
 /// entity's queue has no room. The entity may go at any time, and its instances with it.
 ///
+/// `Adapter` derives from it and says how the entity is used, so that the compiler sees all of what
+/// runs a message:
+///
+///   watch(entity, arrived), unwatch(entity): begins and ends the reports of messages;
+///   each_activates(): whether all messages activate the callback, otherwise take() tells of each;
+///   take(entity, taken): false: there is no message, or none that activates the callback;
+///   handle(entity, taken): runs the callback.
+///
 /// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
 /// the message stays until it is handled.
-template <typename Entity, typename Taken>
+template <typename Adapter, typename Entity, typename Taken>
 class MessageAdapter : public executor::MessageExecutable {
  public:
   [[nodiscard]] Result<void> notify(Arrived arrived) final {
@@ -34,9 +42,9 @@ class MessageAdapter : public executor::MessageExecutable {
     if (!entity) return {};
     try {
       if (arrived) {
-        watch(*entity, std::move(arrived));
+        adapter().watch(*entity, std::move(arrived));
       } else {
-        unwatch(*entity);
+        adapter().unwatch(*entity);
       }
     } catch (const std::exception& thrown) {
       return error("cannot be told of what comes for an entity: {}", thrown.what());
@@ -47,7 +55,8 @@ class MessageAdapter : public executor::MessageExecutable {
   void set_workers(std::size_t count) final { chosen_.resize(count); }
 
   [[nodiscard]] std::size_t room(scheduling::Queueing queueing) const final {
-    return queueing == scheduling::Queueing::oldest_first && each_activates() ? depth_ : 0;
+    return queueing == scheduling::Queueing::oldest_first && adapter().each_activates() ? depth_
+                                                                                        : 0;
   }
 
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) final {
@@ -75,10 +84,10 @@ class MessageAdapter : public executor::MessageExecutable {
       Taken taken = *std::exchange(chosen, std::nullopt);
       if (!entity) return {};
       executor::trace_chosen(taken.address());
-      handle(*entity, taken);
+      adapter().handle(*entity, taken);
     } else if (entity) {
       Taken taken;
-      if (try_take(*entity, taken)) handle(*entity, taken);
+      if (try_take(*entity, taken)) adapter().handle(*entity, taken);
     }
     return {};
   }
@@ -89,23 +98,25 @@ class MessageAdapter : public executor::MessageExecutable {
   explicit MessageAdapter(const std::shared_ptr<Entity>& entity, std::size_t depth = unlimited)
       : entity_(entity), source_(entity.get()), depth_(depth) {}
 
-  virtual void watch(Entity& entity, Arrived arrived) = 0;
-  virtual void unwatch(Entity& entity) = 0;
-  /// Whether all messages activate the callback. Otherwise take() tells of each.
-  [[nodiscard]] virtual bool each_activates() const { return true; }
-  /// False: there is no message, or none that activates the callback.
-  [[nodiscard]] virtual bool take(Entity& entity, Taken& taken) = 0;
-  virtual void handle(Entity& entity, Taken& taken) = 0;
+  [[nodiscard]] bool each_activates() const { return true; }
 
  private:
+  Adapter& adapter() { return static_cast<Adapter&>(*this); }
+  const Adapter& adapter() const { return static_cast<const Adapter&>(*this); }
+
   /// As in rclcpp's executors, a message that cannot be taken is reported and the rest goes on.
   [[nodiscard]] bool try_take(Entity& entity, Taken& taken) {
     try {
-      return take(entity, taken);
+      return adapter().take(entity, taken);
     } catch (const std::exception& thrown) {
-      RCUTILS_LOG_ERROR_NAMED("takt", "cannot take a message: %s", thrown.what());
+      report(thrown);
       return false;
     }
+  }
+
+  /// Out of the way of messages that can be taken: reporting takes much of the stack.
+  [[gnu::noinline]] static void report(const std::exception& thrown) {
+    RCUTILS_LOG_ERROR_NAMED("takt", "cannot take a message: %s", thrown.what());
   }
 
   /// False: there is none that activates the callback.

@@ -18,7 +18,8 @@ struct TakenRequest {
   [[nodiscard]] const void* address() const { return content.get(); }
 };
 
-class ServiceAdapter final : public MessageAdapter<::rclcpp::ServiceBase, TakenRequest> {
+class ServiceAdapter final
+    : public MessageAdapter<ServiceAdapter, ::rclcpp::ServiceBase, TakenRequest> {
  public:
   explicit ServiceAdapter(const std::shared_ptr<::rclcpp::ServiceBase>& service)
       : MessageAdapter(service) {}
@@ -28,13 +29,16 @@ class ServiceAdapter final : public MessageAdapter<::rclcpp::ServiceBase, TakenR
   }
 
  private:
-  void watch(::rclcpp::ServiceBase& service, Arrived arrived) override;
-  void unwatch(::rclcpp::ServiceBase& service) override;
-  [[nodiscard]] bool take(::rclcpp::ServiceBase& service, TakenRequest& taken) override;
-  void handle(::rclcpp::ServiceBase& service, TakenRequest& taken) override;
+  friend MessageAdapter;
+
+  void watch(::rclcpp::ServiceBase& service, Arrived arrived);
+  void unwatch(::rclcpp::ServiceBase& service);
+  [[nodiscard]] bool take(::rclcpp::ServiceBase& service, TakenRequest& taken);
+  void handle(::rclcpp::ServiceBase& service, TakenRequest& taken);
 };
 
-class ClientAdapter final : public MessageAdapter<::rclcpp::ClientBase, TakenRequest> {
+class ClientAdapter final
+    : public MessageAdapter<ClientAdapter, ::rclcpp::ClientBase, TakenRequest> {
  public:
   explicit ClientAdapter(const std::shared_ptr<::rclcpp::ClientBase>& client)
       : MessageAdapter(client) {}
@@ -44,10 +48,12 @@ class ClientAdapter final : public MessageAdapter<::rclcpp::ClientBase, TakenReq
   }
 
  private:
-  void watch(::rclcpp::ClientBase& client, Arrived arrived) override;
-  void unwatch(::rclcpp::ClientBase& client) override;
-  [[nodiscard]] bool take(::rclcpp::ClientBase& client, TakenRequest& taken) override;
-  void handle(::rclcpp::ClientBase& client, TakenRequest& taken) override;
+  friend MessageAdapter;
+
+  void watch(::rclcpp::ClientBase& client, Arrived arrived);
+  void unwatch(::rclcpp::ClientBase& client);
+  [[nodiscard]] bool take(::rclcpp::ClientBase& client, TakenRequest& taken);
+  void handle(::rclcpp::ClientBase& client, TakenRequest& taken);
 };
 
 }  // namespace takt::rclcpp

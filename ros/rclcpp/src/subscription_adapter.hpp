@@ -18,7 +18,8 @@ struct TakenMessage {
 };
 
 /// A subscription's messages that come through the middleware.
-class SubscriptionAdapter final : public MessageAdapter<::rclcpp::SubscriptionBase, TakenMessage> {
+class SubscriptionAdapter final
+    : public MessageAdapter<SubscriptionAdapter, ::rclcpp::SubscriptionBase, TakenMessage> {
  public:
   SubscriptionAdapter(const std::shared_ptr<::rclcpp::SubscriptionBase>& subscription,
                       ::rclcpp::Context& context);
@@ -28,11 +29,13 @@ class SubscriptionAdapter final : public MessageAdapter<::rclcpp::SubscriptionBa
   }
 
  private:
-  void watch(::rclcpp::SubscriptionBase& subscription, Arrived arrived) override;
-  void unwatch(::rclcpp::SubscriptionBase& subscription) override;
-  [[nodiscard]] bool each_activates() const override { return intra_process_ == nullptr; }
-  [[nodiscard]] bool take(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken) override;
-  void handle(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken) override;
+  friend MessageAdapter;
+
+  void watch(::rclcpp::SubscriptionBase& subscription, Arrived arrived);
+  void unwatch(::rclcpp::SubscriptionBase& subscription);
+  [[nodiscard]] bool each_activates() const { return intra_process_ == nullptr; }
+  [[nodiscard]] bool take(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken);
+  void handle(::rclcpp::SubscriptionBase& subscription, TakenMessage& taken);
 
   /// If the subscription also receives within the process.
   std::shared_ptr<::rclcpp::experimental::IntraProcessManager> intra_process_;

@@ -46,14 +46,4 @@ void WithinProcessAdapter::unwatch(Subscription& subscription) {
   subscription.clear_on_ready_callback();
 }
 
-bool WithinProcessAdapter::take(Subscription& subscription, TakenData& taken) {
-  taken.data = subscription.take_data();
-  // The buffer may have lost what was announced: newer messages took its place.
-  return taken.data != nullptr;
-}
-
-void WithinProcessAdapter::handle(Subscription& subscription, TakenData& taken) {
-  subscription.execute(std::as_const(taken.data));
-}
-
 }  // namespace takt::rclcpp

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <rclcpp/experimental/subscription_intra_process_base.hpp>
 #include <rclcpp/waitable.hpp>
+#include <utility>
 
 #include "message_adapter.hpp"
 
@@ -19,7 +20,8 @@ struct TakenData {
 
 /// A waitable: a user's, or events of quality of service. It must tell when it becomes ready
 /// (Waitable::set_on_ready_callback), as for rclcpp's EventsExecutor.
-class WaitableAdapter final : public MessageAdapter<::rclcpp::Waitable, TakenData> {
+class WaitableAdapter final
+    : public MessageAdapter<WaitableAdapter, ::rclcpp::Waitable, TakenData> {
  public:
   explicit WaitableAdapter(const std::shared_ptr<::rclcpp::Waitable>& waitable)
       : MessageAdapter(waitable) {}
@@ -29,10 +31,12 @@ class WaitableAdapter final : public MessageAdapter<::rclcpp::Waitable, TakenDat
   }
 
  private:
-  void watch(::rclcpp::Waitable& waitable, Arrived arrived) override;
-  void unwatch(::rclcpp::Waitable& waitable) override;
-  [[nodiscard]] bool take(::rclcpp::Waitable& waitable, TakenData& taken) override;
-  void handle(::rclcpp::Waitable& waitable, TakenData& taken) override;
+  friend MessageAdapter;
+
+  void watch(::rclcpp::Waitable& waitable, Arrived arrived);
+  void unwatch(::rclcpp::Waitable& waitable);
+  [[nodiscard]] bool take(::rclcpp::Waitable& waitable, TakenData& taken);
+  void handle(::rclcpp::Waitable& waitable, TakenData& taken);
 
   /// Guards what follows.
   std::mutex mutex_;
@@ -42,7 +46,8 @@ class WaitableAdapter final : public MessageAdapter<::rclcpp::Waitable, TakenDat
 
 /// A subscription's messages that come within the process.
 class WithinProcessAdapter final
-    : public MessageAdapter<::rclcpp::experimental::SubscriptionIntraProcessBase, TakenData> {
+    : public MessageAdapter<WithinProcessAdapter,
+                            ::rclcpp::experimental::SubscriptionIntraProcessBase, TakenData> {
  public:
   using Subscription = ::rclcpp::experimental::SubscriptionIntraProcessBase;
 
@@ -53,10 +58,18 @@ class WithinProcessAdapter final
   }
 
  private:
-  void watch(Subscription& subscription, Arrived arrived) override;
-  void unwatch(Subscription& subscription) override;
-  [[nodiscard]] bool take(Subscription& subscription, TakenData& taken) override;
-  void handle(Subscription& subscription, TakenData& taken) override;
+  friend MessageAdapter;
+
+  void watch(Subscription& subscription, Arrived arrived);
+  void unwatch(Subscription& subscription);
+  [[nodiscard]] bool take(Subscription& subscription, TakenData& taken) {
+    taken.data = subscription.take_data();
+    // The buffer may have lost what was announced: newer messages took its place.
+    return taken.data != nullptr;
+  }
+  void handle(Subscription& subscription, TakenData& taken) {
+    subscription.execute(std::as_const(taken.data));
+  }
 };
 
 }  // namespace takt::rclcpp

@@ -168,7 +168,10 @@ class Dispatch {
   void admit(LocalIndex index, const Instance& instance);
   std::size_t displace(LocalIndex index);
   void list_unsampled(LocalIndex index);
+  [[nodiscard]] bool poll(LocalIndex& chosen) { return polls_ && reach_polling_point(chosen); }
+  [[nodiscard]] bool reach_polling_point(LocalIndex& chosen);
   void sample();
+  void leave_sample(LocalIndex index);
   // With several threads.
   void hold_excluded(LocalIndex callback);
   void resume_excluded(LocalIndex callback);
@@ -191,30 +194,19 @@ class Dispatch {
   std::uint64_t generation_ = 0;
 };
 
-// Functions that every instance passes through are inlined into the drivers.
+// Functions that every instance passes through are inlined into the drivers. GCC would not do so by
+// itself, as it counts what is rare.
 
-inline std::optional<std::size_t> Dispatch::release(LocalIndex index, Instant activation,
-                                                    Instant origin, std::size_t payload) {
+[[gnu::always_inline]] inline std::optional<std::size_t> Dispatch::release(LocalIndex index,
+                                                                           Instant activation,
+                                                                           Instant origin,
+                                                                           std::size_t payload) {
   const Callback& callback = callbacks_[index.value()];
-  const Instance instance{
-      .activation = activation, .origin = origin, .payload = payload, .number = released_++};
-  if (callback.waiting.size() < callback.depth) {
-    admit(index, instance);
-    return std::nullopt;
-  }
-  const std::size_t displaced = displace(index);
-  admit(index, instance);
+  std::optional<std::size_t> displaced;
+  if (callback.waiting.size() >= callback.depth) displaced = displace(index);
+  admit(index,
+        {.activation = activation, .origin = origin, .payload = payload, .number = released_++});
   return displaced;
-}
-
-inline std::size_t Dispatch::displace(LocalIndex index) {
-  Callback& callback = callbacks_[index.value()];
-  Instance oldest;
-  callback.waiting.pop_front(oldest);
-  if (callback.held == 0) --waiting_beside_;
-  // A polled callback keeps its place in the ready set: its then oldest instance takes it.
-  if (!callback.is_polled) policy_->withdraw(index);
-  return oldest.payload;
 }
 
 inline void Dispatch::admit(LocalIndex index, const Instance& instance) {
@@ -228,30 +220,14 @@ inline void Dispatch::admit(LocalIndex index, const Instance& instance) {
   }
 }
 
-inline void Dispatch::list_unsampled(LocalIndex index) {
-  Callback& callback = callbacks_[index.value()];
-  if (callback.is_sampled || callback.is_listed) return;
-  callback.is_listed = true;
-  unsampled_.push_back(index);
-}
-
-inline bool Dispatch::next(Job& job) {
-  while (true) {
-    std::optional<LocalIndex> chosen = policy_->next();
-    if (!chosen && polls_) {
-      ++polling_points_;
-      if (unsampled_.empty()) return false;
-      sample();
-      chosen = policy_->next();
-    }
-    if (!chosen) return false;
-    Callback& callback = callbacks_[chosen->value()];
+[[gnu::always_inline]] inline bool Dispatch::next(Job& job) {
+  while (policy_->next(job.callback) || poll(job.callback)) {
+    Callback& callback = callbacks_[job.callback.value()];
     if (callback.waiting.empty()) {
       // The instance was displaced from a full queue after its release.
-      policy_->completed(*chosen);
+      policy_->completed(job.callback);
       continue;
     }
-    job.callback = *chosen;
     job.generation = generation_;
     if (callback.queueing == Queueing::newest_first) {
       callback.waiting.pop_back(job.instance);
@@ -259,13 +235,11 @@ inline bool Dispatch::next(Job& job) {
       callback.waiting.pop_front(job.instance);
     }
     --waiting_beside_;
-    if (callback.is_polled) {
-      callback.is_sampled = false;
-      if (!callback.waiting.empty()) list_unsampled(*chosen);
-    }
-    if (threads_ > 1) hold_excluded(*chosen);
+    if (callback.is_polled) leave_sample(job.callback);
+    if (threads_ > 1) hold_excluded(job.callback);
     return true;
   }
+  return false;
 }
 
 inline void Dispatch::completed(const Job& job, std::optional<LocalIndex> present) {

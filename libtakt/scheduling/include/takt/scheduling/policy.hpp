@@ -77,8 +77,11 @@ class Policy {
   /// Takes the next instance to run from the released ones.
   [[nodiscard]] std::optional<LocalIndex> next() {
     LocalIndex chosen;
-    return choose(chosen) ? std::optional(chosen) : std::nullopt;
+    return next(chosen) ? std::optional(chosen) : std::nullopt;
   }
+  /// The same, into `chosen`; false: nothing may run. Every decision passes here, and GCC returns
+  /// an optional of such an index through memory, at the price of a stalled load.
+  [[nodiscard]] bool next(LocalIndex& chosen) { return choose(chosen); }
 
   /// Tells a policy that goes by the time (see next_start()) the time of the next decision, which
   /// never goes back.
@@ -105,9 +108,7 @@ class Policy {
   virtual void resume(LocalIndex /*callback*/) { assert(false && "it holds nothing"); }
 
  private:
-  /// Implements next(): sets `chosen`, or returns false if nothing may run. It does not return an
-  /// optional: every decision passes here, and GCC returns an optional of such an index through
-  /// memory, which costs a stalled load.
+  /// Implements next().
   [[nodiscard]] virtual bool choose(LocalIndex& chosen) = 0;
 };
 

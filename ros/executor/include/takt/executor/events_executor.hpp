@@ -105,10 +105,12 @@ class EventsExecutor final : public Executor {
 
   // Called with the decision lock held.
   void take_in_arrivals();
+  void take_in_unseen();
   [[nodiscard]] Result<void> watch_timers();
   void await_removed(Lock& decision);
+  [[nodiscard]] bool find_job(Worker& worker);
   [[nodiscard]] bool await_job(Worker& worker, Lock& decision, std::optional<TimePoint> deadline);
-  void decide(Worker& worker);
+  void sleep(Worker& worker, Lock& decision, std::optional<TimePoint> deadline);
   void serve_idle_workers();
   void run_job(Worker& worker, Lock& decision);
   void fail(const Error& failure);
