@@ -217,6 +217,8 @@ Result<void> EventsExecutor::spin() {
     for (std::size_t i = 1; i < workers.size(); ++i) {
       threads.emplace_back([this, &worker = workers[i]] { spin_worker(worker); });
     }
+    // A single thread that runs callbacks is mostly the only one that decides.
+    const linux_os::OwnedMutex::Ownership ownership(threads.empty() ? &decision_ : nullptr);
     spin_worker(workers.front());
   }
   {

@@ -14,6 +14,7 @@
 #include "takt/executor/executable.hpp"
 #include "takt/executor/executor.hpp"
 #include "takt/executor/thread_settings.hpp"
+#include "takt/linux/owned_mutex.hpp"
 #include "takt/linux/thread_scheduling.hpp"
 #include "takt/scheduling/callback_groups.hpp"
 #include "takt/scheduling/policy.hpp"
@@ -99,7 +100,7 @@ class EventsExecutor final : public Executor {
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<linux_os::OwnedMutex>;
 
   explicit EventsExecutor(Options options);
 
@@ -122,14 +123,14 @@ class EventsExecutor final : public Executor {
   Options options_;
   /// Guards what follows, but for the arrivals, and the taking of messages. The middleware reports
   /// arrivals under locks of its own, which taking needs too: who notes one must not need it.
-  std::mutex decision_;
+  linux_os::OwnedMutex decision_;
   std::unique_ptr<Arrivals> arrivals_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<TimerReleaser> releaser_;
   /// Numbers of workers that no thread has.
   std::vector<std::size_t> free_workers_;
   /// A job of a removed executable has ended.
-  std::condition_variable removed_ended_;
+  std::condition_variable_any removed_ended_;
   /// Why spinning ends, if not because it is cancelled.
   Result<void> failure_;
   std::exception_ptr thrown_;
