@@ -178,7 +178,7 @@ function(takt_test name)
   endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main takt_warnings)
-  if(TAKT_SANITIZE MATCHES address AND NOT arg_TEMPLATES)
+  if(NOT arg_TEMPLATES)
     # Compiling a test takes much longer than running it. What it tests stays optimised.
     target_compile_options(${name}_test PRIVATE -O0)
   endif()
