@@ -1,8 +1,11 @@
 #include "takt/budget/best_period.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
+
+#include "needs.hpp"
 
 namespace takt::budget {
 
@@ -28,30 +31,26 @@ double cost(const model::Model& model, const ReservationPlan& plan) {
 
 Result<ReservationPlan> search_with_best_period(const model::Model& model, Options options) {
   const bool find_needs = std::exchange(options.find_needs, false);
-  std::optional<Duration> best;
-  std::pair<std::size_t, double> best_rank;
+  const auto begin = std::chrono::steady_clock::now();
+  ReservationPlan best;
+  std::optional<std::pair<std::size_t, double>> best_rank;
   std::size_t analyses = 0;
-  double seconds = 0;
   for (const Duration period : periods) {
     options.period = period;
-    const auto plan = search(model, options);
+    auto plan = search(model, options);
     if (!plan) return plan;
     analyses += plan->analyses;
-    seconds += plan->seconds;
     const std::pair rank{guaranteed(*plan), -cost(model, *plan)};
-    if (best && rank <= best_rank) continue;
-    best = period;
+    if (best_rank && rank <= *best_rank) continue;
+    best = std::move(*plan);
+    best.period = period;
     best_rank = rank;
   }
-  options.period = best;
-  options.find_needs = find_needs;
-  auto plan = search(model, options);
-  if (plan) {
-    plan->analyses += analyses;
-    plan->seconds += seconds;
-    plan->period = best;
-  }
-  return plan;
+  options.period = best.period;
+  if (find_needs) add_needs(model, options, best);
+  best.analyses = analyses;
+  best.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return best;
 }
 
 }  // namespace takt::budget

@@ -96,11 +96,30 @@ Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
                ids_of(model.executors));
 }
 
+/// The kinds that callbacks of ROS may run on, for messages.
+std::string kinds_of_ros() {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : model::list_names<model::ExecutorKind>()) {
+    if (!has(*model::from_string<model::ExecutorKind>(name), ExecutorTrait::outside_ros)) {
+      names.push_back(name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The time in milliseconds, to the nanosecond: "2.5ms".
+std::string in_milliseconds(Duration time) {
+  std::string text = fmt::format("{}.{:06}", time.count() / 1'000'000, time.count() % 1'000'000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + "ms";
+}
+
 Result<Change> new_kind(const Item& item, const model::Model& model) {
   const auto kind = model::from_string<model::ExecutorKind>(item.value);
   if (!kind || has(*kind, ExecutorTrait::outside_ros)) {
     return error("\"{}\": \"{}\" is no kind of executor; one of {}", item.text, item.value,
-                 model::all_names<model::ExecutorKind>());
+                 kinds_of_ros());
   }
   if (item.of.empty()) return NewKind{.executor = {}, .kind = *kind};
   const Result<ExecutorIndex> executor = executor_of(item, model);
@@ -234,8 +253,8 @@ Result<std::vector<Change>> parse_changes(std::string_view text, const model::Mo
 
 std::string to_string(const Change& change, const model::Model& model) {
   if (const auto* budget = std::get_if<NewBudget>(&change)) {
-    return fmt::format("budget({})={}ms", model[budget->executor].id,
-                       static_cast<double>(budget->budget.count()) / 1e6);
+    return fmt::format("budget({})={}", model[budget->executor].id,
+                       in_milliseconds(budget->budget));
   }
   if (const auto* priority = std::get_if<NewPriority>(&change)) {
     return fmt::format("priority({})={}", model[priority->callback].id, priority->priority);

@@ -22,8 +22,6 @@ using model::CallbackIndex;
 /// times as long.
 constexpr int unchanged = 100;
 constexpr int longest_period = 1000;
-/// Changes of single callbacks are tried if at most this many callbacks matter.
-constexpr std::size_t most_callbacks = 200;
 /// At most this many additional cores are tried.
 constexpr std::size_t most_cores = 64;
 

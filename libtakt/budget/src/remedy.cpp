@@ -22,9 +22,6 @@ using model::ExecutorIndex;
 using model::ExecutorKind;
 using model::ExecutorTrait;
 
-/// Changes of single callbacks are tried if at most this many callbacks matter.
-constexpr std::size_t most_callbacks = 200;
-
 class Search {
  public:
   Search(const model::Model& model, std::size_t chain, const analysis::Options& options)

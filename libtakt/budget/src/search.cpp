@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "needs.hpp"
+#include "takt/base/int128.hpp"
 #include "takt/budget/influence.hpp"
+#include "takt/curves/saturating.hpp"
 #include "trial.hpp"
 
 namespace takt::budget {
@@ -241,7 +243,8 @@ Duration Search::delay(ExecutorIndex executor, const analysis::Bounds& bounds) {
     if (model_.callbacks[c].executor != executor) continue;
     const auto& bound = bounds.callbacks[c].bound;
     const auto& least = best.callbacks[c].bound;
-    if (least) sum += bound.value_or(options_.analysis.horizon) - *least;
+    const Duration longer = bound.value_or(options_.analysis.horizon);
+    if (least) sum = curves::saturating_add(sum, longer - *least);
   }
   return sum;
 }
@@ -259,7 +262,7 @@ void Search::sort_by_delay(Executors& executors) {
 void Search::lower() {
   Executors order = reserved();
   std::ranges::stable_sort(order, std::greater{}, [&](ExecutorIndex e) {
-    return *budgets_[e.value()] * 1'000'000 / trial_.range(e).whole;
+    return Int128{budgets_[e.value()]->count()} * 1'000'000 / trial_.range(e).whole.count();
   });
   for (bool lowered = true; lowered;) {
     lowered = false;

@@ -67,17 +67,25 @@ const model::ReservationSupply& Trial::reservation(model::ExecutorIndex executor
 }
 
 void Trial::set_budget(model::ExecutorIndex executor, Duration budget) {
-  if (reservation(executor).budget != budget) analyzer_.set_budget(executor, budget);
+  if (reservation(executor).budget == budget) return;
+  analyzer_.set_budget(executor, budget);
+  is_changed_ = true;
 }
 
 void Trial::set_execution_time(model::CallbackIndex callback, int percent) {
   analyzer_.set_execution_time(
       callback,
       curves::scaled(curves::scaled(execution_times_[callback.value()], percent), 100 + margin_));
+  is_changed_ = true;
+}
+
+void Trial::set_activation(model::CallbackIndex callback, model::Activation activation) {
+  analyzer_.set_activation(callback, std::move(activation));
+  is_changed_ = true;
 }
 
 const analysis::Bounds& Trial::bounds() {
-  ++analyses_;
+  if (std::exchange(is_changed_, false)) ++analyses_;
   return analyzer_.bounds();
 }
 

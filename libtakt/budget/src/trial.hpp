@@ -40,13 +40,12 @@ class Trial {
   void set_budget(model::ExecutorIndex executor, Duration budget);
   /// Sets an execution time, in percent of the model's, before the margin.
   void set_execution_time(model::CallbackIndex callback, int percent);
-  void set_activation(model::CallbackIndex callback, model::Activation activation) {
-    analyzer_.set_activation(callback, std::move(activation));
-  }
+  void set_activation(model::CallbackIndex callback, model::Activation activation);
 
   [[nodiscard]] const analysis::Bounds& bounds();
   /// Whether a chain meets its goal; `chain` is its index in Model::chains.
   [[nodiscard]] bool met(std::size_t chain) { return bounds().chains[chain].met().value_or(true); }
+  /// How often bounds were found anew, after a change.
   [[nodiscard]] std::size_t analyses() const { return analyses_; }
 
  private:
@@ -54,6 +53,7 @@ class Trial {
   std::vector<std::vector<Duration>> execution_times_;
   int margin_;
   analysis::Analyzer analyzer_;
+  bool is_changed_ = true;
   std::size_t analyses_ = 0;
 };
 

@@ -32,14 +32,17 @@ TEST(BestPeriod, TakesLeastOfTheProcessors) {
     const ReservationPlan best = search_with_best_period(model, options).value();
     ASSERT_TRUE(best.complete());
     ASSERT_TRUE(best.period.has_value());
+    std::size_t analyses = 0;
     EXPECT_EQ(best.reservations[0].period, *best.period);
     for (const Duration period : periods) {
       Options with = options;
       with.period = period;
       const ReservationPlan other = search(model, with).value();
+      analyses += other.analyses;
       if (!other.complete()) continue;
       EXPECT_LE(share_with_cost(best), share_with_cost(other) + 1e-12) << period.count();
     }
+    EXPECT_EQ(best.analyses, analyses) << "each period is searched once";
   }
 }
 

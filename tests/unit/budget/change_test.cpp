@@ -46,8 +46,9 @@ TEST(Change, IsReadWrittenAndMade) {
             Duration{3'500'000});
   EXPECT_EQ(model.callbacks[2].priority, -7);
   EXPECT_EQ(changed("executor(e1)=events").executors[0].kind, ExecutorKind::single_threaded);
-  for (const std::string text : {"executor=edf", "executor(e1)=events", "budget(e0)=3.5ms",
-                                 "priority(c2)=-7", "split(/node)", "split(c1)"}) {
+  for (const std::string text :
+       {"executor=edf", "executor(e1)=events", "budget(e0)=3.5ms", "budget(e0)=0.000001ms",
+        "budget(e0)=5ms", "priority(c2)=-7", "split(/node)", "split(c1)"}) {
     const auto changes = parse_changes(text, two_executors());
     ASSERT_TRUE(changes) << text;
     EXPECT_EQ(to_string(changes->front(), two_executors()), text);
@@ -73,7 +74,10 @@ TEST(Change, SaysWhatIsWrong) {
     const auto changes = parse_changes(text, two_executors());
     return changes ? std::string() : changes.error().message;
   };
-  EXPECT_THAT(fault("executor=rapid"), HasSubstr("\"rapid\" is no kind of executor; one of"));
+  EXPECT_EQ(
+      fault("executor=rapid"),
+      "\"executor=rapid\": \"rapid\" is no kind of executor; one of single_threaded, "
+      "multi_threaded, events, fixed_priority, edf, chain_priority, graph_aware, table_driven");
   EXPECT_THAT(fault("executor(e7)=edf"), HasSubstr("there is no executor \"e7\", only e0, e1"));
   EXPECT_THAT(fault("budget(e1)=1ms"), HasSubstr("has no reservation"));
   EXPECT_THAT(fault("budget(e0)=6ms"), HasSubstr("up to the reservation's 5000000 ns"));
