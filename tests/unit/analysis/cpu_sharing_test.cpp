@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 
@@ -52,6 +56,64 @@ TEST(CpuSharing, DeadlinesBeforePeriodsMustBeMet) {
   EXPECT_THAT(reasons({reservation(2, 10, 3), reservation(3, 10, 4)}),
               testing::Each("the reservations on cpu 3 cannot all meet their deadlines: they need "
                             "5 ns within 4 ns"));
+}
+
+/// Against the demand of every window.
+TEST(CpuSharing, JudgesReservationsAsAllWindowsDo) {
+  std::mt19937_64 random(7);
+  const auto between = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  int met = 0;
+  int missed = 0;
+  for (int n = 0; n < 2000; ++n) {
+    std::vector<model::Supply> supplies;
+    std::vector<ReservationSupply> given;
+    std::int64_t all_periods = 1;
+    const int count = between(2, 4);
+    for (int r = 0; r < count; ++r) {
+      const int period = between(2, 12);
+      const int deadline = between(1, period);
+      given.push_back(reservation(between(1, std::min(deadline, 3)), period, deadline));
+      supplies.emplace_back(given.back());
+      all_periods = std::lcm(all_periods, std::int64_t{period});
+    }
+    bool fits = true;
+    for (Duration window{1}; window.count() <= 2 * all_periods && fits; ++window) {
+      Duration demand{0};
+      for (const auto& [budget, period, deadline] : given) {
+        if (window >= deadline) demand += ((window - deadline) / period + 1) * budget;
+      }
+      fits = demand <= window;
+    }
+    const std::vector<std::string> found = reasons(supplies);
+    ASSERT_EQ(found.front().empty(), fits) << n << ": " << found.front();
+    ++(fits ? met : missed);
+  }
+  EXPECT_GT(met, 200);
+  EXPECT_GT(missed, 200);
+}
+
+ReservationSupply long_reservation(std::int64_t budget, std::int64_t period,
+                                   std::int64_t deadline) {
+  return {Duration{budget}, Duration{period}, Duration{deadline}};
+}
+
+/// There are 5·10^14 deadlines before a window is found from the beginning.
+TEST(CpuSharing, ManyShortPeriodsInALongOneAreJudgedAtOnce) {
+  EXPECT_THAT(
+      reasons({long_reservation(1, 2, 1),
+               long_reservation(500'000'000'000'000, 1'000'000'000'000'000, 990'000'000'000'000)}),
+      testing::Each("the reservations on cpu 3 cannot all meet their deadlines: they need "
+                    "1000000000000000 ns within 999999999999999 ns"));
+}
+
+TEST(CpuSharing, WhatTakesTooLongToJudgeIsNoSupply) {
+  EXPECT_THAT(
+      reasons({long_reservation(99'999'999, 100'000'000, 99'999'999),
+               long_reservation(10'000'000, 1'000'000'000'000'000, 1'000'000'000'000'000)}),
+      testing::Each(testing::StartsWith(
+          "it would take too long to find out whether the reservations on cpu 3 all meet")));
 }
 
 TEST(CpuSharing, AThreadWithoutReservationHasNoKnownSupply) {

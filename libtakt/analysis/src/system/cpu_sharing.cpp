@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "takt/base/int128.hpp"
-#include "takt/curves/least_solution.hpp"
+#include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
 
@@ -71,29 +71,58 @@ Duration demand(const Sharers& reserved, Duration window) {
   return sum;
 }
 
-/// A window that demands more than its length, if there is one.
-std::optional<Duration> overloaded_window(const Sharers& reserved) {
-  // No deadline is missed first beyond the busy period that begins with all budgets at once.
-  const Duration end = curves::least_solution(
-      curves::SupplyBound::dedicated(), epsilon, curves::longest_time, [&](Duration x) {
-        Duration sum{0};
-        for (const Executor* executor : reserved) {
-          const Duration period = supply_as<ReservationSupply>(*executor)->period;
-          sum = curves::saturating_add(
-              sum, curves::saturating_multiply(budgets(*executor), (x - epsilon) / period + 1));
-        }
-        return sum;
-      });
+/// The last deadline before `time`; 0 if there is none.
+Duration last_deadline_before(const Sharers& reserved, Duration time) {
+  Duration last{0};
   for (const Executor* executor : reserved) {
     const auto& [budget, period, deadline] = *supply_as<ReservationSupply>(*executor);
-    for (Duration window = deadline; window <= end; window += period) {
-      if (demand(reserved, window) > window) return window;
+    if (deadline >= time) continue;
+    last = std::max(last, deadline + (time - epsilon - deadline) / period * period);
+  }
+  return last;
+}
+
+/// The length of the busy period that begins with all budgets at once; no deadline is missed first
+/// after it. None if it was not found.
+std::optional<Duration> busy_period(const Sharers& reserved, std::size_t steps) {
+  Duration length = epsilon;
+  for (std::size_t step = 0; step < steps && length <= curves::longest_time; ++step) {
+    Duration sum{0};
+    for (const Executor* executor : reserved) {
+      const Duration period = supply_as<ReservationSupply>(*executor)->period;
+      sum = curves::saturating_add(
+          sum, curves::saturating_multiply(budgets(*executor), (length - epsilon) / period + 1));
     }
+    if (sum <= length) return length;
+    length = sum;
   }
   return std::nullopt;
 }
 
-std::string reservation_fault(std::int64_t cpu, const Sharers& reserved) {
+/// Whether the demand of every window is at most its length.
+struct Verdict {
+  bool decided = false;
+  /// A window that demands more than its length; none: there is none, or it was not found.
+  std::optional<Duration> overloaded{};
+};
+
+/// Quick processor-demand analysis (Zhang, Burns 2009, Theorem 5): from the end of the busy period
+/// back, past all windows that are longer than the demand of a longer one. Where the processor is
+/// almost full, there may be as many steps as nanoseconds: `steps` limits them.
+Verdict judge_windows(const Sharers& reserved, std::size_t steps) {
+  const std::optional<Duration> end = busy_period(reserved, steps);
+  if (!end) return {};
+  Duration window = last_deadline_before(reserved, *end);
+  for (std::size_t step = 0; step < steps; ++step) {
+    if (window == Duration{0}) return {.decided = true};
+    const Duration needed = demand(reserved, window);
+    if (needed > window) return {.decided = true, .overloaded = window};
+    window = needed < window ? needed : last_deadline_before(reserved, window);
+  }
+  return {};
+}
+
+std::string reservation_fault(std::int64_t cpu, const Sharers& reserved, std::size_t steps) {
   if (!bandwidth_fits(reserved)) {
     std::string list;
     double total = 0;
@@ -112,11 +141,17 @@ std::string reservation_fault(std::int64_t cpu, const Sharers& reserved) {
     return reservation.deadline < reservation.period;
   };
   if (std::ranges::none_of(reserved, constrained)) return {};
-  const auto window = overloaded_window(reserved);
-  if (!window) return {};
+  const auto [decided, overloaded] = judge_windows(reserved, steps);
+  if (!decided) {
+    return fmt::format(
+        "it would take too long to find out whether the reservations on cpu {} all meet their "
+        "deadlines; deadlines as long as the periods would, and so would shorter budgets",
+        cpu);
+  }
+  if (!overloaded) return {};
   return fmt::format(
       "the reservations on cpu {} cannot all meet their deadlines: they need {} ns within {} ns",
-      cpu, demand(reserved, *window).count(), window->count());
+      cpu, demand(reserved, *overloaded).count(), overloaded->count());
 }
 
 /// Names two slots that overlap at some time; empty if there are none. The distances between the
@@ -139,20 +174,22 @@ std::string slot_fault(std::int64_t cpu, const Executor& a, const Executor& b) {
   return {};
 }
 
+/// Why no reservation on a processor can be counted on; empty if all can.
+std::string fault_of_reservations(std::int64_t cpu, const Sharers& sharers, std::size_t steps) {
+  Sharers reserved;
+  for (const Executor* executor : sharers) {
+    if (supply_as<ReservationSupply>(*executor) != nullptr) reserved.push_back(executor);
+    if (supply_as<SlotSupply>(*executor) != nullptr) {
+      return fmt::format("it shares cpu {} with the slots of \"{}\"; give one of them another cpu",
+                         cpu, executor->id);
+    }
+  }
+  return reserved.empty() ? std::string{} : reservation_fault(cpu, reserved, steps);
+}
+
+/// Why an executor without a reservation cannot count on its supply; empty if it can.
 std::string fault_of(const Executor& executor, const Sharers& sharers) {
   const std::int64_t cpu = *executor.cpu;
-  if (supply_as<ReservationSupply>(executor) != nullptr) {
-    Sharers reserved;
-    for (const Executor* other : sharers) {
-      if (supply_as<ReservationSupply>(*other) != nullptr) reserved.push_back(other);
-      if (supply_as<SlotSupply>(*other) != nullptr) {
-        return fmt::format(
-            "it shares cpu {} with the slots of \"{}\"; give one of them another cpu", cpu,
-            other->id);
-      }
-    }
-    return reservation_fault(cpu, reserved);
-  }
   if (executor.threads > 1) {
     return fmt::format(
         "the {} threads of \"{}\" share cpu {}; give it a reservation, or no cpu for one each",
@@ -180,9 +217,19 @@ std::vector<std::string> cpu_contention(const model::Model& model) {
   for (const Executor& executor : model.executors) {
     if (executor.cpu) by_cpu[*executor.cpu].push_back(&executor);
   }
+  std::map<std::int64_t, std::string> of_reservations;
+  // A step looks at all that share a processor, so this limits the work for all processors.
+  constexpr std::size_t most_looks = 10'000'000;
+  const std::size_t steps = most_looks / std::max<std::size_t>(1, model.executors.size());
+  for (const auto& [cpu, sharers] : by_cpu) {
+    of_reservations[cpu] = fault_of_reservations(cpu, sharers, steps);
+  }
   std::vector<std::string> faults;
   for (const Executor& executor : model.executors) {
-    faults.push_back(executor.cpu ? fault_of(executor, by_cpu[*executor.cpu]) : std::string{});
+    std::string& fault = faults.emplace_back();
+    if (!executor.cpu) continue;
+    const bool reserved = supply_as<ReservationSupply>(executor) != nullptr;
+    fault = reserved ? of_reservations[*executor.cpu] : fault_of(executor, by_cpu[*executor.cpu]);
   }
   return faults;
 }

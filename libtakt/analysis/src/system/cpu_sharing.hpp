@@ -13,8 +13,9 @@ namespace takt::analysis {
 ///
 /// Reservations on one processor are scheduled earliest deadline first: they get their budgets if
 /// and only if their demand never exceeds the time there is (Baruah, Rosier, Howell, 1990); with
-/// deadlines equal to periods that is a total bandwidth of at most 1. They come before threads
-/// without a reservation. Slots get theirs if they do not overlap.
+/// deadlines equal to periods that is a total bandwidth of at most 1. If a limited number of steps
+/// does not decide it, none of them can count on its budget. They come before threads without a
+/// reservation. Slots get theirs if they do not overlap.
 [[nodiscard]] std::vector<std::string> cpu_contention(const model::Model& model);
 
 }  // namespace takt::analysis
