@@ -256,5 +256,25 @@ TEST(EndToEnd, OwnActivationsShortenGapsAndMayReplaceMessages) {
   EXPECT_TRUE(bounds.chains[1].bound.has_value());
 }
 
+/// A stack frame for each edge upstream would overflow the stack.
+TEST(EndToEnd, GapsAddUpAlongAVeryLongPipeline) {
+  constexpr std::int64_t length = 100'000;
+  ModelBuilder builder;
+  const auto executor = [&] {
+    return builder.executor(model::DedicatedSupply{}, ExecutorKind::events);
+  };
+  CallbackIndex last = builder.timer(executor(), Duration{1}, model::every(Duration{1'000'000}));
+  for (std::int64_t n = 0; n < length; ++n) {
+    const auto next = builder.subscription(executor(), Duration{1});
+    builder.edge(last, next);
+    last = next;
+  }
+  const auto sampler = builder.timer(executor(), Duration{1}, model::every(Duration{50}));
+  builder.chain({last, sampler});
+  const ChainBound chain = chain_of(builder.model());
+  // Each edge may delay the second of two messages by an execution.
+  EXPECT_EQ(chain.data_age, Duration{1'000'000 + length + 1 + 1});
+}
+
 }  // namespace
 }  // namespace takt::analysis

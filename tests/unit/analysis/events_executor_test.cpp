@@ -8,6 +8,7 @@
 #include "model_builder.hpp"
 #include "system/system.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/curves/saturating.hpp"
 
 /// Facts of component-cps 3.7 and 4.7: events executors with fixed priorities, the overhead of
 /// releases, and the graph-aware executor.
@@ -286,6 +287,18 @@ TEST(ReleaseOverhead, PutsOffADecision) {
   const auto bound = analyze(builder.model()).callbacks[victim.value()].bound;
   ASSERT_TRUE(bound);
   EXPECT_GE(*bound, Duration{45});
+}
+
+/// With its releases an instance takes at most the longest time, several together do not.
+TEST(ReleaseOverhead, MayMakeACostCurveExceedTheLongestTime) {
+  ModelBuilder builder;
+  const auto e = builder.executor(model::DedicatedSupply{}, ExecutorKind::events);
+  builder.model().executors[0].release_overhead = Duration{5};
+  const Duration longest = curves::longest_time;
+  (void)builder.callback(e, model::CallbackKind::timer, {longest - Duration{10}, longest},
+                         model::every(longest));
+  const Bounds bounds = analyze(builder.model(), {.horizon = longest});
+  EXPECT_EQ(bounds.callbacks[0].bound, longest - Duration{5});
 }
 
 }  // namespace

@@ -87,16 +87,20 @@ std::vector<Stretch> bounded_stretches(const model::Model& model, const System& 
     const Exploration* explored = solution.exploration(executor);
     std::size_t end = first + 1;
     Stretch whole = cut[first];
-    Duration sum = bound_of(cut[first], solution).response;
     for (; explored != nullptr && end < cut.size() && !cut[end].sampled &&
            system[cut[end].callbacks.front()].executor == executor;
          ++end) {
       whole.callbacks = {whole.callbacks.begin(), cut[end].callbacks.end()};
-      sum = saturating_add(sum,
-                           saturating_add(cut[end].delay, bound_of(cut[end], solution).response));
     }
     const LocalBound* bound = end == first + 1 ? nullptr : explored->bound(whole.callbacks);
-    whole.explored = bound != nullptr && bound->response < sum;
+    if (bound != nullptr) {
+      Duration sum{0};
+      for (std::size_t s = first; s < end; ++s) {
+        if (s > first) sum = saturating_add(sum, cut[s].delay);
+        sum = saturating_add(sum, bound_of(cut[s], solution).response);
+      }
+      whole.explored = bound->response < sum;
+    }
     if (!whole.explored) end = first + 1;
     stretches.push_back(whole.explored ? whole : cut[first]);
     first = end;

@@ -26,7 +26,11 @@ namespace {
 class Gaps {
  public:
   Gaps(const model::Model& model, const System& system, const FixedPoint& solution)
-      : model_(model), system_(system), solution_(solution), known_(system.edges.size()) {}
+      : model_(model),
+        system_(system),
+        solution_(solution),
+        known_(system.edges.size()),
+        is_followed_(system.edges.size()) {}
 
   /// The longest time from one activation of the callback that is served to the next;
   /// unbounded_time if there is no limit.
@@ -111,10 +115,25 @@ class Gaps {
   /// The longest time from one arrival to the next: the first message may have left at its sender's
   /// activation, the second when its instance ends.
   Duration of_edge(std::size_t e) {
-    if (!known_[e]) {
-      const TriggerEdge& edge = system_.edges[e];
-      known_[e] = saturating_add(of_publications(model_.edges[edge.in_model]),
-                                 saturating_add(solution_.response(edge.from), edge.delay));
+    if (known_[e]) return *known_[e];
+    // Find those of all edges upstream first, in trigger order, so that none needs another that is
+    // not known yet: a pipeline may be too long for recursion.
+    std::vector<std::size_t> open{e};
+    std::vector<std::size_t> upstream;
+    while (!open.empty()) {
+      const std::size_t next = open.back();
+      open.pop_back();
+      if (is_followed_[next]) continue;
+      is_followed_[next] = true;
+      upstream.push_back(next);
+      const auto& before = system_[system_.edges[next].from].incoming;
+      open.insert(open.end(), before.begin(), before.end());
+    }
+    std::ranges::sort(upstream);
+    for (const std::size_t next : upstream) {
+      const TriggerEdge& edge = system_.edges[next];
+      known_[next] = saturating_add(of_publications(model_.edges[edge.in_model]),
+                                    saturating_add(solution_.response(edge.from), edge.delay));
     }
     return *known_[e];
   }
@@ -122,7 +141,9 @@ class Gaps {
   const model::Model& model_;
   const System& system_;
   const FixedPoint& solution_;
+  /// By edge: of_edge(), as far as it was asked for.
   std::vector<std::optional<Duration>> known_;
+  std::vector<bool> is_followed_;
 };
 
 /// A time, or the reason why there is none.

@@ -225,8 +225,16 @@ Terms DefaultExecutor::direct_terms(const Direct& direct, Duration start) const 
     if (j == direct.victim) continue;
     const Member& other = members_[j];
     const std::int64_t most = instances(direct, j, start, first);
-    std::int64_t whole = most;
-    while (whole > 0 && other.task->cost(whole) > left) --whole;
+    // The most instances for which there is time, by bisection: `most` may be any number.
+    std::int64_t whole = 0;
+    for (std::int64_t above = most; whole < above;) {
+      const std::int64_t middle = above - (above - whole) / 2;
+      if (other.task->cost(middle) <= left) {
+        whole = middle;
+      } else {
+        above = middle - 1;
+      }
+    }
     terms.add_cost(Kind::interference, other.callback, other.task->cost, 0, whole);
     left -= other.task->cost(whole);
     if (whole == most) continue;

@@ -10,7 +10,8 @@ namespace takt::analysis {
 namespace {
 
 constexpr Int128 unit = Int128{1} << unit_bits;
-/// Values beyond these make no difference: lines are cut off there, and so stay below.
+/// Values beyond these make no difference: lines are cut off there, and so stay below. The share is
+/// that of 2^20 processors.
 constexpr Int128 most_share = Int128{1} << 60;
 constexpr std::int64_t most_multiplicity = 1'000'000;
 /// The number of units of an ActivationLine in one unit of a Line.
@@ -69,8 +70,7 @@ Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope) {
   return line;
 }
 
-/// Beyond these, lines are not of interest: 2^20 processors, and more than the longest time.
-constexpr Int128 most_share_above = Int128{1} << 60;
+/// A line above is not of interest beyond most_share and this, which is more than the longest time.
 constexpr Int128 most_start_above = Int128{1} << 100;
 
 /// With ET(n) <= cost·n/instances + cost by sub-additivity; the last cost is not needed if
@@ -84,7 +84,7 @@ std::optional<Line> line_above(const curves::ActivationLine& activations, const 
   line.slope = line.slope / divisor + 1;
   line.start = line.start / divisor + 1;
   if (slope.instances > 1) line.start += slope.cost.count() * unit;
-  if (line.slope > most_share_above || line.start > most_start_above) return std::nullopt;
+  if (line.slope > most_share || line.start > most_start_above) return std::nullopt;
   return line;
 }
 

@@ -28,18 +28,20 @@ void JobQueueExecutor::begin_round() {
 bool JobQueueExecutor::follow_releases() {
   if (releases_.empty()) return false;
   const ExecutorIndex index = round_.system[members_.front().callback].executor;
-  const Duration before = releases_before_decision(round_, index);
+  const ReleaseOverhead overhead(round_, index);
+  const Duration before = overhead.before_decision();
   bool changed = std::exchange(before_decision_, before) != before;
   endless_releases_ = endless_releases_ || before == unbounded_time;
   for (std::size_t i = 0; i < releases_.size(); ++i) {
     const CallbackIndex callback = members_[i].callback;
     const Task& task = round_.system[callback];
-    const Duration releases = release_overhead(round_, index, callback);
+    const Duration releases = overhead.of_instance(callback);
     if (releases == releases_[i]) continue;
     releases_[i] = releases;
     changed = true;
-    endless_releases_ = endless_releases_ || releases == unbounded_time;
-    if (releases != unbounded_time) tasks_with_releases_[i].cost = task.cost.plus(releases);
+    const auto cost = task.cost.plus(releases);
+    endless_releases_ = endless_releases_ || !cost;
+    if (cost) tasks_with_releases_[i].cost = *cost;
   }
   return changed;
 }
@@ -119,8 +121,8 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
   // Curves of messages that take time within the executor depend on bounds that may just have
-  // changed.
-  if (follow_releases()) {
+  // changed. All others stay as they are within a round.
+  if (executor_.delayed && follow_releases()) {
     ExecutorAnalysis::begin_round();
     renew();
   }

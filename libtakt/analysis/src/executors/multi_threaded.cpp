@@ -58,9 +58,9 @@ Duration MultiThreaded::Before::total() const {
   return saturating_add(saturating_add(epsilon, exclusive), saturating_add(all_busy, lacking));
 }
 
-std::vector<MultiThreaded::Lack> MultiThreaded::ways_to_count_lack() const {
-  if (dedicated()) return {Lack::none};
-  return {Lack::by_instance, Lack::by_thread};
+std::vector<MultiThreaded::SupplyGap> MultiThreaded::ways_to_count_gaps() const {
+  if (dedicated()) return {SupplyGap::none};
+  return {SupplyGap::by_instance, SupplyGap::by_thread};
 }
 
 MultiThreaded::Waiting MultiThreaded::waiting_for(const Member& victim) const {
@@ -75,17 +75,17 @@ MultiThreaded::Waiting MultiThreaded::waiting_for(std::span<const CallbackIndex>
   return waiting;
 }
 
-MultiThreaded::Waiting MultiThreaded::waiting_for_all(Lack lack) const {
-  return {From::quiet_executor, lack, nullptr, std::vector<bool>(units_.size(), true)};
+MultiThreaded::Waiting MultiThreaded::waiting_for_all(SupplyGap gap) const {
+  return {From::quiet_executor, gap, nullptr, std::vector<bool>(units_.size(), true)};
 }
 
 /// The kind of windows by which a bound was found.
 MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> chain,
                                                 const Witness& witness) const {
-  const Lack lack = static_cast<Lack>(witness.index);
-  if (witness.equation == Equation::threads_length) return waiting_for_all(lack);
+  const SupplyGap gap = static_cast<SupplyGap>(witness.index);
+  if (witness.equation == Equation::threads_length) return waiting_for_all(gap);
   Waiting waiting = chain.size() == 1 ? waiting_for(member(chain.front())) : waiting_for(chain);
-  waiting.lack = lack;
+  waiting.gap = gap;
   if (witness.equation == Equation::threads_group) waiting.from = From::quiet_group;
   if (witness.equation == Equation::threads_window) waiting.from = From::quiet_executor;
   return waiting;
@@ -113,7 +113,7 @@ std::int64_t MultiThreaded::instances(const Waiting& waiting, const Member& memb
 /// Instances of a callback that wait or run at the same time were activated within its bound.
 std::int64_t MultiThreaded::width(const Waiting& waiting, const Unit& unit) const {
   // Any number of threads may lack supply at once.
-  if (waiting.lack == Lack::by_instance) return threads();
+  if (waiting.gap == SupplyGap::by_instance) return threads();
   if (unit.exclusive) return 1;
   const Member& only = *unit.members.front();
   if (response(only) == unbounded_time) return threads();
@@ -123,8 +123,8 @@ std::int64_t MultiThreaded::width(const Waiting& waiting, const Unit& unit) cons
 
 /// The longest time that `instances` instances take once a thread is free for each. If it is
 /// counted by instance, the time for which their threads lack supply is included.
-Duration MultiThreaded::work(Lack lack, const Member& member, std::int64_t instances) const {
-  if (lack != Lack::by_instance) return member.task->cost(instances);
+Duration MultiThreaded::work(SupplyGap gap, const Member& member, std::int64_t instances) const {
+  if (gap != SupplyGap::by_instance) return member.task->cost(instances);
   return saturating_multiply(executor_.supply.time_for(member.task->cost(1)), instances);
 }
 
@@ -139,27 +139,27 @@ MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration off
     for (const Member* each : unit.members) {
       const std::int64_t fresh = instances(waiting, *each, offset, x);
       if (waiting.own[u]) {
-        before.exclusive = saturating_add(before.exclusive, work(waiting.lack, *each, fresh));
+        before.exclusive = saturating_add(before.exclusive, work(waiting.gap, *each, fresh));
         before.exclusive_instances = saturating_add(before.exclusive_instances, fresh);
         continue;
       }
       const std::int64_t carried =
           waiting.from == From::quiet_group ? std::max(fresh, pending(*each, x)) : fresh;
-      shared.fresh = saturating_add(shared.fresh, work(waiting.lack, *each, fresh));
-      shared.carried = saturating_add(shared.carried, work(waiting.lack, *each, carried));
+      shared.fresh = saturating_add(shared.fresh, work(waiting.gap, *each, fresh));
+      shared.carried = saturating_add(shared.carried, work(waiting.gap, *each, carried));
     }
     if (waiting.own[u]) continue;
     shared.width = width(waiting, unit);
     shared_.push_back(shared);
   }
   const std::int64_t others = threads() - 1;
-  if (waiting.lack == Lack::by_instance && !shared_.empty()) {
+  if (waiting.gap == SupplyGap::by_instance && !shared_.empty()) {
     // Whenever its units wait, each thread except the one that goes on with them may lack supply
     // for a while, and takes no work then.
     const Duration idle = saturating_multiply(
         saturating_multiply(executor_.supply.blackout(), others), before.exclusive_instances + 1);
     shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
-  } else if (waiting.lack == Lack::by_thread) {
+  } else if (waiting.gap == SupplyGap::by_thread) {
     before.lacking = saturating_multiply(x - executor_.supply.supply(x), threads());
   }
   const auto carriers = waiting.from == From::activation    ? shared_.size()
@@ -181,7 +181,7 @@ Int128 MultiThreaded::share_before(const Waiting& waiting) const {
   std::vector<Int128> shared;
   const auto share = [&](const Member& each) {
     if (each.activations->unbounded()) return Int128{0};
-    return waiting.lack == Lack::by_instance
+    return waiting.gap == SupplyGap::by_instance
                ? long_run_demand(each.callback, *each.activations).slope
                : demand_line(*each.activations, each.task->cost).slope;
   };
@@ -194,7 +194,7 @@ Int128 MultiThreaded::share_before(const Waiting& waiting) const {
       shared.push_back(sum);
     }
   }
-  if (waiting.lack == Lack::by_thread) {
+  if (waiting.gap == SupplyGap::by_thread) {
     exclusive += (whole_thread() - supplied_share(executor_.supply)) * threads();
   }
   if (waiting.from == From::quiet_executor) {
@@ -246,10 +246,10 @@ LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting) const {
   return ExecutorAnalysis::witnessed(name_, Equation::threads_group, longest);
 }
 
-Duration MultiThreaded::executor_length(Lack lack) const {
-  auto& length = executor_lengths_.at(static_cast<std::size_t>(lack));
+Duration MultiThreaded::executor_length(SupplyGap gap) const {
+  auto& length = executor_lengths_.at(static_cast<std::size_t>(gap));
   if (length) return *length;
-  const Waiting all = waiting_for_all(lack);
+  const Waiting all = waiting_for_all(gap);
   // If the share is close to one thread, such a window is long, and others give lower bounds.
   const bool ends_soon = share_before(all) < whole_thread() - (whole_thread() >> 6);
   length = !ends_soon ? unbounded_time
@@ -260,7 +260,7 @@ Duration MultiThreaded::executor_length(Lack lack) const {
 }
 
 LocalBound MultiThreaded::from_quiet_executor(const Waiting& waiting) const {
-  const Duration length = executor_length(waiting.lack);
+  const Duration length = executor_length(waiting.gap);
   if (length == unbounded_time) return {};
   const Duration offset = length - epsilon;
   Duration latest = before(waiting, offset, length).total();
@@ -272,10 +272,10 @@ LocalBound MultiThreaded::from_quiet_executor(const Waiting& waiting) const {
 
 LocalBound MultiThreaded::lowest(Waiting waiting) const {
   LocalBound best;
-  for (const Lack lack : ways_to_count_lack()) {
-    waiting.lack = lack;
+  for (const SupplyGap gap : ways_to_count_gaps()) {
+    waiting.gap = gap;
     const auto take = [&](LocalBound bound) {
-      bound.witness.index = static_cast<std::size_t>(lack);
+      bound.witness.index = static_cast<std::size_t>(gap);
       best.take_lower(bound);
     };
     waiting.from = From::quiet_executor;
@@ -373,8 +373,8 @@ std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
   Int128 least = 0;
   bool any = false;
   Waiting waiting = waiting_for(member(callback));
-  for (const Lack lack : ways_to_count_lack()) {
-    waiting.lack = lack;
+  for (const SupplyGap gap : ways_to_count_gaps()) {
+    waiting.gap = gap;
     const Int128 share = share_before(waiting);
     if (share < whole_thread()) return std::nullopt;
     least = any ? std::min(least, share) : share;
@@ -394,10 +394,10 @@ std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
 Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
   Int128 least = point.most();
   Waiting waiting = waiting_for(member(callback));
-  for (const Lack lack : ways_to_count_lack()) {
-    waiting.lack = lack;
+  for (const SupplyGap gap : ways_to_count_gaps()) {
+    waiting.gap = gap;
     waiting.from = From::quiet_executor;
-    const bool windows = executor_length(lack) != unbounded_time;
+    const bool windows = executor_length(gap) != unbounded_time;
     if (!windows) waiting.from = From::quiet_group;
     if (windows || ends(waiting)) least = std::min(least, long_run_response(waiting, point));
   }
@@ -412,7 +412,7 @@ Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoi
   const bool busy = waiting.from == From::quiet_executor;
   const auto demand = [&](const Member& of, Int128 window) {
     // The long-run demand of a callback counts what each of its instances lacks.
-    return dedicated() || waiting.lack == Lack::by_instance
+    return dedicated() || waiting.gap == SupplyGap::by_instance
                ? point.demand(of.callback, window, busy)
                : Int128{0};
   };

@@ -61,11 +61,11 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// The time from which work is counted.
   enum class From { activation, quiet_group, quiet_executor };
   /// How the time for which threads lack supply is counted.
-  enum class Lack { none, by_instance, by_thread };
+  enum class SupplyGap { none, by_instance, by_thread };
   /// What waits: an instance of `victim`, or without a victim all remaining work of the own units.
   struct Waiting {
     From from = From::activation;
-    Lack lack = Lack::none;
+    SupplyGap gap = SupplyGap::none;
     const Member* victim = nullptr;
     /// By unit: whether the unit runs only work that goes before it while it waits.
     std::vector<bool> own;
@@ -84,20 +84,20 @@ class MultiThreaded final : public ExecutorAnalysis {
 
   [[nodiscard]] bool dedicated() const { return executor_.supply.blackout() == Duration{0}; }
   [[nodiscard]] std::int64_t threads() const { return executor_.description.threads; }
-  [[nodiscard]] std::vector<Lack> ways_to_count_lack() const;
+  [[nodiscard]] std::vector<SupplyGap> ways_to_count_gaps() const;
   [[nodiscard]] std::size_t unit_of(const Member& member) const {
     return unit_of_[round_.system[member.callback].rank];
   }
 
   [[nodiscard]] Waiting waiting_for(const Member& victim) const;
   [[nodiscard]] Waiting waiting_for(std::span<const CallbackIndex> chain) const;
-  [[nodiscard]] Waiting waiting_for_all(Lack lack) const;
+  [[nodiscard]] Waiting waiting_for_all(SupplyGap gap) const;
   [[nodiscard]] Waiting witnessed(std::span<const CallbackIndex> chain,
                                   const Witness& witness) const;
   [[nodiscard]] std::int64_t instances(const Waiting& waiting, const Member& member,
                                        Duration offset, Duration x) const;
   [[nodiscard]] std::int64_t width(const Waiting& waiting, const Unit& unit) const;
-  [[nodiscard]] Duration work(Lack lack, const Member& member, std::int64_t instances) const;
+  [[nodiscard]] Duration work(SupplyGap gap, const Member& member, std::int64_t instances) const;
   /// The work that goes before in the first x of a window in which the victim is activated at
   /// `offset`.
   [[nodiscard]] Before before(const Waiting& waiting, Duration offset, Duration x) const;
@@ -115,7 +115,7 @@ class MultiThreaded final : public ExecutorAnalysis {
   [[nodiscard]] LocalBound from_quiet_executor(const Waiting& waiting) const;
   /// The longest time without a quiet time of the executor; unbounded_time if there is none, or if
   /// it takes long to find.
-  [[nodiscard]] Duration executor_length(Lack lack) const;
+  [[nodiscard]] Duration executor_length(SupplyGap gap) const;
   [[nodiscard]] Int128 long_run_response(const Waiting& waiting, const LongRunPoint& point) const;
   /// A part of a chain on one unit, with its bound.
   struct Part {
@@ -130,7 +130,7 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// By rank.
   std::vector<std::size_t> unit_of_;
   mutable std::vector<SharedWork> shared_;
-  /// By Lack, of this round.
+  /// By SupplyGap, of this round.
   mutable std::array<std::optional<Duration>, 3> executor_lengths_;
 };
 

@@ -158,15 +158,17 @@ LocalBound TableDriven::bound(CallbackIndex callback) {
   if (!most) return {};
   LongestResponse found{.response = epsilon};
   std::int64_t instance = 0;
+  Duration next = self.activations->distance(1);
   for (std::int64_t earlier = 0; earlier < *most; ++earlier) {
     round_.effort.spend(1 + slots(callback).size());
     const Duration start = latest_start(callback, earlier);
     if (start > horizon()) return {};
     const Duration finish = saturating_add(start, longest(callback));
-    const Duration activation = self.activations->distance(earlier + 1);
+    const Duration activation = next;
+    next = self.activations->distance(earlier + 2, activation);
     if (finish - activation > found.response) instance = earlier;
     found.take_longer(activation, {start, finish});
-    if (finish <= self.activations->distance(earlier + 2)) break;
+    if (finish <= next) break;
   }
   LocalBound bound = witnessed("table_driven", Witness::Equation::slots, found);
   bound.witness.index = static_cast<std::size_t>(instance);

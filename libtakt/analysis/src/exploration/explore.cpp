@@ -31,7 +31,8 @@ std::optional<Longest> longest_times(const Problem& problem, bool merging, std::
     return steps.longest();
   } catch (const Effort::Exhausted&) {
   } catch (const Passed::TooMany&) {
-  } catch (const Steps::TooMuchWaits&) {
+  } catch (const Steps::TooManyWait&) {
+  } catch (const Steps::TooManyDrafts&) {
   }
   return std::nullopt;
 }

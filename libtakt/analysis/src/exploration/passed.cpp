@@ -45,13 +45,17 @@ void Passed::add(Normal state, std::int64_t hyperperiod) {
 }
 
 void Passed::keep(Zones& zones, const Key& key, Zone zone, std::int64_t hyperperiod) {
-  memory_ += zone.size() * zone.size() * sizeof(Time) + sizeof(Kept) + sizeof(Waiting);
-  if (memory_ > most_bytes) throw TooMany{};
   // Entries of the list are known by their index, so one may be used again only if it is covered
   // and does not wait.
   const auto free =
       std::ranges::find_if(zones, [](const Kept& kept) { return kept.covered && !kept.waits; });
   const auto index = static_cast<std::size_t>(free - zones.begin());
+  const auto bytes = [](const Zone& kept) {
+    return kept.size() * kept.size() * sizeof(Time) + sizeof(Kept) + sizeof(Waiting);
+  };
+  if (free != zones.end()) memory_ -= bytes(free->zone);
+  memory_ += bytes(zone);
+  if (memory_ > most_bytes) throw TooMany{};
   if (free == zones.end()) {
     zones.push_back({.zone = std::move(zone)});
     ++kept_;

@@ -10,6 +10,9 @@ namespace {
 /// More instances than this wait only if their number grows for ever.
 constexpr std::size_t most_waiting = 100;
 
+/// The most memory of the drafts that one step keeps: each choice may double their number.
+constexpr std::size_t most_bytes = std::size_t{1} << 28;
+
 }  // namespace
 
 Steps::Steps(const Problem& problem, Effort& effort)
@@ -23,7 +26,7 @@ void Steps::take(State state, const std::function<void(State)>& reached) {
   std::size_t waiting = state.flights.size();
   std::size_t pending = 0;
   for (const auto& queue : state.queues) pending += queue.size();
-  if (waiting + pending > most_waiting) throw TooMuchWaits{};
+  if (waiting + pending > most_waiting) throw TooManyWait{};
   if (pending == 0) {
     wait(state);
   } else if (problem_.rule == Problem::Rule::ready_set) {
@@ -31,6 +34,14 @@ void Steps::take(State state, const std::function<void(State)>& reached) {
   } else {
     choose_by_key(state);
   }
+}
+
+void Steps::add(std::vector<Draft>& drafts, Draft draft) {
+  const std::size_t columns = draft.state.zone.size();
+  const std::size_t bytes = sizeof(Draft) + columns * columns * sizeof(Time) +
+                            (draft.arrivals.size() + 1) * sizeof(Arrival);
+  if (drafts.size() > most_bytes / bytes) throw TooManyDrafts{};
+  drafts.push_back(std::move(draft));
 }
 
 bool Steps::limit(State& state, Moment a, Moment b, Time bound) {
@@ -145,7 +156,7 @@ void Steps::send(std::vector<Draft>& drafts, const Token& by, std::size_t from,
   if (send.triggers && std::ranges::find(*send.triggers, by.via) == send.triggers->end()) return;
   if (send.optional) {
     const std::size_t all = drafts.size();
-    for (std::size_t d = 0; d < all; ++d) drafts.push_back(drafts[d]);
+    for (std::size_t d = 0; d < all; ++d) add(drafts, drafts[d]);
   }
   const std::size_t sending = send.optional ? drafts.size() / 2 : drafts.size();
   for (std::size_t d = 0; d < sending; ++d) {
@@ -318,9 +329,9 @@ void Steps::arrive_from(std::vector<Draft>& drafts, const Source& source, const 
   std::vector<Draft> result;
   for (Draft& draft : drafts) {
     for (;;) {
-      if (draft.arrivals.size() > most_waiting) throw TooMuchWaits{};
+      if (draft.arrivals.size() > most_waiting) throw TooManyWait{};
       Draft without = draft;
-      if (does_not_come(without, source)) result.push_back(std::move(without));
+      if (does_not_come(without, source)) add(result, std::move(without));
       if (!comes(draft, source, window)) break;
     }
   }
@@ -336,7 +347,7 @@ void Steps::arrive_flights(std::vector<Draft>& drafts, const Window& window) {
     auto [draft, next] = std::move(open.back());
     open.pop_back();
     if (next == draft.state.flights.size()) {
-      result.push_back(std::move(draft));
+      add(result, std::move(draft));
       continue;
     }
     Draft without = draft;
@@ -385,7 +396,7 @@ void Steps::receive(Draft draft, const Arrival& arrival) {
   const auto waiting = std::span(draft.state.joined).subspan(join.first, join.inputs.size());
   auto& own = waiting[static_cast<std::size_t>(input - join.inputs.begin())];
   own = join.kind == model::JoinKind::newest ? 1 : own + 1;
-  if (std::cmp_greater(own, most_waiting)) throw TooMuchWaits{};
+  if (std::cmp_greater(own, most_waiting)) throw TooManyWait{};
   if (std::ranges::find(waiting, 0) != waiting.end()) return deliver(std::move(draft));
   for (std::int64_t& each : waiting) --each;
   activate(std::move(draft), arrival);

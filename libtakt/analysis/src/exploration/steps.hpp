@@ -25,7 +25,9 @@ struct Longest {
 class Steps {
  public:
   /// Thrown when more instances wait than on any executor that keeps up with its load.
-  struct TooMuchWaits {};
+  struct TooManyWait {};
+  /// Thrown when what may happen within one step would take more memory than is sensible.
+  struct TooManyDrafts {};
 
   Steps(const Problem& problem, Effort& effort);
 
@@ -56,6 +58,7 @@ class Steps {
     Time gap = 0;
   };
 
+  static void add(std::vector<Draft>& drafts, Draft draft);
   [[nodiscard]] bool limit(State& state, Moment a, Moment b, Time bound);
   [[nodiscard]] bool limit_within(State& state, Zone::Column column, const Window& window);
 

@@ -63,7 +63,10 @@ class ComponentSearch {
 
   /// All executors that were visited since `first` and are still open are a component with it.
   void close(std::size_t first) {
-    const auto begin = std::ranges::find(open_, first);
+    // It is near the end: all that was open before stays so.
+    auto begin = open_.end();
+    while (*--begin != first) {
+    }
     Component& component = components_.emplace_back();
     for (auto member = begin; member != open_.end(); ++member) {
       nodes_[*member].open = false;

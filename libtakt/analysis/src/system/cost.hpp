@@ -54,12 +54,17 @@ class Cost {
     return std::max(Duration{0}, overhead(1) - each);
   }
 
-  /// The cost if every instance takes `each` longer.
-  [[nodiscard]] Cost plus(Duration each) const {
+  /// The cost if every instance takes `each` longer; none if an instance may then take more than
+  /// longest_time. Values beyond that are left out: the curve goes on above them.
+  [[nodiscard]] std::optional<Cost> plus(Duration each) const {
     std::vector<Duration> values;
     for (std::int64_t n = 1; std::cmp_less_equal(n, execution_.given()); ++n) {
-      values.push_back(execution_(n) + each * n);
+      const Duration longer =
+          curves::saturating_add(execution_(n), curves::saturating_multiply(each, n));
+      if (longer > curves::longest_time) break;
+      values.push_back(longer);
     }
+    if (values.empty()) return std::nullopt;
     Cost cost(values, {});
     cost.overhead_ = overhead_;
     return cost;

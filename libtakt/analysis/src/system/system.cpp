@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <variant>
@@ -166,6 +168,7 @@ void System::add_edges(const model::Model& model) {
                               edge.delay == Duration{0},
                      .has_share = model::message_share(edge).has_value(),
                      .in_model = e});
+    if (edges.back().local) ++tasks[edge.from.value()].local_sends;
     LocalExecutor& sender = executors[(*this)[edge.from].executor.value()];
     const bool within = (*this)[edge.from].executor == (*this)[edge.to].executor;
     sender.delayed = sender.delayed || (within && !edges.back().local);
@@ -191,6 +194,11 @@ void System::add_joins(const model::Model& model) {
 }
 
 void System::add_triggers(const model::Model& model) {
+  struct TriggerSet {
+    std::shared_ptr<const std::vector<std::size_t>> edges;
+    bool part_of_join = false;
+  };
+  std::map<std::pair<CallbackIndex, std::set<CallbackIndex>>, TriggerSet> known;
   for (std::size_t e = 0; e < model.edges.size(); ++e) {
     const model::Edge& edge = model.edges[e];
     const Task& sender = (*this)[edge.from];
@@ -198,19 +206,24 @@ void System::add_triggers(const model::Model& model) {
         model::samples_messages(model[edge.to])) {
       continue;
     }
-    TriggerEdge& compiled = edges[edge_of_model_[e]];
     const std::set<CallbackIndex> named(edge.triggered_by->begin(), edge.triggered_by->end());
-    auto& triggers = compiled.triggers.emplace();
-    for (const std::size_t in : sender.incoming) {
-      if (named.contains(edges[in].from)) triggers.push_back(in);
+    const auto [set, is_new] = known.try_emplace({edge.from, named});
+    if (is_new) {
+      std::vector<std::size_t> triggers;
+      for (const std::size_t in : sender.incoming) {
+        if (named.contains(edges[in].from)) triggers.push_back(in);
+      }
+      if (sender.join) {
+        const auto& joined = joins[*sender.join].edges;
+        const auto used = std::ranges::count_if(
+            triggers, [&](std::size_t in) { return std::ranges::binary_search(joined, in); });
+        set->second.part_of_join = used > 0 && static_cast<std::size_t>(used) < joined.size();
+      }
+      set->second.edges = std::make_shared<const std::vector<std::size_t>>(std::move(triggers));
     }
-    if (!sender.join) continue;
-    const auto& joined = joins[*sender.join].edges;
-    const auto used = std::ranges::count_if(
-        triggers, [&](std::size_t in) { return std::ranges::binary_search(joined, in); });
-    if (used > 0 && static_cast<std::size_t>(used) < joined.size()) {
-      compiled.partial_join = partial_joins++;
-    }
+    TriggerEdge& compiled = edges[edge_of_model_[e]];
+    compiled.triggers = set->second.edges;
+    if (set->second.part_of_join) compiled.partial_join = partial_joins++;
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct Task {
   std::optional<std::int64_t> queue_depth{};
   /// Edges that activate it; indices into System::edges.
   std::vector<std::size_t> incoming{};
+  /// How many local edges lead from it (TriggerEdge::local).
+  std::int64_t local_sends = 0;
   /// The join of some of the incoming edges; index into System::joins.
   std::optional<std::size_t> join{};
   policy::Urgency urgency{};
@@ -53,8 +56,9 @@ struct TriggerEdge {
   Duration delay{};
   /// On one executor and without delay: the receiver is pending as soon as the sender publishes.
   bool local = false;
-  /// Incoming edges of `from` whose activations make it publish here; none: any activation.
-  std::optional<std::vector<std::size_t>> triggers{};
+  /// Incoming edges of `from` whose activations make it publish here; none: any activation. Edges
+  /// from one callback with equal trigger sets share the list.
+  std::shared_ptr<const std::vector<std::size_t>> triggers{};
   /// `triggers` holds some inputs of a join of `from`: index into System::partial_joins.
   std::optional<std::size_t> partial_join{};
   /// Whether only some of the instances that could send along it do so.
