@@ -156,7 +156,7 @@ StepReport DualMode::step(const Sample& sample) {
       break;
     case Mode::to_nonlinear:
       note(step_linear());
-      static_cast<void>(loader_.feed(sample_.input, sample_.measurement));
+      loader_.feed(sample_.input, sample_.measurement);
       settle_handover();
       break;
     case Mode::nonlinear:
@@ -189,7 +189,7 @@ void DualMode::step_in_linear() {
   enter(Mode::to_nonlinear);
   window_is_open_ = true;
   loader_.begin(before_);
-  static_cast<void>(loader_.feed(sample_.input, sample_.measurement));
+  loader_.feed(sample_.input, sample_.measurement);
   settle_handover();
 }
 
@@ -241,7 +241,7 @@ void DualMode::step_in_fail_safe() {
   before_ = linear_->belief();
   report_.outcome = step_linear();
   if (!loader_.is_busy()) loader_.begin(before_);
-  static_cast<void>(loader_.feed(sample_.input, sample_.measurement));
+  loader_.feed(sample_.input, sample_.measurement);
   if (loader_.ready() && loader_.outcome().ok()) {
     nonlinear_runs_ = true;
     estimate_ = &loader_.estimator().belief();

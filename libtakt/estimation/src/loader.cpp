@@ -12,10 +12,12 @@ Loader::Loader(std::unique_ptr<Estimator> estimator, const Handoff& handoff, std
 }
 
 void Loader::begin(const AnyBelief& belief) {
+  if (stopped_.load(std::memory_order_acquire)) return;
   assert(!is_busy());
   start_ = belief;
   fed_.store(0, std::memory_order_relaxed);
   taken_ = 0;
+  has_lost_samples_ = false;
   outcome_ = {};
   if (inline_loading_) {
     restart();
@@ -26,20 +28,23 @@ void Loader::begin(const AnyBelief& belief) {
   state_.notify_all();
 }
 
-bool Loader::feed(const AnyVector& input, const AnyVector& measurement) {
+void Loader::feed(const AnyVector& input, const AnyVector& measurement) {
   const std::size_t next = fed_.load(std::memory_order_relaxed);
-  if (next == ring_.size()) return false;
+  if (next == ring_.size()) {
+    has_lost_samples_ = true;
+    return;
+  }
   ring_[next].input = input;
   ring_[next].measurement = measurement;
   fed_.store(next + 1, std::memory_order_release);
   if (inline_loading_) step_what_waits();
-  return true;
 }
 
 bool Loader::ready() {
   if (state_.load(std::memory_order_acquire) != State::loaded) return false;
   // The samples that were fed since the other thread had caught up; usually one.
   step_what_waits();
+  if (has_lost_samples_ && outcome_.ok()) outcome_.refusal = Refusal::samples_lost;
   state_.store(State::idle, std::memory_order_relaxed);
   return true;
 }

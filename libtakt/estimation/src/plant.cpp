@@ -41,9 +41,10 @@ Result<Plant> Plant::make(const PlantDescription& description, double period,
   }
   std::vector<std::string> variables = description.states;
   variables.insert(variables.end(), description.inputs.begin(), description.inputs.end());
+  std::vector<std::string> named = variables;
+  for (const auto& [name, value] : description.parameters) named.push_back(name);
   std::set<std::string> names{"pi", "E"};
-  for (const auto& [name, value] : description.parameters) names.insert(name);
-  for (const std::string& name : variables) {
+  for (const std::string& name : named) {
     if (!names.insert(name).second) return error("{}: \"{}\" names two things", path, name);
   }
   const Formulas none(variables, description.parameters);

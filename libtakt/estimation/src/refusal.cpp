@@ -36,6 +36,8 @@ Words words(Refusal refusal) {
       return {"already_measured", "that step already has a measurement of this quantity"};
     case Refusal::handing_over:
       return {"handing_over", "a hand-over is under way"};
+    case Refusal::samples_lost:
+      return {"samples_lost", "loading the filter took longer than samples can wait"};
   }
   return {"unknown", "unknown"};
 }

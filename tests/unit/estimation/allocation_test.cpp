@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cubic.hpp"
@@ -10,22 +12,26 @@
 #include "takt/estimation/extended_kalman.hpp"
 #include "takt/estimation/unscented_kalman.hpp"
 
-// Counts the allocations of the calling thread. Eigen calls malloc itself, so malloc is replaced;
-// glibc offers the real one by this name. Sanitizers have a malloc of their own.
+// Counts the allocations of the calling thread, and notes the largest one. Eigen calls malloc
+// itself, so malloc is replaced; glibc offers the real one by this name. Sanitizers have a malloc
+// of their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts = false;
 namespace {
 long allocations = 0;
-}
+std::size_t largest = 0;
+}  // namespace
 #else
 constexpr bool counts = true;
 namespace {
 thread_local long allocations = 0;
-}
+thread_local std::size_t largest = 0;
+}  // namespace
 extern "C" {
 void* __libc_malloc(std::size_t size);  // NOLINT: glibc's name
 void* malloc(std::size_t size) {
   ++allocations;
+  largest = std::max(largest, size);
   return __libc_malloc(size);
 }
 }
@@ -69,6 +75,23 @@ TEST(Allocation, IsCounted) {
   AnyMatrix matrix(7, 7);
   matrix.setZero();
   EXPECT_GT(allocations, before);
+}
+
+/// The matrices of a plant are as large as the square of what a document names.
+TEST(Allocation, IsBoundedByTheDocumentThatIsRead) {
+  if (!counts) GTEST_SKIP() << "a sanitizer owns malloc";
+  constexpr std::size_t many = 5000;
+  for (const char* list : {"states", "inputs", "measurements"}) {
+    nlohmann::json document = nlohmann::json::parse(Cubic{}.document());
+    nlohmann::json& names = document["plant"][list];
+    for (std::size_t i = 0; i < many; ++i) names.push_back("n" + std::to_string(i));
+    const std::string text = document.dump();
+    largest = 0;
+    const auto handoff = parse_handoff(text, "hostile", "");
+    ASSERT_FALSE(handoff);
+    EXPECT_NE(handoff.error().message.find(list), std::string::npos) << handoff.error().message;
+    EXPECT_LT(largest, 8 * text.size()) << list;
+  }
 }
 
 /// Larger dynamic systems, whose products Eigen blocks.

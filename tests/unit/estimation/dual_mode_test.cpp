@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -215,16 +216,24 @@ TEST(DualMode, AFirstEstimateThatIsUsedTooLateLeadsToFailSafe) {
   EXPECT_EQ(loop.estimator().window().longest(), std::chrono::milliseconds(200) + Duration{1});
 }
 
+/// A window that no loading exceeds.
+Cubic patient() { return {.load_periods = "1000000", .window = "20000000000000"}; }
+
 TEST(DualMode, ALoadingThreadTakesOverAndGivesBack) {
-  Loop loop(Cubic{.load_periods = "1000000", .window = "20000000000000"}.read(),
-            {.load_in_other_thread = true});
+  Loop loop(patient().read(), {.load_in_other_thread = true});
+  std::atomic<int> loaded = 0;
   std::thread loader([&] {
     while (loop.estimator().load()) {
+      ++loaded;
+      loaded.notify_all();
     }
   });
   int handovers = 0;
-  // As many steps as it takes, as the speed of the thread must not matter.
-  for (int step = 0; handovers < 20; ++step) {
+  int steps = 0;
+  while (handovers < 20) {
+    // The speed of the thread must not matter, and samples wait only up to a limit.
+    steps = loop.estimator().mode() == Mode::to_nonlinear ? steps + 1 : 0;
+    for (int seen = loaded; steps == 1000 && seen <= handovers; seen = loaded) loaded.wait(seen);
     const double input = loop.estimator().mode() == Mode::linear ? 0.9 : -0.1;
     handovers += loop.step(input).is_first_nonlinear ? 1 : 0;
     ASSERT_NE(loop.estimator().mode(), Mode::fail_safe);
@@ -232,6 +241,46 @@ TEST(DualMode, ALoadingThreadTakesOverAndGivesBack) {
   }
   loop.estimator().stop_loading();
   loader.join();
+}
+
+TEST(DualMode, AFilterThatMissedSamplesIsNotUsed) {
+  Loop loop(patient().read(), {.load_in_other_thread = true});
+  ASSERT_TRUE(loop.reach(Mode::to_nonlinear, 0.9));
+  for (int i = 0; i < 5000; ++i) loop.step(0.9);  // more than can wait
+  ASSERT_TRUE(loop.estimator().load());
+  const StepReport report = loop.step(0.9);
+  EXPECT_EQ(report.mode, Mode::fail_safe);
+  EXPECT_EQ(report.failure, Failure::filter_failed);
+  EXPECT_EQ(report.outcome.refusal, Refusal::samples_lost);
+  // The next loading may succeed.
+  loop.step(0.9);
+  ASSERT_TRUE(loop.estimator().load());
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(loop.step(0.9).mode, Mode::fail_safe);
+  EXPECT_LT(loop.error(), 0.01);
+}
+
+TEST(DualMode, WithoutALoadingThreadTheDeadlineIsMissed) {
+  for (const bool loads : {false, true}) {
+    Loop loop(Cubic{}.read(), {.load_in_other_thread = true});
+    if (loads) {
+      ASSERT_TRUE(loop.reach(Mode::to_nonlinear, 0.9));
+    }
+    loop.estimator().stop_loading();
+    EXPECT_FALSE(loop.estimator().load());
+    ASSERT_TRUE(loop.reach(Mode::fail_safe, 0.9)) << loads;
+    EXPECT_EQ(loop.estimator().failure(), Failure::deadline_missed);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(loop.step(0.9).mode, Mode::fail_safe);
+  }
+}
+
+TEST(DualMode, ALinearFilterThatDivergesEndsTheGuarantee) {
+  Handoff handoff = Cubic{.gain = "null"}.read();
+  handoff.linear.state_matrix(0, 0) = 1e10;
+  handoff.linear.output_matrix(0, 0) = 0;
+  Loop loop(handoff);
+  ASSERT_EQ(loop.estimator().mode(), Mode::linear);
+  ASSERT_TRUE(loop.reach(Mode::fail_safe, 0.3));
+  EXPECT_EQ(loop.estimator().failure(), Failure::filter_failed);
 }
 
 TEST(DualMode, MissingAndInfiniteMeasurementsAreNotUsed) {

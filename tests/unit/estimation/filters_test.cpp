@@ -306,6 +306,35 @@ TEST(Filters, GoOnWithoutMeasurementsAndRefuseOtherNonsense) {
   EXPECT_EQ(dynamic.step(AnyVector::Zero(1), AnyVector::Zero(2)).refusal, Refusal::wrong_size);
 }
 
+/// Numbers that a filter cannot use are no missing measurement.
+TEST(Filters, RefuseToGoOnWithoutBounds) {
+  constexpr double large = 1e200;
+  LinearModel<1, 1, 1> growing = scalar_model();
+  growing.state_matrix = scalar(large);
+  growing.process_noise = scalar(0);
+  LinearModel<1, 1, 1> seen_large = scalar_model();
+  seen_large.output_matrix = scalar(large);
+  struct Case {
+    LinearModel<1, 1, 1> model;
+    Belief<1> start;
+    const char* grows;
+  };
+  for (const auto& [model, start, grows] :
+       {Case{growing, {scalar(large), scalar(0)}, "the state"},
+        Case{growing, {scalar(0), scalar(large)}, "the covariance"},
+        Case{seen_large, {scalar(large), scalar(1)}, "the output"},
+        Case{seen_large, {scalar(0), scalar(large)}, "the covariance of the output"}}) {
+    const Noise<1, 1> noise{model.process_noise, model.measurement_noise};
+    KalmanFilter<1, 1, 1> kalman(model, start);
+    EXPECT_EQ(kalman.step(scalar(0), scalar(0)).refusal, Refusal::not_finite) << grows;
+    ExtendedKalmanFilter extended(LinearAsNonlinear<1, 1, 1>{model}, noise, start);
+    EXPECT_EQ(extended.step(scalar(0), scalar(0)).refusal, Refusal::not_finite) << grows;
+    EXPECT_TRUE(kalman.belief().state.allFinite()) << grows;
+    EXPECT_TRUE(kalman.belief().covariance.allFinite()) << grows;
+    EXPECT_TRUE(extended.belief().covariance.allFinite()) << grows;
+  }
+}
+
 /// Joseph's form keeps the covariance positive semi-definite where the short one does not: many
 /// nearly noiseless updates of an uncertain state.
 TEST(Filters, KeepTheCovariancePositiveSemidefinite) {

@@ -84,6 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"/plant/states", json::array(), "states"},
         Mistake{"/plant/states/0", "2x", "plant.states[0]"},
         Mistake{"/plant/inputs/0", "x", "names two things"},
+        Mistake{"/plant/parameters/pi", 3, "\"pi\" names two things"},
+        Mistake{"/plant/parameters/E", 3, "\"E\" names two things"},
         Mistake{"/plant/dynamics/0", "x +", "plant.dynamics[0]: character 4"},
         Mistake{"/plant/jacobians/dynamics/0/0", "q", "plant.jacobians.dynamics[0][0]"},
         Mistake{"/plant/outputs", json::array(), "plant.outputs: must have 1"},

@@ -54,7 +54,8 @@ class Correction {
     innovation_covariance_.noalias() += cross_ * jacobian.transpose();
     if (!cholesky(innovation_covariance_, factor_) ||
         is_singular(innovation_covariance_, factor_)) {
-      outcome.refusal = Refusal::singular_innovation;
+      outcome.refusal =
+          is_finite(innovation_covariance_) ? Refusal::singular_innovation : Refusal::not_finite;
       return outcome;
     }
     solved_ = innovation;

@@ -13,6 +13,13 @@ namespace takt::estimation {
 /// rounding. It is relative to each variance, so that units do not matter.
 constexpr double vanishing_pivot = 1e-13;
 
+/// Whether no element is infinite or NaN. Unlike Eigen's allFinite() it looks at several elements
+/// at once.
+template <typename Derived>
+[[nodiscard]] bool is_finite(const Eigen::MatrixBase<Derived>& matrix) {
+  return (matrix.derived() * 0.0).sum() == 0;
+}
+
 template <typename Derived>
 void symmetrise(Eigen::MatrixBase<Derived>& matrix) {
   for (Eigen::Index i = 0; i < matrix.rows(); ++i) {

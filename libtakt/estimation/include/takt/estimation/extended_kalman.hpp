@@ -25,6 +25,7 @@ class ExtendedKalmanFilter {
         state_(model_.states()),
         transition_(model_.states(), model_.states()),
         product_(model_.states(), model_.states()),
+        covariance_(model_.states(), model_.states()),
         output_(model_.measurements()),
         jacobian_(model_.measurements(), model_.states()) {}
 
@@ -41,11 +42,14 @@ class ExtendedKalmanFilter {
   [[nodiscard]] Refusal predict(const Vector<M>& input) {
     if (input.size() != model_.inputs()) return Refusal::wrong_size;
     model_.step(belief_.state, input, state_, transition_);
-    if (!state_.allFinite() || !transition_.allFinite()) return Refusal::not_finite;
-    belief_.state = state_;
     product_.noalias() = transition_ * belief_.covariance;
-    belief_.covariance = noise_.process;
-    belief_.covariance.noalias() += product_ * transition_.transpose();
+    covariance_ = noise_.process;
+    covariance_.noalias() += product_ * transition_.transpose();
+    if (!is_finite(state_) || !is_finite(transition_) || !is_finite(covariance_)) {
+      return Refusal::not_finite;
+    }
+    belief_.state.swap(state_);
+    belief_.covariance.swap(covariance_);
     return Refusal::none;
   }
 
@@ -76,6 +80,7 @@ class ExtendedKalmanFilter {
   Vector<N> state_;
   Matrix<N, N> transition_;
   Matrix<N, N> product_;
+  Matrix<N, N> covariance_;
   Vector<P> output_;
   Matrix<P, N> jacobian_;
 };

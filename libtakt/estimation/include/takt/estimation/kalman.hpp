@@ -51,6 +51,7 @@ class KalmanFilter {
         correction_(model_.state_matrix.rows(), model_.output_matrix.rows()),
         state_(model_.state_matrix.rows()),
         product_(model_.state_matrix.rows(), model_.state_matrix.rows()),
+        covariance_(model_.state_matrix.rows(), model_.state_matrix.rows()),
         innovation_(model_.output_matrix.rows()),
         jacobian_(model_.output_matrix) {}
 
@@ -73,10 +74,12 @@ class KalmanFilter {
     if (!input.allFinite()) return Refusal::not_finite;
     state_.noalias() = model_.state_matrix * belief_.state;
     state_.noalias() += model_.input_matrix * input;
-    belief_.state = state_;
     product_.noalias() = model_.state_matrix * belief_.covariance;
-    belief_.covariance = model_.process_noise;
-    belief_.covariance.noalias() += product_ * model_.state_matrix.transpose();
+    covariance_ = model_.process_noise;
+    covariance_.noalias() += product_ * model_.state_matrix.transpose();
+    if (!is_finite(state_) || !is_finite(covariance_)) return Refusal::not_finite;
+    belief_.state.swap(state_);
+    belief_.covariance.swap(covariance_);
     return Refusal::none;
   }
 
@@ -86,9 +89,11 @@ class KalmanFilter {
       return {.refusal = Refusal::wrong_size};
     }
     if (!input.allFinite()) return {.refusal = Refusal::not_finite};
-    innovation_ = measurement;
-    innovation_.noalias() -= model_.output_matrix * belief_.state;
-    innovation_.noalias() -= model_.feedthrough_matrix * input;
+    innovation_.noalias() = model_.output_matrix * belief_.state;
+    innovation_.noalias() += model_.feedthrough_matrix * input;
+    // A NaN in the innovation stands for a missing measurement, so it must not come from elsewhere.
+    if (!is_finite(innovation_)) return {.refusal = Refusal::not_finite};
+    innovation_ = measurement - innovation_;
     jacobian_ = model_.output_matrix;
     return correction_.apply(belief_, innovation_, jacobian_, model_.measurement_noise,
                              gain_ ? &*gain_ : nullptr);
@@ -108,6 +113,7 @@ class KalmanFilter {
   Correction<N, P> correction_;
   Vector<N> state_;
   Matrix<N, N> product_;
+  Matrix<N, N> covariance_;
   Vector<P> innovation_;
   Matrix<P, N> jacobian_;
 };

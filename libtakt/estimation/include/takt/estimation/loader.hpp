@@ -23,10 +23,12 @@ class Loader {
   Loader(std::unique_ptr<Estimator> estimator, const Handoff& handoff, std::size_t capacity,
          bool inline_loading);
 
-  /// Starts the estimator from `belief`. Not while it is being loaded.
+  /// Starts the estimator from `belief`. Not while it is being loaded. After stop() it does
+  /// nothing.
   void begin(const AnyBelief& belief);
-  /// A sample after begin. False if the ring is full: then the loading cannot succeed any more.
-  bool feed(const AnyVector& input, const AnyVector& measurement);
+  /// A sample after begin. If the ring is full the sample is lost, and the loading is refused in
+  /// the end (samples_lost).
+  void feed(const AnyVector& input, const AnyVector& measurement);
   /// Whether the estimator has been loaded and has seen every sample that was fed. If so it is the
   /// caller's.
   [[nodiscard]] bool ready();
@@ -41,6 +43,7 @@ class Loader {
 
   /// For the loading thread: waits for the next begin() and does its work. False after stop().
   bool load();
+  /// Nothing is loaded any more: what has begun never gets ready.
   void stop();
 
  private:
@@ -63,6 +66,8 @@ class Loader {
   std::vector<Sample> ring_;
   std::atomic<std::size_t> fed_{0};
   std::size_t taken_ = 0;
+  /// Whether the ring had no room for a sample. Only the user's thread knows this.
+  bool has_lost_samples_ = false;
 };
 
 }  // namespace takt::estimation

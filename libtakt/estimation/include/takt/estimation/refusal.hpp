@@ -21,6 +21,7 @@ enum class Refusal : std::uint8_t {
   in_the_future,              // a measurement of a step that has not been made
   already_measured,           // a second measurement of the same quantity and step
   handing_over,               // the filter is being loaded by another thread
+  samples_lost,               // loading the filter took longer than samples can wait
 };
 
 /// The name, and a sentence for people.
