@@ -322,6 +322,18 @@ class Handoff:
 def read_handoff(path: str) -> Handoff: ...
 def parse_handoff(text: str, source: str) -> Handoff: ...
 
+class PeriodInput:
+    """The input of a period, of which any number may come. The guard must see the worst one: one
+    outside the physical limits, or else one outside the decision bound. Later periods in which none
+    comes go on with the last one.
+    """
+
+    replaced: int
+
+    def __init__(self, handoff: Handoff) -> None: ...
+    def take(self, inputs: Vector) -> None: ...
+    def end_period(self) -> Vector: ...
+
 class StepReport:
     mode: str
     failure: str
@@ -338,6 +350,7 @@ class DualMode:
     covariance: Matrix
     mode: str
     handovers: int
+    latest_window: int
     longest_window: int
     exceeded: int
 

@@ -14,6 +14,7 @@
 #include "takt/estimation/extended_kalman.hpp"
 #include "takt/estimation/kalman.hpp"
 #include "takt/estimation/particle.hpp"
+#include "takt/estimation/period_input.hpp"
 #include "takt/estimation/unscented_kalman.hpp"
 
 namespace nb = nanobind;
@@ -29,6 +30,7 @@ using estimation::AnyVector;
 using estimation::DualMode;
 using estimation::Handoff;
 using estimation::Outcome;
+using estimation::PeriodInput;
 using estimation::Plant;
 using estimation::Refusal;
 using estimation::Region;
@@ -298,6 +300,20 @@ void bind_dual_mode(nb::module_& module) {
       },
       "text"_a, "source"_a);
 
+  nb::class_<PeriodInput>(module, "PeriodInput")
+      .def(nb::init<const Handoff&>(), "handoff"_a)
+      .def(
+          "take",
+          [](PeriodInput& inputs, const AnyVector& input) {
+            if (input.size() != inputs.size()) {
+              throw InputError("an input of another size than the plant has");
+            }
+            inputs.take(input);
+          },
+          "inputs"_a)
+      .def("end_period", [](PeriodInput& inputs) { return AnyVector(inputs.end_period()); })
+      .def_prop_ro("replaced", &PeriodInput::replaced);
+
   nb::class_<StepReport>(module, "StepReport")
       .def_prop_ro("mode",
                    [](const StepReport& report) { return std::string(to_string(report.mode)); })
@@ -352,6 +368,8 @@ void bind_dual_mode(nb::module_& module) {
           [](const DualMode& estimator) { return std::string(to_string(estimator.mode())); })
       .def_prop_ro("handovers",
                    [](const DualMode& estimator) { return estimator.window().count(); })
+      .def_prop_ro("latest_window",
+                   [](const DualMode& estimator) { return estimator.window().latest().count(); })
       .def_prop_ro("longest_window",
                    [](const DualMode& estimator) { return estimator.window().longest().count(); })
       .def_prop_ro("exceeded",

@@ -33,9 +33,9 @@ NANOSECONDS = 1_000_000_000
 
 
 class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
-    """Estimates once in every period of the document, by a timer. Of several inputs in a period one
-    outside the decision bound counts; without a new input the last one goes on. A period without a
-    measurement is one without.
+    """Estimates once in every period of the document, by a timer. Any number of inputs may arrive
+    in a period (takt_native.PeriodInput). Without a measurement in a period the filter is told that
+    it is missing; of several, the last one counts.
 
     Raises takt_native.InputError if the document cannot be used.
     """
@@ -46,12 +46,12 @@ class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
         self._handoff = handoff
         self._estimator = takt_native.DualMode(handoff)
         self._missing = np.full(len(handoff.measurements), np.nan)
-        self._input = np.array(handoff.operating_input)
+        self._inputs = takt_native.PeriodInput(handoff)
         self._measurement = self._missing
-        self._has_new_input = False
         self._steps = 0
         self._without_measurement = 0
         self._refused = 0
+        self._measurements_replaced = 0
         self._estimate = self._advertise(Float64MultiArray, "estimate")
         self._covariance = self._advertise(Float64MultiArray, "covariance")
         self._margin = self._advertise(Float64MultiArray, "margin")
@@ -68,29 +68,28 @@ class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
 
     def _take_input(self, message: Float64MultiArray) -> None:
         taken = np.array(message.data)
-        if taken.size != self._input.size:
+        if taken.size != len(self._handoff.inputs):
             self._refused += 1
-        # An input outside the decision bound stays until the guard has seen it.
-        elif not self._has_new_input or self._handoff.decides_linear(self._input):
-            self._input = taken
-            self._has_new_input = True
+        else:
+            self._inputs.take(taken)
 
     def _take_measurement(self, message: Float64MultiArray) -> None:
         taken = np.array(message.data)
         if taken.size != self._missing.size:
             self._refused += 1
         else:
+            self._measurements_replaced += self._measurement is not self._missing
             self._measurement = taken
 
     def _step(self) -> None:
         estimator = self._estimator
         self._steps += 1
         self._without_measurement += bool(np.isnan(self._measurement).all())
-        report = estimator.step(time.monotonic_ns(), self._input, self._measurement)
+        inputs = self._inputs.end_period()
+        report = estimator.step(time.monotonic_ns(), inputs, self._measurement)
         self._measurement = self._missing
-        self._has_new_input = False
         self._estimate.publish(Float64MultiArray(data=estimator.state.tolist()))
-        # The estimate is out: this ends the window of a hand-over.
+        # The estimate is published: this ends the window of a hand-over.
         after = estimator.used(time.monotonic_ns())
         self._covariance.publish(Float64MultiArray(data=estimator.covariance.ravel().tolist()))
         margins = [report.input_margin, report.region_margin]
@@ -108,10 +107,15 @@ class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
                 "steps": self._steps,
                 "without_measurement": self._without_measurement,
                 "refused_messages": self._refused,
+                "inputs_replaced": self._inputs.replaced,
+                "measurements_replaced": self._measurements_replaced,
                 "handovers": self._estimator.handovers,
                 "window": self._handoff.window,
+                "latest_window": self._estimator.latest_window,
                 "longest_window": self._estimator.longest_window,
                 "windows_exceeded": self._estimator.exceeded,
+                # The program takt-estimator says here why the kernel refused its scheduling.
+                "scheduling": "",
             }
         )
 

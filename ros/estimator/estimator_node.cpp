@@ -25,9 +25,9 @@ Result<void> advertise(const std::shared_ptr<executor::Node>& node, const std::s
 }  // namespace
 
 EstimatorNode::EstimatorNode(const estimation::Handoff& handoff)
-    : decision_(handoff.decision),
-      period_(handoff.timing.period),
+    : period_(handoff.timing.period),
       estimator_(handoff, {}),
+      inputs_(handoff),
       sample_{
           .time = {},
           .input = handoff.linear.input,
@@ -103,11 +103,8 @@ void EstimatorNode::take_input(const Numbers& message) {
     ++refused_;
     return;
   }
-  const Eigen::Map<const estimation::AnyVector> input(message.data.data(), sample_.input.size());
-  // An input outside the decision bound stays until the guard has seen it.
-  if (has_new_input_ && !decision_.contains(sample_.input)) return;
-  sample_.input = input;
-  has_new_input_ = true;
+  std::copy(message.data.begin(), message.data.end(), sample_.input.begin());
+  inputs_.take(sample_.input);
 }
 
 void EstimatorNode::take_measurement(const Numbers& message) {
@@ -115,16 +112,19 @@ void EstimatorNode::take_measurement(const Numbers& message) {
     ++refused_;
     return;
   }
+  if (has_measurement_) ++measurements_replaced_;
+  has_measurement_ = true;
   std::copy(message.data.begin(), message.data.end(), sample_.measurement.begin());
 }
 
 void EstimatorNode::step() {
   ++steps_;
   sample_.time = linux_os::monotonic_now();
+  sample_.input = inputs_.end_period();
   if (sample_.measurement.array().isNaN().all()) ++without_measurement_;
   report_ = estimator_.step(sample_);
   sample_.measurement.setConstant(missing);
-  has_new_input_ = false;
+  has_measurement_ = false;
   const estimation::AnyBelief& belief = estimator_.estimate();
   numbers_.data.assign(belief.state.begin(), belief.state.end());
   publish(*estimate_, numbers_);
@@ -149,12 +149,13 @@ std::string EstimatorNode::diagnostics() const {
   for (const char c : refusal_) refusal += c == '"' || c == '\\' || c < ' ' ? ' ' : c;
   return fmt::format(
       R"({{"mode": "{}", "failure": "{}", "guaranteed": {}, "refusal": "{}", "steps": {}, )"
-      R"("without_measurement": {}, "refused_messages": {}, "handovers": {}, "window": {}, )"
+      R"("without_measurement": {}, "refused_messages": {}, "inputs_replaced": {}, )"
+      R"("measurements_replaced": {}, "handovers": {}, "window": {}, )"
       R"("latest_window": {}, "longest_window": {}, "windows_exceeded": {}, "scheduling": "{}"}})",
       to_string(report_.mode), to_string(report_.failure), report_.is_guaranteed(),
-      to_string(report_.outcome.refusal), steps_, without_measurement_, refused_, window.count(),
-      window.window().count(), window.latest().count(), window.longest().count(), window.exceeded(),
-      refusal);
+      to_string(report_.outcome.refusal), steps_, without_measurement_, refused_,
+      inputs_.replaced(), measurements_replaced_, window.count(), window.window().count(),
+      window.latest().count(), window.longest().count(), window.exceeded(), refusal);
 }
 
 void EstimatorNode::answer(const SetParameters::Request& request,

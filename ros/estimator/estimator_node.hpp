@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/estimation/dual_mode.hpp"
+#include "takt/estimation/period_input.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/publisher.hpp"
 #include "takt/executor/service.hpp"
@@ -27,9 +28,8 @@ namespace takt::estimator {
 ///     set_parameters       the parameter mode set to "linear" asks for the cheap mode; refused,
 ///                          with the reason, where that is not safe
 ///
-/// A timer runs the estimator. If several inputs come in a period, the first one outside the
-/// decision bound counts, or else the last one; without a new input the one before goes on. A
-/// period may have no measurement.
+/// A timer runs the estimator. Any number of inputs may come in a period (PeriodInput). A period
+/// may have no measurement; of several, the last one counts.
 class EstimatorNode {
  public:
   [[nodiscard]] static Result<std::unique_ptr<EstimatorNode>> create(
@@ -61,15 +61,16 @@ class EstimatorNode {
   template <typename Message>
   void publish(executor::Publisher<Message>& publisher, const Message& message);
 
-  estimation::InputBox decision_;
   Duration period_;
   estimation::DualMode estimator_;
+  estimation::PeriodInput inputs_;
   estimation::Sample sample_;
   estimation::StepReport report_;
-  bool has_new_input_ = false;
+  bool has_measurement_ = false;
   std::uint64_t steps_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t without_measurement_ = 0;
+  std::uint64_t measurements_replaced_ = 0;
   std::string refusal_;
   Result<void> failure_;
 
