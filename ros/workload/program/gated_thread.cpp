@@ -13,26 +13,30 @@ GatedThread::GatedThread(ThreadSetup setup, std::function<void()> body)
     : setup_(std::move(setup)), body_(std::move(body)), thread_([this] { run(); }) {}
 
 GatedThread::~GatedThread() {
-  if (!is_wanted_) may_set_up_.count_down();
+  // A thread that waits goes on without what it waits for.
+  if (!sets_up_) may_set_up_.count_down();
+  if (!runs_) may_run_.count_down();
   thread_.join();
 }
 
 Result<void> GatedThread::set_up() {
-  is_wanted_ = true;
+  sets_up_ = true;
   may_set_up_.count_down();
   is_set_up_.wait();
   return set_up_result_;
 }
 
-void GatedThread::go() { may_run_.count_down(); }
+void GatedThread::go() {
+  runs_ = true;
+  may_run_.count_down();
+}
 
 void GatedThread::run() {
   may_set_up_.wait();
-  if (!is_wanted_) return;
-  set_up_result_ = apply(setup_);
+  if (sets_up_) set_up_result_ = apply(setup_);
   is_set_up_.count_down();
   may_run_.wait();
-  body_();
+  if (runs_) body_();
 }
 
 }  // namespace takt::workload

@@ -51,7 +51,9 @@ class GatedThread {
   ThreadSetup setup_;
   std::function<void()> body_;
   Result<void> set_up_result_;
-  bool is_wanted_ = false;
+  /// Written before the latch that the thread waits at, and read after it.
+  bool sets_up_ = false;
+  bool runs_ = false;
   std::latch may_set_up_{1};
   std::latch is_set_up_{1};
   std::latch may_run_{1};

@@ -181,7 +181,7 @@ Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
       if (Result<void> stopped = process.stop(); !stopped) return stopped;
       say({{"event", "stopped"}});
     } else if (command == "log") {
-      say({{"event", "log"}, {"entries", json::parse(diary.to_json())}});
+      say({{"event", "log"}, {"entries", diary.to_json()}});
     } else if (command == "quit") {
       process.quit();
       return process.failure();

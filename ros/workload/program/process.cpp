@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "entities.hpp"
@@ -137,6 +138,7 @@ class Process::Implementation {
   [[nodiscard]] Result<bool> is_connected() const { return entities_.is_connected(); }
 
   Result<std::vector<Supply>> start() {
+    if (std::exchange(started_, true)) return error("start: has begun already");
     std::vector<Supply> supplies;
     for (const Thread& thread : threads_) {
       const Result<void> set_up = thread.gated->set_up();
@@ -272,6 +274,7 @@ class Process::Implementation {
   const model::Model& model_;
   std::optional<int> priority_;
   Entities entities_;
+  bool started_ = false;
   std::vector<std::unique_ptr<executor::Executor>> executors_;
   std::vector<std::unique_ptr<PeriodicReleases>> releases_;
   std::vector<Thread> threads_;

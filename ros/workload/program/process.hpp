@@ -48,7 +48,8 @@ class Process {
   /// those of the other processes, so that nothing that is sent is lost.
   [[nodiscard]] Result<bool> is_connected() const;
 
-  /// Gives the threads their scheduling and lets them and the timers run. Once.
+  /// Gives the threads their scheduling and lets them and the timers run. Error: a fault of the
+  /// middleware, or it was called before.
   [[nodiscard]] Result<std::vector<Supply>> start();
 
   /// Stops all activations; instances that are activated already still run.

@@ -58,7 +58,7 @@ void Diary::send_from_outside(const SentMessage& sent) {
   entries_.push_back({{}, {}, sent.begin, sent.end, {}, {sent}});
 }
 
-std::string Diary::to_json() const {
+nlohmann::json Diary::to_json() const {
   using nlohmann::json;
   const auto id = [this](std::size_t callback) {
     return callback < model_.callbacks.size() ? json(model_.callbacks[callback].id) : json();
@@ -85,7 +85,7 @@ std::string Diary::to_json() const {
                        {"used", std::move(used)},
                        {"sent", std::move(sent)}});
   }
-  return entries.dump();
+  return entries;
 }
 
 }  // namespace takt::workload

@@ -40,7 +40,7 @@ class DiaryTest : public testing::Test {
   void run(CallbackIndex callback, const Activation& activation) {
     diary_.end(diary_.begin(callback, activation));
   }
-  json entries() { return json::parse(diary_.to_json()); }
+  json entries() { return diary_.to_json(); }
 
   model::Model model_ = three_callbacks();
   Diary diary_{model_};

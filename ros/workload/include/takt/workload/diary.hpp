@@ -2,8 +2,9 @@
 
 #include <map>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/model/model.hpp"
@@ -52,7 +53,7 @@ class Diary {
   /// A JSON array of the entries: `callback` (its id, or null), `begin`, `end`, `received` (a
   /// message, or null), `used` and `sent`. A message is [topic, source, sequence], where the source
   /// is a callback's id, or null.
-  [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] nlohmann::json to_json() const;
 
  private:
   using Callback = model::CallbackIndex;
