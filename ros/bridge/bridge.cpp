@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "takt/bridge/turn.hpp"
 #include "takt/executor/rcl_result.hpp"
 
 namespace takt::bridge {
@@ -129,7 +130,7 @@ Hooks Bridge::hooks() {
     std::optional<Inbound::Waiting> oldest;
     {
       const std::scoped_lock lock(mutex_);
-      oldest = in_[route].wait({*activation.item, activation.message});
+      oldest = in_[route].enqueue({*activation.item, activation.message});
     }
     if (oldest) activation.flow->release(oldest->item);
     arrival_->trigger();
@@ -172,8 +173,8 @@ Result<void> Bridge::run(const std::atomic<bool>& stop) {
     watch_peers();
     hear_states();
     if (Result<void> looked = look(); !looked) return looked;
-    if (Result<void> published = publish_all(); !published) return published;
-    if (Result<void> taken = take_all(); !taken) return taken;
+    publish_some();
+    if (Result<void> taken = take_some(); !taken) return taken;
     if (Result<void> waited = wait(); !waited) return waited;
   }
   return {};
@@ -193,7 +194,8 @@ Result<void> Bridge::wait() {
     }
   }
   if (!prepared) return prepared;
-  const Duration timeout = held_ ? held_period : patience;
+  Duration timeout = held_ ? held_period : patience;
+  if (more_) timeout = Duration{0};
   trace_wait(timeout.count());
   const rcl_ret_t code = rcl_wait(&wait_set_, timeout.count());
   trace_woken();
@@ -211,9 +213,13 @@ Result<void> Bridge::look() {
   if (!graph_changed_ && now - looked_ < look_period) return {};
   graph_changed_ = false;
   looked_ = now;
+  std::vector<raw::Gid> own;
+  for (const Inbound& in : in_) {
+    if (in.publisher() != nullptr) own.push_back(in.publisher()->gid());
+  }
   std::set<link::PeerIndex> changed;
   for (std::size_t i = 0; i < out_.size(); ++i) {
-    const Result<bool> different = out_[i].look();
+    const Result<bool> different = out_[i].look(own);
     if (!different) return tl::unexpected(different.error());
     if (*different) changed.insert(plan_.out[i].peer);
   }
@@ -244,11 +250,11 @@ void Bridge::hear_states() {
       unreadable = std::exchange(peers_[p].unreadable, false);
     }
     if (unreadable) say(fmt::format("{} runs another version of takt bridge", host_of(peer)));
-    if (state) heed(peer, *state);
+    if (state) take_state(peer, *state);
   }
 }
 
-void Bridge::heed(link::PeerIndex peer, const State& state) {
+void Bridge::take_state(link::PeerIndex peer, const State& state) {
   if (std::exchange(peers_[peer.value()].process, state.process) != state.process) {
     // The new process has heard nothing that was said before. Messages from here on carry its
     // number.
@@ -277,20 +283,20 @@ void Bridge::tell_state(link::PeerIndex peer) {
 
 /// Takes one message of each topic, the most urgent topic first, so that no topic waits for many
 /// messages of another one.
-Result<void> Bridge::take_all() {
+Result<void> Bridge::take_some() {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const Result<bool> taken = out_[i].take(peers_[plan_.out[i].peer.value()].process);
     if (!taken) return tl::unexpected(taken.error());
-    if (!*taken) continue;
-    if (Result<void> published = publish_all(); !published) return published;
+    if (*taken) publish_some();
   }
   return {};
 }
 
-Result<void> Bridge::publish_all() {
+/// Publishes what has arrived, the most urgent message first, as much as fits into a turn.
+void Bridge::publish_some() {
   const Instant now = transport::now();
   held_ = false;
-  for (std::size_t i = 0; i < in_.size();) {
+  more_ = publish_in_turn(in_.size(), [&](std::size_t i) {
     const bool open = in_[i].open(now);
     std::optional<Inbound::Waiting> message;
     {
@@ -298,17 +304,11 @@ Result<void> Bridge::publish_all() {
       if (open) message = in_[i].next();
       held_ = held_ || (!open && in_[i].waits());
     }
-    if (!message) {
-      ++i;
-      continue;
-    }
-    const Result<void> published = in_[i].publish(message->message);
+    if (!message) return false;
+    in_[i].publish(message->message);
     link_->with([&](link::FlowControl& flow) { flow.release(message->item); });
-    if (!published) return published;
-    // Something more urgent may have come.
-    i = 0;
-  }
-  return {};
+    return true;
+  });
 }
 
 }  // namespace takt::bridge

@@ -78,10 +78,10 @@ class Bridge {
   [[nodiscard]] Result<void> look();
   void watch_peers();
   void hear_states();
-  void heed(link::PeerIndex peer, const State& state);
+  void take_state(link::PeerIndex peer, const State& state);
   void tell_state(link::PeerIndex peer);
-  [[nodiscard]] Result<void> take_all();
-  [[nodiscard]] Result<void> publish_all();
+  [[nodiscard]] Result<void> take_some();
+  void publish_some();
 
   const Configuration& configuration_;
   std::size_t host_;
@@ -104,6 +104,8 @@ class Bridge {
   bool graph_changed_ = true;
   /// Messages wait for subscriptions to find their publisher.
   bool held_ = false;
+  /// Messages may have been left for the next turn.
+  bool more_ = false;
   Instant looked_{};
   Instant watched_{};
 

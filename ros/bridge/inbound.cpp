@@ -58,24 +58,34 @@ bool Inbound::open(Instant now) {
   return open_;
 }
 
-Result<void> Inbound::publish(std::span<const std::byte> message) {
+void Inbound::publish(std::span<const std::byte> message) {
   const std::optional<Header> header = read_header(message);
-  if (!header) return {};
-  // A peer sends messages of a transient local topic again once it knows of this process. So those
-  // that were not sent for this process come again, and those that come again may have been
-  // published before.
-  if (offered_->transient_local &&
-      (header->to != process_ || !published_before_.add(header->publisher, header->number))) {
-    ++repeated;
-    return {};
+  if (!header) return refuse("shorter than its header");
+  // A peer sends the last messages of a transient local topic again once it knows of this process,
+  // so those that come again may have been published before.
+  if (offered_->transient_local) {
+    if (header->to != process_) {
+      ++early;
+      return;
+    }
+    if (!published_before_.add(header->publisher, header->number)) {
+      ++repeated;
+      return;
+    }
   }
-  ++published;
   trace_.takes(*header);
   const TracedRun run = trace_.run();
-  return publisher_->publish(message.subspan(header_bytes));
+  const Result<void> done = publisher_->publish(message.subspan(header_bytes));
+  if (!done) return refuse(done.error().message);
+  ++published;
 }
 
-std::optional<Inbound::Waiting> Inbound::wait(const Waiting& message) {
+void Inbound::refuse(std::string_view why) {
+  if (++refused > 1) return;
+  say_(fmt::format("{}: a message of the other host is not published: {}", topic_.name, why));
+}
+
+std::optional<Inbound::Waiting> Inbound::enqueue(const Waiting& message) {
   ++received;
   waiting_.push_back(message);
   if (waiting_.size() <= topic_.depth) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "outbound.hpp"
 #include "takt/bridge/seen.hpp"
@@ -27,7 +28,9 @@ class Inbound {
   /// Whether messages are published; until then they wait. A new publisher gives subscriptions time
   /// to find it, as messages would be lost to them otherwise.
   [[nodiscard]] bool open(Instant now);
-  [[nodiscard]] Result<void> publish(std::span<const std::byte> message);
+  /// Publishes a message, or counts why it is not published. It may be anything, as it comes from
+  /// the peer.
+  void publish(std::span<const std::byte> message);
 
   /// A message that waits to be published.
   struct Waiting {
@@ -35,19 +38,27 @@ class Inbound {
     std::span<const std::byte> message;
   };
   /// Adds a message; returns the oldest if it has to give way.
-  [[nodiscard]] std::optional<Waiting> wait(const Waiting& message);
+  [[nodiscard]] std::optional<Waiting> enqueue(const Waiting& message);
   [[nodiscard]] std::optional<Waiting> next();
   [[nodiscard]] bool waits() const { return !waiting_.empty(); }
 
+  /// Its publisher; null: the peer has not offered the topic yet.
+  [[nodiscard]] const raw::RawPublisher* publisher() const { return publisher_.get(); }
   [[nodiscard]] const TracedReceiver& trace() const { return trace_; }
 
   std::uint64_t received = 0;
   std::uint64_t published = 0;
-  /// Messages that were published before, or that the peer will send again for this process.
+  /// Messages that were published before.
   std::uint64_t repeated = 0;
+  /// Messages that the peer sent before it knew of this process. It sends the last ones again.
+  std::uint64_t early = 0;
   std::uint64_t dropped = 0;
+  /// Messages that were not written by a bridge, or that the middleware refused to publish.
+  std::uint64_t refused = 0;
 
  private:
+  void refuse(std::string_view why);
+
   const Topic& topic_;
   std::uint64_t process_;
   Instant begin_;

@@ -4,16 +4,14 @@
 #include <cstring>
 #include <utility>
 
+#include "takt/bridge/hash.hpp"
+
 namespace takt::bridge {
 
 namespace {
 
 /// A number that tells publishers apart.
-std::uint64_t number_of(const rmw_gid_t& publisher) {
-  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-  for (const std::uint8_t byte : publisher.data) hash = (hash ^ byte) * 1'099'511'628'211U;
-  return hash;
-}
+std::uint64_t number_of(const rmw_gid_t& publisher) { return hash(publisher.data); }
 
 /// Whether the middleware counts the messages of a publisher.
 bool counts_up(const rmw_message_info_t& about) {
@@ -37,16 +35,6 @@ rmw_qos_durability_policy_t policy(Durability durability) {
                                                    : RMW_QOS_POLICY_DURABILITY_VOLATILE;
 }
 
-/// Lowers the quality to what a subscription may ask for so that both publishers reach it.
-void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other) {
-  if (other.reliability != RMW_QOS_POLICY_RELIABILITY_RELIABLE) {
-    quality.reliability = RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
-  }
-  if (other.durability != RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL) {
-    quality.durability = RMW_QOS_POLICY_DURABILITY_VOLATILE;
-  }
-}
-
 bool alike(const raw::Offer& one, const raw::Offer& other) {
   return one.type == other.type && one.quality.reliability == other.quality.reliability &&
          one.quality.durability == other.quality.durability;
@@ -63,8 +51,8 @@ Outbound::Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw
       send_(std::move(send)),
       say_(std::move(say)) {}
 
-Result<std::optional<raw::Offer>> Outbound::choose() {
-  const auto offers = raw::find_offers(*node_, topic_.name, topic_.depth);
+Result<std::optional<raw::Offer>> Outbound::choose(std::span<const raw::Gid> own) {
+  const auto offers = raw::find_offers(*node_, topic_.name, topic_.depth, own);
   if (!offers) return tl::unexpected(offers.error());
   std::optional<raw::Offer> chosen = offer_;
   for (const raw::Offer& offer : *offers) {
@@ -73,7 +61,7 @@ Result<std::optional<raw::Offer>> Outbound::choose() {
       say_(fmt::format("{}: published as {}, too, which is not carried; it is {} here", topic_.name,
                        offer.type, wanted));
     } else if (chosen) {
-      weaken(chosen->quality, offer.quality);
+      raw::weaken(chosen->quality, offer.quality);
     } else {
       chosen = offer;
     }
@@ -89,8 +77,8 @@ Result<std::optional<raw::Offer>> Outbound::choose() {
   return chosen;
 }
 
-Result<bool> Outbound::look() {
-  auto chosen = choose();
+Result<bool> Outbound::look(std::span<const raw::Gid> own) {
+  auto chosen = choose(own);
   if (!chosen) return tl::unexpected(chosen.error());
   if (!*chosen || (offer_ && alike(*offer_, **chosen))) return false;
   auto subscription = raw::RawSubscription::create(node_, topic_.name, **chosen, true);

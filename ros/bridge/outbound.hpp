@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ class Outbound {
   Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw::NodePointer node,
            Send send, Say say);
 
-  /// Subscribes once somebody publishes, and anew if another publisher offers less. True: the offer
-  /// that the peer must know has changed.
-  [[nodiscard]] Result<bool> look();
+  /// Subscribes once somebody publishes, except for the bridge's own publishers, and anew if
+  /// another publisher offers less. True: the offer that the peer must know has changed.
+  [[nodiscard]] Result<bool> look(std::span<const raw::Gid> own);
 
   /// The offer that the peer must know; none: nobody publishes yet.
   [[nodiscard]] std::optional<Offered> offered() const;
@@ -57,7 +58,7 @@ class Outbound {
     std::vector<std::byte> bytes;
   };
 
-  [[nodiscard]] Result<std::optional<raw::Offer>> choose();
+  [[nodiscard]] Result<std::optional<raw::Offer>> choose(std::span<const raw::Gid> own);
   [[nodiscard]] bool latched() const;
   void send(const Header& header, std::span<const std::byte> bytes);
 

@@ -22,8 +22,12 @@ json to_json(const statistics::Distribution& times) {
 
 json Bridge::report() {
   std::vector<link::TaskCounts> tasks;
+  std::vector<link::Inbox::Counts> inboxes;
   link_->with([&](link::FlowControl& flow) {
     for (const link::TaskIndex task : flow_.out_tasks) tasks.push_back(flow.counts(task));
+    for (std::size_t p = 0; p < plan_.peers.size(); ++p) {
+      inboxes.push_back(flow.received(link::PeerIndex(p)));
+    }
   });
   json sent = json::array();
   json received = json::array();
@@ -36,7 +40,10 @@ json Bridge::report() {
                      {"connections", counts.sessions},
                      {"packets_sent", counts.packets_sent},
                      {"packets_repeated", counts.packets_repeated},
-                     {"refused", counts.forged + counts.replayed + counts.malformed}});
+                     {"refused", counts.forged + counts.replayed + counts.malformed},
+                     {"messages_rejected", inboxes[p].rejected},
+                     {"messages_abandoned", inboxes[p].abandoned},
+                     {"messages_missing", inboxes[p].missing}});
   }
   const std::scoped_lock lock(mutex_);
   for (std::size_t i = 0; i < out_.size(); ++i) {
@@ -65,7 +72,9 @@ json Bridge::report() {
                         {"received", in_[i].received},
                         {"published", in_[i].published},
                         {"repeated", in_[i].repeated},
-                        {"dropped", in_[i].dropped}});
+                        {"early", in_[i].early},
+                        {"dropped", in_[i].dropped},
+                        {"refused", in_[i].refused}});
   }
   return {{"sent", sent}, {"received", received}, {"peers", peers}};
 }

@@ -3,32 +3,20 @@
 #include <fmt/format.h>
 #include <tracetools/tracetools.h>
 
-#include <string_view>
 #include <utility>
 
+#include "takt/bridge/hash.hpp"
 #include "takt/executor/announcement.hpp"
 
 namespace takt::bridge {
-
-namespace {
-
-std::uint64_t hash(std::uint64_t begin, std::string_view text) {
-  std::uint64_t hash = begin;  // FNV-1a
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
-  }
-  return hash;
-}
-
-}  // namespace
 
 Hop hop_of(const Configuration& configuration, const Topic& topic, std::size_t to) {
   const std::string& from_host = configuration.hosts[topic.from].name;
   const std::string& to_host = configuration.hosts[to].name;
   Hop hop{.name = fmt::format("{}@{}", topic.name, to_host)};
   const std::string way = fmt::format("{}>{}{}", from_host, to_host, topic.name);
-  std::array<std::uint64_t, 2> parts{hash(14'695'981'039'346'656'037U, way), 0};
-  parts[1] = hash(parts[0], way);
+  std::array<std::uint64_t, 2> parts{hash(way), 0};
+  parts[1] = hash(way, parts[0]);
   for (std::size_t i = 0; i < hop.gid.size(); ++i) {
     hop.gid[i] = static_cast<std::uint8_t>(parts[i / 8 % 2] >> (i % 8 * 8));
   }

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::gate {
@@ -29,22 +30,6 @@ constexpr std::size_t longest_text = 64;
 /// The most readings in a row, so that a source that tells without end does not keep outputs
 /// waiting.
 constexpr int most_at_once = 256;
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  File& operator=(File&&) = delete;
-
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
 
 Instant to_instant(const timespec& time) {
   return Instant(Duration(std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec));
@@ -68,10 +53,11 @@ std::optional<Instant> parse_instant(std::string_view text) {
 
 class Datagrams final : public ExternalPhase {
  public:
-  explicit Datagrams(File socket) : socket_(std::move(socket)) {}
+  explicit Datagrams(Descriptor socket) : socket_(std::move(socket)) {}
 
-  void poll(std::vector<Instant>& beginnings) override {
+  std::size_t poll(std::vector<Instant>& beginnings) override {
     const Duration to_monotonic = read_clock(CLOCK_MONOTONIC) - read_clock(CLOCK_REALTIME);
+    std::size_t unreadable = 0;
     for (int left = most_at_once; left > 0; --left) {
       std::array<char, longest_text> text{};
       alignas(cmsghdr) std::array<char, 256> control{};
@@ -82,11 +68,16 @@ class Datagrams final : public ExternalPhase {
       message.msg_control = control.data();
       message.msg_controllen = control.size();
       const ssize_t size = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
-      if (size < 0) return;
+      if (size < 0) break;
       const auto told = size > 0 ? parse_instant({text.data(), static_cast<std::size_t>(size)})
                                  : arrival(message);
-      if (told) beginnings.push_back(size > 0 ? *told : *told + to_monotonic);
+      if (told) {
+        beginnings.push_back(size > 0 ? *told : *told + to_monotonic);
+      } else {
+        ++unreadable;
+      }
     }
+    return unreadable;
   }
 
  private:
@@ -101,59 +92,66 @@ class Datagrams final : public ExternalPhase {
     return std::nullopt;
   }
 
-  File socket_;
+  Descriptor socket_;
 };
 
 class Lines final : public ExternalPhase {
  public:
-  explicit Lines(File pipe) : pipe_(std::move(pipe)) {}
+  explicit Lines(Descriptor pipe) : pipe_(std::move(pipe)) {}
 
-  void poll(std::vector<Instant>& beginnings) override {
+  std::size_t poll(std::vector<Instant>& beginnings) override {
     std::array<char, 4096> read_now{};
+    std::size_t unreadable = 0;
     for (int left = most_at_once; left > 0; --left) {
       const ssize_t size = read(pipe_.get(), read_now.data(), read_now.size());
-      if (size <= 0) return;
+      if (size <= 0) break;
       for (const char one : std::string_view(read_now.data(), static_cast<std::size_t>(size))) {
         if (one != '\n') {
           if (line_.size() < longest_text) line_.push_back(one);
           continue;
         }
-        if (const auto told = parse_instant(line_)) beginnings.push_back(*told);
+        if (const auto told = parse_instant(line_)) {
+          beginnings.push_back(*told);
+        } else {
+          ++unreadable;
+        }
         line_.clear();
       }
     }
+    return unreadable;
   }
 
  private:
-  File pipe_;
+  Descriptor pipe_;
   std::string line_;
 };
 
 class SharedMemory final : public ExternalPhase {
  public:
-  explicit SharedMemory(File memory) : memory_(std::move(memory)) {}
+  explicit SharedMemory(Descriptor memory) : memory_(std::move(memory)) {}
 
-  void poll(std::vector<Instant>& beginnings) override {
+  std::size_t poll(std::vector<Instant>& beginnings) override {
     std::int64_t time = 0;
     // Read and not mapped, as its owner may make it smaller.
-    if (pread(memory_.get(), &time, sizeof time, 0) != sizeof time || time == last_) return;
+    if (pread(memory_.get(), &time, sizeof time, 0) != sizeof time || time == last_) return 0;
     last_ = time;
     beginnings.emplace_back(Duration(time));
+    return 0;
   }
 
  private:
-  File memory_;
+  Descriptor memory_;
   std::int64_t last_ = 0;
 };
 
 class Clock final : public ExternalPhase {
  public:
   /// `device`: is kept open.
-  Clock(clockid_t clock, File device, Duration period)
+  Clock(clockid_t clock, Descriptor device, Duration period)
       : clock_(clock), device_(std::move(device)), period_(period) {}
 
-  void poll(std::vector<Instant>& beginnings) override {
-    if (linux_os::monotonic_now() < next_) return;
+  std::size_t poll(std::vector<Instant>& beginnings) override {
+    if (linux_os::monotonic_now() < next_) return 0;
     // The reading that took the least time is the most exact.
     constexpr int readings = 5;
     Duration shortest = Duration::max();
@@ -169,11 +167,12 @@ class Clock final : public ExternalPhase {
     beginnings.push_back(beginning);
     // In the middle of the next cycle at the earliest, so that none is told twice.
     next_ = beginning + period_ + period_ / 2;
+    return 0;
   }
 
  private:
   clockid_t clock_;
-  File device_;
+  Descriptor device_;
   Duration period_;
   Instant next_ = Instant::min();
 };
@@ -195,9 +194,9 @@ Opened open_datagrams(const std::string& where) {
     return error("udp:{}: not of the form udp:PORT or udp:ADDRESS:PORT", where);
   }
   address.sin_port = htons(port);
-  File made(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  Descriptor made(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int on = 1;
-  if (!made.is_open() || setsockopt(made.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0 ||
+  if (!made || setsockopt(made.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0 ||
       bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return error("udp:{}: {}", where, std::strerror(errno));
   }
@@ -206,8 +205,8 @@ Opened open_datagrams(const std::string& where) {
 
 Opened open_pipe(const std::string& path) {
   // Opened for writing, too, so that it does not end when a writer does.
-  File made(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!made.is_open()) {
+  Descriptor made(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!made) {
     return error("pipe:{}: {}; make it with mkfifo", path, std::strerror(errno));
   }
   struct stat kind {};
@@ -218,16 +217,17 @@ Opened open_pipe(const std::string& path) {
 }
 
 Opened open_shared_memory(const std::string& name) {
-  File made(shm_open(name.starts_with('/') ? name.c_str() : ("/" + name).c_str(), O_RDONLY, 0));
-  if (!made.is_open()) return error("shm:{}: {}", name, std::strerror(errno));
+  Descriptor made(
+      shm_open(name.starts_with('/') ? name.c_str() : ("/" + name).c_str(), O_RDONLY, 0));
+  if (!made) return error("shm:{}: {}", name, std::strerror(errno));
   return std::make_unique<SharedMemory>(std::move(made));
 }
 
 Opened open_clock(const std::string& name, Duration period) {
-  if (name == "realtime") return std::make_unique<Clock>(CLOCK_REALTIME, File(-1), period);
-  if (name == "tai") return std::make_unique<Clock>(CLOCK_TAI, File(-1), period);
-  File device(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!device.is_open()) {
+  if (name == "realtime") return std::make_unique<Clock>(CLOCK_REALTIME, Descriptor(), period);
+  if (name == "tai") return std::make_unique<Clock>(CLOCK_TAI, Descriptor(), period);
+  Descriptor device(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!device) {
     return error("clock:{}: {}; realtime, tai or the path of a PTP hardware clock", name,
                  std::strerror(errno));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ class ExternalPhase {
 
   virtual ~ExternalPhase() = default;
 
-  /// Adds the beginnings that were told since the last call, unchecked. Never waits.
-  virtual void poll(std::vector<Instant>& beginnings) = 0;
+  /// Adds the beginnings that were told since the last call, unchecked. Returns how many messages
+  /// or lines told none. Never waits.
+  [[nodiscard]] virtual std::size_t poll(std::vector<Instant>& beginnings) = 0;
 };
 
 }  // namespace takt::gate

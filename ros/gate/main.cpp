@@ -55,6 +55,7 @@ json phase_to_json(const Republisher& republisher) {
   const std::optional<double> drift = phase->drift();
   return {{"told", republisher.counts().told},
           {"refused", republisher.counts().refused},
+          {"unreadable", republisher.counts().unreadable},
           {"drift", drift ? json(*drift) : json()},
           {"relocks", phase->relocks()}};
 }

@@ -98,9 +98,17 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
 Result<std::optional<raw::Offer>> Republisher::await_offer(const std::string& topic,
                                                            const std::atomic<bool>& stop) {
   while (!stop) {
-    const auto offers = raw::find_offers(*node_, topic, depth);
+    std::vector<raw::Gid> own;
+    if (output_ != nullptr) own.push_back(output_->gid());
+    auto offers = raw::find_offers(*node_, topic, depth, own);
     if (!offers) return tl::unexpected(offers.error());
-    if (!offers->empty()) return offers->front();
+    if (!offers->empty()) {
+      raw::Offer& first = offers->front();
+      for (const raw::Offer& other : *offers) {
+        if (other.type == first.type) raw::weaken(first.quality, other.quality);
+      }
+      return first;
+    }
     std::this_thread::sleep_for(milliseconds(20));
   }
   return std::nullopt;
@@ -166,7 +174,7 @@ Result<void> Republisher::take_all() {
 
 void Republisher::hear(Instant now) {
   heard_.clear();
-  external_->poll(heard_);
+  counts_.unreadable += static_cast<std::int64_t>(external_->poll(heard_));
   const Duration near_now = shaping::PhaseTracker::window * settings_.period;
   for (const Instant beginning : heard_) {
     ++counts_.told;

@@ -36,6 +36,8 @@ struct Counts {
   /// How many beginnings of cycles were told, and how many of them were refused as impossible.
   std::int64_t told = 0;
   std::int64_t refused = 0;
+  /// Messages and lines of a loop outside of ROS 2 that told no beginning.
+  std::int64_t unreadable = 0;
 };
 
 /// Takes serialised messages and publishes each when its gate lets it out

@@ -163,17 +163,23 @@ Flow describe(const Configuration& configuration, const Plan& plan, const Hooks&
 
 std::uint64_t memory_of(const Configuration& configuration, std::size_t host) {
   std::uint64_t bytes = 0;
-  const auto add = [&](const link::ChannelDescription& channel) {
-    bytes += std::uint64_t{channel.slots} * channel.bytes;
+  const auto add = [&](const link::ChannelDescription& messages) {
+    std::uint64_t more = 0;
+    if (__builtin_mul_overflow(messages.slots, messages.bytes, &more) ||
+        __builtin_add_overflow(bytes, more, &bytes)) {
+      bytes = std::numeric_limits<std::uint64_t>::max();
+    }
   };
   const Plan planned = plan(configuration, host);
   for (const Route& route : planned.out) {
     const Topic& topic = configuration.topics[route.topic];
     add(out_channel(topic));
     // The message that is being taken.
-    bytes += topic.largest_message;
+    add({.slots = 1, .bytes = topic.largest_message});
     // The messages that late joiners get are kept, for bridges that begin anew.
-    if (topic.durability != Durability::volatile_) bytes += topic.depth * topic.largest_message;
+    if (topic.durability != Durability::volatile_) {
+      add({.slots = topic.depth, .bytes = topic.largest_message});
+    }
   }
   for (const Route& route : planned.in) add(in_channel(configuration.topics[route.topic]));
   for (std::size_t i = 0; i < 2 * planned.peers.size(); ++i) {

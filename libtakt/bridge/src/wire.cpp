@@ -10,7 +10,6 @@ namespace {
 constexpr std::uint32_t magic = 0x746b6201;
 constexpr std::uint8_t reliable_flag = 1;
 constexpr std::uint8_t transient_local_flag = 2;
-constexpr std::size_t longest_type = 255;
 
 /// Numbers are little endian.
 template <typename Number>

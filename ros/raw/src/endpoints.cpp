@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <rcl/error_handling.h>
 #include <rcl/graph.h>
+#include <rmw/rmw.h>
 
 #include <algorithm>
 #include <cassert>
-#include <string_view>
 
 #include "takt/executor/rcl_result.hpp"
 
@@ -29,7 +29,7 @@ rmw_qos_profile_t taken_on(const rmw_qos_profile_t& offered, std::size_t depth) 
 }  // namespace
 
 Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& topic,
-                                       std::size_t depth) {
+                                       std::size_t depth, std::span<const Gid> own) {
   rcutils_allocator_t allocator = rcutils_get_default_allocator();
   rcl_topic_endpoint_info_array_t publishers = rcl_get_zero_initialized_topic_endpoint_info_array();
   const Result<void> asked =
@@ -37,15 +37,24 @@ Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& 
                                              &publishers),
             fmt::format("ask who publishes on {}", topic));
   if (!asked) return tl::unexpected(asked.error());
-  const std::string_view own_name = rcl_node_get_name(node.handle());
-  const std::string_view own_namespace = rcl_node_get_namespace(node.handle());
   std::vector<Offer> offers;
   for (const auto& one : std::span(publishers.info_array, publishers.size)) {
-    if (one.node_name == own_name && one.node_namespace == own_namespace) continue;
+    // Not by the name of its node, which several processes may have.
+    const auto is_it = [&](const Gid& gid) { return std::ranges::equal(gid, one.endpoint_gid); };
+    if (std::ranges::any_of(own, is_it)) continue;
     offers.push_back({one.topic_type, taken_on(one.qos_profile, depth)});
   }
   if (rcl_topic_endpoint_info_array_fini(&publishers, &allocator) != RCL_RET_OK) rcl_reset_error();
   return offers;
+}
+
+void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other) {
+  if (other.reliability != RMW_QOS_POLICY_RELIABILITY_RELIABLE) {
+    quality.reliability = RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
+  }
+  if (other.durability != RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL) {
+    quality.durability = RMW_QOS_POLICY_DURABILITY_VOLATILE;
+  }
 }
 
 Result<const rosidl_message_type_support_t*> load_type(const std::string& type) {
@@ -139,6 +148,13 @@ Result<std::unique_ptr<RawPublisher>> RawPublisher::create(NodePointer node,
       rcl_publisher_init(&made->publisher_, made->node_->handle(), *type, topic.c_str(), &options),
       fmt::format("publish on {}", topic));
   if (!result) return tl::unexpected(result.error());
+  rmw_gid_t gid{};
+  if (rmw_get_gid_for_publisher(rcl_publisher_get_rmw_handle(&made->publisher_), &gid) !=
+      RMW_RET_OK) {
+    rcl_reset_error();
+    return error("publish on {}: the middleware does not identify its publisher", topic);
+  }
+  std::ranges::copy(gid.data, made->gid_.begin());
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <variant>
 
 #include "takt/bridge/seen.hpp"
@@ -116,6 +117,16 @@ TEST(Plan, FlowControlAcceptsWhatIsDescribed) {
   }
 }
 
+TEST(Plan, MemoryBeyondAllNumbersIsTheLargestOne) {
+  Configuration configuration = three_hosts();
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  configuration.topics[0].depth = std::size_t{1} << 32;
+  configuration.topics[0].largest_message = std::size_t{1} << 32;
+  EXPECT_EQ(memory_of(configuration, 0), most) << "a product of 2^64";
+  configuration.topics[0].depth = std::size_t{1} << 31;
+  EXPECT_EQ(memory_of(configuration, 0), most) << "a sum of two halves";
+}
+
 TEST(Wire, WhatIsWrittenIsRead) {
   const Header header{.to = 1, .publisher = 0xfedcba9876543210, .number = 3};
   const auto written = write(header);
@@ -145,8 +156,9 @@ TEST(Wire, WhatIsNoStateIsRefused) {
 TEST(Wire, TheLargestStateFits) {
   State state{.process = 1, .offers = {}};
   for (std::uint32_t i = 0; i < most_offers; ++i) {
-    state.offers.push_back({.stream = i, .type = std::string(255, 'x')});
+    state.offers.push_back({.stream = i, .type = std::string(longest_type, 'x')});
   }
+  EXPECT_EQ(write(state).size(), most_state_bytes);
   EXPECT_EQ(read_state(write(state)), state);
 }
 

@@ -57,7 +57,7 @@ struct Flow {
 [[nodiscard]] Flow describe(const Configuration& configuration, const Plan& plan,
                             const Hooks& hooks);
 
-/// The most memory that messages of a host take, in bytes.
+/// The most memory that messages of a host take, in bytes; the largest number if it is more.
 [[nodiscard]] std::uint64_t memory_of(const Configuration& configuration, std::size_t host);
 constexpr std::uint64_t most_memory = 16'000'000'000;
 

@@ -53,9 +53,15 @@ struct State {
 
 constexpr std::uint32_t state_stream = 0;
 constexpr std::size_t most_offers = 512;
-constexpr std::size_t most_state_bytes = 16 + most_offers * 262;
+constexpr std::size_t longest_type = 255;
+/// A state begins with the format and the process; each offer has a stream, flags and the length of
+/// its type.
+constexpr std::size_t state_begin_bytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+constexpr std::size_t offer_begin_bytes = sizeof(std::uint32_t) + 2;
+constexpr std::size_t most_state_bytes =
+    state_begin_bytes + most_offers * (offer_begin_bytes + longest_type);
 
-/// `state` has at most most_offers offers, and types of at most 255 characters.
+/// `state` has at most most_offers offers, and types of at most longest_type characters.
 [[nodiscard]] std::vector<std::byte> write(const State& state);
 /// None: it is no state, or that of another version.
 [[nodiscard]] std::optional<State> read_state(std::span<const std::byte> bytes);

@@ -4,8 +4,11 @@
 #include <rcl/subscription.h>
 #include <rcl/wait.h>
 #include <rmw/serialized_message.h>
+#include <rmw/types.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,10 +30,17 @@ struct Offer {
   rmw_qos_profile_t quality = rmw_qos_profile_default;
 };
 
-/// The offers of the topic's publishers in other nodes, each with a history that keeps the last
+/// Identifies a publisher among all of all processes.
+using Gid = std::array<std::uint8_t, RMW_GID_STORAGE_SIZE>;
+
+/// The offers of the topic's publishers except for `own`, each with a history that keeps the last
 /// `depth` messages. Empty: there is no publisher yet.
 [[nodiscard]] Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& topic,
-                                                     std::size_t depth);
+                                                     std::size_t depth, std::span<const Gid> own);
+
+/// Lowers a quality to what a subscription may ask for so that publishers of both qualities reach
+/// it.
+void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other);
 
 /// The type support of a message type, from the library of its package, which stays loaded.
 [[nodiscard]] Result<const rosidl_message_type_support_t*> load_type(const std::string& type);
@@ -89,6 +99,8 @@ class RawPublisher {
 
   [[nodiscard]] Result<void> publish(std::span<const std::byte> bytes);
 
+  [[nodiscard]] const Gid& gid() const { return gid_; }
+
   /// Whether there are subscriptions, and all that this node knows of have found this publisher.
   [[nodiscard]] bool matched() const;
 
@@ -97,6 +109,7 @@ class RawPublisher {
 
   NodePointer node_;
   rcl_publisher_t publisher_ = rcl_get_zero_initialized_publisher();
+  Gid gid_{};
 };
 
 }  // namespace takt::raw
