@@ -138,13 +138,24 @@ std::string compact_duration(Duration duration) {
   return fmt::format("{}ns", duration.count());
 }
 
-bool is_infrastructure(std::string_view name) {
-  constexpr std::array<std::string_view, 9> ends{
+Housekeeping housekeeping_of(std::string_view name) {
+  constexpr std::array<std::string_view, 8> parameters{
       "/describe_parameters",  "/get_parameter_types",       "/get_parameters",
       "/list_parameters",      "/set_parameters_atomically", "/set_parameters",
-      "/get_type_description", "/parameter_events",          "/rosout"};
-  return std::any_of(ends.begin(), ends.end(),
-                     [name](std::string_view end) { return name.ends_with(end); });
+      "/get_type_description", "/parameter_events"};
+  const auto ends = [name](std::string_view end) { return name.ends_with(end); };
+  if (std::ranges::any_of(parameters, ends)) {
+    return Housekeeping::parameters;
+  }
+  if (ends("/rosout")) {
+    return Housekeeping::logging;
+  }
+  return name == "/clock" ? Housekeeping::clock : Housekeeping::none;
+}
+
+bool is_infrastructure(std::string_view name) {
+  const Housekeeping use = housekeeping_of(name);
+  return use == Housekeeping::parameters || use == Housekeeping::logging;
 }
 
 std::string display_name(const Objects& objects, const Callback& callback) {

@@ -38,6 +38,11 @@ class CallbackIds {
 /// "/planner:/robot/pose" (node:topic), unique by a suffix "#2", "#3" … in order of registration.
 [[nodiscard]] std::vector<std::string> callback_ids(const Objects& objects);
 
+/// The use of a topic or service that is no part of an application. `parameters` includes the
+/// descriptions of types.
+enum class Housekeeping { none, parameters, logging, clock };
+[[nodiscard]] Housekeeping housekeeping_of(std::string_view name);
+
 /// Whether a topic or service is one that every node has besides its own: parameters, type
 /// descriptions, logging.
 [[nodiscard]] bool is_infrastructure(std::string_view name);
