@@ -88,10 +88,21 @@ void TimerGrid::slept_over(Duration late) {
   if (++sleeps_ < convincing) return;
   sleeps_ = 0;
   const auto later = std::ranges::upper_bound(parts_, least_late_, {}, &Part::begin);
-  if (later - parts_.begin() > 1) move(-std::prev(later)->begin);
+  if (later - parts_.begin() <= 1) return;
+  const Duration shift = std::prev(later)->begin;
+  move(-shift);
+  // If instances started before the new points, they were due at points of the old grid.
+  if (correction() > most_correction_) anchor_ += shift;
 }
 
 Instant TimerGrid::add(const execution::CallbackInstance& instance) {
+  const Instant found = find_due(instance);
+  const Instant due = found - correction();
+  most_correction_ = std::min(most_correction_, instance.start - due);
+  return due;
+}
+
+Instant TimerGrid::find_due(const execution::CallbackInstance& instance) {
   const Instant start = instance.start;
   if (!called_after_) {
     phase_ = start;
@@ -102,7 +113,7 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   if (period_ == Duration{0} || start <= called_before_) {
     // For the first instance, or one that ran beside another, no better due time is known.
     if (!called_after_) called_after_ = start;
-    return (period_ == Duration{0} ? start : last_point_until(start)) - correction();
+    return period_ == Duration{0} ? start : last_point_until(start);
   }
   called_before_ = start;
   if (start - called < period_) exclude(start, period_ - (start - called));
@@ -125,7 +136,7 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   } else {
     sleeps_ = 0;
   }
-  return due - correction();
+  return due;
 }
 
 }  // namespace takt::flow

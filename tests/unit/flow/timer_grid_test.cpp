@@ -109,6 +109,36 @@ class Timer {
   std::int64_t called_ = -1'000'000;
 };
 
+TEST(TimerGrid, NoInstanceStartsBeforeItsTimerIsDue) {
+  for (unsigned seed = 0; seed < 2'000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto up_to = [&](int most) {
+      return std::uniform_int_distribution<int>(0, most)(random);
+    };
+    TimerGrid grid((Duration(1000)));
+    std::vector<execution::CallbackInstance> instances;
+    std::int64_t now = 5000;
+    for (int phase = 0; phase < 4; ++phase) {
+      const bool sleeps = up_to(1) == 1;  // wakes late, again and again
+      const int jitter = 1 + up_to(100);
+      for (int i = 0; i < 20; ++i) {
+        instances.push_back(started_at(now));
+        if (sleeps) {
+          instances.back().wait_begin = Instant(Duration(now - 990));
+          instances.back().wait_end = instances.back().start;
+        }
+        now += 1000 - jitter / 2 + up_to(jitter);
+      }
+      now += up_to(999);
+    }
+    const auto due = due_times(grid, instances);
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      ASSERT_LE(due[i], instances[i].start.time_since_epoch().count()) << i;
+    }
+  }
+}
+
 TEST(TimerGrid, IsThatOfRclWhateverHappenedBeforeItWasInTime) {
   for (unsigned seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);

@@ -28,7 +28,8 @@ class TimerGrid {
   /// Returns when the timer was due for an instance, without correction().
   Instant add(const execution::CallbackInstance& instance);
 
-  /// The time to add to every due time returned so far.
+  /// The time to add to every due time returned so far. None is after the start of its instance
+  /// then.
   [[nodiscard]] Duration correction() const { return phase_ - anchor_; }
 
  private:
@@ -39,6 +40,8 @@ class TimerGrid {
     Duration end{};
   };
 
+  /// When the timer was due for an instance, as far as is known.
+  Instant find_due(const execution::CallbackInstance& instance);
   /// Notes that no point is within this time after `begin`, which itself may be one.
   void exclude(Instant begin, Duration length);
   void insert(Part part);
@@ -58,6 +61,8 @@ class TimerGrid {
   /// A point of the grid, as known so far, and as it was when the first due time was returned.
   Instant phase_;
   Instant anchor_;
+  /// With a larger correction, an instance would have started before its timer was due.
+  Duration most_correction_ = Duration::max();
   /// Sorted, apart from each other; the first begins with the point. Empty: nothing is known yet.
   std::vector<Part> parts_;
   /// How many instances in a row came after the executor had slept over the point, and how late the
