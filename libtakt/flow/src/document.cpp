@@ -1,19 +1,20 @@
 #include "takt/flow/document.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "statistics_json.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/execution/provenance.hpp"
+#include "takt/statistics/json.hpp"
 
 namespace takt::flow {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t max_samples = 2000;
 
 Json with_samples(const Distribution& values) {
-  Json json = statistics_json(values);
+  Json json = statistics::to_json(values);
   json["samples"] = Json::array();
   for (const Duration sample : values.samples(max_samples)) {
     json["samples"].push_back(sample.count());
@@ -47,7 +48,7 @@ Json chains_json(const model::Model& model, const Measurement& measurement) {
     const Measurement::Chain& measured = measurement.chains[i];
     Json chain{{"id", model.chains[i].id}, {"count", measured.latency.count()}};
     chain.update(with_samples(measured.latency));
-    chain["incomplete"] = measured.begun - std::min(measured.begun, measured.completed);
+    chain["incomplete"] = measured.incomplete();
     list.push_back(std::move(chain));
   }
   return list;
@@ -61,12 +62,12 @@ Json edges_json(const model::Model& model, const Measurement& measurement) {
     list.push_back({{"from", model[edge.from].id},
                     {"to", model[edge.to].id},
                     {"count", measured.count},
-                    {"delay", statistics_json(measured.delay)}});
+                    {"delay", statistics::to_json(measured.delay)}});
     if (measured.transport.count() != 0) {
       list.back()["way"] = {{"count", measured.transport.count()},
-                            {"sending", statistics_json(measured.sending)},
-                            {"transport", statistics_json(measured.transport)},
-                            {"waiting", statistics_json(measured.waiting)}};
+                            {"sending", statistics::to_json(measured.sending)},
+                            {"transport", statistics::to_json(measured.transport)},
+                            {"waiting", statistics::to_json(measured.waiting)}};
     }
   }
   return list;
@@ -108,6 +109,9 @@ std::string to_json(const model::Model& model, const events::EventStream& source
   json["provenance"] = execution::provenance(source, database, pass, database.steady_since());
   json["provenance"]["warnings"] = execution::warnings(source, database);
   json["losses"] = execution::losses(source.losses(), database.anomalies());
+  if (measurement.beyond_window != 0) {
+    json["losses"]["instances_beyond_window"] = measurement.beyond_window;
+  }
   json["executors"] = executors_json(database.objects());
   json["callbacks"] = callbacks_json(model, measurement);
   json["chains"] = chains_json(model, measurement);

@@ -6,13 +6,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "statistics_json.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
+#include "takt/statistics/json.hpp"
 
 namespace takt::flow {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Writes the flows of one recording.
 class Writer {
@@ -191,13 +193,13 @@ class Writer {
               {"to", sink(path)},
               {"path", steps(path)},
               {"count", path.latency.count()}};
-    json.update(statistics_json(path.latency));
+    json.update(statistics::to_json(path.latency));
     json["uncertainty"] = nanoseconds(path.uncertainty);
     json["breakdown"] = breakdown(path);
-    json["span"] = statistics_json(path.span);
-    json["first"] = statistics_json(path.first);
-    json["last"] = statistics_json(path.last);
-    json["reaction"] = statistics_json(path.reaction);
+    json["span"] = statistics::to_json(path.span);
+    json["first"] = statistics::to_json(path.first);
+    json["last"] = statistics::to_json(path.last);
+    json["reaction"] = statistics::to_json(path.reaction);
     json["worst"] = Json::array();
     for (const PathInstance& worst : path.worst) {
       json["worst"].push_back(story(worst));

@@ -24,14 +24,23 @@ constexpr std::size_t max_timeline = 5000;
 /// publications of hosts whose clocks are behind have been seen.
 constexpr std::size_t follow_delay = InstanceWindow::capacity / 2;
 
-/// An instance's record can tell so many chains apart that begin with the same callback.
-constexpr std::size_t chains_per_record = 64;
+/// So many takes at a time wait for their publications (execution::TakeTracker).
+constexpr std::size_t most_awaiting = std::size_t{1} << 16;
 
 /// While an instance of a timer runs, so many instances of a callback that it samples may end.
 constexpr std::size_t overlapping_samples = 16;
 
 /// Where chains are followed as they end, an instance of a chain is taken to be shorter than this.
 constexpr Duration longest_instance = std::chrono::minutes(1);
+
+/// The most chains that begin with one callback.
+std::size_t most_chains_from_one(const model::Model& model) {
+  std::vector<std::size_t> counts(model.callbacks.size() + 1);
+  for (const model::Chain& chain : model.chains) {
+    ++counts[chain.callbacks.front().value()];
+  }
+  return *std::ranges::max_element(counts);
+}
 
 }  // namespace
 
@@ -40,7 +49,8 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep)
       on_chain_(std::move(on_chain)),
       has_statistics_(keep == Keep::statistics),
       matcher_(model),
-      callbacks_(model.callbacks.size()) {
+      callbacks_(model.callbacks.size()),
+      window_(most_chains_from_one(model)) {
   measured_.callbacks.resize(model.callbacks.size());
   measured_.chains.resize(model.chains.size());
   measured_.edges.resize(model.edges.size());
@@ -116,6 +126,12 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
     const bool alone = model_[model_[match->callback].executor].threads == 1;
     measure_edge(database, measured_.edges[edge->second], instance, *publication, alone);
   }
+  if (publication == nullptr && instance.taken) {
+    awaiting_source_.emplace(instance.id, match->callback);
+    if (awaiting_source_.size() > most_awaiting) {
+      awaiting_source_.erase(awaiting_source_.begin());
+    }
+  }
   if (state.join && !completes_join(state, instance, match->topic, sender)) {
     return;
   }
@@ -134,17 +150,12 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
         std::min(publication->sent + delay, instance.taken.value_or(instance.start));
     record.cause = publication->instance;
   } else {
-    record.activation = instance.start;
+    record.activation = instance.taken.value_or(instance.start);
   }
-  window_.put(record);
-  if (!state.samples.empty()) {
-    sample(state, instance);
-  }
-  if (state.is_sampled) {
-    state.newest.push_back(record.id);
-    if (state.newest.size() > overlapping_samples) {
-      state.newest.pop_front();
-    }
+  if (is_recent(instance.id)) {
+    link(state, instance, record);
+  } else {
+    ++measured_.beyond_window;
   }
 
   Measurement::Callback& measured = measured_.callbacks[match->callback.value()];
@@ -157,9 +168,6 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   for (const std::size_t chain : state.first_in) {
     ++measured_.chains[chain].begun;
   }
-  if (!state.last_in.empty()) {
-    ends_.push_back(instance.id);
-  }
   while (!ends_.empty() &&
          static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(ends_.front()) >
              follow_delay) {
@@ -170,6 +178,23 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   if (timeline.empty() || (instance.start < timeline.front().start + timeline_length &&
                            timeline.size() < max_timeline)) {
     timeline.push_back({match->callback, record.activation, instance.start, instance.end});
+  }
+}
+
+void Measurer::link(CallbackState& state, const CallbackInstance& instance,
+                    const InstanceRecord& record) {
+  window_.put(record);
+  if (!state.samples.empty()) {
+    sample(state, instance);
+  }
+  if (state.is_sampled) {
+    state.newest.push_back(instance.id);
+    if (state.newest.size() > overlapping_samples) {
+      state.newest.pop_front();
+    }
+  }
+  if (!state.last_in.empty()) {
+    ends_.push_back(instance.id);
   }
 }
 
@@ -186,14 +211,18 @@ void Measurer::sample(CallbackState& state, const CallbackInstance& instance) {
       read.push_back(last);
     }
   }
-  while (static_cast<std::uint64_t>(newest_) -
-             static_cast<std::uint64_t>(sampled_.begin()->first) >=
-         InstanceWindow::capacity) {
-    sampled_.erase(sampled_.begin());
-  }
+  sampled_.erase(sampled_.begin(), std::ranges::find_if(sampled_, [this](const auto& entry) {
+                   return is_recent(entry.first);
+                 }));
 }
 
-InstanceId Measurer::before(const InstanceRecord& current, model::CallbackIndex from) const {
+bool Measurer::is_recent(InstanceId id) const {
+  return static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(id) <
+         InstanceWindow::capacity;
+}
+
+InstanceId Measurer::previous_on_chain(const InstanceRecord& current,
+                                       model::CallbackIndex from) const {
   if (callbacks_[current.callback.value()].samples.empty()) {
     return current.cause;
   }
@@ -235,10 +264,22 @@ void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
 }
 
 void Measurer::on_late_source(const Database& database, InstanceId instance, PublicationId source) {
-  InstanceRecord* const record = window_.find(instance);
   const Publication* const publication = database.publication(source);
-  if (record != nullptr && publication != nullptr) {
+  if (publication == nullptr) {
+    return;
+  }
+  if (InstanceRecord* const record = window_.find(instance)) {
     record->cause = publication->instance;
+  }
+  // It was sent after it was taken, as far as the clocks show: that tells nothing of its delay, and
+  // it activated the instance when it was taken.
+  const auto awaiting = awaiting_source_.extract(instance);
+  const auto sender = awaiting ? sender_of(database, publication) : std::nullopt;
+  if (sender) {
+    const auto& edges = callbacks_[awaiting.mapped().value()].edge_from;
+    if (const auto edge = edges.find(*sender); edge != edges.end()) {
+      ++measured_.edges[edge->second].count;
+    }
   }
 }
 
@@ -255,7 +296,9 @@ void Measurer::on_dds_receive(const Database& /*database*/, const execution::Dds
 void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
   steady_since_ = time;
   ends_.clear();
+  awaiting_source_.clear();
   measured_.timeline.clear();
+  measured_.beyond_window = 0;
   std::ranges::fill(measured_.callbacks, Measurement::Callback{});
   std::ranges::fill(measured_.chains, Measurement::Chain{});
   std::ranges::fill(measured_.edges, Measurement::Edge{});
@@ -264,6 +307,7 @@ void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
 void Measurer::follow(InstanceWindow& window, Measurement& measurement, InstanceId id) const {
   const InstanceRecord* const end = window.find(id);
   if (end == nullptr) {
+    ++measurement.beyond_window;
     return;
   }
   for (const std::size_t chain : callbacks_[end->callback.value()].last_in) {
@@ -279,7 +323,7 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, const In
   const InstanceRecord* current = &end;
   std::vector<InstanceId> instances(path.size(), end.id);
   for (std::size_t i = path.size() - 1; i > 0; --i) {
-    current = window.find(before(*current, path[i - 1]));
+    current = window.find(previous_on_chain(*current, path[i - 1]));
     if (current == nullptr || current->callback != path[i - 1]) {
       return;
     }
@@ -294,13 +338,10 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, const In
   if (on_chain_) {
     on_chain_({chain, current->activation, end.end, std::move(instances)});
   }
-  InstanceRecord& beginning = *window.find(current->id);
   const auto& starting = callbacks_[path.front().value()].first_in;
   const auto number =
       static_cast<std::size_t>(std::ranges::find(starting, chain) - starting.begin());
-  const std::uint64_t bit = number < chains_per_record ? std::uint64_t{1} << number : 0;
-  measurement.chains[chain].completed += (beginning.completed & bit) == 0 ? 1u : 0u;
-  beginning.completed |= bit;
+  measurement.chains[chain].completed += window.complete(current->id, number) ? 1u : 0u;
 }
 
 void Measurer::follow_until(Instant time) {

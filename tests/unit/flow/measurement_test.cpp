@@ -148,6 +148,27 @@ TEST_F(TrivialChain, MessagesThatDoNotArriveAreIncomplete) {
   EXPECT_EQ(document["chains"][0]["incomplete"], 1);
 }
 
+TEST_F(TrivialChain, EachOfManyChainsCountsABeginningOnceHoweverManyEndsItHas) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.take(middle, on_a, 1);
+  scenario.start(middle, on_a.callback);
+  scenario.publish(middle, b, 1);
+  scenario.publish(middle, b, 2);
+  scenario.end(middle, on_a.callback);
+  scenario.handle(sink, on_b, 1, 10);
+  scenario.handle(sink, on_b, 2, 10);
+  scenario.now = 10'000;
+  scenario.run(source, timer, 100, std::pair(a, 2));  // nobody takes it
+  model::Model model = parse(trivial);
+  model.chains.assign(200, model.chains.front());
+  const json document = measure(scenario, model);
+  for (const json& chain : document["chains"]) {
+    EXPECT_EQ(chain["count"], 2);
+    EXPECT_EQ(chain["incomplete"], 1);
+  }
+}
+
 TEST_F(TrivialChain, DelayIsSeenWhereTheMessageEndsAWait) {
   scenario.now = 100;
   scenario.add(middle, EventType::rclcpp_executor_wait_for_work, {0});
@@ -256,10 +277,22 @@ TEST(Measurement, ChainsOfTwoHostsDoNotDependOnTheirClocks) {  // fact 17
   }
   model::Model model = parse(trivial);
   model.chains = {{"c", {model::CallbackIndex(0), model::CallbackIndex(1)}, {}, {}, {}}};
-  const json chain = measure(scenario, model)["chains"][0];
+  const json document = measure(scenario, model);
+  const json& chain = document["chains"][0];
   EXPECT_EQ(chain["count"], 3);
   EXPECT_EQ(chain["samples"],
             (json{-690'000, -690'000, -690'000}));  // off by the clocks, but linked
+  EXPECT_EQ(document["edges"][0]["count"], 3);
+  EXPECT_EQ(document["edges"][0]["delay"]["max"], nullptr);  // the clocks do not show it
+}
+
+TEST_F(TrivialChain, WithoutItsMessageACallbackIsActivatedWhenItTookIt) {
+  scenario.now = 5'000;
+  scenario.take(middle, on_a, 1);
+  scenario.now += 30;
+  scenario.run(middle, on_a.callback, 200);
+  const json relay = measure(scenario, parse(trivial))["callbacks"][1];
+  EXPECT_EQ(relay["response_time"]["max"], 230'000);
 }
 
 /// a and b together activate "join", which publishes to "end" (facts 25 and 26).
@@ -391,6 +424,42 @@ TEST(Measurement, ChainsGoThroughTimersThatSample) {
   EXPECT_EQ(chain["incomplete"], 1);
   EXPECT_EQ(chain["min"], 5'250'000);
   EXPECT_EQ(chain["max"], 15'250'000);
+}
+
+/// A timer runs while the window fills with later instances, and ends when it has no room for it.
+TEST(Measurement, AnInstanceThatIsOlderThanTheWindowIsCountedAndReplacesNoNewerOne) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "c");
+  const auto control = scenario.timer(program, node, std::chrono::milliseconds(25));
+  const auto on_scan = scenario.subscription(program, node, "/scan");
+  model::Model model = parse(sampled);
+  model.chains = {{"c", {model::CallbackIndex(1), model::CallbackIndex(2)}, {}, {}, {}}};
+  Measurer measurer(model);
+  execution::Interpreter interpreter(scenario.threads());
+  execution::run(scenario, interpreter, {});
+  const auto end = [&](std::uint64_t id, std::uint64_t handle, int start_ms, int end_ms) {
+    execution::CallbackInstance instance;
+    instance.id = execution::InstanceId(id);
+    const auto& callbacks = interpreter.database().objects().callbacks;
+    const auto callback = std::ranges::find(callbacks, handle, &execution::Callback::handle);
+    instance.callback =
+        execution::ObservedCallbackIndex(static_cast<std::size_t>(callback - callbacks.begin()));
+    instance.start = Instant(std::chrono::milliseconds(start_ms));
+    instance.end = Instant(std::chrono::milliseconds(end_ms));
+    measurer.on_instance(interpreter.database(), instance);
+  };
+  const std::uint64_t later = InstanceWindow::capacity + 1;  // its place in the window is that of 1
+  end(later, on_scan.callback, 10, 11);
+  end(1, control, 0, 20);
+  end(later + 1, control, 25, 30);
+  const Measurement measurement = measurer.measurement();
+  EXPECT_EQ(measurement.beyond_window, 1u);
+  EXPECT_EQ(measurement.callbacks[2].count, 2u);
+  EXPECT_EQ(measurement.chains[0].completed, 1u);
+  const json document =
+      json::parse(to_json(model, scenario, interpreter.database(), {}, measurement));
+  EXPECT_EQ(document["losses"]["instances_beyond_window"], 1);
 }
 
 TEST(JoinState, AndQueuesWhereNewestForgets) {

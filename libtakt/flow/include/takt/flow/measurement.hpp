@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,8 +28,8 @@ using statistics::Distribution;
 struct Measurement {
   /// A timer is activated when it is due; a callback with a message is activated when the message
   /// was published, plus the longest delay of the model's edge, but at the latest when it was
-  /// taken; a callback whose message is not in the trace is activated when it starts. Response time
-  /// is completion minus activation.
+  /// taken; a callback whose message is not in the trace is activated when it took the message, or
+  /// when it starts if that is not known. Response time is completion minus activation.
   struct Callback {
     std::uint64_t count = 0;
     Distribution execution_time;
@@ -43,6 +44,10 @@ struct Measurement {
     std::uint64_t begun = 0;
     /// Beginnings that were followed to an end; several ends may have the same beginning.
     std::uint64_t completed = 0;
+
+    /// Beginnings for which no end was found. One that ended just as start-up did may have been
+    /// completed without having been counted as begun.
+    [[nodiscard]] std::uint64_t incomplete() const { return begun - std::min(begun, completed); }
   };
   struct Edge {
     std::uint64_t count = 0;
@@ -66,6 +71,9 @@ struct Measurement {
   std::vector<Chain> chains;
   std::vector<Edge> edges;
   std::vector<Shown> timeline;
+  /// Instances that no chain could be followed through, because too many later ones had begun by
+  /// the time that they could be linked (InstanceWindow).
+  std::uint64_t beyond_window = 0;
 };
 
 /// An instance of a chain: the instances of its callbacks, each activated by the one before.
@@ -145,11 +153,16 @@ class Measurer final : public execution::Observer {
     std::deque<execution::InstanceId> newest;
   };
 
+  /// Adds an instance to those through which chains are followed.
+  void link(CallbackState& state, const execution::CallbackInstance& instance,
+            const InstanceRecord& record);
   /// Notes which instances a timer's instance reads.
   void sample(CallbackState& state, const execution::CallbackInstance& instance);
+  /// Whether an instance is among the newest that the window has room for.
+  [[nodiscard]] bool is_recent(execution::InstanceId id) const;
   /// The instance before `current` on a chain that comes from callback `from`.
-  [[nodiscard]] execution::InstanceId before(const InstanceRecord& current,
-                                             model::CallbackIndex from) const;
+  [[nodiscard]] execution::InstanceId previous_on_chain(const InstanceRecord& current,
+                                                        model::CallbackIndex from) const;
   [[nodiscard]] std::optional<model::CallbackIndex> sender_of(
       const execution::Database& database, const execution::Publication* publication);
   void measure_edge(const execution::Database& database, Measurement::Edge& edge,
@@ -170,6 +183,8 @@ class Measurer final : public execution::Observer {
   std::vector<CallbackState> callbacks_;
   MessageTimes message_times_;
   InstanceWindow window_;
+  /// The callbacks of the newest instances whose message was taken before its publication was seen.
+  std::map<execution::InstanceId, model::CallbackIndex> awaiting_source_;
   /// The instances that each instance of a timer read, as long as the window holds it.
   std::map<execution::InstanceId, std::vector<Sampled>> sampled_;
   /// Ends of chains that are not followed back yet.

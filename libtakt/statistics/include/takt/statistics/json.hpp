@@ -5,12 +5,10 @@
 
 #include "takt/statistics/distribution.hpp"
 
-namespace takt::flow {
+namespace takt::statistics {
 
-using Json = nlohmann::ordered_json;
-
-/// The statistics of a distribution as documents have them; null where nothing was measured.
-inline Json statistics_json(const statistics::Distribution& values) {
+/// A distribution as documents have it, in nanoseconds; null where nothing was measured.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const Distribution& values) {
   if (values.count() == 0) {
     return {
         {"min", nullptr}, {"mean", nullptr}, {"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
@@ -22,4 +20,4 @@ inline Json statistics_json(const statistics::Distribution& values) {
           {"max", values.max().count()}};
 }
 
-}  // namespace takt::flow
+}  // namespace takt::statistics
