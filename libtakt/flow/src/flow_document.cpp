@@ -80,6 +80,7 @@ class Writer {
     const Unlinked& unlinked = tracker_.collected().unlinked();
     return {{"sources_not_in_trace", unlinked.sources_not_in_trace},
             {"beyond_window", unlinked.beyond_window},
+            {"runs_too_long", tracker_.runs_too_long()},
             {"ways_not_followed", unlinked.ways_not_followed},
             {"instances_not_listed", unlinked.instances_not_listed}};
   }
@@ -176,7 +177,7 @@ class Writer {
   [[nodiscard]] Json story(const PathInstance& told) const {
     Json json = instance(told);
     json["parts"] = Json::array();
-    for (const ToldPart& part : told.parts) {
+    for (const NamedPart& part : told.parts) {
       const std::uint32_t actor = part.part.actor;
       json["parts"].push_back(
           {{"stage", to_string(part.part.stage)},

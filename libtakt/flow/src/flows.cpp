@@ -16,6 +16,11 @@ bool is_made_of_messages(const execution::Objects& objects,
   return known.event_source && known.handle == 0;
 }
 
+/// The window consists of so many parts. All but the last are followed when it is full, because
+/// runs that have not ended, or whose message becomes known late, are among the last; the first
+/// half is then forgotten.
+constexpr std::size_t parts = 8;
+
 }  // namespace
 
 FlowTracker::FlowTracker(FlowOptions options)
@@ -26,18 +31,26 @@ void FlowTracker::on_instance(const execution::Database& database,
   if (is_made_of_messages(database.objects(), instance.callback)) {
     return;
   }
+  runs_too_long_ += static_cast<std::uint64_t>(instance.id) < next_ ? 1u : 0u;
   store_.on_instance(database, instance);
-  const std::uint64_t kept = store_.end_run() - store_.first_run();
-  if (kept >= options_.window) {
-    // Runs that have not ended, or whose message becomes known late, are among the last.
-    const std::uint64_t settled = store_.end_run() - options_.window / 8;
-    // A name that nothing has yet may appear later; finish() reports it if it does not.
-    static_cast<void>(evaluate(database, settled));
-    store_.drop_before(store_.end_run() - options_.window / 2);
-    if (const Run* const first = store_.find(static_cast<InstanceId>(store_.first_run()))) {
-      states_.drop_before(first->start);
-    }
+  make_room(database);
+}
+
+void FlowTracker::make_room(const execution::Database& database) {
+  const std::uint64_t rows = store_.rows() + states_.rows();
+  if (rows < (marks_.size() + 1) * options_.window / parts) {
+    return;
   }
+  marks_.push_back({store_.end(), states_.counts()});
+  if (marks_.size() < parts) {
+    return;
+  }
+  // A name that nothing has yet may appear later; finish() reports it if it does not.
+  static_cast<void>(evaluate(database, marks_[parts - 2].rows.run));
+  const Mark& middle = marks_[parts / 2 - 1];
+  store_.drop_before(middle.rows);
+  states_.drop_before(middle.times_off);
+  marks_.erase(marks_.begin(), marks_.begin() + parts / 2);
 }
 
 void FlowTracker::on_publication(const execution::Database& database,
@@ -48,13 +61,15 @@ void FlowTracker::on_publication(const execution::Database& database,
     by_itself.instance = InstanceId::none;
     by_itself.callback = {};
     store_.on_publication(database, by_itself);
-    return;
+  } else {
+    store_.on_publication(database, publication);
   }
-  store_.on_publication(database, publication);
+  make_room(database);
 }
 
 void FlowTracker::on_take(const execution::Database& database, const execution::Take& take) {
   store_.on_take(database, take);
+  make_room(database);
 }
 
 void FlowTracker::on_dds_write(const execution::Database& database,
@@ -76,11 +91,13 @@ void FlowTracker::on_late_source(const execution::Database& database, InstanceId
 void FlowTracker::on_switch(const execution::Database& database, const execution::Occurrence& at,
                             const tracepoints::SchedSwitch& change) {
   states_.on_switch(database, at, change);
+  make_room(database);
 }
 
 void FlowTracker::on_wakeup(const execution::Database& database, const execution::Occurrence& at,
                             const tracepoints::SchedWakeup& wakeup) {
   states_.on_wakeup(database, at, wakeup);
+  make_room(database);
 }
 
 Result<void> FlowTracker::evaluate(const execution::Database& database, std::uint64_t end) {

@@ -80,7 +80,8 @@ Splitter::Splitter(const History& history, const execution::Database& database,
 }
 
 /// Adds time in which a thread should run, split by why it did not.
-void Splitter::off(Cursor& cursor, Instant until, execution::ThreadIndex thread, Part on) const {
+void Splitter::add_by_state(Cursor& cursor, Instant until, execution::ThreadIndex thread,
+                            Part on) const {
   for (const ThreadStates::Off& off : states_.off(thread, cursor.now, until)) {
     cursor.until(std::min(off.begin, until), on);
     Part part = on;
@@ -102,7 +103,7 @@ void Splitter::off(Cursor& cursor, Instant until, execution::ThreadIndex thread,
 }
 
 /// Adds time in which the thread ran nothing: the other threads of its executor may have run.
-void Splitter::idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
+void Splitter::add_idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
   const Store& store = history_.store();
   while (cursor.now < until) {
     Instant next = until;
@@ -122,36 +123,36 @@ void Splitter::idle(Cursor& cursor, Instant until, execution::ThreadIndex thread
     if (ahead != InstanceId::none) {
       cursor.until(std::min(ahead_until, until), {Stage::waiting_in_executor, 0, {}, ahead});
     } else {
-      off(cursor, next, thread, {Stage::waiting_in_executor});
+      add_by_state(cursor, next, thread, {Stage::waiting_in_executor});
     }
   }
 }
 
 /// Adds the wait in the executor, behind the runs of its thread meanwhile.
-void Splitter::wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
+void Splitter::add_wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
   if (cursor.now >= until) {
     return;
   }
   for (const InstanceId id : history_.overlapping(thread, cursor.now, until)) {
     const Run& ahead = *history_.store().find(id);
-    idle(cursor, std::min(ahead.start, until), thread);
+    add_idle(cursor, std::min(ahead.start, until), thread);
     cursor.until(std::min(ahead.end, until), {Stage::waiting_in_executor, 0, {}, id});
   }
-  idle(cursor, until, thread);
+  add_idle(cursor, until, thread);
 }
 
-void Splitter::send(Cursor& cursor, const Message& message, Instant limit) const {
+void Splitter::add_sending(Cursor& cursor, const Message& message, Instant limit) const {
   cursor.until(std::min(message.sent, limit), {Stage::sending});
 }
 
 /// Adds the time of a message on its way to a run, and its wait until the run starts.
-void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
+void Splitter::add_delivery(Cursor& cursor, const Hop& hop) const {
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);
   const Message* const message = store.find(hop.message);
   const bool is_alone = peers_[run.thread.value()].empty();
   if (message != nullptr) {
-    send(cursor, *message, run.start);
+    add_sending(cursor, *message, run.start);
   }
   if (const auto times = store.times(hop.run)) {
     cursor.until(std::min(times->written, run.start), {Stage::sending});
@@ -159,7 +160,7 @@ void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
   } else if (message != nullptr && !message->intra_process) {
     if (run.has_wait()) {
       if (cursor.now < run.wait_end && (run.first_after_wait || is_alone)) {
-        wait(cursor, run.wait_begin, run.thread);
+        add_wait(cursor, run.wait_begin, run.thread);
         cursor.until(run.wait_end, {Stage::in_transport});
       }
     } else {
@@ -170,16 +171,16 @@ void Splitter::deliver(Cursor& cursor, const Hop& hop) const {
       cursor.until(std::min(next, run.start), {Stage::in_transport});
     }
   }
-  wait(cursor, run.start, run.thread);
+  add_wait(cursor, run.start, run.thread);
   cursor.back_to(run.start);
 }
 
 /// Adds the wait of a stored message for the run that uses it, and that run until it sends `next`.
-void Splitter::keep(Cursor& cursor, const Hop& hop, const Message& next) const {
+void Splitter::add_stored(Cursor& cursor, const Hop& hop, const Message& next) const {
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);
   const Run* const sender = store.find(next.run);
-  off(cursor, run.end, run.thread, {Stage::running, 0, {}, hop.run});
+  add_by_state(cursor, run.end, run.thread, {Stage::running, 0, {}, hop.run});
   if (sender == nullptr) {
     return;
   }
@@ -187,16 +188,16 @@ void Splitter::keep(Cursor& cursor, const Hop& hop, const Message& next) const {
     ++cursor.step;
     const Instant due = sender->activation + store.correction(sender->callback);
     cursor.until(std::min(due, sender->start), {Stage::waiting_for_timer});
-    wait(cursor, sender->start, sender->thread);
+    add_wait(cursor, sender->start, sender->thread);
   } else {
     const Message* const other = store.find(sender->source);
     cursor.until(std::min(other == nullptr ? sender->start : other->begin, sender->start),
                  {Stage::waiting_for_input});
     if (other != nullptr) {
-      deliver(cursor, {sender->source, next.run, LinkKind::direct});
+      add_delivery(cursor, {sender->source, next.run, LinkKind::direct});
     }
   }
-  off(cursor, next.begin, sender->thread, {Stage::running, 0, {}, next.run});
+  add_by_state(cursor, next.begin, sender->thread, {Stage::running, 0, {}, next.run});
 }
 
 Breakdown Splitter::split(const Trail& trail) const {
@@ -214,7 +215,7 @@ Breakdown Splitter::split(const Trail& trail) const {
       cursor.now = root != nullptr ? root->start : next->begin;
     } else {
       ++cursor.step;
-      deliver(cursor, hop);
+      add_delivery(cursor, hop);
     }
     const Run* const run = store.find(hop.run);
     if (is_last && next == nullptr) {
@@ -222,10 +223,10 @@ Breakdown Splitter::split(const Trail& trail) const {
     }
     if (run != nullptr) {
       if (next != nullptr && next->run != hop.run) {
-        keep(cursor, hop, *next);
+        add_stored(cursor, hop, *next);
       } else {
-        off(cursor, next == nullptr ? run->end : std::min(next->begin, run->end), run->thread,
-            {Stage::running, 0, {}, hop.run});
+        add_by_state(cursor, next == nullptr ? run->end : std::min(next->begin, run->end),
+                     run->thread, {Stage::running, 0, {}, hop.run});
         // A response can be sent when the service's callback has ended.
         cursor.until(next == nullptr ? run->end : next->begin, {Stage::sending});
       }

@@ -132,8 +132,9 @@ Sinks find_sinks(const History& history, const execution::Objects& objects,
 namespace {
 
 /// How far a time between two threads can be from the truth.
-std::optional<Duration> uncertainty_between(const Recorded& recorded, execution::ThreadIndex from,
-                                            execution::ThreadIndex to, Instant at) {
+std::optional<Duration> uncertainty_between(const LinkedHistory& recorded,
+                                            execution::ThreadIndex from, execution::ThreadIndex to,
+                                            Instant at) {
   const events::Threads& threads = recorded.database.threads();
   const HostIndex first = threads[threads[from].process].host;
   const HostIndex last = threads[threads[to].process].host;
@@ -146,7 +147,7 @@ std::optional<Duration> uncertainty_between(const Recorded& recorded, execution:
 }
 
 /// Whether a part continues the one before: in the same stage, step, callback and thread.
-bool says_the_same(const ToldPart& before, const Part& part,
+bool says_the_same(const NamedPart& before, const Part& part,
                    const std::optional<execution::ObservedCallbackIndex>& callback) {
   return before.part.stage == part.stage && before.part.step == part.step &&
          before.callback == callback && before.part.actor == part.actor;
@@ -206,7 +207,7 @@ void PathCollector::add_reaction(Path& path, const History& history, const Trail
   }
 }
 
-void PathCollector::add(std::size_t number, const Recorded& recorded, const Trail& trail,
+void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const Trail& trail,
                         std::uint64_t sink) {
   const History& history = recorded.history;
   Path& path = paths_[number];
@@ -310,7 +311,7 @@ void PathCollector::keep(Path& path, const History& history, const Breakdown& br
   }
 }
 
-void PathCollector::collect(const Recorded& recorded, const Ends& ends, std::uint64_t begin,
+void PathCollector::collect(const LinkedHistory& recorded, const Ends& ends, std::uint64_t begin,
                             std::uint64_t end) {
   Walk walk(*this, recorded, ends);
   const History& history = recorded.history;

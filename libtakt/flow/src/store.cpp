@@ -1,28 +1,23 @@
 #include "takt/flow/store.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "takt/base/grow.hpp"
 
 namespace takt::flow {
-namespace {
 
-/// A damaged trace may number its runs as it likes; gaps beyond this are not filled.
-constexpr std::uint64_t largest_gap = std::uint64_t{1} << 24;
-
-/// The row with a number, made if need be; null for a number that was dropped or is absurd.
-template <typename Row>
-Row* row(std::vector<Row>& rows, std::uint64_t first, std::uint64_t number) {
-  if (number < first || number - first > rows.size() + largest_gap) {
+Run* Store::row(InstanceId id) {
+  const auto number = static_cast<std::uint64_t>(id);
+  if (number < first_run_) {
     return nullptr;
   }
-  if (number - first >= rows.size()) {
-    rows.resize(number - first + 1);
+  // Numbers are given in order, so what lies between are runs that have not ended.
+  if (number >= end_run()) {
+    runs_.resize(number - first_run_ + 1);
   }
-  return &rows[number - first];
+  return &runs_[number - first_run_];
 }
-
-}  // namespace
 
 void Store::on_instance(const execution::Database& database,
                         const execution::CallbackInstance& instance) {
@@ -37,20 +32,19 @@ void Store::on_instance(const execution::Database& database,
     }
     activation = grid->add(instance);
   }
-  Run* const run = row(runs_, first_run_, static_cast<std::uint64_t>(instance.id));
+  if (instance.callback.value() < members_.size() && members_[instance.callback.value()]) {
+    unhandled_ -= members_[instance.callback.value()]->unhandled.erase(activation);
+  }
+  Run* const run = row(instance.id);
   if (run == nullptr) {
     return;
   }
-  if (instance.callback.value() < members_.size() && members_[instance.callback.value()]) {
-    members_[instance.callback.value()]->unhandled.erase(activation);
-  }
-  const auto late = late_sources_.extract(instance.id);
   run->start = instance.start;
   run->end = instance.end;
   run->activation = activation;
   run->wait_begin = instance.wait_end ? *instance.wait_begin : instance.start;
   run->wait_end = instance.wait_end.value_or(instance.start);
-  run->source = late ? late.mapped() : instance.source;
+  run->source = instance.source;
   run->callback = instance.callback;
   run->thread = instance.thread;
   run->is_known = true;
@@ -65,6 +59,10 @@ void Store::on_instance(const execution::Database& database,
     }
   }
   compare_clocks(database, instance.id, sent);
+  const auto number = static_cast<std::uint64_t>(instance.id);
+  if (number < aligned_run_) {
+    align_run(database.threads(), number);  // it still ran when its neighbours were aligned
+  }
 }
 
 void Store::compare_clocks(const execution::Database& database, InstanceId instance,
@@ -76,7 +74,7 @@ void Store::compare_clocks(const execution::Database& database, InstanceId insta
   const Run& run = *find(instance);
   const HostIndex from = threads[threads[sent->thread].process].host;
   const HostIndex to = threads[threads[run.thread].process].host;
-  if (from != to && static_cast<std::uint64_t>(instance) >= aligned_run_) {
+  if (from != to) {
     const auto moments = times(instance);
     clocks_.add(from, sent->sent, to, moments ? moments->received : run.activation);
   }
@@ -84,32 +82,31 @@ void Store::compare_clocks(const execution::Database& database, InstanceId insta
 
 void Store::on_publication(const execution::Database& /*database*/,
                            const execution::Publication& publication) {
-  Message* const message =
-      row(messages_, first_message_, static_cast<std::uint64_t>(publication.id));
-  if (message != nullptr) {
-    *message = {publication.begin,        publication.sent,
-                publication.topic,        publication.publisher,
-                publication.thread,       publication.instance,
-                publication.callback,     !publication.publisher.has_value(),
-                publication.intra_process};
-  }
+  assert(static_cast<std::uint64_t>(publication.id) == end_message());
+  messages_.push_back({publication.begin, publication.sent, publication.topic,
+                       publication.publisher, publication.thread, publication.instance,
+                       publication.callback, publication.intra_process});
 }
 
 void Store::on_take(const execution::Database& database, const execution::Take& take) {
-  ++takes_;
   const execution::Objects& objects = database.objects();
   for (; links_ < objects.input_links.size(); ++links_) {
     const execution::InputLink& link = objects.input_links[links_];
     if (link.kind != execution::InputLink::Kind::sampled) {
       const HostIndex host = database.threads()[link.process].host;
       for (const execution::ObservedCallbackIndex input : link.inputs) {
-        grow_to(members_, input) = Member{host, {}};
+        auto& member = grow_to(members_, input);
+        if (!member) {
+          member = Member{host, {}};
+        }
       }
     }
   }
   const execution::ObservedCallbackIndex callback = objects[take.subscription].callback;
   if (callback.value() < members_.size() && members_[callback.value()]) {
-    members_[callback.value()]->unhandled.insert(take.time);
+    const bool is_new =
+        members_[callback.value()]->unhandled.try_emplace(take.time, next_take_++).second;
+    unhandled_ += is_new ? 1u : 0u;
   }
 }
 
@@ -126,12 +123,13 @@ void Store::on_dds_receive(const execution::Database& /*database*/,
 
 void Store::on_late_source(const execution::Database& database, InstanceId instance,
                            PublicationId source) {
-  if (const Run* const run = find(instance)) {
-    runs_[static_cast<std::uint64_t>(instance) - first_run_].source = source;
+  if (find(instance) == nullptr) {
+    return;  // dropped, which whoever looks for its message counts
+  }
+  const auto number = static_cast<std::uint64_t>(instance);
+  runs_[number - first_run_].source = source;
+  if (number >= aligned_run_) {
     compare_clocks(database, instance, database.publication(source));
-  } else if (static_cast<std::uint64_t>(instance) >= first_run_ &&
-             late_sources_.size() < MessageTimes::capacity) {
-    late_sources_[instance] = source;
   }
 }
 
@@ -151,67 +149,63 @@ std::vector<Instant> Store::unhandled(execution::ObservedCallbackIndex callback)
   }
   const Member& member = *members_[callback.value()];
   std::vector<Instant> found;
-  for (const Instant time : member.unhandled) {
-    found.push_back(told(member, time));
+  for (const auto& [time, take] : member.unhandled) {
+    found.push_back(to_reference(member.host, time));
   }
   return found;
 }
 
-Instant Store::told(const Member& member, Instant time) const {
-  const bool is_aligned = member.host.value() < told_clocks_.size();
-  return is_aligned ? told_clocks_[member.host.value()].to_reference(time) : time;
+Instant Store::to_reference(HostIndex host, Instant time) const {
+  const bool is_known = host.value() < reference_clocks_.size();
+  return is_known ? reference_clocks_[host.value()].to_reference(time) : time;
+}
+
+void Store::align_run(const events::Threads& threads, std::uint64_t number) {
+  const auto host_of = [&](execution::ThreadIndex thread) {
+    return threads[threads[thread].process].host;
+  };
+  Run& run = runs_[number - first_run_];
+  const HostIndex host = host_of(run.thread);
+  for (Instant* const time :
+       {&run.start, &run.end, &run.activation, &run.wait_begin, &run.wait_end}) {
+    *time = to_reference(host, *time);
+  }
+  const auto moments = times_.find(static_cast<InstanceId>(number));
+  const Message* const sent = find(run.source);
+  if (moments != times_.end() && sent != nullptr) {
+    moments->second.written = to_reference(host_of(sent->thread), moments->second.written);
+    moments->second.received = to_reference(host, moments->second.received);
+  }
 }
 
 void Store::align(const events::Threads& threads, const std::vector<HostClock>& clocks) {
-  told_clocks_ = clocks;
-  const auto clock_of = [&](execution::ThreadIndex thread) -> const HostClock& {
-    return clocks[threads[threads[thread].process].host.value()];
-  };
+  reference_clocks_ = clocks;
   for (; aligned_message_ < end_message(); ++aligned_message_) {
-    if (aligned_message_ >= first_message_) {
-      Message& message = messages_[aligned_message_ - first_message_];
-      message.begin = clock_of(message.thread).to_reference(message.begin);
-      message.sent = clock_of(message.thread).to_reference(message.sent);
-    }
+    Message& message = messages_[aligned_message_ - first_message_];
+    const HostIndex host = threads[threads[message.thread].process].host;
+    message.begin = to_reference(host, message.begin);
+    message.sent = to_reference(host, message.sent);
   }
   for (; aligned_run_ < end_run(); ++aligned_run_) {
-    if (aligned_run_ < first_run_ || !runs_[aligned_run_ - first_run_].is_known) {
-      continue;
-    }
-    Run& run = runs_[aligned_run_ - first_run_];
-    const HostClock& clock = clock_of(run.thread);
-    for (Instant* const time :
-         {&run.start, &run.end, &run.activation, &run.wait_begin, &run.wait_end}) {
-      *time = clock.to_reference(*time);
-    }
-    const auto moments = times_.find(static_cast<InstanceId>(aligned_run_));
-    const Message* const sent = find(run.source);
-    if (moments != times_.end() && sent != nullptr) {
-      moments->second.written = clock_of(sent->thread).to_reference(moments->second.written);
-      moments->second.received = clock.to_reference(moments->second.received);
+    if (runs_[aligned_run_ - first_run_].is_known) {
+      align_run(threads, aligned_run_);
     }
   }
 }
 
-void Store::drop_before(std::uint64_t run) {
-  const std::uint64_t dropped = std::min<std::uint64_t>(run - first_run_, runs_.size());
-  if (run <= first_run_ || dropped == 0) {
-    return;
-  }
-  // A run that is kept began after those that are dropped, and sent its messages after that.
-  Instant since = Instant::max();
-  for (std::uint64_t i = dropped; i < runs_.size() && since == Instant::max(); ++i) {
-    since = runs_[i].is_known ? runs_[i].start : since;
-  }
-  runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(dropped));
-  first_run_ += dropped;
-  const auto kept = std::ranges::find_if(
-      messages_, [since](const Message& message) { return message.sent >= since; });
-  first_message_ += static_cast<std::uint64_t>(kept - messages_.begin());
-  messages_.erase(messages_.begin(), kept);
+void Store::drop_before(const Position& kept) {
+  const auto runs = std::clamp(kept.run, first_run_, end_run()) - first_run_;
+  runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(runs));
+  first_run_ += runs;
+  aligned_run_ = std::max(aligned_run_, first_run_);
+  const auto messages = std::clamp(kept.message, first_message_, end_message()) - first_message_;
+  messages_.erase(messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(messages));
+  first_message_ += messages;
+  aligned_message_ = std::max(aligned_message_, first_message_);
   for (auto& member : members_) {
     if (member) {
-      std::erase_if(member->unhandled, [&](Instant time) { return told(*member, time) < since; });
+      unhandled_ -= std::erase_if(member->unhandled,
+                                  [&](const auto& entry) { return entry.second < kept.take; });
     }
   }
   std::erase_if(times_, [this](const auto& entry) {

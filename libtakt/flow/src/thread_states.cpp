@@ -14,7 +14,7 @@ bool is_ready(std::int64_t state) { return (state & 0xff) == 0; }
 /// Priorities below 0 are those of SCHED_DEADLINE.
 bool has_reservation(std::int32_t priority) { return priority < 0; }
 
-/// A hostile trace may have more names than this; further ones count as the first.
+/// A hostile trace may have more names than this; threads with further ones have no name.
 constexpr std::size_t most_names = std::size_t{1} << 16;
 
 }  // namespace
@@ -25,7 +25,7 @@ std::uint32_t ThreadStates::actor(std::string_view name) {
     return found->second;
   }
   if (names_.size() == most_names) {
-    return 0;
+    return no_actor;
   }
   names_.emplace_back(name);
   return actors_[names_.back()] = static_cast<std::uint32_t>(names_.size() - 1);
@@ -35,6 +35,12 @@ ThreadStates::Thread* ThreadStates::find(const execution::Database& database,
                                          events::HostIndex host, std::int64_t number) {
   const auto found = kernel_threads_.find(database.threads(), host, number);
   return found ? &grow_to(threads_, *found) : nullptr;
+}
+
+void ThreadStates::add(Thread& thread, Instant end) {
+  thread.now.end = end;
+  thread.off.push_back(thread.now);
+  ++rows_;
 }
 
 void ThreadStates::on_switch(const execution::Database& database, const execution::Occurrence& at,
@@ -54,8 +60,7 @@ void ThreadStates::on_switch(const execution::Database& database, const executio
   }
   Thread* const thread = find(database, host, change.next_tid);
   if (thread != nullptr && std::exchange(thread->is_off, false)) {
-    thread->now.end = at.time;
-    thread->off.push_back(thread->now);
+    add(*thread, at.time);
   }
 }
 
@@ -66,8 +71,7 @@ void ThreadStates::on_wakeup(const execution::Database& database, const executio
   if (thread == nullptr || !thread->is_off || thread->now.why != Why::blocked) {
     return;
   }
-  thread->now.end = at.time;
-  thread->off.push_back(thread->now);
+  add(*thread, at.time);
   const auto running = running_.find({host, wakeup.target_cpu});
   thread->now = {at.time, at.time, Why::preempted,
                  running == running_.end() ? no_actor : running->second};
@@ -98,12 +102,23 @@ void ThreadStates::align(const events::Threads& threads, const std::vector<HostC
   }
 }
 
-void ThreadStates::drop_before(Instant time) {
-  for (Thread& thread : threads_) {
-    const auto kept =
-        std::ranges::partition_point(thread.off, [time](const Off& off) { return off.end < time; });
-    thread.aligned -= std::min(thread.aligned, static_cast<std::size_t>(kept - thread.off.begin()));
-    thread.off.erase(thread.off.begin(), kept);
+std::vector<std::uint64_t> ThreadStates::counts() const {
+  std::vector<std::uint64_t> counts;
+  counts.reserve(threads_.size());
+  for (const Thread& thread : threads_) {
+    counts.push_back(thread.dropped + thread.off.size());
+  }
+  return counts;
+}
+
+void ThreadStates::drop_before(const std::vector<std::uint64_t>& counts) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    Thread& thread = threads_[i];
+    const std::uint64_t count = counts[i] - thread.dropped;
+    thread.off.erase(thread.off.begin(), thread.off.begin() + static_cast<std::ptrdiff_t>(count));
+    thread.aligned -= std::min<std::size_t>(thread.aligned, count);
+    thread.dropped = counts[i];
+    rows_ -= count;
   }
 }
 

@@ -34,7 +34,7 @@ Step step_of(std::uint32_t key) {
   return step;
 }
 
-PathCollector::Walk::Walk(PathCollector& collector, const Recorded& recorded, const Ends& ends)
+PathCollector::Walk::Walk(PathCollector& collector, const LinkedHistory& recorded, const Ends& ends)
     : collector_(collector),
       recorded_(recorded),
       history_(recorded.history),
@@ -44,6 +44,7 @@ PathCollector::Walk::Walk(PathCollector& collector, const Recorded& recorded, co
 
 void PathCollector::Walk::from_run(InstanceId sink) {
   ways_ = 0;
+  steps_ = 0;
   last_ = PublicationId::none;
   number_ = static_cast<std::uint64_t>(sink);
   before_run(sink, LinkKind::direct, 0);
@@ -51,6 +52,7 @@ void PathCollector::Walk::from_run(InstanceId sink) {
 
 void PathCollector::Walk::from_message(PublicationId sink) {
   ways_ = 0;
+  steps_ = 0;
   last_ = sink;
   number_ = static_cast<std::uint64_t>(history_.store().find(sink)->run);
   before_message(sink, 0);
@@ -87,11 +89,22 @@ void PathCollector::Walk::begin_at_sender(PublicationId id, std::uint32_t node) 
   begin_at({PublicationId::none, run, LinkKind::direct}, collector_.child(node, key_of(step)));
 }
 
+bool PathCollector::Walk::step() {
+  ++steps_;
+  if (steps_ == most_steps + 1) {
+    ++collector_.unlinked_.ways_not_followed;
+  }
+  return steps_ <= most_steps;
+}
+
 void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t parent) {
   const Store& store = history_.store();
   const Run& run = *store.find(id);
   if (std::ranges::find(passed_, run.callback) != passed_.end() || depth_ == most_hops) {
     return;  // the way came round to the callback itself
+  }
+  if (!step()) {
+    return;
   }
   const std::uint32_t node = collector_.child(parent, key_of({run.callback, {}, false}));
   const bool is_sink = hops_.empty() && last_ == PublicationId::none;
@@ -117,7 +130,7 @@ void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t
 }
 
 void PathCollector::Walk::before_message(PublicationId id, std::uint32_t node) {
-  if (ways_ > most_ways || depth_ == most_hops) {
+  if (ways_ > most_ways || steps_ > most_steps || depth_ == most_hops) {
     return;
   }
   const Message& message = *history_.store().find(id);

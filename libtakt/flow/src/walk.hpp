@@ -14,7 +14,7 @@ namespace takt::flow {
 /// Goes back from a sink to all of its sources.
 class PathCollector::Walk {
  public:
-  Walk(PathCollector& collector, const Recorded& recorded, const Ends& ends);
+  Walk(PathCollector& collector, const LinkedHistory& recorded, const Ends& ends);
 
   /// Follows all ways to the start of a run.
   void from_run(InstanceId sink);
@@ -22,13 +22,15 @@ class PathCollector::Walk {
   void from_message(PublicationId sink);
 
  private:
+  /// Counts a step back. Returns whether there may be another one on the ways to this sink.
+  bool step();
   void before_run(InstanceId run, LinkKind kind, std::uint32_t node);
   void before_message(PublicationId message, std::uint32_t node);
   void begin_at(const Hop& source, std::uint32_t node);
   void begin_at_sender(PublicationId message, std::uint32_t node);
 
   PathCollector& collector_;
-  const Recorded& recorded_;
+  const LinkedHistory& recorded_;
   const History& history_;
   const execution::Objects& objects_;
   const Ends& ends_;
@@ -41,6 +43,7 @@ class PathCollector::Walk {
   PublicationId last_ = PublicationId::none;
   std::uint64_t number_ = 0;
   std::size_t ways_ = 0;
+  std::size_t steps_ = 0;
 };
 
 }  // namespace takt::flow

@@ -178,6 +178,89 @@ TEST_F(OneToOne, WindowsGiveWhatTheWholeGives) {
   EXPECT_EQ(windowed["unlinked"], whole["unlinked"]);
 }
 
+/// The most rows that a tracker keeps at once if it reads the scenario event by event.
+std::uint64_t most_rows(Scenario& scenario, std::uint64_t window) {
+  FlowOptions options;
+  options.window = window;
+  FlowTracker tracker(options);
+  struct Watch final : execution::Observer {
+    explicit Watch(const FlowTracker& watched) : tracker(watched) {}
+    void look() { most = std::max(most, tracker.store().rows() + tracker.states().rows()); }
+    void on_publication(const execution::Database&, const execution::Publication&) override {
+      look();
+    }
+    void on_take(const execution::Database&, const execution::Take&) override { look(); }
+    void on_switch(const execution::Database&, const execution::Occurrence&,
+                   const tracepoints::SchedSwitch&) override {
+      look();
+    }
+    const FlowTracker& tracker;
+    std::uint64_t most = 0;
+  } watch(tracker);
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(tracker);
+  interpreter.add(watch);
+  execution::run(scenario, interpreter, {});
+  EXPECT_TRUE(tracker.finish(interpreter.database()));
+  return watch.most;
+}
+
+TEST_F(OneToOne, TheWindowBoundsMessagesThatNoCallbackSends) {
+  for (std::int64_t i = 1; i <= 1000; ++i) {
+    scenario.publish(source, a, i);
+  }
+  EXPECT_LE(most_rows(scenario, 64), 64u);
+}
+
+TEST_F(OneToOne, TheWindowBoundsMessagesOfOneRun) {
+  scenario.start(source, timer);
+  for (std::int64_t i = 1; i <= 1000; ++i) {
+    scenario.publish(source, a, i);
+  }
+  scenario.end(source, timer);
+  EXPECT_LE(most_rows(scenario, 64), 64u);
+  scenario.rewind();
+  FlowOptions options;
+  options.window = 64;
+  EXPECT_EQ(follow(scenario, options)["unlinked"]["runs_too_long"], 0);
+}
+
+TEST_F(OneToOne, TheWindowBoundsTimesOffTheProcessor) {
+  for (int i = 0; i < 1000; ++i) {
+    scenario.now += 10;
+    const bool leaves = i % 2 == 0;
+    scenario.add(source,
+                 tracepoints::SchedSwitch{.prev_tid = leaves ? 1 : 0, .next_tid = leaves ? 0 : 1});
+  }
+  EXPECT_LE(most_rows(scenario, 64), 64u);
+}
+
+TEST_F(OneToOne, TheWindowBoundsTakesOfAJoinThatNothingHandles) {
+  scenario.add(middle, EventType::inputs_linked, {0}, {"newest"}, {{on_a.callback, on_a.callback}});
+  for (std::int64_t i = 1; i <= 1000; ++i) {
+    scenario.now += 10;
+    scenario.take(middle, on_a, i);
+  }
+  EXPECT_LE(most_rows(scenario, 64), 64u);
+}
+
+TEST_F(OneToOne, ARunOfMostOfTheWindowIsCounted) {
+  scenario.now = 1'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.take(middle, on_a, 1);
+  scenario.start(middle, on_a.callback);
+  for (std::int64_t i = 2; i <= 200; ++i) {
+    scenario.now += 10;
+    scenario.publish(source, a, i);
+    scenario.run(source, timer, 0);
+  }
+  scenario.publish(middle, b, 1);
+  scenario.end(middle, on_a.callback);
+  FlowOptions options;
+  options.window = 64;
+  EXPECT_EQ(follow(scenario, options)["unlinked"]["runs_too_long"], 1);
+}
+
 TEST_F(OneToOne, FirstLastAndReactionCountMessagesThatLedNowhere) {
   flow(5'000, 1);
   scenario.now = 10'000;  // this one is replaced before anybody takes it
@@ -211,6 +294,57 @@ TEST_F(OneToOne, WaitsBehindOtherCallbacksAreNamed) {
       stages,
       ElementsAre("in_transport 50000 -", "waiting_in_executor 200000 /sync_one_to_one:/topic_a",
                   "waiting_in_executor 5000 -", "running 200000 /sync_one_to_one:/topic_a"));
+}
+
+/// Nodes in a row that each join two inputs and publish both inputs of the next one.
+TEST(Joins, InARowAreFollowedAsFarAsTheLimitAlsoWhereNoWayLeadsToTheSource) {
+  constexpr int joins = 20;
+  Scenario scenario;
+  Program program = scenario.program(1);
+  Program elsewhere = scenario.program(2);
+  const auto far = scenario.node(elsewhere, "far");
+  const auto unrelated = scenario.publisher(elsewhere, far, "/unrelated");
+  struct Stage {
+    test::Publisher left, right;
+    test::Subscription on_left, on_right;
+  };
+  std::vector<Stage> stages;
+  std::uint64_t sender = scenario.node(program, "source");
+  for (int i = 0; i <= joins; ++i) {
+    const auto node = scenario.node(program, "join" + std::to_string(i));
+    const std::string left = "/left" + std::to_string(i);
+    const std::string right = "/right" + std::to_string(i);
+    stages.push_back(
+        {scenario.publisher(program, sender, left), scenario.publisher(program, sender, right),
+         scenario.subscription(program, node, left), scenario.subscription(program, node, right)});
+    if (i > 0) {
+      const Stage& before = stages[static_cast<std::size_t>(i) - 1];
+      scenario.add(program, EventType::message_link_partial_sync, {}, {},
+                   {{before.on_left.handle, before.on_right.handle},
+                    {stages.back().left.handle, stages.back().right.handle}});
+    }
+    sender = node;
+  }
+  scenario.publish(elsewhere, unrelated, 1);
+  scenario.now = 1000;
+  scenario.publish(program, stages[0].left, 1);
+  scenario.publish(program, stages[0].right, 1);
+  for (int i = 0; i < joins; ++i) {
+    const Stage& stage = stages[static_cast<std::size_t>(i)];
+    const Stage& next = stages[static_cast<std::size_t>(i) + 1];
+    scenario.now += 10;
+    scenario.handle(program, stage.on_left, 1, 1);
+    scenario.take(program, stage.on_right, 1);
+    scenario.start(program, stage.on_right.callback);
+    scenario.publish(program, next.left, 1);
+    scenario.publish(program, next.right, 1);
+    scenario.end(program, stage.on_right.callback);
+  }
+  scenario.handle(program, stages[joins].on_left, 1, 1);
+  scenario.handle(program, stages[joins].on_right, 1, 1);
+  const json document = follow(scenario, between("/unrelated", "join" + std::to_string(joins)));
+  EXPECT_THAT(document["flows"], IsEmpty());
+  EXPECT_EQ(document["unlinked"]["ways_not_followed"], 2);  // one for each run of the sink
 }
 
 TEST(Transport, Fact14EachMessageHasOneSourceAndALinkForEachReceiver) {

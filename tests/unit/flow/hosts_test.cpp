@@ -80,14 +80,57 @@ TEST(SeveralHosts, Fact17SkewedClocksLeaveTheLinksAndAreAligned) {
   }
 }
 
-TEST(SeveralHosts, WindowsAlignToo) {
-  TwoHosts system;
-  Scenario& scenario = system.scenario;
-  scenario.skew(system.there, std::chrono::milliseconds(100), 40e-6);
-  FlowOptions options;
-  options.window = 1024;
+/// The latencies of all flows to the relay, each of which spans many runs of another callback.
+std::vector<std::int64_t> to_relay(std::uint64_t window, std::chrono::milliseconds ahead) {
+  Scenario scenario;
+  Program here = scenario.program(1, "here", "here");
+  Program there = scenario.program(1, "there", "there");
+  Program beside = scenario.worker(here, 2);
+  const auto node = scenario.node(here, "ends");
+  const auto other = scenario.node(there, "relay");
+  const auto a = scenario.publisher(here, node, "/a");
+  const auto b = scenario.publisher(there, other, "/b");
+  const auto timer = scenario.timer(here, node, std::chrono::milliseconds(10));
+  const auto noise = scenario.timer(here, node, std::chrono::milliseconds(1));
+  const auto on_a = scenario.subscription(there, other, "/a");
+  const auto on_b = scenario.subscription(here, node, "/b");
+  for (std::int64_t i = 1; i <= 500; ++i) {
+    scenario.now = 10'000 * i;
+    scenario.run(here, timer, 10, std::pair(a, i));
+    scenario.now += 80 + i % 7;
+    scenario.take(there, on_a, i);
+    scenario.start(there, on_a.callback);
+    // The window becomes full while the relay runs.
+    for (int k = 0; k < 12; ++k) {
+      scenario.run(beside, noise, 10);
+    }
+    scenario.now += 1000;
+    scenario.publish(there, b, i);
+    scenario.end(there, on_a.callback);
+    scenario.now += 80 + i % 11;
+    scenario.handle(here, on_b, i, 10);
+  }
+  scenario.skew(there, ahead, 0);
+  FlowOptions options = between("/a", "relay");
+  options.window = window;
   const json document = follow(scenario, options);
-  EXPECT_EQ(document["flows"][0]["count"], 2000);
+  EXPECT_EQ(document["unlinked"]["beyond_window"], 0);
+  EXPECT_EQ(document["unlinked"]["runs_too_long"], 0);
+  std::vector<std::int64_t> found;
+  for (const json& instance : document["flows"][0]["instances"]) {
+    found.push_back(instance["latency"].get<std::int64_t>());
+  }
+  return found;
+}
+
+TEST(SeveralHosts, WindowsAlignToo) {
+  const auto truth = to_relay(std::uint64_t{1} << 23, std::chrono::milliseconds(0));
+  const auto found = to_relay(2048, std::chrono::milliseconds(100));
+  ASSERT_EQ(truth.size(), 500u);
+  ASSERT_EQ(found.size(), truth.size());
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(found[i]), static_cast<double>(truth[i]), 1e6) << i;
+  }
 }
 
 }  // namespace

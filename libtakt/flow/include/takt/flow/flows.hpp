@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,9 @@ struct FlowOptions {
   /// Its joins are used for nodes whose programs declared no links. May be null; outlives the
   /// tracker.
   const model::Model* model = nullptr;
-  /// How many runs are kept at once. Flows that reach back over more than half of them are cut, and
-  /// counted.
-  std::uint64_t window = std::uint64_t{1} << 22;
+  /// How many rows are kept at once: runs, messages, and times that threads were off their
+  /// processors. Flows that reach back over more than half of them are cut, and counted.
+  std::uint64_t window = std::uint64_t{1} << 23;
 };
 
 /// Observes an execution to find the flows of its messages (message-flow 3.4 to 3.7). Memory is
@@ -60,10 +61,21 @@ class FlowTracker final : public execution::Observer {
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const ThreadStates& states() const { return states_; }
+  /// Runs of which no flow was followed: they ended when those of their part of the recording had
+  /// been followed, an eighth of the window after they began or later.
+  [[nodiscard]] std::uint64_t runs_too_long() const { return runs_too_long_; }
   /// By host; the first is the reference.
   [[nodiscard]] const std::vector<HostClock>& clocks() const { return clocks_; }
 
  private:
+  /// A moment of the recording.
+  struct Mark {
+    Store::Position rows;
+    std::vector<std::uint64_t> times_off;  // ThreadStates::counts()
+  };
+
+  /// Follows the flows of what is older and forgets it, if the window is full.
+  void make_room(const execution::Database& database);
   [[nodiscard]] Result<void> evaluate(const execution::Database& database, std::uint64_t end);
 
   FlowOptions options_;
@@ -73,6 +85,9 @@ class FlowTracker final : public execution::Observer {
   std::vector<Group> groups_;
   std::vector<HostClock> clocks_;
   std::uint64_t next_ = 1;
+  /// The moments since the oldest row at which another part of the window was full.
+  std::deque<Mark> marks_;
+  std::uint64_t runs_too_long_ = 0;
 };
 
 }  // namespace takt::flow

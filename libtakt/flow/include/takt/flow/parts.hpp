@@ -89,12 +89,12 @@ class Splitter {
 
  private:
   struct Cursor;
-  void wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const;
-  void idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const;
-  void off(Cursor& cursor, Instant until, execution::ThreadIndex thread, Part on) const;
-  void send(Cursor& cursor, const Message& message, Instant limit) const;
-  void deliver(Cursor& cursor, const Hop& hop) const;
-  void keep(Cursor& cursor, const Hop& hop, const Message& next) const;
+  void add_wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const;
+  void add_idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const;
+  void add_by_state(Cursor& cursor, Instant until, execution::ThreadIndex thread, Part on) const;
+  void add_sending(Cursor& cursor, const Message& message, Instant limit) const;
+  void add_delivery(Cursor& cursor, const Hop& hop) const;
+  void add_stored(Cursor& cursor, const Hop& hop, const Message& next) const;
 
   const History& history_;
   const execution::Database& database_;

@@ -25,7 +25,7 @@ struct Step {
 };
 
 /// A part of an instance, with the callback that ran or was waited for.
-struct ToldPart {
+struct NamedPart {
   Part part;
   std::optional<execution::ObservedCallbackIndex> callback;
 };
@@ -41,7 +41,7 @@ struct PathInstance {
   /// nothing if that is not known.
   std::optional<Duration> uncertainty = Duration{0};
   /// The parts of its latency, for the worst instances and the one that was asked for.
-  std::vector<ToldPart> parts;
+  std::vector<NamedPart> parts;
   /// The start and end of the run at each step of the path, for instances that are listed.
   std::vector<std::pair<Instant, Instant>> times;
 };
@@ -93,7 +93,7 @@ struct Ends {
 };
 
 /// The recording in which paths are found.
-struct Recorded {
+struct LinkedHistory {
   const History& history;
   const execution::Database& database;
   const Causality& causality;
@@ -107,6 +107,9 @@ class PathCollector {
  public:
   static constexpr std::size_t most_paths = 20'000;
   static constexpr std::size_t most_ways = 4096;
+  /// Steps back from one sink. Joins in a row double the ways at each, also those that lead to no
+  /// source and so are no path's.
+  static constexpr std::size_t most_steps = 4 * most_ways;
   static constexpr std::size_t most_nodes = 1'000'000;
   static constexpr std::size_t worst_kept = 10;
   static constexpr std::size_t most_listed = 2'000'000;
@@ -120,7 +123,8 @@ class PathCollector {
   explicit PathCollector(Options options) : options_(options) {}
 
   /// Follows the flows that end with the runs from `begin` to one before `end`.
-  void collect(const Recorded& recorded, const Ends& ends, std::uint64_t begin, std::uint64_t end);
+  void collect(const LinkedHistory& recorded, const Ends& ends, std::uint64_t begin,
+               std::uint64_t end);
   /// To be called after the last collect().
   void finish();
 
@@ -141,7 +145,8 @@ class PathCollector {
 
   std::uint32_t child(std::uint32_t parent, std::uint32_t key);
   std::optional<std::size_t> path(std::uint32_t leaf);
-  void add(std::size_t path, const Recorded& recorded, const Trail& trail, std::uint64_t number);
+  void add(std::size_t path, const LinkedHistory& recorded, const Trail& trail,
+           std::uint64_t number);
   void keep(Path& path, const History& history, const Breakdown& breakdown, const Trail& trail,
             PathInstance instance);
   void add_reaction(Path& path, const History& history, const Trail& trail, std::uint64_t before,

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -50,7 +50,6 @@ struct Message {
   InstanceId run = InstanceId::none;
   /// The callback of that run.
   execution::ObservedCallbackIndex callback;
-  bool is_request = false;
   /// It went through rclcpp's buffers to subscriptions of the same process.
   bool intra_process = false;
 };
@@ -92,8 +91,6 @@ class Store final : public execution::Observer {
   /// The time to add to a timer's activations (TimerGrid).
   [[nodiscard]] Duration correction(execution::ObservedCallbackIndex timer) const;
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
-  /// How many messages were taken, by callbacks or by something that is not in the trace.
-  [[nodiscard]] std::uint64_t takes() const { return takes_; }
   /// When messages came for the callback of a declared join that no run has handled so far: its
   /// executor keeps them, or lost them.
   [[nodiscard]] std::vector<Instant> unhandled(execution::ObservedCallbackIndex callback) const;
@@ -104,10 +101,21 @@ class Store final : public execution::Observer {
   /// by host.
   void align(const events::Threads& threads, const std::vector<HostClock>& clocks);
 
-  /// Forgets the runs below `run` and the messages below the first that a kept run can have sent.
-  void drop_before(std::uint64_t run);
+  /// How many rows are kept: runs, messages, and takes that no run has handled.
+  [[nodiscard]] std::uint64_t rows() const { return runs_.size() + messages_.size() + unhandled_; }
+  /// A moment of the recording: the numbers of the next run, message and take.
+  struct Position {
+    std::uint64_t run = 0;
+    std::uint64_t message = 0;
+    std::uint64_t take = 0;
+  };
+  [[nodiscard]] Position end() const { return {end_run(), end_message(), next_take_}; }
+  /// Forgets what was before such a moment.
+  void drop_before(const Position& kept);
 
  private:
+  /// The row of a run, made if need be; null for a run that was dropped.
+  Run* row(InstanceId id);
   /// Adds a run's message to the estimate of the clocks, if it came from another host.
   void compare_clocks(const execution::Database& database, InstanceId instance,
                       const execution::Publication* sent);
@@ -119,23 +127,25 @@ class Store final : public execution::Observer {
   std::unordered_map<InstanceId, MessageTimes::Times> times_;
   MessageTimes message_times_;
   std::vector<std::optional<TimerGrid>> grids_;
-  std::unordered_map<InstanceId, PublicationId> late_sources_;
   execution::ExecutorFinder executors_;
-  std::uint64_t takes_ = 0;
   /// One input of a join that the program declared: its messages that no output has used yet.
   struct Member {
     HostIndex host;
-    /// By the clock of that host.
-    std::set<Instant> unhandled;
+    /// Numbers of takes by their time on that host.
+    std::map<Instant, std::uint64_t> unhandled;
   };
-  [[nodiscard]] Instant told(const Member& member, Instant time) const;
+  /// Converts a time of a host, as far as its clock is known.
+  [[nodiscard]] Instant to_reference(HostIndex host, Instant time) const;
+  void align_run(const events::Threads& threads, std::uint64_t number);
 
   /// By callback, as far as links have been declared.
   std::vector<std::optional<Member>> members_;
   std::size_t links_ = 0;
+  std::uint64_t unhandled_ = 0;  // of all members
+  std::uint64_t next_take_ = 1;
   ClockEstimator clocks_;
   /// By host, as of the last call of align().
-  std::vector<HostClock> told_clocks_;
+  std::vector<HostClock> reference_clocks_;
   /// Rows below these numbers are in times of the reference clock.
   std::uint64_t aligned_run_ = 1;
   std::uint64_t aligned_message_ = 1;

@@ -46,12 +46,20 @@ class ThreadStates final : public execution::Observer {
 
   /// Converts all times to the reference clock that were not converted yet. `clocks`: by host.
   void align(const events::Threads& threads, const std::vector<HostClock>& clocks);
-  void drop_before(Instant time);
+
+  /// How many times off a processor are kept, of all threads.
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  /// How many each thread has had so far.
+  [[nodiscard]] std::vector<std::uint64_t> counts() const;
+  /// Forgets those that each thread had when there were so many of them.
+  void drop_before(const std::vector<std::uint64_t>& counts);
 
  private:
   struct Thread {
     std::vector<Off> off;
     std::size_t aligned = 0;
+    /// How many were before the first of `off`.
+    std::uint64_t dropped = 0;
     /// Why it is off now, if it is.
     bool is_off = false;
     Off now;
@@ -59,9 +67,12 @@ class ThreadStates final : public execution::Observer {
   using Number = std::pair<events::HostIndex, std::int64_t>;
 
   Thread* find(const execution::Database& database, events::HostIndex host, std::int64_t number);
+  /// Adds the time off its processor that ends now.
+  void add(Thread& thread, Instant end);
   std::uint32_t actor(std::string_view name);
 
   std::vector<Thread> threads_;
+  std::uint64_t rows_ = 0;
   execution::KernelThreads kernel_threads_;
   /// The actor that runs on each processor.
   std::map<Number, std::uint32_t> running_;
