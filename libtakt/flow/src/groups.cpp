@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "takt/flow/causality.hpp"
@@ -39,7 +40,7 @@ std::set<PublisherIndex> publishers_of(const History& history,
   return publishers;
 }
 
-void add_joins(const execution::Objects& objects, const History& history, const model::Model& model,
+void add_joins(const execution::Objects& objects, const model::Model& model,
                const std::set<NodeIndex>& known, std::vector<Group>& groups) {
   Matcher matcher(model);
   std::map<model::CallbackIndex, std::vector<ObservedCallbackIndex>> members;
@@ -56,27 +57,25 @@ void add_joins(const execution::Objects& objects, const History& history, const 
     if (inputs.size() < 2) {
       continue;
     }
-    const auto outputs = publishers_of(history, inputs);
-    groups.push_back({LinkKind::partial_sync,
-                      LinkOrigin::model,
-                      objects[inputs.front()].process,
-                      inputs,
-                      {outputs.begin(), outputs.end()},
-                      join.kind == model::JoinKind::and_});
+    groups.push_back({.kind = LinkKind::partial_sync,
+                      .origin = LinkOrigin::model,
+                      .process = objects[inputs.front()].process,
+                      .inputs = inputs,
+                      .outputs = {},
+                      .is_queued = join.kind == model::JoinKind::and_});
   }
 }
 
-/// A group that the program declared by its callbacks. Its outputs are those that were observed.
-Group declared_group(const History& history, const execution::InputLink& link) {
+/// A group that the program declared by its callbacks.
+Group declared_group(const execution::InputLink& link) {
   const bool samples = link.kind == execution::InputLink::Kind::sampled;
-  const auto senders = samples ? std::vector{*link.reader} : link.inputs;
-  const auto outputs = publishers_of(history, senders);
-  return {samples ? LinkKind::periodic_async : LinkKind::partial_sync,
-          LinkOrigin::declared,
-          link.process,
-          link.inputs,
-          {outputs.begin(), outputs.end()},
-          link.kind == execution::InputLink::Kind::and_};
+  return {.kind = samples ? LinkKind::periodic_async : LinkKind::partial_sync,
+          .origin = LinkOrigin::declared,
+          .process = link.process,
+          .inputs = link.inputs,
+          .outputs = {},
+          .is_queued = link.kind == execution::InputLink::Kind::and_,
+          .reader = samples ? link.reader : std::nullopt};
 }
 
 /// The nodes of programs that have declared all links within their nodes.
@@ -101,23 +100,38 @@ std::set<NodeIndex> nodes_of(const execution::Objects& objects, const std::vecto
         nodes.insert(*node);
       }
     }
+    const auto reader = group.reader ? objects.node_of(objects[*group.reader]) : std::nullopt;
+    if (reader) {
+      nodes.insert(*reader);
+    }
   }
   return nodes;
 }
 
 }  // namespace
 
-std::vector<Group> find_groups(const execution::Objects& objects, const History& history,
-                               const model::Model* model, Inference inference) {
+std::vector<Group> known_groups(const execution::Objects& objects, const model::Model* model) {
   std::vector<Group> groups;
   for (const execution::MessageLink& link : objects.message_links) {
     groups.push_back(declared_group(objects, link));
   }
   for (const execution::InputLink& link : objects.input_links) {
-    groups.push_back(declared_group(history, link));
+    groups.push_back(declared_group(link));
   }
   if (model != nullptr) {
-    add_joins(objects, history, *model, nodes_of(objects, groups), groups);
+    add_joins(objects, *model, nodes_of(objects, groups), groups);
+  }
+  return groups;
+}
+
+std::vector<Group> find_groups(const execution::Objects& objects, const History& history,
+                               const model::Model* model, Inference inference) {
+  std::vector<Group> groups = known_groups(objects, model);
+  // Message links come first, and name their outputs.
+  for (Group& group : groups | std::views::drop(objects.message_links.size())) {
+    const auto outputs =
+        publishers_of(history, group.reader ? std::vector{*group.reader} : group.inputs);
+    group.outputs.assign(outputs.begin(), outputs.end());
   }
   if (inference == Inference::on) {
     auto known = nodes_of(objects, groups);

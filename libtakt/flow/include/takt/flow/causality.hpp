@@ -36,10 +36,20 @@ struct Group {
   /// For a join: whether it uses every message, in the order of arrival. If not, it uses the newest
   /// message of each input and drops the older ones.
   bool is_queued = false;
+  /// The timer that uses what is stored, if the program names it: else each of the process that
+  /// publishes by one of `outputs`.
+  std::optional<execution::ObservedCallbackIndex> reader{};
 };
 
 /// Whether links are inferred from the behaviour of nodes where none are declared.
 enum class Inference { off, on };
+
+/// The groups that are known without a look at what ran: links that programs declared
+/// (message_link_*, inputs_linked), then those of the model's joins (null: no model) for nodes
+/// without a declared one. Where `outputs` is empty, they are all publishers by which `reader`, or
+/// else the inputs, send.
+[[nodiscard]] std::vector<Group> known_groups(const execution::Objects& objects,
+                                              const model::Model* model);
 
 /// Finds the groups of all nodes. Links that programs declared (message_link_*, inputs_linked) come
 /// first. Nodes without one take the groups of the model's joins (null: no model). Nodes that are
