@@ -144,6 +144,21 @@ ColumnFile::~ColumnFile() {
   }
 }
 
+bool ColumnFile::is_sound() const {
+  const auto values =
+      static_cast<std::size_t>(reinterpret_cast<const std::byte*>(blocks_) - bytes_.data());
+  for (std::size_t row = 0; row < rows_; row += block_rows) {
+    const Block& block = blocks_[row / block_rows];
+    const std::size_t last = std::min(block_rows, rows_ - row) - 1;
+    const std::size_t end = std::size_t{block.place} * sizeof(std::uint64_t) +
+                            last * block.bits / 8 + sizeof(std::uint64_t);
+    if ((block.bits > 56 && block.bits != 64) || end > values) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<ColumnFile> ColumnFile::open(const std::filesystem::path& folder, std::string_view table,
                                     std::string_view column) {
   const std::string path = path_of(folder, table, column);
@@ -168,13 +183,16 @@ Result<ColumnFile> ColumnFile::open(const std::filesystem::path& folder, std::st
     std::memcpy(&end, opened.bytes_.data() + size - sizeof end, sizeof end);
   }
   const std::uint64_t blocks = end.rows / block_rows + (end.rows % block_rows == 0 ? 0 : 1);
-  if (end.mark != ColumnEnd::version_1 || size % alignment != 0 ||
-      blocks > (size - sizeof end) / sizeof(Block)) {
+  const bool has_blocks = end.mark == ColumnEnd::version_1 && size % alignment == 0 &&
+                          blocks <= (size - sizeof end) / sizeof(Block);
+  if (has_blocks) {
+    opened.rows_ = end.rows;
+    opened.blocks_ = reinterpret_cast<const Block*>(opened.bytes_.data() + size - sizeof end -
+                                                    blocks * sizeof(Block));
+  }
+  if (!has_blocks || !opened.is_sound()) {
     return error("{}: damaged; remove the folder", path);
   }
-  opened.rows_ = end.rows;
-  opened.blocks_ = reinterpret_cast<const Block*>(opened.bytes_.data() + size - sizeof end -
-                                                  blocks * sizeof(Block));
   return opened;
 }
 

@@ -99,7 +99,7 @@ class ColumnFile {
   ColumnFile(const ColumnFile&) = delete;
   ColumnFile& operator=(const ColumnFile&) = delete;
 
-  /// FOLDER/TABLE.COLUMN. Error: there is no such file, or it is damaged.
+  /// FOLDER/TABLE.COLUMN. Looks at each block once. Error: there is no such file, or it is damaged.
   static Result<ColumnFile> open(const std::filesystem::path& folder, std::string_view table,
                                  std::string_view column);
 
@@ -116,6 +116,14 @@ class ColumnFile {
       return -1;
     }
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(block.base) + value);
+  }
+  /// The value at a row that another column names; -1 (none) if there is no such row, which a
+  /// damaged file may name.
+  [[nodiscard]] std::int64_t at(std::int64_t row) const {
+    return has(row) ? (*this)[static_cast<std::size_t>(row)] : -1;
+  }
+  [[nodiscard]] bool has(std::int64_t row) const {
+    return row >= 0 && static_cast<std::size_t>(row) < rows_;
   }
   [[nodiscard]] std::size_t size() const { return rows_; }
   /// The first row of [low, high) whose value is at least `value`; values do not decrease there.
@@ -143,6 +151,9 @@ class ColumnFile {
   }
 
  private:
+  /// Whether all values of all blocks are before the blocks' own place.
+  [[nodiscard]] bool is_sound() const;
+
   std::span<const std::byte> bytes_;
   const Block* blocks_ = nullptr;
   std::size_t rows_ = 0;

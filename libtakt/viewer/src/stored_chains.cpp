@@ -14,9 +14,10 @@ constexpr std::int64_t most_bins = 10000;
 Json StoredDocument::Tables::instance(std::size_t row) const {
   Json list = Json::array();
   std::int64_t start = instances.start[row];
-  const auto first = static_cast<std::size_t>(instances.first[row]);
-  const auto count = static_cast<std::size_t>(instances.parts[row]);
-  for (std::size_t i = first; i < first + count; ++i) {
+  const auto all = static_cast<std::int64_t>(parts.kind.size());
+  const std::int64_t first = std::clamp<std::int64_t>(instances.first[row], 0, all);
+  const std::int64_t count = std::clamp<std::int64_t>(instances.parts[row], 0, all - first);
+  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + count); ++i) {
     list.push_back({{"kind", parts.kind[i]},
                     {"step", parts.step[i]},
                     {"start", start},
@@ -38,22 +39,25 @@ Json StoredDocument::Tables::instance(std::size_t row) const {
 std::string StoredDocument::histogram(std::int64_t chain, std::int64_t bins) const {
   const auto& instances = tables_->instances;
   const auto [low, high] = tables_->of_chain(chain);
+  const auto is_complete = [&](std::size_t row) {
+    return instances.ending[row] == -1 && instances.latency[row] >= 0;
+  };
   std::int64_t least = INT64_MAX;
   std::int64_t most = 0;
   for (std::size_t row = low; row < high; ++row) {
-    if (instances.ending[row] == -1) {
+    if (is_complete(row)) {
       least = std::min(least, instances.latency[row]);
       most = std::max(most, instances.latency[row]);
     }
   }
   const std::int64_t from = least == INT64_MAX ? 0 : least;
-  const std::int64_t number = std::clamp<std::int64_t>(bins, 1, most_bins);
+  const auto number = static_cast<std::uint64_t>(std::clamp<std::int64_t>(bins, 1, most_bins));
   // The maximum lies within the last bin.
-  const std::int64_t width = std::max<std::int64_t>(1, (most - from) / number + 1);
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(number));
+  const std::uint64_t width = static_cast<std::uint64_t>(std::max(most, from) - from) / number + 1;
+  std::vector<std::int64_t> counts(number);
   for (std::size_t row = low; row < high; ++row) {
-    if (instances.ending[row] == -1) {
-      ++counts[static_cast<std::size_t>((instances.latency[row] - from) / width)];
+    if (is_complete(row)) {
+      ++counts[static_cast<std::uint64_t>(instances.latency[row] - from) / width];
     }
   }
   return Json{{"from", from}, {"width", width}, {"counts", counts}}.dump();
@@ -106,7 +110,7 @@ std::string StoredDocument::instance(std::int64_t id) const {
         spans.push_back(std::move(*known));
       }
     }
-    if (message >= 0 && seen_messages.insert(message).second) {
+    if (tables_->messages.topic.has(message) && seen_messages.insert(message).second) {
       messages.push_back(tables_->message(static_cast<std::size_t>(message)));
     }
   }

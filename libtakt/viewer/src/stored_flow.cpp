@@ -15,9 +15,7 @@ constexpr std::size_t largest_flow = 5000;
 /// Rows of a table whose `keys` are `key`; `order` has its rows by key.
 std::vector<std::int64_t> rows_of(const ColumnFile& keys, const ColumnFile& order,
                                   std::int64_t key) {
-  const auto key_at = [&](std::size_t place) {
-    return keys[static_cast<std::size_t>(order[place])];
-  };
+  const auto key_at = [&](std::size_t place) { return keys.at(order[place]); };
   std::vector<std::int64_t> rows;
   for (std::size_t place = ColumnFile::first_row(
            0, order.size(), [&](std::size_t middle) { return key_at(middle) >= key; });
@@ -36,7 +34,7 @@ class Search {
     std::set<std::int64_t> visited{seed};
     std::vector<std::int64_t> queue{seed};
     const auto reach = [&](std::int64_t span) {
-      if (span < 0 || visited.contains(span)) {
+      if (!tables_.has_span(span) || visited.contains(span)) {
         return;
       }
       if (visited.size() > largest_flow) {
@@ -110,19 +108,15 @@ std::optional<Json> StoredDocument::Tables::span(std::int64_t id) const {
 Json StoredDocument::Tables::message(std::size_t row) const {
   const std::int64_t source = messages.source[row];
   const std::int64_t target = messages.target[row];
-  const auto track_of = [&](std::int64_t id) {
-    return has_span(id) ? spans.track[static_cast<std::size_t>(id)] : -1;
-  };
   return {{"id", row},
           {"topic", messages.topic[row]},
           {"source", source},
-          {"sourceTrack", track_of(source)},
+          {"sourceTrack", spans.track.at(source)},
           {"sent", messages.sent[row]},
           {"taken", messages.taken[row]},
           {"target", target},
-          {"targetTrack", track_of(target)},
-          {"handled",
-           has_span(target) ? spans.start[static_cast<std::size_t>(target)] : messages.taken[row]},
+          {"targetTrack", spans.track.at(target)},
+          {"handled", has_span(target) ? spans.start.at(target) : messages.taken[row]},
           {"fate", messages.fate[row]}};
 }
 

@@ -50,9 +50,8 @@ struct StoredDocument::Tables {
   std::vector<bool> is_processor;
   std::int64_t longest_transport = 0;
 
-  [[nodiscard]] bool has_span(std::int64_t id) const {
-    return id >= 0 && static_cast<std::size_t>(id) < spans.track.size();
-  }
+  // A file may be damaged, so rows that it names are looked at only if they are there.
+  [[nodiscard]] bool has_span(std::int64_t id) const { return spans.track.has(id); }
   [[nodiscard]] std::optional<Json> span(std::int64_t id) const;
   [[nodiscard]] Json message(std::size_t row) const;
   [[nodiscard]] Json instance(std::size_t row) const;
