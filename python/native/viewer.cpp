@@ -58,12 +58,14 @@ Made make(const std::vector<std::string>& paths, const std::string& model_text,
   events::Batch batch;
   while (execution::advance(*source, interpreter, batch, pass)) {
     scheduling.add(batch);
+    unwrap(recording.filled());
+    unwrap(scheduling.filled());
     const auto position = source->position();
     gate(position.done * reading_percent, position.total * 100);
   }
   measurer.finish();
-  recording.finish();
-  scheduling.finish(pass.last);
+  unwrap(recording.finish());
+  unwrap(scheduling.finish(pass.last));
   viewer::Work work([&](std::uint64_t done, std::uint64_t expected) {
     gate(reading_percent * expected + (100 - reading_percent) * done, 100 * expected);
   });
@@ -95,12 +97,10 @@ nb::tuple store(const std::vector<std::string>& paths, const std::string& model_
                 const std::string& model_source, const std::string& folder, bool all_chains,
                 const std::optional<PythonProgress>& progress) {
   Made made;
-  try {
+  {
     const nb::gil_scoped_release released;
     made = make(paths, model_text, model_source, progress, viewer::Storage(folder),
                 all_chains ? Keep::all_chains : Keep::chains_that_fit);
-  } catch (const viewer::StorageError& failure) {
-    throw InputError(failure.what());
   }
   return nb::make_tuple(nb::str(made.document.index.data(), made.document.index.size()),
                         nb::str(made.measurement.data(), made.measurement.size()));

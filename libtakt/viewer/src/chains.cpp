@@ -128,7 +128,7 @@ class Maker {
   [[nodiscard]] Chains take() { return std::move(chains_); }
 
  private:
-  void add_complete(std::size_t number);
+  void add_complete(std::size_t number, ChainView& view);
   void add_incomplete(std::size_t number, ChainView& view, Instant end, Instant steady_since);
   void write(std::size_t number, ChainView& view, const Row& row, Instant begin);
 
@@ -150,12 +150,16 @@ class Maker {
   Duration longest_{};
 };
 
-void Maker::add_complete(std::size_t number) {
+void Maker::add_complete(std::size_t number, ChainView& view) {
   const Duration correction = measurer_.correction(model_.chains[number].callbacks.front());
   for (const std::uint32_t position : complete_[number]) {
     const Complete& instance = recording_.chains()[position];
     const Row row{instance.activation + correction, -1, paths_.size(), instance.length};
-    for (const std::uint32_t id : recording_.path(instance)) {
+    const auto ids = recording_.path(instance);
+    if (const auto first = recording_.find(execution::InstanceId(ids.front()))) {
+      begun_[*first] = static_cast<std::uint32_t>(number) + 1;
+    }
+    for (const std::uint32_t id : ids) {
       if (const auto run = recording_.find(execution::InstanceId(id))) {
         paths_.push_back(static_cast<std::uint32_t>(*run));
       }
@@ -163,9 +167,9 @@ void Maker::add_complete(std::size_t number) {
     // An instance whose runs were left out has no parts to show.
     if (paths_.size() != row.path + row.length) {
       paths_.resize(row.path);
+      ++view.left_out;
       continue;
     }
-    begun_[path(row).front()] = static_cast<std::uint32_t>(number) + 1;
     const Instant end = recording_.runs()[path(row).back()].end;
     longest_ = std::max(longest_, end - row.activation);
     rows_.push_back(row);
@@ -180,6 +184,9 @@ void Maker::add_incomplete(std::size_t number, ChainView& view, Instant end, Ins
     const Run& instance = recording_.runs()[run];
     if (instance.start < steady_since || begun_[run] == number + 1) {
       continue;
+    }
+    if (instance.start + longest_ > recording_.whole_until(number)) {
+      continue;  // what it led to may be among what was left out
     }
     const std::vector<std::size_t> longest = walker.longest(run);
     const bool cut_off = instance.start + longest_ > end;
@@ -226,7 +233,7 @@ void Maker::add(std::size_t number, Instant begin, Instant end, Instant steady_s
   rows_.clear();
   paths_.clear();
   longest_ = {};
-  add_complete(number);
+  add_complete(number, view);
   add_incomplete(number, view, end, steady_since);
   std::ranges::sort(rows_, {}, [](const Row& row) { return std::pair(row.activation, row.path); });
   work_.expect(rows_.size());

@@ -24,6 +24,8 @@ struct ChainView {
   std::vector<std::int64_t> callbacks;
   std::vector<Ending> endings;
   std::uint64_t incomplete = 0;
+  /// Complete instances that are not in the tables because some of their runs were left out.
+  std::uint64_t left_out = 0;
   /// Row of the worst complete instance, -1 if there is none, with its parts.
   std::int64_t worst = -1;
   Duration worst_latency{};

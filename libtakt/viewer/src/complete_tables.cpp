@@ -132,9 +132,7 @@ Result<void> write_levels(const Storage& storage, Work& work) {
   return {};
 }
 
-}  // namespace
-
-Result<void> complete_tables(const Storage& storage, Work& work) {
+Result<void> complete(const Storage& storage, Work& work) {
   const auto spans = ColumnFile::open(storage.folder(), "spans", "track");
   if (!spans) {
     return tl::unexpected(spans.error());
@@ -153,6 +151,12 @@ Result<void> complete_tables(const Storage& storage, Work& work) {
   return write_latencies(storage, work)
       .and_then([&] { return write_longest(storage, work); })
       .and_then([&] { return write_levels(storage, work); });
+}
+
+}  // namespace
+
+Result<void> complete_tables(const Storage& storage, Work& work) {
+  return until_full([&] { return complete(storage, work); });
 }
 
 }  // namespace takt::viewer

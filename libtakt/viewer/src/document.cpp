@@ -15,6 +15,7 @@
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/statistics/distribution.hpp"
+#include "takt/statistics/json.hpp"
 #include "timeline.hpp"
 
 namespace takt::viewer {
@@ -28,27 +29,23 @@ using statistics::Distribution;
 /// The side group of a topic or service: "parameters", "logging" or "services"; empty: none. The
 /// graph shows these groups only when asked to.
 std::string_view side_of(std::string_view name, bool service) {
-  constexpr std::string_view parameters[] = {
-      "/describe_parameters",  "/get_parameter_types",       "/get_parameters",
-      "/list_parameters",      "/set_parameters_atomically", "/set_parameters",
-      "/get_type_description", "/parameter_events",
-  };
-  if (std::ranges::any_of(parameters, [&](std::string_view end) { return name.ends_with(end); })) {
-    return "parameters";
-  }
-  if (name == "/rosout") {
-    return "logging";
+  switch (execution::housekeeping_of(name)) {
+    case execution::Housekeeping::parameters:
+      return "parameters";
+    case execution::Housekeeping::logging:
+      return "logging";
+    case execution::Housekeeping::clock:
+    case execution::Housekeeping::none:
+      break;
   }
   return service ? "services" : "";
 }
 
 Json statistics_of(const Distribution& times) {
-  if (times.count() == 0) {
-    return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
-  }
-  return {{"p50", times.quantile(0.5).count()},
-          {"p99", times.quantile(0.99).count()},
-          {"max", times.max().count()}};
+  Json statistics = statistics::to_json(times);
+  statistics.erase("min");
+  statistics.erase("mean");
+  return statistics;
 }
 
 Json hosts(const events::Threads& threads) {
@@ -206,6 +203,7 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
     const model::Chain& chain = model.chains[i];
     const ChainView& view = chains.views[i];
     const Distribution& latency = measured.chains[i].latency;
+    const Json statistics = statistics::to_json(latency);
     Json endings = Json::array();
     for (const ChainView::Ending& ending : view.endings) {
       endings.push_back(
@@ -217,14 +215,14 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
         {"goal", chain.goal ? Json(chain.goal->count()) : Json(nullptr)},
         {"bound", nullptr},
         {"count", latency.count()},
-        {"incomplete", recording.keeps(i)
+        {"incomplete", recording.keeps(i) && recording.whole_until(i) == Instant::max()
                            ? view.incomplete
-                           : measured.chains[i].begun - measured.chains[i].completed},
-        {"min", nullptr},
-        {"mean", nullptr},
-        {"p50", nullptr},
-        {"p99", nullptr},
-        {"max", nullptr},
+                           : measured.chains[i].incomplete()},
+        {"min", statistics["min"]},
+        {"mean", statistics["mean"]},
+        {"p50", statistics["p50"]},
+        {"p99", statistics["p99"]},
+        {"max", statistics["max"]},
         {"tone", "none"},
         {"verdict", ""},
         {"cause", cause(recording, view.worst_parts, view.callbacks, names, actors,
@@ -232,11 +230,6 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
         {"worst", view.worst},
         {"endings", std::move(endings)},
     };
-    if (latency.count() > 0) {
-      entry["min"] = latency.min().count();
-      entry["mean"] = static_cast<std::int64_t>(latency.mean());
-      entry.update(statistics_of(latency));
-    }
     list.push_back(std::move(entry));
   }
   return list;
@@ -254,16 +247,39 @@ Json warning(const std::string& line) {
   return {{"tone", "warn"}, {"title", line}, {"lines", Json::array()}};
 }
 
-Json warnings(const Recorded& recorded, const Storage& storage) {
+/// Warnings of what was left out because the storage was full.
+void add_left_out(const Recorded& recorded, const Chains& chains, const Storage& storage,
+                  Json& list) {
+  const Recording::LeftOut& left_out = recorded.recording.left_out();
+  const std::string_view advice = storage.on_disk() ? "" : "; takt serve shows them all";
+  if (left_out.runs > 0) {
+    list.push_back(warning(fmt::format("{} callback runs are not shown: a page holds {}{}",
+                                       left_out.runs, storage.runs(), advice)));
+  }
+  if (left_out.messages + left_out.takes > 0) {
+    list.push_back(
+        warning(fmt::format("{} messages, and {} takes that no run followed, are not "
+                            "shown{}",
+                            left_out.messages, left_out.takes, advice)));
+  }
+  std::uint64_t instances = left_out.chains;
+  for (const ChainView& view : chains.views) {
+    instances += view.left_out;
+  }
+  if (instances > 0) {
+    list.push_back(
+        warning(fmt::format("{} complete instances of chains are not shown, nor are "
+                            "incomplete ones that may lead to what is not shown{}",
+                            instances, advice)));
+  }
+}
+
+Json warnings(const Recorded& recorded, const Chains& chains, const Storage& storage) {
   Json list = Json::array();
   for (const std::string& line : execution::warnings(recorded.source, recorded.database)) {
     list.push_back(warning(line));
   }
-  if (const std::uint64_t left_out = recorded.recording.left_out()) {
-    const char* const advice = storage.on_disk() ? "" : "; takt serve shows them all";
-    list.push_back(warning(fmt::format("{} callback runs are not shown: a page holds {}{}",
-                                       left_out, storage.runs(), advice)));
-  }
+  add_left_out(recorded, chains, storage, list);
   std::size_t without = 0;
   for (std::size_t chain = 0; chain < recorded.model.chains.size(); ++chain) {
     without += recorded.recording.keeps(chain) ? 0u : 1u;
@@ -296,9 +312,7 @@ Result<void> finish(Document& document, const Storage& storage,
   return {};
 }
 
-}  // namespace
-
-Result<Document> make_document(const Recorded& recorded, const Storage& storage, Work& work) {
+Result<Document> make(const Recorded& recorded, const Storage& storage, Work& work) {
   const auto& [model, source, database, pass, recording, scheduling, measurer] = recorded;
   const Objects& objects = database.objects();
   const events::Threads& threads = database.threads();
@@ -331,7 +345,7 @@ Result<Document> make_document(const Recorded& recorded, const Storage& storage,
       {"actors", actors},
       {"phrases", phrases_of(scheduling.recorded())},
       {"answer", Json::array()},
-      {"warnings", warnings(recorded, storage)},
+      {"warnings", warnings(recorded, chains, storage)},
       {"provenance", Json::array()},
   };
   Document document;
@@ -353,6 +367,12 @@ Result<Document> make_document(const Recorded& recorded, const Storage& storage,
     return tl::unexpected(finished.error());
   }
   return document;
+}
+
+}  // namespace
+
+Result<Document> make_document(const Recorded& recorded, const Storage& storage, Work& work) {
+  return until_full([&] { return make(recorded, storage, work); });
 }
 
 }  // namespace takt::viewer

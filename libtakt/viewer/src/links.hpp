@@ -26,8 +26,8 @@ struct Links {
       counts;
 };
 
-/// The causal links that the programs declared (message-flow 3.5.3 and 3.5.4), and those of the
-/// model's joins, whose inputs are used up together.
+/// The causal links that the programs declared (message-flow 3.5.3 and 3.5.4), and for other nodes
+/// those of the model: its joins, whose inputs are used up together, and what its timers sample.
 [[nodiscard]] Links make_links(const execution::Objects& objects, const model::Model& model,
                                const Recording& recording, const Timeline& timeline,
                                const Storage& storage);

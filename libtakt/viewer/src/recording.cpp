@@ -8,9 +8,6 @@
 namespace takt::viewer {
 namespace {
 
-/// Instances whose source came to light while they run; a trace that never ends them is damaged.
-constexpr std::size_t most_late_sources = std::size_t{1} << 16;
-
 /// Takes that wait for a run that may follow. A run that ends later still counts; its take is then
 /// kept for nothing.
 constexpr std::size_t most_open_takes = std::size_t{1} << 12;
@@ -49,17 +46,37 @@ Recording::Recording(const model::Model& model, const Storage& storage, Keep kee
       paths_(storage),
       kept_(by_rank(model)),
       keeps_(model.chains.size(), true),
-      steps_(model.chains.size()) {}
+      steps_(model.chains.size()),
+      chain_whole_until_(model.chains.size(), Instant::max()) {}
 
 void Recording::on_instance(const Database& database, const CallbackInstance& instance) {
+  filling_([&] { keep(database, instance); });
+}
+
+void Recording::on_publication(const Database& /*database*/, const Publication& publication) {
+  filling_([&] { keep(publication); });
+}
+
+void Recording::on_take(const Database& database, const execution::Take& take) {
+  filling_([&] { keep(database, take); });
+}
+
+void Recording::add(const flow::ChainInstance& instance) {
+  filling_([&] { keep(instance); });
+}
+
+void Recording::keep(const Database& database, const CallbackInstance& instance) {
   executors_.on_instance(database, instance);
   const execution::Objects& objects = database.objects();
   const auto match = matcher_.match(objects, instance.callback);
   grow_to(matches_, instance.callback) = match ? std::optional(match->callback) : std::nullopt;
   grow_to(execution_times_, instance.callback).record(instance.execution_time());
+  open_.erase({instance.source, instance.callback});
   const auto id = static_cast<std::size_t>(instance.id);
   if (runs_.size() == most_ || id > 2 * most_) {
-    ++left_out_;
+    ++left_out_.runs;
+    misses_some_of_.insert(instance.callback);
+    miss_from(instance.start);
     return;
   }
   Run run{.start = instance.start,
@@ -70,10 +87,6 @@ void Recording::on_instance(const Database& database, const CallbackInstance& in
           .second = {},
           .callback = instance.callback,
           .thread = instance.thread};
-  if (const auto late = late_sources_.extract(instance.id)) {
-    run.source = late.mapped();
-  }
-  open_.erase({run.source, run.callback});
   const auto tell = [&](Run::Before before, Instant first, Instant second) {
     run.before = before;
     run.first = first;
@@ -109,9 +122,11 @@ std::optional<Instant> Recording::due(const Run& run) const {
   return run.first + grids_.at(run.callback).correction();
 }
 
-void Recording::on_publication(const Database& /*database*/, const Publication& publication) {
+void Recording::keep(const Publication& publication) {
   const auto id = static_cast<std::size_t>(publication.id);
   if (id > 2 * most_) {
+    ++left_out_.messages;
+    miss_from(publication.sent);
     return;
   }
   if (sent_.size() <= id) {
@@ -124,11 +139,17 @@ void Recording::on_publication(const Database& /*database*/, const Publication& 
                .to_all = !publication.intra_process && !publication.repeats_intra_process};
 }
 
-void Recording::on_take(const Database& database, const execution::Take& take) {
-  if (take.source == PublicationId::none || takes_.size() == most_) {
+void Recording::keep(const Database& database, const execution::Take& take) {
+  const auto callback = database.objects()[take.subscription].callback;
+  if (take.source == PublicationId::none) {
     return;
   }
-  open_[{take.source, database.objects()[take.subscription].callback}] = take.time;
+  if (takes_.size() == most_) {
+    ++left_out_.takes;
+    misses_some_of_.insert(callback);
+    return;
+  }
+  open_[{take.source, callback}] = take.time;
   if (open_.size() > most_open_takes) {
     const auto& [what, time] = *open_.begin();
     takes_.push_back({what.first, time, what.second});
@@ -136,11 +157,14 @@ void Recording::on_take(const Database& database, const execution::Take& take) {
   }
 }
 
-void Recording::finish() {
-  for (const auto& [what, time] : open_) {
-    takes_.push_back({what.first, time, what.second});
-  }
-  open_.clear();
+Result<void> Recording::finish() {
+  filling_([&] {
+    for (const auto& [what, time] : open_) {
+      takes_.push_back({what.first, time, what.second});
+    }
+    open_.clear();
+  });
+  return filled();
 }
 
 void Recording::on_dds_write(const Database& /*database*/, const execution::DdsMessage& message,
@@ -157,16 +181,17 @@ void Recording::on_late_source(const Database& /*database*/, InstanceId instance
                                PublicationId source) {
   if (const auto position = find(instance)) {
     runs_[*position].source = source;
-    return;
-  }
-  late_sources_[instance] = source;
-  if (late_sources_.size() > most_late_sources) {
-    late_sources_.erase(late_sources_.begin());  // the instance that began first
   }
 }
 
-void Recording::add(const flow::ChainInstance& instance) {
-  if (!keeps_[instance.chain] || chains_.size() == most_) {
+void Recording::keep(const flow::ChainInstance& instance) {
+  if (!keeps_[instance.chain]) {
+    return;
+  }
+  if (chains_.size() == most_) {
+    ++left_out_.chains;
+    Instant& whole_until = chain_whole_until_[instance.chain];
+    whole_until = std::min(whole_until, instance.activation);
     return;
   }
   chains_.push_back({.activation = instance.activation,
@@ -212,6 +237,8 @@ void Recording::on_steady_state(const Database& /*database*/, Instant /*time*/) 
   chains_.clear();
   paths_.clear();
   std::ranges::fill(steps_, 0);
+  left_out_.chains = 0;
+  std::ranges::fill(chain_whole_until_, Instant::max());
 }
 
 std::optional<std::size_t> Recording::find(InstanceId id) const {

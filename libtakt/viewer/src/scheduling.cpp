@@ -26,16 +26,22 @@ std::uint32_t Scheduling::host_of(const events::Event& event) const {
 }
 
 void Scheduling::add(const events::Batch& batch) {
-  for (const events::Event& event : batch.events) {
-    if (event.type == events::EventType::sched_switch) {
-      on(event, events::fields_of<tracepoints::SchedSwitch>(event, batch));
-    } else if (event.type == events::EventType::sched_wakeup) {
-      const auto fields = events::fields_of<tracepoints::SchedWakeup>(event, batch);
-      wake(event, fields.tid, fields.comm, fields.target_cpu);
-    } else if (event.type == events::EventType::sched_wakeup_new) {
-      const auto fields = events::fields_of<tracepoints::SchedWakeupNew>(event, batch);
-      wake(event, fields.tid, fields.comm, fields.target_cpu);
+  filling_([&] {
+    for (const events::Event& event : batch.events) {
+      on(event, batch);
     }
+  });
+}
+
+void Scheduling::on(const events::Event& event, const events::Batch& batch) {
+  if (event.type == events::EventType::sched_switch) {
+    on(event, events::fields_of<tracepoints::SchedSwitch>(event, batch));
+  } else if (event.type == events::EventType::sched_wakeup) {
+    const auto fields = events::fields_of<tracepoints::SchedWakeup>(event, batch);
+    wake(event, fields.tid, fields.comm, fields.target_cpu);
+  } else if (event.type == events::EventType::sched_wakeup_new) {
+    const auto fields = events::fields_of<tracepoints::SchedWakeupNew>(event, batch);
+    wake(event, fields.tid, fields.comm, fields.target_cpu);
   }
 }
 
@@ -160,13 +166,20 @@ void Scheduling::occupy(std::uint32_t processor, Instant end) {
   }
 }
 
-void Scheduling::finish(Instant last) {
-  for (std::uint32_t processor = 0; processor < cpus_.size(); ++processor) {
-    occupy(processor, last);
-  }
-  for (std::size_t actor = 0; actor < actors_.size(); ++actor) {
-    leave(static_cast<std::int32_t>(actor), last);
-  }
+Result<void> Scheduling::finish(Instant last) {
+  filling_([&] {
+    for (std::uint32_t processor = 0; processor < cpus_.size(); ++processor) {
+      occupy(processor, last);
+    }
+    for (std::size_t actor = 0; actor < actors_.size(); ++actor) {
+      leave(static_cast<std::int32_t>(actor), last);
+    }
+  });
+  sort();
+  return filled();
+}
+
+void Scheduling::sort() {
   // Processors were numbered as they appeared; people look for them by their own numbers.
   std::uint32_t next = 0;
   std::vector<std::uint32_t> places(processors_.size());

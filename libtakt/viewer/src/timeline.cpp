@@ -10,6 +10,7 @@
 namespace takt::viewer {
 namespace {
 
+using execution::ObservedCallbackIndex;
 using execution::PublicationId;
 
 /// Positions in the viewer's list of fates.
@@ -195,35 +196,48 @@ void Timeline::add_messages(const execution::Database& database) {
     }
   }
 
+  std::vector<PublicationId> newest_handled(objects.callbacks.size(), PublicationId::none);
+  for (const Run& run : runs) {
+    PublicationId& newest = newest_handled[run.callback.value()];
+    newest = std::max(newest, run.source);
+  }
+
   message_to_.resize(runs.size(), -1);
+  std::vector<ObservedCallbackIndex> handlers;  // of one message, sorted
+  std::map<ObservedCallbackIndex, Instant> takers;
   for (const std::uint32_t id : by_time()) {
     work_.step();
     const Sent& message = sent[id];
     const auto run = recording_.find(message.instance);
     const auto source = run ? static_cast<std::int32_t>(*run) : -1;
+    handlers.clear();
     for (const std::uint32_t target : handled[id]) {
+      handlers.push_back(runs[target].callback);
       add_message(
           {message, source, runs[target].taken, static_cast<std::int32_t>(target), Fate::taken});
     }
     if (!message.to_all) {
       continue;
     }
+    std::ranges::sort(handlers);
+    takers.clear();
+    for (const std::uint32_t position : taken[id]) {
+      takers.try_emplace(takes[position].callback, takes[position].time);
+    }
     for (const execution::Subscription* const reader : readers[message.topic.value()]) {
-      const bool has_run = std::ranges::any_of(handled[id], [&](std::uint32_t target) {
-        return runs[target].callback == reader->callback;
-      });
-      if (reader->since > message.time || has_run) {
+      if (reader->since > message.time || std::ranges::binary_search(handlers, reader->callback)) {
         continue;
       }
-      const auto take = std::ranges::find_if(taken[id], [&](std::uint32_t position) {
-        return takes[position].callback == reader->callback;
-      });
-      if (take != taken[id].end()) {
-        add_message({message, source, takes[*take].time, -1, Fate::unprocessed});
+      if (const auto take = takers.find(reader->callback); take != takers.end()) {
+        add_message({message, source, take->second, -1, Fate::unprocessed});
         continue;
       }
-      // A message that nobody had taken when the recording ended may have been on its way.
-      const bool beyond = message.time > last_sent_and_taken[message.topic.value()];
+      // A message that nobody had taken when the recording ended may have been on its way, and one
+      // after the last that is known to be handled may have been handled by a run that was left
+      // out.
+      const bool beyond = message.time > last_sent_and_taken[message.topic.value()] ||
+                          (recording_.misses_some_of(reader->callback) &&
+                           PublicationId(id) > newest_handled[reader->callback.value()]);
       add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
     }
   }

@@ -94,11 +94,20 @@ const char* const trivial = R"({"format": "takt/model", "version": 1, "name": "t
 
 class Viewed : public test::RelayChain {
  protected:
-  Document view(const Storage& storage = {}) {
+  static model::Model trivial_model() {
     const auto parsed = model::parse(trivial, "test");
     EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
-    Recording recording(parsed->model, storage);
-    flow::Measurer measurer(parsed->model,
+    return parsed->model;
+  }
+  Document view(const Storage& storage = {}) { return view(trivial_model(), storage); }
+  Document view(const model::Model& model, const Storage& storage) {
+    auto document = try_to_view(model, storage);
+    EXPECT_TRUE(document) << (document ? "" : document.error().message);
+    return document ? std::move(*document) : Document{};
+  }
+  Result<Document> try_to_view(const model::Model& model, const Storage& storage) {
+    Recording recording(model, storage);
+    flow::Measurer measurer(model,
                             [&](const flow::ChainInstance& instance) { recording.add(instance); });
     execution::Interpreter interpreter(scenario.threads());
     interpreter.add(measurer);
@@ -110,15 +119,15 @@ class Viewed : public test::RelayChain {
       scheduling.add(batch);
     }
     measurer.finish();
-    recording.finish();
-    scheduling.finish(pass.last);
     latency = measurer.measurement().chains.at(0).latency;
     Work work;
-    const auto document = make_document(
-        {parsed->model, scenario, interpreter.database(), pass, recording, scheduling, measurer},
-        storage, work);
-    EXPECT_TRUE(document) << (document ? "" : document.error().message);
-    return *document;
+    const auto finished = recording.finish().and_then([&] { return scheduling.finish(pass.last); });
+    if (!finished) {
+      return tl::unexpected(finished.error());
+    }
+    return make_document(
+        {model, scenario, interpreter.database(), pass, recording, scheduling, measurer}, storage,
+        work);
   }
 
   /// The scheduler takes a processor from one thread and gives it to another.
@@ -332,6 +341,71 @@ TEST(StoredTable, ThatIsDamagedIsNotRead) {
   EXPECT_FALSE(read_column(folder.path, "table", "missing"));
 }
 
+TEST(StoredTable, WhoseBlockPointsOutOfTheFileIsNotRead) {
+  const Folder folder;
+  Table table(Storage(folder.path), "table", {{"column"}});
+  for (std::int64_t i = 0; i < 100; ++i) {
+    table.add({i * i});
+  }
+  ASSERT_TRUE(table.close());
+  const std::filesystem::path file = folder.path / "table.column";
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
+  std::string whole(static_cast<std::size_t>(size), '\0');
+  std::ifstream(file, std::ios::binary).read(whole.data(), size);
+  ASSERT_TRUE(read_column(folder.path, "table", "column"));
+  // The block's place, and how many bits each value has, before the 16 bytes of the end.
+  for (const auto& [from_end, value] : {std::pair(24, '\x7f'), {18, '\x3f'}, {18, '\x40'}}) {
+    std::string damaged = whole;
+    damaged[whole.size() - static_cast<std::size_t>(from_end)] = value;
+    std::ofstream(file, std::ios::binary) << damaged;
+    EXPECT_FALSE(read_column(folder.path, "table", "column")) << from_end;
+  }
+}
+
+TEST_F(Viewed, OnDiskIsNotReadWhereDamagedRowsPoint) {
+  for (std::int64_t i = 1; i < 20; ++i) {
+    flow(5000 * i, i, i % 7 != 0);
+  }
+  const Folder folder;
+  const Storage storage(folder.path);
+  view(storage);
+  Work work;
+  ASSERT_TRUE(complete_tables(storage, work));
+  constexpr std::int64_t nowhere = std::int64_t{1} << 40;
+  for (const auto& [table, column] : {std::pair("messages", "by_source"),
+                                      {"messages", "by_target"},
+                                      {"messages", "source"},
+                                      {"messages", "target"},
+                                      {"links", "by_to"},
+                                      {"instances", "first"},
+                                      {"instances", "parts"},
+                                      {"instances", "latency"},
+                                      {"parts", "message"},
+                                      {"parts", "span"}}) {
+    const auto values = read_column(folder.path, table, column);
+    ASSERT_TRUE(values);
+    const auto write = [&](auto value_at) {
+      Table written(storage, table, {{column}});
+      for (std::size_t row = 0; row < values->size(); ++row) {
+        written.add({value_at(row)});
+      }
+      ASSERT_TRUE(written.close());
+    };
+    for (const std::int64_t value : {nowhere, -nowhere}) {
+      write([&](std::size_t) { return value; });
+      const auto document = StoredDocument::open(folder.path);
+      ASSERT_TRUE(document) << document.error().message;
+      for (std::int64_t row = 0; row < 50; ++row) {
+        EXPECT_TRUE(json::accept(document->flow(row)));
+        EXPECT_TRUE(json::accept(document->instance(row)));
+      }
+      EXPECT_TRUE(json::accept(document->messages(0, INT64_MAX / 2, 1000)));
+      EXPECT_TRUE(json::accept(document->histogram(0, 40)));
+    }
+    write([&](std::size_t row) { return (*values)[row]; });
+  }
+}
+
 /// Files of this process may not become larger while it lives, as if the disk were full.
 class SmallDisk {
  public:
@@ -361,7 +435,9 @@ TEST_F(Viewed, OnAFullDiskIsAnError) {
   const Storage storage(folder.path);
   {
     const SmallDisk disk(std::size_t{100} << 10);
-    EXPECT_THROW(view(storage), StorageError);
+    const auto document = try_to_view(trivial_model(), storage);
+    ASSERT_FALSE(document);
+    EXPECT_THAT(document.error().message, testing::HasSubstr("the index cannot be kept"));
     Table table(storage, "table", {{"column"}});
     for (std::int64_t i = 0; i < 100'000; ++i) {
       table.add({i * i * i});
@@ -468,6 +544,123 @@ TEST_F(Viewed, HasAMessageForEachPublicationAndTakeAndSaysWhichWereLost) {
   }
   EXPECT_EQ(index.at("tracks").size(), 3u);
   EXPECT_EQ(index.at("edges").size(), 2u);
+}
+
+std::vector<std::string> titles_of_warnings(const json& index) {
+  std::vector<std::string> titles;
+  for (const json& warning : index.at("warnings")) {
+    titles.push_back(warning.at("title"));
+  }
+  return titles;
+}
+
+TEST_F(Viewed, GivesNoReasonsForWhatItHasNoRoomFor) {
+  flow(5000, 1);
+  flow(10000, 2, false);
+  flow(15000, 3);
+  flow(20000, 4);
+  const Document document = view(Storage::in_memory(8));  // all runs but those of the last flow
+  const json index = json::parse(document.index);
+  const json& chain = index.at("chains")[0];
+  EXPECT_EQ(chain.at("count"), 3);
+  EXPECT_EQ(chain.at("incomplete"), 1);
+  ASSERT_EQ(chain.at("endings").size(), 1u);
+  EXPECT_EQ(chain.at("endings")[0].at("count"), 1);
+  EXPECT_EQ(chain.at("endings")[0].at("step"), 1);
+  EXPECT_THAT(decode(document.tables.at("instances")).at("ending"), ElementsAre(-1, 0, -1));
+  EXPECT_THAT(decode(document.tables.at("messages")).at("fate"),
+              ElementsAre(0, 0, 0, 1, 0, 0, 3, 3));
+  EXPECT_THAT(titles_of_warnings(index),
+              testing::IsSupersetOf({testing::StartsWith("3 callback runs are not shown"),
+                                     testing::StartsWith("1 complete instances of chains")}));
+}
+
+TEST_F(Viewed, DoesNotCallAnInstanceIncompleteOfWhichItKeepsTheRunsOnly) {
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    flow(5000 * i, i);
+  }
+  model::Model model = trivial_model();
+  model.chains.assign(4, model.chains.front());
+  const Document document = view(model, Storage::in_memory(9));  // nine runs, twelve instances
+  const json index = json::parse(document.index);
+  for (const json& chain : index.at("chains")) {
+    EXPECT_EQ(chain.at("count"), 3);
+    EXPECT_EQ(chain.at("incomplete"), 0);
+    EXPECT_TRUE(chain.at("endings").empty());
+  }
+  EXPECT_EQ(decode(document.tables.at("instances")).at("ending"), std::vector<std::int64_t>(9, -1));
+  EXPECT_THAT(titles_of_warnings(index),
+              testing::Contains(testing::StartsWith("3 complete instances of chains")));
+}
+
+/// "/j" joins /ta and /tb; the timer of "/c" samples what its subscription keeps.
+const char* const linked = R"({"format": "takt/model", "version": 1,
+  "executors": [{"id": "e"}],
+  "callbacks": [
+    {"id": "a", "node": "/source", "executor": "e", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}},
+    {"id": "b", "node": "/b", "executor": "e", "kind": "timer", "execution_time": {"curve": [1]},
+     "activation": {"kind": "periodic", "period": 4000000}},
+    {"id": "join", "node": "/j", "executor": "e", "kind": "subscription",
+     "execution_time": {"curve": [1]}},
+    {"id": "keep", "node": "/c", "executor": "e", "kind": "subscription", "topic": "/tb",
+     "execution_time": {"curve": [1]}},
+    {"id": "control", "node": "/c", "executor": "e", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 25000000}}],
+  "edges": [{"from": "a", "to": "join", "topic": "/topic_a"},
+            {"from": "b", "to": "join", "topic": "/tb"},
+            {"from": "b", "to": "keep", "topic": "/tb"}, {"from": "keep", "to": "control"}],
+  "joins": [{"callback": "join", "kind": "newest", "inputs": ["a", "b"]}],
+  "chains": [{"id": "c", "callbacks": ["a", "join"]}]})";
+
+TEST_F(Viewed, LinksRunsAsProgramsDeclareAndElsewhereAsTheModelDoes) {
+  test::Program program = scenario.program(7, "h", "inputs");
+  const auto node_b = scenario.node(program, "b");
+  const auto node_j = scenario.node(program, "j");
+  const auto node_c = scenario.node(program, "c");
+  const auto tb = scenario.publisher(program, node_b, "/tb");
+  const auto joined = scenario.publisher(program, node_j, "/joined");
+  const auto command = scenario.publisher(program, node_c, "/command");
+  const auto timer_b = scenario.timer(program, node_b, std::chrono::milliseconds(4));
+  const auto control = scenario.timer(program, node_c, std::chrono::milliseconds(25));
+  const auto j_on_a = scenario.subscription(program, node_j, "/topic_a");
+  const auto j_on_b = scenario.subscription(program, node_j, "/tb");
+  const auto keep = scenario.subscription(program, node_c, "/tb");
+  scenario.subscription(program, node_b, "/joined");
+  scenario.subscription(program, node_b, "/command");
+  // A link that another program declares; it says nothing of these nodes.
+  scenario.add(middle, test::EventType::message_link_periodic_async, {}, {},
+               {{on_a.handle}, {b.handle}});
+  scenario.now = 5000;
+  scenario.run(source, timer, 10, std::pair(a, 1));
+  scenario.handle(program, j_on_a, 1, 10);
+  scenario.run(program, timer_b, 10, std::pair(tb, 2));
+  scenario.handle(program, j_on_b, 2, 10, std::pair(joined, 3));
+  scenario.handle(program, keep, 2, 10);
+  scenario.run(program, control, 10, std::pair(command, 4));
+  const auto parsed = model::parse(linked, "test");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const Document document = view(parsed->model, {});
+  const json index = json::parse(document.index);
+  const auto spans = decode(document.tables.at("spans"));
+  const auto links = decode(document.tables.at("links"));
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < links.at("from").size(); ++i) {
+    const auto name = [&](std::int64_t span) {
+      const auto callback = spans.at("subject")[static_cast<std::size_t>(span)];
+      const json& shown = index.at("callbacks")[static_cast<std::size_t>(callback)];
+      const auto topic = shown.at("topic").get<std::int64_t>();
+      const std::string node = shown.at("node");
+      return topic < 0 ? node
+                       : node + index.at("topics")[static_cast<std::size_t>(topic)]
+                                    .at("name")
+                                    .get<std::string>();
+    };
+    found.push_back(name(links.at("from")[i]) + " > " + name(links.at("to")[i]) +
+                    (links.at("kind")[i] == 0 ? " stored" : " completed"));
+  }
+  EXPECT_THAT(found,
+              testing::UnorderedElementsAre("/j/topic_a > /j/tb completed", "/c/tb > /c stored"));
 }
 
 TEST_F(Viewed, OfNothingIsADocumentToo) {

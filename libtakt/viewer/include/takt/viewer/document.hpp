@@ -36,8 +36,7 @@ struct Recorded {
   const flow::Measurer& measurer;
 };
 
-/// Error: a file of the storage's folder could not be written. Throws StorageError if the disk is
-/// full.
+/// Error: the disk is full, or a file of the storage's folder could not be written.
 [[nodiscard]] Result<Document> make_document(const Recorded& recorded, const Storage& storage,
                                              Work& work);
 

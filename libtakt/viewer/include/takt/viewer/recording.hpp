@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -71,8 +73,8 @@ struct Complete {
   std::uint32_t length = 0;
 };
 
-/// Keeps runs, messages and chains in memory or on disk, up to the storage's limit. Runs beyond
-/// that are counted.
+/// Keeps runs, messages and chains in memory or on disk, up to the storage's limit. What is beyond
+/// that is counted, and nothing is to be concluded from its absence.
 class Recording final : public execution::Observer {
  public:
   enum class Keep {
@@ -88,8 +90,10 @@ class Recording final : public execution::Observer {
 
   /// An instance of a chain of the model was measured (flow::ChainListener).
   void add(const flow::ChainInstance& instance);
-  /// To be called after the last event.
-  void finish();
+  /// Error: the disk was full, or failed; what happened since is not kept.
+  [[nodiscard]] const Result<void>& filled() const { return filling_.result(); }
+  /// To be called after the last event. Error: as that of filled().
+  [[nodiscard]] Result<void> finish();
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
@@ -102,7 +106,6 @@ class Recording final : public execution::Observer {
                       execution::ProcessIndex process, Instant time) override;
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
                       execution::PublicationId source) override;
-
   void on_steady_state(const execution::Database& database, Instant time) override;
 
   /// Whether the instances of a chain of the model are kept.
@@ -134,15 +137,35 @@ class Recording final : public execution::Observer {
   [[nodiscard]] const std::vector<statistics::Distribution>& execution_times() const {
     return execution_times_;
   }
-  /// Runs that were left out.
-  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  /// What was left out because the storage was full.
+  struct LeftOut {
+    std::uint64_t runs = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t takes = 0;
+    std::uint64_t chains = 0;  // instances of chains
+  };
+  [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
+  /// Whether runs or takes of a callback were left out.
+  [[nodiscard]] bool misses_some_of(execution::ObservedCallbackIndex callback) const {
+    return misses_some_of_.contains(callback);
+  }
+  /// Until when nothing was left out that an instance of a chain may consist of.
+  [[nodiscard]] Instant whole_until(std::size_t chain) const {
+    return std::min(whole_until_, chain_whole_until_[chain]);
+  }
 
  private:
+  void miss_from(Instant time) { whole_until_ = std::min(whole_until_, time); }
+  void keep(const execution::Database& database, const execution::CallbackInstance& instance);
+  void keep(const execution::Publication& publication);
+  void keep(const execution::Database& database, const execution::Take& take);
+  void keep(const flow::ChainInstance& instance);
   void drop_chains(std::size_t most_steps);
 
   flow::Matcher matcher_;
   execution::ExecutorFinder executors_;
   flow::MessageTimes message_times_;
+  Filling filling_;
   std::size_t most_;
   Keep keep_;
   Array<Run> runs_;
@@ -160,9 +183,10 @@ class Recording final : public execution::Observer {
   std::vector<std::optional<model::CallbackIndex>> matches_;
   std::vector<statistics::Distribution> execution_times_;
   std::map<execution::ObservedCallbackIndex, flow::TimerGrid> grids_;
-  /// Sources that became known while their instances were running; the newest are kept.
-  std::map<execution::InstanceId, execution::PublicationId> late_sources_;
-  std::uint64_t left_out_ = 0;
+  LeftOut left_out_;
+  std::set<execution::ObservedCallbackIndex> misses_some_of_;
+  Instant whole_until_ = Instant::max();
+  std::vector<Instant> chain_whole_until_;
 };
 
 }  // namespace takt::viewer

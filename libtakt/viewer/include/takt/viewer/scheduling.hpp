@@ -52,8 +52,11 @@ class Scheduling {
 
   /// The scheduler's events of a batch.
   void add(const events::Batch& batch);
-  /// To be called after the last event, with its time: sorts what was found.
-  void finish(Instant last);
+  /// Error: the disk was full, or failed; what happened since is not kept.
+  [[nodiscard]] const Result<void>& filled() const { return filling_.result(); }
+  /// To be called after the last event, with its time: sorts what was found. Error: as that of
+  /// filled().
+  [[nodiscard]] Result<void> finish(Instant last);
 
   [[nodiscard]] bool recorded() const { return recorded_; }
   /// How many absences and occupations were left out because the storage was full.
@@ -92,6 +95,8 @@ class Scheduling {
     Segment segment;
   };
 
+  void on(const events::Event& event, const events::Batch& batch);
+  void sort();
   void on(const events::Event& event, const tracepoints::SchedSwitch& change);
   void wake(const events::Event& event, std::int32_t thread, std::string_view name,
             std::int32_t cpu);
@@ -105,6 +110,7 @@ class Scheduling {
   [[nodiscard]] std::uint32_t host_of(const events::Event& event) const;
 
   const events::Threads& threads_;
+  Filling filling_;
   std::size_t most_;
   bool recorded_ = false;
   std::uint64_t left_out_ = 0;

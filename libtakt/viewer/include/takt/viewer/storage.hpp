@@ -4,13 +4,46 @@
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
+
+#include "takt/base/error.hpp"
 
 namespace takt::viewer {
 
-/// The disk is full, or fails. Says where, and why.
+/// The disk is full, or fails. Says where, and why. Does not leave this module: what fills a
+/// storage runs within until_full().
 class StorageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// Returns what `work` returns. Error: the disk is full, or fails.
+template <typename Work>
+auto until_full(Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const StorageError& failure) {
+    return error("{}", failure.what());
+  }
+}
+
+/// Fills a storage step by step, until that fails for the first time.
+class Filling {
+ public:
+  template <typename Step>
+  void operator()(Step step) {
+    if (result_) {
+      result_ = until_full([&]() -> Result<void> {
+        step();
+        return {};
+      });
+    }
+  }
+  /// Error: the disk was full, or failed. Nothing has been kept since.
+  [[nodiscard]] const Result<void>& result() const { return result_; }
+
+ private:
+  Result<void> result_;
 };
 
 /// Where a document is made: in memory, for a page, or on disk, for `takt serve`.
@@ -23,6 +56,12 @@ class Storage {
 
   /// In memory.
   Storage() = default;
+  /// In memory, with room for so many runs.
+  static Storage in_memory(std::size_t runs) {
+    Storage storage;
+    storage.runs_ = runs;
+    return storage;
+  }
   /// On disk: the document's tables become files of `folder`, which also holds what is needed
   /// meanwhile, in files without a name.
   explicit Storage(std::filesystem::path folder) : folder_(std::move(folder)), runs_(most_runs) {}

@@ -15,8 +15,7 @@ namespace takt::viewer {
 
 /// Adds search columns to the tables that make_document() wrote into the storage's folder: rows by
 /// the span that they name, latencies, and coarser levels of the timeline (docs/viewer-data.md,
-/// "Levels of detail"). O(rows). Error: a file could not be read or written. Throws StorageError if
-/// the disk is full.
+/// "Levels of detail"). O(rows). Error: the disk is full, or a file could not be read or written.
 [[nodiscard]] Result<void> complete_tables(const Storage& storage, Work& work);
 
 /// The values of a column on disk. Error: it is not there, or damaged.
