@@ -37,14 +37,10 @@ class InstanceQueue {
 
   /// Moves the oldest out.
   Activation pop_front(std::span<Instant> chain_starts) {
-    const Activation activation = take(first_, chain_starts);
+    const Activation activation = ring_[first_];
+    std::copy_n(place(first_), positions_, chain_starts.begin());
     drop_front();
     return activation;
-  }
-
-  /// Moves the newest out.
-  Activation pop_back(std::span<Instant> chain_starts) {
-    return take(index(--size_), chain_starts);
   }
 
   void drop_front() {
@@ -57,17 +53,10 @@ class InstanceQueue {
     return std::span(chain_starts_).subspan(first_ * positions_, positions_);
   }
 
-  [[nodiscard]] const Activation& front() const { return ring_[first_]; }
-
  private:
   [[nodiscard]] std::size_t index(std::size_t n) const { return (first_ + n) & (ring_.size() - 1); }
   [[nodiscard]] std::vector<Instant>::iterator place(std::size_t at) {
     return chain_starts_.begin() + static_cast<std::ptrdiff_t>(at * positions_);
-  }
-
-  Activation take(std::size_t at, std::span<Instant> chain_starts) {
-    std::copy_n(place(at), positions_, chain_starts.begin());
-    return ring_[at];
   }
 
   void grow() {
