@@ -23,38 +23,40 @@ Function* next(const char* name, const void* ours) {
   return reinterpret_cast<Function*>(next_function(name, ours));
 }
 
-constexpr auto sleep_name = "_ZN6rclcpp4Rate5sleepEv";
-constexpr auto period_name = "_ZNK6rclcpp4Rate6periodEv";
-constexpr auto spin_name =
-    "_ZN6rclcpp8Executor31spin_until_future_complete_"
-    "implENSt6chrono8durationIlSt5ratioILl1ELl1000000"
-    "000EEEERKSt8functionIFSt13future_statusS5_EE";
-
 }  // namespace
+
+// Literals, as the names of functions must be.
+#define TAKT_SLEEP "_ZN6rclcpp4Rate5sleepEv"
+#define TAKT_PERIOD "_ZNK6rclcpp4Rate6periodEv"
+#define TAKT_SPIN                                                                           \
+  "_ZN6rclcpp8Executor31spin_until_future_complete_implENSt6chrono8durationIlSt5ratioILl1E" \
+  "Ll1000000000EEEERKSt8functionIFSt13future_statusS5_EE"
 
 extern "C" {
 
 /// rclcpp::Rate::sleep()
-TAKT_TRACETOOLS_PUBLIC bool takt_rate_sleep(void* rate) __asm__("_ZN6rclcpp4Rate5sleepEv");
+TAKT_TRACETOOLS_PUBLIC bool takt_rate_sleep(void* rate) __asm__(TAKT_SLEEP);
 /// rclcpp::Executor::spin_until_future_complete_impl(…)
-TAKT_TRACETOOLS_PUBLIC std::int32_t
-takt_spin_until(void* executor, std::int64_t timeout, const void* wait_for_future) __asm__(
-    "_ZN6rclcpp8Executor31spin_until_future_complete_implENSt6chrono8durationIlSt5ratioILl1E"
-    "Ll1000000000EEEERKSt8functionIFSt13future_statusS5_EE");
+TAKT_TRACETOOLS_PUBLIC std::int32_t takt_spin_until(void* executor, std::int64_t timeout,
+                                                    const void* wait_for_future) __asm__(TAKT_SPIN);
 
 bool takt_rate_sleep(void* rate) {
   static auto* const sleep =
-      next<Sleep>(sleep_name, reinterpret_cast<const void*>(&takt_rate_sleep));
-  static auto* const period = next<Period>(period_name, nullptr);
-  takt_trace_rate_sleep(period != nullptr ? period(rate) : 0);
-  const bool slept = sleep != nullptr && sleep(rate);
-  takt_trace_rate_wakeup();
-  return slept;
+      next<Sleep>(TAKT_SLEEP, reinterpret_cast<const void*>(&takt_rate_sleep));
+  static auto* const period = next<Period>(TAKT_PERIOD, nullptr);
+  /// Ends also when the real function throws, because the context was shut down.
+  struct Asleep {
+    explicit Asleep(std::int64_t expected) { takt_trace_rate_sleep(expected); }
+    ~Asleep() { takt_trace_rate_wakeup(); }
+    Asleep(const Asleep&) = delete;
+    Asleep& operator=(const Asleep&) = delete;
+  } const asleep(period != nullptr ? period(rate) : 0);
+  return sleep != nullptr && sleep(rate);
 }
 
 std::int32_t takt_spin_until(void* executor, std::int64_t timeout, const void* wait_for_future) {
   static auto* const spin =
-      next<SpinUntil>(spin_name, reinterpret_cast<const void*>(&takt_spin_until));
+      next<SpinUntil>(TAKT_SPIN, reinterpret_cast<const void*>(&takt_spin_until));
   /// Ends also when a callback throws.
   struct Limited {
     Limited() { takt_trace_limited_spin(true); }
