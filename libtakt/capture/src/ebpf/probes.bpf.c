@@ -39,7 +39,8 @@ enum { REPORTED_STATES = 0x7f };
 // that belong to the discovery itself (DDSI-RTPS 9.3.1.2).
 enum { DDS_WRITER = 12, GID_SIZE = 16, DDS_BUILT_IN = 0xc0 };
 
-// Set by the recorder before the programs are loaded.
+// Set by the recorder before the programs are loaded. `follows`: the table of processes is in use.
+const volatile bool follows = false;
 const volatile bool only_started = false;
 const volatile bool calls = true;
 
@@ -87,9 +88,10 @@ static __always_inline bool is_traced(const struct task_struct* task) {
   return entry && entry->role == TAKT_TRACED && entry->start == start_of(task);
 }
 
-static __always_inline void trace_process(unsigned int process, unsigned int start) {
+// False: there are too many processes.
+static __always_inline bool trace_process(unsigned int process, unsigned int start) {
   const struct takt_process traced = {TAKT_TRACED, start};
-  bpf_map_update_elem(&processes, &process, &traced, BPF_ANY);
+  return bpf_map_update_elem(&processes, &process, &traced, BPF_ANY) == 0;
 }
 
 static __always_inline unsigned long long argument(struct pt_regs* ctx, int position) {
@@ -125,11 +127,15 @@ static __always_inline bool look_around(struct pt_regs* ctx, struct circumstance
   here->time = bpf_ktime_get_ns();
   here->cookie = bpf_get_attach_cookie(ctx);
   here->start = start_of((const struct task_struct*)bpf_get_current_task());
+  if (!follows) return calls;
   const unsigned int process = bpf_get_current_pid_tgid() >> 32;
   const struct takt_process* entry = known(process, here->start);
   if (entry && entry->role == TAKT_TRACED) return calls;
   if (only_started) return false;
-  trace_process(process, here->start);
+  if (!trace_process(process, here->start)) {
+    __sync_fetch_and_add(calls ? &dropped.calls : &dropped.processes, 1);
+    return false;
+  }
   return calls;
 }
 
@@ -339,8 +345,21 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   const unsigned int child_process = BPF_CORE_READ(child, tgid);
   const struct takt_process* entry = known(parent_process, start_of(parent));
   if (!entry) return 0;
-  if (child_process != parent_process) trace_process(child_process, start_of(child));
+  if (child_process != parent_process && !trace_process(child_process, start_of(child))) {
+    __sync_fetch_and_add(&dropped.processes, 1);
+  }
   if (entry->role == TAKT_TRACED) report(TAKT_SCHED_FORK, parent, child, 0, 0, 1);
+  return 0;
+}
+
+// When nothing happens in a process any more: its first thread goes last, and after its last
+// switch.
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct* task) {
+  const unsigned int process = BPF_CORE_READ(task, tgid);
+  if (BPF_CORE_READ(task, pid) == process && known(process, start_of(task))) {
+    bpf_map_delete_elem(&processes, &process);
+  }
   return 0;
 }
 

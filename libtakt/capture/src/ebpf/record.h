@@ -90,8 +90,10 @@ struct takt_sched {
   struct takt_task second;
 };
 
-// Counts of records that found no room or could not be kept whole.
+// Counts of records that found no room or could not be kept whole, and of processes that found no
+// room among those that are followed.
 struct takt_dropped {
   unsigned long long calls;
   unsigned long long sched;
+  unsigned long long processes;
 };

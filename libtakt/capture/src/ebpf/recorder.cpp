@@ -118,15 +118,21 @@ Result<void> Recorder::load(const Options& options, bool calls) {
   for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
     bpf_program__set_autoload(program(name), options.kernel);
   }
-  bpf_program__set_autoload(program("on_fork"), options.kernel || options.only_started);
+  const bool follows = options.kernel || options.only_started;
+  for (const char* name : {"on_fork", "on_free"}) {
+    bpf_program__set_autoload(program(name), follows);
+  }
   for (const char* name : {"on_call", "on_message"}) {
     probes_.prepare(program(name));
   }
-  // The probes' only constants: whether to watch only what this process started, and whether to
-  // report calls.
-  const std::array<bool, 2> constants{options.only_started, calls};
-  bpf_map__set_initial_value(bpf_object__find_map_by_name(object_.get(), ".rodata"),
-                             constants.data(), sizeof constants);
+  // The probes' only constants, in their order there.
+  const std::array<bool, 3> constants{follows, options.only_started, calls};
+  if (const int failed =
+          bpf_map__set_initial_value(bpf_object__find_map_by_name(object_.get(), ".rodata"),
+                                     constants.data(), sizeof constants);
+      failed < 0) {
+    return tl::unexpected(refused("prepare the probes", failed));
+  }
   if (const int failed = bpf_object__load(object_.get()); failed < 0) {
     return tl::unexpected(refused("load probes", failed));
   }
@@ -157,7 +163,7 @@ Result<void> Recorder::follow_processes(const Options& options) {
   };
   Result<void> attached;
   if (options.kernel || options.only_started) {
-    attached = attach("on_fork");
+    attached = attach("on_fork").and_then([&] { return attach("on_free"); });
   }
   if (options.only_started) {
     add(getpid(), TAKT_STARTER);
@@ -284,7 +290,7 @@ Recorder::Dropped Recorder::dropped() const {
   bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), ".bss"), &only, &counted);
   // Events that found no room are also missing for the check of continuity: count them once.
   Dropped dropped{counted.calls + untraced_calls_,
-                  std::max<std::uint64_t>(counted.sched, continuity_.missing())};
+                  std::max<std::uint64_t>(counted.sched, continuity_.missing()), counted.processes};
   // The kernel passes over a probe that is hit while it runs on the same processor.
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_.get()) {
@@ -303,12 +309,12 @@ Result<Losses> Recorder::losses() {
   look_for_unwatched_processes();
   const std::scoped_lock lock(mutex_);
   const auto lost = dropped();
-  Losses losses;
-  losses.discarded_events = lost.calls + lost.sched + (kernel_ ? kernel_->unwritten() : 0);
+  Losses losses = object_losses_;
+  losses.discarded_events += lost.calls + lost.sched + (kernel_ ? kernel_->unwritten() : 0);
   for (const auto& [identity, process] : processes_) {
     losses.discarded_events += process.trace->unwritten();
   }
-  losses.unrecorded_processes = unwatched_.size();
+  losses.unrecorded_processes = unwatched_.size() + lost.processes;
   return losses;
 }
 
@@ -350,11 +356,9 @@ void Recorder::run() {
 
 void Recorder::flush() {
   const auto lost = dropped();
-  if (lost.calls != 0 && !processes_.empty()) {
-    const auto& [identity, first] = *processes_.begin();
-    first.trace->set_discarded(identity.first, std::array<char, 16>{}, lost.calls);
-  }
   for (auto& [identity, process] : processes_) {
+    const std::uint64_t calls = &process == first_ ? lost.calls : 0;  // nobody knows of whom
+    process.trace->set_discarded_objects(process.lost_objects + calls);
     process.trace->flush();
   }
   if (kernel_) {
@@ -379,13 +383,16 @@ void Recorder::take(std::span<const std::byte> record) {
 }
 
 void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
-  if (Process* its = process(call.process, call.start, call.gid_size)) {
-    call.gid_size = static_cast<unsigned char>(its->gid_size);
-    const std::string_view version =
-        call.library < versions_.size() ? std::string_view(versions_[call.library]) : "";
-    its->trace->append(call.time, call.thread, call.name, call.event,
-                       fields_of(call, texts, version));
-  } else {
+  Process* its = process(call.process, call.start, call.gid_size);
+  if (its == nullptr) {
+    ++untraced_calls_;
+    return;
+  }
+  call.gid_size = static_cast<unsigned char>(its->gid_size);
+  const std::string_view version =
+      call.library < versions_.size() ? std::string_view(versions_[call.library]) : "";
+  if (!its->trace->append(call.time, call.thread, call.name, call.event,
+                          fields_of(call, texts, version))) {
     ++untraced_calls_;
   }
 }
@@ -406,8 +413,12 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
   }
   auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
                                          events_, gid_size);
-  return trace ? &processes_.emplace(identity, Process{std::move(*trace), gid_size}).first->second
-               : nullptr;
+  if (!trace) {
+    return nullptr;
+  }
+  Process& added = processes_.emplace(identity, Process{std::move(*trace), gid_size}).first->second;
+  first_ = first_ == nullptr ? &added : first_;
+  return &added;
 }
 
 void Recorder::recover_older_objects(std::uint64_t time) {
@@ -436,7 +447,9 @@ void Recorder::recover(pid_t pid, const Library& library, std::uint64_t time,
     return;
   }
   if (remembers) {
-    ring::append_objects(*mapping, events_, time, ring::now(), *its->trace);
+    const auto lost = ring::append_objects(*mapping, events_, time, ring::now(), *its->trace);
+    object_losses_ = object_losses_ + lost;
+    its->lost_objects = lost.discarded_events + lost.malformed_events;
     return;
   }
   std::array<char, 16> name{};

@@ -57,10 +57,12 @@ class Recorder : public Backend {
   struct Process {
     std::unique_ptr<ctf::ProcessTrace> trace;
     unsigned gid_size = 0;
+    std::uint64_t lost_objects = 0;
   };
   struct Dropped {
     std::uint64_t calls = 0;
     std::uint64_t sched = 0;
+    std::uint64_t processes = 0;
   };
 
   explicit Recorder(ctf::Storage& storage) : storage_(storage) {}
@@ -94,7 +96,9 @@ class Recorder : public Backend {
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
   std::unique_ptr<ring_buffer, Deleter> buffers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
-  std::uint64_t untraced_calls_ = 0;  // of processes that have no trace
+  Process* first_ = nullptr;          // its trace tells of calls that were lost
+  std::uint64_t untraced_calls_ = 0;  // of processes that have no trace, or threads without stream
+  Losses object_losses_;              // of the object logs of running processes
   std::unique_ptr<KernelTrace> kernel_;
   Continuity continuity_;
   mutable std::mutex mutex_;  // guards the traces and counts that records change

@@ -184,19 +184,25 @@ std::uint64_t Session::needed_space() const {
   return (processors() + sub_buffer_count) * sub_buffer_size;
 }
 
-Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until) const {
+Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until) {
   Result<void> recorded;
+  object_losses_ = {};
   for (const auto& [process, memory] : ring::running_rings()) {
     const auto mapping = ring::Mapping::of(memory.get());
-    if (!mapping || !recorded) {
+    if (!mapping) {  // by another version of Takt: nobody will know what its handles mean
+      ++object_losses_.unrecorded_processes;
       continue;
+    }
+    if (!recorded) {
+      break;
     }
     const auto events = events_ & tracepoints::initialisation_events();
     const auto name = fmt::format("{}-{}", file_name_of(process), process);
     auto trace = ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
                                            "takt-objects", process, events, mapping->gid_size());
     recorded = trace.map([&](const auto& objects) {
-      ring::append_objects(*mapping, events, start_, until, *objects);
+      object_losses_ =
+          object_losses_ + ring::append_objects(*mapping, events, start_, until, *objects);
       objects->flush();
     });
   }
@@ -322,6 +328,7 @@ Result<void> Session::track_only_started() {
   }
   auto gate = Gate::open([this](pid_t process, const Descriptor&) {
     const std::scoped_lock lock(control_);
+    // LTTng knows programs by their numbers in its own namespace here, in spite of the name.
     const auto added =
         lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
     if (added != LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK &&
@@ -342,8 +349,8 @@ Result<Losses> Session::read_losses() {
   if (count < 0) {
     return tl::unexpected(refused("say what it lost", count));
   }
-  Losses losses;
-  losses.unrecorded_processes = unrecorded_processes_;
+  Losses losses = object_losses_;
+  losses.unrecorded_processes += unrecorded_processes_;
   losses.late_processes = late_processes_ + (gate_ ? gate_->late() : 0);
   for (int i = 0; i < count; ++i) {
     std::uint64_t discarded = 0;

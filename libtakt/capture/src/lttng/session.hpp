@@ -49,7 +49,7 @@ class Session : public Backend {
 
   Result<void> create(const std::filesystem::path& directory);
   Result<void> add_channel(std::uint64_t snapshot_size);
-  Result<void> record_objects(ctf::Storage& storage, std::uint64_t until) const;
+  Result<void> record_objects(ctf::Storage& storage, std::uint64_t until);
   Result<void> enable(const std::string& event);
   Result<void> add_contexts();
   Result<void> track_only_started();
@@ -63,6 +63,7 @@ class Session : public Backend {
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
   std::uint64_t unrecorded_processes_ = 0;
+  Losses object_losses_;              // of the object logs, when they were read last
   std::uint64_t late_processes_ = 0;  // of a gate that is closed
   std::unique_ptr<IfKilled> guard_;   // destroys the session if this process is killed
   std::mutex control_;                // liblttng-ctl keeps its connection in a global variable

@@ -66,8 +66,8 @@ std::vector<std::pair<pid_t, Descriptor>> running_rings() {
   return rings;
 }
 
-void append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
-                    std::uint64_t until, ctf::ProcessTrace& trace) {
+Losses append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
+                      std::uint64_t until, ctf::ProcessTrace& trace) {
   ObjectLog log(mapping);
   while (const auto event = log.next()) {
     if (event->time <= until && (events >> event->number & 1) != 0) {
@@ -75,6 +75,8 @@ void append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t 
                           event->number, event->payload);
     }
   }
+  trace.set_discarded_objects(log.dropped() + log.malformed());
+  return {.discarded_events = log.dropped(), .malformed_events = log.malformed()};
 }
 
 }  // namespace takt::capture::ring

@@ -8,6 +8,7 @@
 
 #include "../ctf/process_trace.hpp"
 #include "takt/base/descriptor.hpp"
+#include "takt/capture/recording.hpp"
 #include "takt/capture/ring/mapping.hpp"
 
 namespace takt::capture::ring {
@@ -21,8 +22,9 @@ namespace takt::capture::ring {
 
 /// Appends the entries of a process's object log up to the time `until` to its trace. An entry
 /// older than `since` gets the time `since`. Both are CLOCK_MONOTONIC, nanoseconds. `events`: mask
-/// of those wanted.
-void append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
-                    std::uint64_t until, ctf::ProcessTrace& trace);
+/// of those wanted. Returns the entries that the log has lost; the trace says so, too.
+[[nodiscard]] Losses append_objects(const Mapping& mapping, std::uint64_t events,
+                                    std::uint64_t since, std::uint64_t until,
+                                    ctf::ProcessTrace& trace);
 
 }  // namespace takt::capture::ring
