@@ -43,6 +43,7 @@ void Interpreter::watch_start_up(Instant now) {
   const auto& last = database_.objects_.initialised;
   if (last && now - *last >= settling_time) {
     database_.steady_since_ = *last + settling_time;
+    database_.executor_activity_.clear();
     tell(&Observer::on_steady_state, *database_.steady_since_);
   }
 }

@@ -254,7 +254,7 @@ void Builder::note_unnamed_work(const execution::Executor& observed,
       why_unclassifiable(observed)) {
     return;
   }
-  const auto activity = observations_.unnamed(database_, observed.threads.front());
+  const auto activity = value_at(database_.executor_activity(), observed.threads.front());
   if (activity.unnamed_runs != 0) {
     unnamed_work_.push_back(
         {executor, activity.unnamed_runs, activity.unnamed_time, activity.longest_unnamed});

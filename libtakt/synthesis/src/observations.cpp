@@ -1,11 +1,11 @@
 #include "takt/synthesis/observations.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "takt/base/grow.hpp"
+#include "takt/execution/names.hpp"
 
 namespace takt::synthesis {
 namespace {
@@ -15,9 +15,7 @@ using execution::CallbackKind;
 using execution::InstanceId;
 using execution::Publication;
 
-/// Topics that any node may have: messages on them are no output of the application.
 constexpr std::string_view parameter_events = "/parameter_events";
-constexpr std::array<std::string_view, 3> topics_of_ros{"/rosout", parameter_events, "/clock"};
 
 /// The service by which nodes with a life cycle are told to change their state.
 constexpr std::string_view change_state = "/change_state";
@@ -27,7 +25,10 @@ constexpr std::string_view change_state = "/change_state";
 constexpr Duration longest_telling = std::chrono::seconds(1);
 constexpr std::size_t most_awaiting = 1024;
 
-bool is_of_ros(std::string_view topic) { return std::ranges::count(topics_of_ros, topic) > 0; }
+/// Whether messages on a topic are no output of the application.
+bool is_of_ros(std::string_view topic) {
+  return execution::housekeeping_of(topic) != execution::Housekeeping::none;
+}
 
 /// Whether the callback is periodic, so that its activations need not be counted.
 bool is_periodic(const execution::Objects& objects, const execution::Callback& callback) {
@@ -258,18 +259,7 @@ bool Observations::publishes(const execution::Objects& objects, ObservedCallback
   });
 }
 
-execution::ExecutorActivity Observations::unnamed(const execution::Database& database,
-                                                  execution::ThreadIndex thread) const {
-  execution::ExecutorActivity activity = value_at(database.executor_activity(), thread);
-  const auto before = value_at(activity_before_, thread);
-  activity.events -= before.events;
-  activity.unnamed_runs -= before.unnamed_runs;
-  activity.unnamed_time -= before.unnamed_time;
-  return activity;
-}
-
-void Observations::restart(const execution::Database& database, Instant time) {
-  activity_before_ = database.executor_activity();
+void Observations::restart(Instant time) {
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].count != 0) {
       ran_before_.insert(ObservedCallbackIndex(i));

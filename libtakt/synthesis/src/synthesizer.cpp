@@ -232,8 +232,8 @@ void Synthesizer::on_late_source(const execution::Database& database,
   observations_.add_source(database, instance, source);
 }
 
-void Synthesizer::on_steady_state(const execution::Database& database, Instant time) {
-  observations_.restart(database, time);
+void Synthesizer::on_steady_state(const execution::Database& /*database*/, Instant time) {
+  observations_.restart(time);
 }
 
 Result<model::Model> Synthesizer::model(const events::EventStream& source,

@@ -99,7 +99,8 @@ struct Totals {
   }
 };
 
-/// What an executor's events show of a thread beside its callbacks.
+/// What an executor's events show of a thread beside its callbacks, without start-up once that is
+/// over.
 struct ExecutorActivity {
   /// Events of an executor that waits for work. rclcpp's executors of events emit none.
   std::uint64_t events = 0;

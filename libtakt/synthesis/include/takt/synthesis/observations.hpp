@@ -119,7 +119,7 @@ class Observations {
   void settle(const execution::Objects& objects);
   /// Start-up is over: forgets everything that ran in it, except the messages that inputs of joins
   /// hold, which may be from then, and when each callback ran and published first.
-  void restart(const execution::Database& database, Instant time);
+  void restart(Instant time);
 
   [[nodiscard]] const CallbackObservation* callback(ObservedCallbackIndex index) const {
     return index.value() < callbacks_.size() && callbacks_[index.value()].count != 0
@@ -149,9 +149,6 @@ class Observations {
   [[nodiscard]] const execution::CostCurve* overhead(execution::ThreadIndex thread) const {
     return thread.value() < overheads_.size() ? &overheads_[thread.value()] : nullptr;
   }
-  /// What a thread did after start-up while no callback ran that events name.
-  [[nodiscard]] execution::ExecutorActivity unnamed(const execution::Database& database,
-                                                    execution::ThreadIndex thread) const;
   [[nodiscard]] std::optional<Instant> steady_since() const { return steady_since_; }
 
  private:
@@ -197,8 +194,6 @@ class Observations {
   /// ends.
   std::deque<execution::CallbackInstance> awaiting_;
   std::optional<Instant> steady_since_;
-  /// What each thread did during start-up.
-  std::vector<execution::ExecutorActivity> activity_before_;
 };
 
 }  // namespace takt::synthesis
