@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "confidence.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
 
@@ -18,11 +19,6 @@ using execution::Objects;
 using model::JoinKind;
 using Members = std::set<ObservedCallbackIndex>;
 using Topics = std::set<TopicIndex>;
-
-/// If a join was never seen to wait for an input, it is as likely that the input is kept for
-/// something else.
-constexpr std::int64_t unproved = 50;
-constexpr std::int64_t most_confidence = 99;
 
 /// Fewer publications than this show nothing.
 constexpr std::uint64_t least_publications = 4;
@@ -163,10 +159,7 @@ class Inference {
     for (const ObservedCallbackIndex member : members) {
       least = std::min(least, inputs_.waits_for(kind, members, member, topic));
     }
-    const double n = static_cast<double>(least);
-    return least == 0 ? unproved
-                      : std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)), unproved,
-                                   most_confidence);
+    return confidence_after(least);
   }
 
   const Observations& observations_;

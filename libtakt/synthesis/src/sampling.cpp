@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "confidence.hpp"
+
 namespace takt::synthesis {
 namespace {
 
 using execution::MessageLink;
 using execution::NodeIndex;
 using execution::Objects;
-
-constexpr std::int64_t unproved = 50;
-constexpr std::int64_t most_confidence = 99;
 
 /// Timers of the node that published after start-up; on these topics, if there are any.
 std::vector<ObservedCallbackIndex> publishing_timers(const Observations& observations,
@@ -35,10 +34,7 @@ std::vector<ObservedCallbackIndex> publishing_timers(const Observations& observa
 std::int64_t confidence(const Beginning& subscription, const Beginning& timer, std::size_t timers) {
   const bool waited = subscription.run && timer.publication &&
                       *subscription.run <= *timer.publication && timer.silent_runs > 0;
-  const auto n = static_cast<double>(timer.silent_runs);
-  const std::int64_t alone = waited ? std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)),
-                                                 unproved, most_confidence)
-                                    : unproved;
+  const std::int64_t alone = confidence_after(waited ? timer.silent_runs : 0);
   return std::max<std::int64_t>(alone / static_cast<std::int64_t>(timers), 1);
 }
 
