@@ -64,17 +64,23 @@ class PathSearch {
       }
       if (goes_on(*edge)) {
         is_end = false;
+        // Wherever this path ends, it is beyond the limit. Looking at this here also bounds the
+        // depth of the recursion.
+        is_cut_ = callbacks_ + path_.size() + 1 > max_chain_callbacks;
+        if (is_cut_) {
+          return;
+        }
         path_.push_back(edge->to);
         extend();
         path_.pop_back();
       }
     }
     if (is_end && path_.size() > 1) {
-      callbacks_ += path_.size();
-      is_cut_ = model_.chains.size() == max_chains || callbacks_ > max_chain_callbacks;
+      is_cut_ = model_.chains.size() == max_chains;
       if (is_cut_) {
         return;
       }
+      callbacks_ += path_.size();
       model_.chains.push_back({{}, path_, std::nullopt, std::nullopt, {}});
     }
   }

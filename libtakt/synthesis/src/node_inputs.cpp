@@ -131,7 +131,7 @@ std::optional<NodeInputs::Mask> NodeInputs::mask_of(
   Mask mask = 0;
   for (const ObservedCallbackIndex member : members) {
     const auto position = position_.find(member);
-    if (position == position_.end()) {
+    if (position == position_.end() || position->second >= max_subscriptions) {
       return std::nullopt;
     }
     mask |= bit(position->second);

@@ -8,14 +8,19 @@
 namespace takt::synthesis {
 
 void Overlaps::add(execution::NodeIndex node, const execution::CallbackInstance& instance) {
-  auto& threads = last_[node];
-  for (const auto& [thread, last] : threads) {
-    if (thread != instance.thread && last.end > instance.start) {
-      overlaps_[instance.callback].insert(last.callback);
-      overlaps_[last.callback].insert(instance.callback);
+  LastEnds& threads = last_ends_[node];
+  for (const auto& [thread, ends] : threads) {
+    if (thread == instance.thread) {
+      continue;
+    }
+    for (const auto& [callback, end] : ends) {
+      if (end > instance.start) {
+        overlaps_[instance.callback].insert(callback);
+        overlaps_[callback].insert(instance.callback);
+      }
     }
   }
-  threads[instance.thread] = {instance.callback, instance.end};
+  threads[instance.thread][instance.callback] = instance.end;
 }
 
 std::vector<std::optional<std::string>> Overlaps::groups(

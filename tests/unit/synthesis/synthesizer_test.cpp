@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../execution/scenario.hpp"
+#include "chains.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::synthesis {
@@ -941,6 +942,18 @@ TEST(NodeInputs, RememberedStateDoesNotGrowWithTime) {
   EXPECT_TRUE(inputs.agrees(model::JoinKind::newest, {one, two}, topic));
 }
 
+TEST(NodeInputs, MoreInputsThanAMaskHoldsAreNoEvidence) {
+  NodeInputs inputs;
+  const TopicIndex topic(0);
+  std::set<ObservedCallbackIndex> last;
+  for (std::size_t i = 0; i < NodeInputs::max_subscriptions + 8; ++i) {
+    inputs.add(ObservedCallbackIndex(i), {topic}, Duration(1));
+    last = {ObservedCallbackIndex(i), ObservedCallbackIndex(i - std::min<std::size_t>(i, 1))};
+  }
+  EXPECT_FALSE(inputs.agrees(model::JoinKind::newest, last, topic));
+  EXPECT_EQ(inputs.waits_for(model::JoinKind::newest, last, *last.begin(), topic), 0u);
+}
+
 TEST_F(Fusion, IsAJoinOfTheDeclaredKindWhereTheTraceLeavesItOpen) {
   for (int i = 0; i < 10; ++i) {
     arrive(true, 2, false);
@@ -1124,6 +1137,62 @@ TEST(CallbackGroups, DifferWhereCallbacksOfANodeRanAtTheSameTime) {
   EXPECT_EQ(model.callbacks[0].callback_group, std::nullopt);
   EXPECT_EQ(model.callbacks[1].callback_group, "/n 2");
   EXPECT_EQ(model.callbacks[3].callback_group, "reentrant");
+}
+
+TEST(CallbackGroups, DifferForAllThatRanBesideOneLongRun) {
+  Scenario scenario;
+  Program one = scenario.program(1);
+  const auto two = scenario.worker(one, 2);
+  const auto node = scenario.node(one, "n");
+  const auto longest = scenario.timer(one, node, std::chrono::milliseconds(10));
+  const auto first = scenario.timer(one, node, std::chrono::milliseconds(11));
+  const auto second = scenario.timer(one, node, std::chrono::milliseconds(12));
+  scenario.run(one, first, 10);  // both threads are of one executor
+  scenario.start(one, longest);
+  scenario.run(two, first, 10);
+  scenario.run(two, second, 10);
+  scenario.end(one, longest);
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(3));
+  EXPECT_EQ(model.callbacks[0].callback_group, std::nullopt);
+  EXPECT_EQ(model.callbacks[1].callback_group, "/n 2");
+  EXPECT_EQ(model.callbacks[2].callback_group, "/n 2");
+}
+
+TEST(UnnamedWork, IsThatAfterStartUp) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(100));
+  const auto work = [&](std::int64_t time) {
+    scenario.look(program);
+    scenario.now += time;
+    scenario.look(program);
+    scenario.run(program, timer, 10);
+    scenario.add(program, tracepoints::RclcppExecutorWaitForWork{.timeout = -1});
+  };
+  work(500'000);
+  scenario.now = 2'000'000;
+  work(700);
+  work(600);
+  const json work_found = json::parse(model_of(scenario).provenance)["unnamed_work"];
+  ASSERT_THAT(work_found, SizeIs(1));
+  EXPECT_EQ(work_found[0]["count"], 2);
+  EXPECT_EQ(work_found[0]["longest"], 700'000);
+}
+
+TEST(Chains, OfAPipelineThatIsTooLongAreCutBeforeTheStackIs) {
+  Model model;
+  model.callbacks.resize(200'000);
+  for (std::size_t i = 1; i < model.callbacks.size(); ++i) {
+    model::Edge edge;
+    edge.from = model::CallbackIndex(i - 1);
+    edge.to = model::CallbackIndex(i);
+    model.edges.push_back(edge);
+  }
+  model.callbacks.front().activation = model::PeriodicActivation{};
+  EXPECT_FALSE(add_maximal_chains(model));
+  EXPECT_THAT(model.chains, SizeIs(0));
 }
 
 TEST(ChainNames, TellChainsApartByNodesOnTheWay) {

@@ -27,11 +27,10 @@ class Overlaps {
       const std::vector<execution::ObservedCallbackIndex>& callbacks) const;
 
  private:
-  struct Last {
-    execution::ObservedCallbackIndex callback;
-    Instant end;
-  };
-  std::map<execution::NodeIndex, std::map<execution::ThreadIndex, Last>> last_;
+  /// When each callback's last instance ended, by thread.
+  using LastEnds =
+      std::map<execution::ThreadIndex, std::map<execution::ObservedCallbackIndex, Instant>>;
+  std::map<execution::NodeIndex, LastEnds> last_ends_;
   std::map<execution::ObservedCallbackIndex, std::set<execution::ObservedCallbackIndex>> overlaps_;
 };
 
