@@ -206,7 +206,7 @@ class _Instrumentation:
             initialise(*bound.args, **bound.kwargs)
             with _harmless:
                 link(made, handle)
-                self._trace.rclcpp_callback_register(handle, _name(callback).encode())
+                self._trace.rclcpp_callback_register(handle, _name(traced).encode())
 
         entity.__init__ = initialise_traced
 
