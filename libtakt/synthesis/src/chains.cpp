@@ -35,15 +35,20 @@ class PathSearch {
   /// Whether all paths were within the limits.
   bool run() {
     for (std::size_t i = 0; i < model_.callbacks.size(); ++i) {
-      if (model_.callbacks[i].activation) {
-        path_ = {CallbackIndex(i)};
-        extend();
+      if (model_.callbacks[i].activation && !find_paths(CallbackIndex(i))) {
+        return false;
       }
     }
-    return !is_cut_;
+    return true;
   }
 
  private:
+  /// The end of the path so far.
+  struct Step {
+    std::size_t next_edge = 0;
+    bool is_end = true;
+  };
+
   [[nodiscard]] bool goes_on(const Edge& edge) const {
     if (std::find(path_.begin(), path_.end(), edge.to) != path_.end() ||
         !model::returns_to_its_caller(model_, path_, edge.to)) {
@@ -56,40 +61,52 @@ class PathSearch {
                      path_[path_.size() - 2]) != edge.triggered_by->end();
   }
 
-  void extend() {
-    bool is_end = true;
-    for (const Edge* edge : outgoing_[path_.back().value()]) {
-      if (is_cut_) {
-        return;
-      }
-      if (goes_on(*edge)) {
-        is_end = false;
-        // Wherever this path ends, it is beyond the limit. Looking at this here also bounds the
-        // depth of the recursion.
-        is_cut_ = callbacks_ + path_.size() + 1 > max_chain_callbacks;
-        if (is_cut_) {
-          return;
+  /// Adds the paths that begin with `first` as chains; false: they are beyond the limits. It does
+  /// not recurse, because a path may be longer than the stack.
+  bool find_paths(CallbackIndex first) {
+    path_ = {first};
+    steps_ = {Step{}};
+    while (!steps_.empty()) {
+      const std::vector<const Edge*>& outgoing = outgoing_[path_.back().value()];
+      Step& step = steps_.back();
+      if (step.next_edge == outgoing.size()) {
+        if (step.is_end && path_.size() > 1 && !add_chain()) {
+          return false;
         }
-        path_.push_back(edge->to);
-        extend();
         path_.pop_back();
+        steps_.pop_back();
+        continue;
       }
-    }
-    if (is_end && path_.size() > 1) {
-      is_cut_ = model_.chains.size() == max_chains;
-      if (is_cut_) {
-        return;
+      const Edge& edge = *outgoing[step.next_edge++];
+      if (!goes_on(edge)) {
+        continue;
       }
-      callbacks_ += path_.size();
-      model_.chains.push_back({{}, path_, std::nullopt, std::nullopt, {}});
+      step.is_end = false;
+      // Wherever this path ends, it is beyond the limit.
+      if (callbacks_ + path_.size() + 1 > max_chain_callbacks) {
+        return false;
+      }
+      path_.push_back(edge.to);
+      steps_.emplace_back();
     }
+    return true;
+  }
+
+  /// False: there are too many.
+  bool add_chain() {
+    if (model_.chains.size() == max_chains) {
+      return false;
+    }
+    callbacks_ += path_.size();
+    model_.chains.push_back({{}, path_, std::nullopt, std::nullopt, {}});
+    return true;
   }
 
   Model& model_;
   std::vector<std::vector<const Edge*>> outgoing_;
   std::vector<CallbackIndex> path_;
+  std::vector<Step> steps_;
   std::size_t callbacks_ = 0;
-  bool is_cut_ = false;
 };
 
 /// Callbacks of two models are the same if these properties are.
