@@ -150,6 +150,11 @@ TEST(Ring, DropsAnEventThatIsTooLarge) {
 
 // Every event of every thread is either read, in the thread's order, or counted as dropped.
 TEST(Ring, LosesNothingUncountedAmongManyWriters) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP()
+      << "the reader maps the ring a second time, so that the sanitizer does not see how it "
+         "hands slots back to the writers";
+#endif
   Process process;
   const auto reader = process.read();
   constexpr std::size_t writers = 4;
