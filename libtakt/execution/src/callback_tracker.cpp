@@ -56,7 +56,7 @@ void CallbackTracker::cancel_unannounced(ThreadIndex thread) {
   if (now.stack.empty() || !now.stack.back().instance.is_unannounced) {
     return;
   }
-  // What is known about waits before it belongs to the next instance.
+  // Waits that were seen before this belong to the next instance.
   const CallbackInstance& instance = now.stack.back().instance;
   now.waited = instance.first_after_wait;
   now.before_wait = now.before_unannounced;

@@ -29,7 +29,7 @@ class Check:
     required: bool = False
     """Nothing can be recorded, modelled and reported without it."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What was found, for programs."""
+    """The findings, for programs."""
 
 
 def output_of(*command: str, seconds: float = 20) -> str | None:

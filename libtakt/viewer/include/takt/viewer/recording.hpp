@@ -137,7 +137,7 @@ class Recording final : public execution::Observer {
   [[nodiscard]] const std::vector<statistics::Distribution>& execution_times() const {
     return execution_times_;
   }
-  /// What was left out because the storage was full.
+  /// Counts of rows left out because the storage was full.
   struct LeftOut {
     std::uint64_t runs = 0;
     std::uint64_t messages = 0;
