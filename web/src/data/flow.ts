@@ -128,11 +128,13 @@ export function findFlow(tables: FlowTables, seed: number): Flow {
     }
     for (const span of visited) spans.add(span);
   }
+  // In the order of the tables, as `takt serve` answers.
+  const inOrder = (rows: Set<number>): number[] => [...rows].sort((a, b) => a - b);
   const found = [...spans].map((span) => tables.span(span)).filter((span) => span !== null);
   return {
     spans: found.sort((a, b) => a.start - b.start),
-    messages: [...messages].map((row) => tables.message(row)),
-    links: [...links].map((row) => tables.link(row)),
+    messages: inOrder(messages).map((row) => tables.message(row)),
+    links: inOrder(links).map((row) => tables.link(row)),
     cut,
   };
 }
