@@ -1,6 +1,7 @@
 #include "recovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,9 @@ using Gid = std::array<std::uint8_t, 16>;
 constexpr std::size_t object_limit = 20'000;
 
 constexpr std::int64_t second = 1'000'000'000;
+
+// Of rmw_qos_profile_t (rmw/types.h), in bytes.
+constexpr std::uint64_t quality_size = 88;
 
 /// A node, publisher, subscription, service or client of the middleware interface: its identifier,
 /// its data and its name (rmw/types.h).
@@ -251,21 +255,31 @@ class Search {
     if (is_text(pointer + 24, object.name)) {
       return &objects_.clients;
     }
-    // The quality of service, with the depth as its second word, lies before the pointer: that of a
-    // publisher with the context between them.
+    // The actual quality of service lies before the pointer: that of a publisher with the context
+    // between them. Wait sets and the middleware point to the same object, with other things before.
     endpoint.gid = gid_in(object.data);
+    std::vector<Objects::Endpoint>* kind = nullptr;
+    std::optional<std::uint64_t> depth;
     switch (endpoint.gid[15] & 0x0f) {  // the kind of the entity (DDSI-RTPS 9.3.1.2)
       case 0x2:
-      case 0x3:
-        endpoint.depth = depth(pointer - 88);
-        return &objects_.publishers;
+      case 0x3: {
+        const auto context = memory_.word(pointer - 8);
+        if (context && contexts_.contains(*context)) {
+          depth = depth_in(pointer - 8 - quality_size);
+        }
+        kind = &objects_.publishers;
+        break;
+      }
       case 0x4:
       case 0x7:
-        endpoint.depth = depth(pointer - 80);
-        return &objects_.subscriptions;
+        depth = depth_in(pointer - quality_size);
+        kind = &objects_.subscriptions;
+        break;
       default:
-        return nullptr;
+        break;
     }
+    endpoint.depth = depth.value_or(0);
+    return depth ? kind : nullptr;
   }
 
   template <typename Use>
@@ -309,9 +323,20 @@ class Search {
     return only_node();
   }
 
-  [[nodiscard]] std::uint64_t depth(std::uint64_t address) const {
-    const auto value = memory_.word(address);
-    return value && *value < 1'000'000 ? *value : 0;
+  /// The depth in the rmw_qos_profile_t at an address: history (an int), depth (a word),
+  /// reliability and durability (ints). Nothing if that is no quality of service in use, in which
+  /// each of these policies is one of two, or 3: unknown.
+  [[nodiscard]] std::optional<std::uint64_t> depth_in(std::uint64_t address) const {
+    std::array<std::uint64_t, 3> words;
+    if (!memory_.read(address, std::as_writable_bytes(std::span(words)))) {
+      return std::nullopt;
+    }
+    const auto is_policy = [](std::uint64_t value) { return value >= 1 && value <= 3; };
+    const auto low = [](std::uint64_t word) { return word & 0xffffffff; };
+    if (!is_policy(low(words[0])) || !is_policy(low(words[2])) || !is_policy(words[2] >> 32)) {
+      return std::nullopt;
+    }
+    return words[1] < 1'000'000 ? words[1] : 0;
   }
 
   [[nodiscard]] bool is_text(std::uint64_t pointer, const std::string& text) const {
