@@ -206,6 +206,16 @@ def test_the_command_writes_a_plan_and_a_picture(tmp_path: Path) -> None:
     assert plans.read(str(plan)).chains[0].gate.slots
 
 
+def test_the_command_says_what_a_plan_without_a_topic_lacks(tmp_path: Path) -> None:
+    model = str(MODELS / "pipeline.json")
+    shape = ("shape", model, "--chain", "image to motor", "--cycles", "200")
+    done = run_takt(*shape, "-o", tmp_path / "without.json")
+    assert "on which topic its output leaves; takt apply needs it: --topic" in done.stderr
+    done = run_takt(*shape, "--topic", "/turn", "-o", tmp_path / "with.json")
+    assert done.stderr == ""
+    assert plans.read(str(tmp_path / "with.json")).chains[0].gate.topic == "/turn"
+
+
 def test_the_document_follows_its_schema(tmp_path: Path) -> None:
     from importlib import resources
 

@@ -254,6 +254,16 @@ def _write(plan: Shaping, output: str | None, picture_file: str | None) -> None:
             files.write_text(path, picture.svg(plan))
         else:
             files.write_text(path, documents.to_json(plan))
+            _say_what_lacks(plan)
+
+
+def _say_what_lacks(plan: Shaping) -> None:
+    for chain in plan.chains:
+        if chain.gate.topic is None:
+            console.say(
+                f'chain "{chain.id}": the model does not tell on which topic its output leaves; '
+                "takt apply needs it: --topic"
+            )
 
 
 def _print(plan: Shaping) -> None:
