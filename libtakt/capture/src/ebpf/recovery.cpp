@@ -256,7 +256,8 @@ class Search {
       return &objects_.clients;
     }
     // The actual quality of service lies before the pointer: that of a publisher with the context
-    // between them. Wait sets and the middleware point to the same object, with other things before.
+    // between them. Wait sets and the middleware point to the same object, with other things
+    // before.
     endpoint.gid = gid_in(object.data);
     std::vector<Objects::Endpoint>* kind = nullptr;
     std::optional<std::uint64_t> depth;
