@@ -48,6 +48,11 @@ describe.skipIf(!BROWSER)('the page', () => {
     explained.index.assumptions = [
       { name: 'Supply', meaning: 'There is enough.', standing: 'not checked', tone: 'none', lines: [] },
     ];
+    explained.index.comparison = {
+      title: 'Beside a load',
+      header: ['Chain', 'default scheduler', 'takt manage'],
+      rows: [['pilot: 100 ms', 'longest 192 ms, 12 of 126 missed', 'longest 26 ms, none of 97 missed; guaranteed']],
+    };
     urls['autoware'] = folder.write('autoware', explained);
     urls['hostile'] = folder.write('hostile', hostile());
     urls['crowd'] = folder.write('crowd', crowd());
@@ -328,6 +333,18 @@ describe.skipIf(!BROWSER)('the page', () => {
     expect(await page.locator('.chain .verdict').first().textContent()).toBe('missed');
     await page.locator('.chains input').fill('enough_17');
     await expect.poll(() => page.locator('.chain').count()).toBe(1);
+  });
+
+  test('shows the whole comparison beside the timeline', async () => {
+    await open(page, urls['autoware']!);
+    const cell = page.locator('.comparison td').last();
+    expect(await cell.textContent()).toContain('guaranteed');
+    const over = await cell.evaluate((shown) => {
+      let pane = shown.parentElement!;
+      while (!['auto', 'scroll', 'hidden'].includes(getComputedStyle(pane).overflowY)) pane = pane.parentElement!;
+      return pane.scrollWidth - pane.clientWidth;
+    });
+    expect(over).toBe(0);
   });
 
   test('draws the graph of forty processes', async () => {
