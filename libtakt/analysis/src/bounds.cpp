@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 
 namespace takt::analysis {
@@ -10,16 +11,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json time_or_null(const std::optional<Duration>& time) {
-  return time ? Json(time->count()) : Json(nullptr);
-}
-
 template <typename Bound>
 Json list(const std::vector<Bound>& bounds);
 
 Json write(const CallbackBound& callback) {
   return {{"id", callback.id},
-          {"bound", time_or_null(callback.bound)},
+          {"bound", or_null(callback.bound)},
           {callback.bound ? "by" : "reason", callback.bound ? callback.by : callback.reason}};
 }
 
@@ -28,7 +25,7 @@ Json write(const LinkBound& hop) {
           {"from", hop.from},
           {"topic", hop.topic},
           {"to", hop.to},
-          {"bound", time_or_null(hop.bound)},
+          {"bound", or_null(hop.bound)},
           {hop.bound ? "by" : "reason", hop.bound ? hop.by : hop.reason}};
 }
 
@@ -39,7 +36,7 @@ Json write(const Bounds::Unexplored& executor) {
 Json write(const Segment& segment) {
   Json object{{"executor", segment.executor},
               {"callbacks", segment.callbacks},
-              {"bound", time_or_null(segment.bound)}};
+              {"bound", or_null(segment.bound)}};
   if (segment.bound) object["by"] = segment.by;
   if (segment.delay > Duration{0}) object["delay"] = segment.delay.count();
   if (segment.sampling > Duration{0}) object["sampling"] = segment.sampling.count();
@@ -49,13 +46,13 @@ Json write(const Segment& segment) {
 Json write(const ChainBound& chain) {
   const auto met = chain.met();
   Json object{{"id", chain.id},
-              {"bound", time_or_null(chain.bound)},
-              {"goal", time_or_null(chain.goal)},
+              {"bound", or_null(chain.bound)},
+              {"goal", or_null(chain.goal)},
               {"met", met ? Json(*met) : Json(nullptr)}};
   if (!chain.bound) object["reason"] = chain.reason;
-  object["reaction_time"] = time_or_null(chain.reaction_time);
+  object["reaction_time"] = or_null(chain.reaction_time);
   if (!chain.reaction_time) object["reaction_time_reason"] = chain.reaction_time_reason;
-  object["data_age"] = time_or_null(chain.data_age);
+  object["data_age"] = or_null(chain.data_age);
   if (!chain.data_age) object["data_age_reason"] = chain.data_age_reason;
   object["segments"] = list(chain.segments);
   return object;

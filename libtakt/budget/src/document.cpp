@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "takt/analysis/analyze.hpp"
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 
 namespace takt::budget {
@@ -14,13 +15,6 @@ namespace takt::budget {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
 
 std::string_view to_string(ChainPlan::State state) {
   switch (state) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
@@ -90,10 +91,6 @@ class Writer {
     return path.latency.count() == 0 ? Duration::min() : path.latency.max();
   }
 
-  static Json nanoseconds(const std::optional<Duration>& duration) {
-    return duration ? Json(duration->count()) : Json();
-  }
-
   /// "node:topic", as flows are named at their ends.
   [[nodiscard]] std::string end(const std::optional<execution::NodeIndex>& node,
                                 execution::TopicIndex topic) const {
@@ -171,7 +168,7 @@ class Writer {
     return {{"instance", instance.number},
             {"begin", (instance.begin - begin_).count()},
             {"latency", instance.latency.count()},
-            {"uncertainty", nanoseconds(instance.uncertainty)}};
+            {"uncertainty", or_null(instance.uncertainty)}};
   }
 
   [[nodiscard]] Json story(const PathInstance& told) const {
@@ -195,7 +192,7 @@ class Writer {
               {"path", steps(path)},
               {"count", path.latency.count()}};
     json.update(statistics::to_json(path.latency));
-    json["uncertainty"] = nanoseconds(path.uncertainty);
+    json["uncertainty"] = or_null(path.uncertainty);
     json["breakdown"] = breakdown(path);
     json["span"] = statistics::to_json(path.span);
     json["first"] = statistics::to_json(path.first);
@@ -238,8 +235,8 @@ std::string to_json(const events::EventStream& source, const execution::Database
   json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
   json["provenance"]["warnings"] = execution::warnings(source, database);
   json["losses"] = execution::losses(source.losses(), database.anomalies());
-  json["from"] = options.from ? Json(*options.from) : Json();
-  json["to"] = options.to ? Json(*options.to) : Json();
+  json["from"] = or_null(options.from);
+  json["to"] = or_null(options.to);
   json["clocks"] = writer.clocks(database.threads());
   json["links"] = writer.links();
   json["flows"] = writer.flows();

@@ -3,6 +3,7 @@
 #include <string>
 #include <variant>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/live/monitor.hpp"
 
@@ -11,8 +12,6 @@ namespace takt::live {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<Duration>& time) { return time ? Json(time->count()) : Json(); }
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 

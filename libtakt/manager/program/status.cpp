@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/manager/json.hpp"
 
 namespace takt::manager {
@@ -48,7 +49,7 @@ Json executors(const Status& status, const live::Monitor& monitor) {
     if (found != reservations.end()) {
       reservation = {{"budget", found->budget.count()},
                      {"period", found->period.count()},
-                     {"core", found->core ? Json(*found->core) : Json()}};
+                     {"core", or_null(found->core)}};
     }
     list.push_back({{"id", id},
                     {"process", threads[e].process},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/manager/json.hpp"
 #include "takt/model/json.hpp"
@@ -141,7 +142,7 @@ Json to_json(const Decision& decision) {
                             {"budget", r.budget.count()},
                             {"deadline", r.deadline.count()},
                             {"period", r.period.count()},
-                            {"core", r.core ? Json(*r.core) : Json()}});
+                            {"core", or_null(r.core)}});
   }
   return {{"chains", std::move(chains)},
           {"reservations", std::move(reservations)},

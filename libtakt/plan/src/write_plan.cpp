@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/model/names.hpp"
 #include "takt/plan/plan.hpp"
@@ -58,7 +59,7 @@ Json write(const ExecutorPlan& planned) {
                {"kind", to_string(planned.kind)},
                {"rule", to_string(policy.rule)},
                {"threads", planned.threads},
-               {"cpu", planned.cpu ? Json(*planned.cpu) : Json()},
+               {"cpu", or_null(planned.cpu)},
                {"supply", write(planned.supply)}};
   if (policy.rule == scheduling::Rule::ready_set) {
     json["timers"] =
@@ -73,7 +74,7 @@ Json write(const ExecutorPlan& planned) {
       for (const scheduling::LocalIndex callback : chain.callbacks) ids.push_back(id(callback));
       chains.push_back({{"callbacks", std::move(ids)},
                         {"deadline", chain.relative_deadline.count()},
-                        {"period", chain.period ? Json(chain.period->count()) : Json()}});
+                        {"period", or_null(chain.period)}});
     }
   }
   if (policy.rule == scheduling::Rule::table) {
