@@ -29,7 +29,7 @@ std::string fault(const Numbers& numbers) {
   const Observed observed = run(schedule);
   std::string found = violated(schedule, observed);
   const Observed wanted = expected(schedule);
-  if (observed == wanted) return found;
+  if (observed.slots == wanted.slots && observed.warnings == wanted.warnings) return found;
   found += "stream.push(message)+offset at time, as observed and as expected:\n";
   for (const Observed* each : {&observed, &wanted}) {
     for (const Slot& slot : each->slots) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "takt/link/flow_control.hpp"
+#include "takt/link/inbox.hpp"
 #include "takt/link/robust_send.hpp"
 
 namespace takt::link::schedules {
@@ -45,7 +46,7 @@ Schedule read(const std::vector<std::uint32_t>& numbers) {
   const std::uint32_t senders = 1 + choices.below(4);
   for (std::uint32_t i = 0; i < senders; ++i) {
     Sender& sender = schedule.senders.emplace_back();
-    sender.kind = static_cast<Kind>(choices.below(5));
+    sender.kind = static_cast<Kind>(choices.below(6));
     sender.priority = choices.below(3);
     sender.period = 1 + choices.below(40);
     sender.first = choices.below(10);
@@ -109,6 +110,10 @@ Observed run(const Schedule& schedule) {
       case Kind::data:
         task.inputs = {OnData{channel[0]}};
         break;
+      case Kind::waiting:
+        task.inputs = {OnData{channel[0]}};
+        std::get<Send>(task.operation).waits = true;
+        break;
       case Kind::either:
         task.inputs = {OnData{channel[0]}, OnData{channel[1]}};
         break;
@@ -142,11 +147,26 @@ Observed run(const Schedule& schedule) {
   link.outcome = [&](std::size_t chunk) {
     return chunk < schedule.outcomes.size() ? schedule.outcomes[chunk] : Outcome::delivered;
   };
+  std::vector<Channel> in_channels;
+  std::vector<ReceiveDescription> receives;
+  for (std::uint32_t stream = 0; stream < schedule.senders.size(); ++stream) {
+    in_channels.emplace_back(2, longest);
+    receives.push_back({.peer = {}, .stream = stream, .channel = ChannelIndex(stream)});
+  }
+  Inbox inbox({}, receives, in_channels, [&](Item item, Instant) {
+    Channel& channel = in_channels[item.channel.value()];
+    const auto bytes = channel.message(item.slot);
+    const bool torn = std::ranges::adjacent_find(bytes, std::ranges::not_equal_to{}) != bytes.end();
+    observed.arrivals.push_back(
+        {.stream = static_cast<std::uint32_t>(item.channel.value()),
+         .push = torn ? 0 : std::to_integer<std::uint32_t>(bytes.front())});
+    channel.release(item.slot);
+  });
+  link.sink = &inbox;
   const std::array<Transport*, 1> peers{&link};
   const auto created = FlowControl::create(std::move(description), peers, Instant{});
   *flow = created->get();
 
-  std::vector<std::byte> message;
   std::map<const std::byte*, std::uint32_t> push_in;
   std::size_t next_push = 0;
   for (Instant now{}; nanoseconds(now) < horizon;) {
@@ -155,8 +175,8 @@ Observed run(const Schedule& schedule) {
          ++next_push) {
       const Push& push = schedule.pushes[next_push];
       const bool second = push.second && schedule.senders[push.sender].kind == Kind::either;
-      message.assign(push.bytes, std::byte{0});
       const auto item = (*flow)->loan(channels[push.sender][second ? 1 : 0]);
+      std::ranges::fill((*flow)->memory(*item), static_cast<std::byte>(next_push + 1));
       (*flow)->push(*item, push.bytes, now);
       push_in[(*flow)->message(*item).data()] = static_cast<std::uint32_t>(next_push + 1);
     }
@@ -244,6 +264,7 @@ class Model {
     switch (sender.kind) {
       case Kind::data:
       case Kind::either:
+      case Kind::waiting:
         activate(push.sender, number);
         break;
       case Kind::periodic:
@@ -327,14 +348,17 @@ class Model {
   }
 
   void link_ends() {
-    const Message message = *std::exchange(link_, std::nullopt);
+    Message message = *std::exchange(link_, std::nullopt);
     const std::size_t chunk = observed_.slots.size() - 1;
     const Outcome outcome =
         chunk < schedule_.outcomes.size() ? schedule_.outcomes[chunk] : Outcome::delivered;
     if (std::exchange(withdrawn_, false)) return;
-    if (outcome == Outcome::delivered && message.sent < message.bytes) {
+    const Kind kind = schedule_.senders[message.sender].kind;
+    const bool begins_anew = outcome == Outcome::lost && kind == Kind::waiting;
+    if (begins_anew) message.sent = 0;
+    if (begins_anew || (outcome == Outcome::delivered && message.sent < message.bytes)) {
       ready_.push_back(message);
-    } else if (schedule_.senders[message.sender].kind == Kind::robust) {
+    } else if (kind == Kind::robust) {
       conclude(message, outcome);
     }
   }
@@ -408,6 +432,7 @@ std::string violated(const Schedule& schedule, const Observed& observed) {
   std::vector<std::uint64_t> newest(schedule.senders.size());
   std::vector<std::uint32_t> sent(schedule.senders.size());
   std::vector<std::int64_t> first_begin(schedule.pushes.size(), horizon);
+  std::vector<std::uint64_t> number_of(schedule.pushes.size());
   for (const Slot& slot : observed.slots) {
     const Sender& sender = schedule.senders[slot.stream];
     const auto where = [&](std::string_view what) {
@@ -423,8 +448,18 @@ std::string violated(const Schedule& schedule, const Observed& observed) {
     }
     newest[slot.stream] = slot.message;
     sent[slot.stream] = slot.offset + slot.bytes;
+    number_of[slot.push - 1] = slot.message;
     std::int64_t& begin = first_begin[slot.push - 1];
     begin = std::min(begin, slot.begin);
+  }
+  std::vector<std::uint64_t> newest_arrival(schedule.senders.size());
+  for (const auto& [stream, push] : observed.arrivals) {
+    if (push == 0) return fmt::format("a message of stream {} is torn\n", stream);
+    const std::uint64_t number = number_of[push - 1];
+    if (number <= newest_arrival[stream]) {
+      return fmt::format("push {} came twice or out of order\n", push - 1);
+    }
+    newest_arrival[stream] = number;
   }
   // From its push to its first chunk, a message that is sent at once sees at most one chunk of less
   // urgent ones, which was on the link already.

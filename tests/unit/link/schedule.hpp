@@ -22,6 +22,8 @@ enum class Kind : std::uint8_t {
   gated,
   /// Sends with checks, a timeout and restarts.
   robust,
+  /// Sends whatever is pushed, and begins anew what is lost.
+  waiting,
 };
 
 struct Sender {
@@ -75,15 +77,23 @@ constexpr std::int64_t horizon = 400;
 [[nodiscard]] Schedule read(const std::vector<std::uint32_t>& choices);
 [[nodiscard]] std::string describe(const Schedule& schedule);
 
+/// A message that the receiver has put together, and the push that it comes from; 0: its bytes come
+/// from several.
+struct Arrival {
+  std::uint32_t stream = 0;
+  std::uint32_t push = 0;
+};
+
 /// The real behaviour of flow control; `warnings` counts the messages that robust senders gave up.
 struct Observed {
-  std::vector<Slot> slots;
+  std::vector<Slot> slots{};
   std::uint64_t warnings = 0;
-  bool operator==(const Observed&) const = default;
+  std::vector<Arrival> arrivals{};
 };
 [[nodiscard]] Observed run(const Schedule& schedule);
 
-/// The required behaviour, by a model as simple as possible: lists that are searched.
+/// The required behaviour, by a model as simple as possible: lists that are searched. It knows no
+/// receiver.
 [[nodiscard]] Observed expected(const Schedule& schedule);
 
 /// Names a violated property of those that hold for every schedule; empty: all hold.
