@@ -94,13 +94,15 @@ std::string send_directly(const Traffic& traffic) {
   auto end = DirectEnd::open(traffic, nothing);
   if (!end) return end.error().message;
   (*end)->connect();
-  std::uint64_t number = 0;
+  auto messages = room_for(traffic);
   send_stream(
       traffic, 0,
-      [&](std::uint32_t stream, std::span<const std::byte> message) {
+      [&](const Stamp& stamp) {
+        std::vector<std::byte>& message = messages[stamp.stream];
+        mark(message, stamp);
         const auto bytes = static_cast<std::uint32_t>(message.size());
-        (*end)->send({.stream = stream,
-                      .message = ++number,
+        (*end)->send({.stream = stamp.stream,
+                      .message = stamp.number + std::uint64_t{1},
                       .message_bytes = bytes,
                       .offset = 0,
                       .bytes = bytes},
@@ -112,7 +114,7 @@ std::string send_directly(const Traffic& traffic) {
 }
 
 std::string receive_directly(const Traffic& traffic, Arrivals& arrivals) {
-  Notes notes(std::max(traffic.streams.front().bytes, sizeof(Stamp)), arrivals);
+  Notes notes(message_bytes(traffic.streams.front()), arrivals);
   auto end = DirectEnd::open(traffic, notes);
   if (!end) return end.error().message;
   while ((*end)->turn(STDIN_FILENO)) {

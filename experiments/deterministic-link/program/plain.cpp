@@ -124,9 +124,12 @@ std::string send_plainly(const Traffic& traffic) {
     if (tcp) setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     sockets.push_back(descriptor);
   }
-  send_all(traffic, [&](std::uint32_t stream, std::span<const std::byte> message) {
-    if (tcp) return write_all(sockets[stream], message);
-    write_datagrams(sockets[stream], message);
+  auto messages = room_for(traffic);
+  send_all(traffic, [&](const Stamp& stamp) {
+    std::vector<std::byte>& message = messages[stamp.stream];
+    mark(message, stamp);
+    if (tcp) return write_all(sockets[stamp.stream], message);
+    write_datagrams(sockets[stamp.stream], message);
     return true;
   });
   for (const int descriptor : sockets) close(descriptor);
@@ -151,7 +154,7 @@ std::string receive_plainly(const Traffic& traffic, Arrivals& arrivals) {
   for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
     const int connection = accept(listening[stream], nullptr, nullptr);
     threads.emplace_back([&traffic, &arrivals, stream, connection] {
-      receive_stream(connection, std::max(traffic.streams[stream].bytes, sizeof(Stamp)), arrivals);
+      receive_stream(connection, message_bytes(traffic.streams[stream]), arrivals);
     });
   }
   for (std::thread& thread : threads) thread.join();

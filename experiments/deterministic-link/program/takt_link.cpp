@@ -42,7 +42,7 @@ void prefer(transport::LinkThread& thread) {
 
 link::ChannelDescription channel_of(const Stream& stream) {
   return {.slots = stream.bytes > long_message ? 3U : 512U / (1 + stream.bytes / 8192) + 4,
-          .bytes = std::max(stream.bytes, sizeof(Stamp))};
+          .bytes = message_bytes(stream)};
 }
 
 }  // namespace
@@ -64,21 +64,25 @@ std::string send_by_takt(const Traffic& traffic) {
   transport::LinkThread& thread = **started;
   prefer(thread);
   while (!thread.connected({})) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const auto send = [&](std::uint32_t stream, std::span<const std::byte> message) {
-    return thread.push(link::ChannelIndex(stream), message);
+  // In place, as who has a registered buffer writes.
+  const auto send = [&](const Stamp& stamp) {
+    const auto loan = thread.loan(link::ChannelIndex(stamp.stream));
+    if (!loan) return false;
+    mark(loan->memory, stamp);
+    thread.push(*loan, loan->memory.size());
+    return true;
   };
   if (traffic.burst == 0) {
     send_all(traffic, send);
   } else {
     // Whoever is at its turn pushes its messages, before the next one does.
-    std::vector<std::byte> message(traffic.streams[0].bytes);
     for (std::uint32_t number = 0; number < traffic.streams[0].count; number += traffic.burst) {
       for (std::uint32_t stream = 0; stream < traffic.streams.size(); ++stream) {
         for (std::uint32_t i = 0; i < traffic.burst; ++i) {
-          mark(message, {.sent = transport::now().time_since_epoch().count(),
-                         .stream = stream,
-                         .number = number + i});
-          while (!send(stream, message)) std::this_thread::yield();
+          const Stamp stamp{.sent = transport::now().time_since_epoch().count(),
+                            .stream = stream,
+                            .number = number + i};
+          while (!send(stamp)) std::this_thread::yield();
         }
       }
     }

@@ -34,6 +34,12 @@ void mark(std::span<std::byte> message, const Stamp& stamp) {
   std::memcpy(message.data(), &stamp, sizeof stamp);
 }
 
+std::vector<std::vector<std::byte>> room_for(const Traffic& traffic) {
+  std::vector<std::vector<std::byte>> messages;
+  for (const Stream& stream : traffic.streams) messages.emplace_back(message_bytes(stream));
+  return messages;
+}
+
 std::optional<Stamp> stamp_of(std::span<const std::byte> message) {
   Stamp stamp;
   if (message.size() < sizeof stamp) return std::nullopt;
@@ -55,14 +61,13 @@ int own_priority() {
 void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& send,
                  const std::function<bool()>& finished) {
   const Stream& sent = traffic.streams[stream];
-  std::vector<std::byte> message(std::max(sent.bytes, sizeof(Stamp)));
   Instant due = transport::now();
   for (std::uint32_t number = 0; sent.count == 0 ? !finished() : number < sent.count; ++number) {
     sleep_until(due);
     due += sent.interval;
-    mark(message,
-         {.sent = transport::now().time_since_epoch().count(), .stream = stream, .number = number});
-    while (!send(stream, message) && !(sent.count == 0 && finished())) {
+    const Stamp stamp{
+        .sent = transport::now().time_since_epoch().count(), .stream = stream, .number = number};
+    while (!send(stamp) && !(sent.count == 0 && finished())) {
       std::this_thread::sleep_for(again);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,13 @@ struct Traffic {
   std::uint32_t burst = 0;
 };
 
+inline std::size_t message_bytes(const Stream& stream) {
+  return std::max(stream.bytes, sizeof(Stamp));
+}
+
+/// Memory for one message of each stream.
+std::vector<std::vector<std::byte>> room_for(const Traffic& traffic);
+
 constexpr std::uint16_t first_port = 46700;
 constexpr std::size_t udp_payload = 1400;
 
@@ -48,8 +56,8 @@ void mark(std::span<std::byte> message, const Stamp& stamp);
 /// None: the message was not marked so, or parts of it are of another one.
 std::optional<Stamp> stamp_of(std::span<const std::byte> message);
 
-/// Sends a whole message, or says that it has to wait.
-using SendOne = std::function<bool(std::uint32_t stream, std::span<const std::byte> message)>;
+/// Sends a whole message that is marked so, or says that it has to wait.
+using SendOne = std::function<bool(const Stamp& stamp)>;
 
 /// Sends all of a stream from the calling thread. `finished` ends streams without a count.
 void send_stream(const Traffic& traffic, std::uint32_t stream, const SendOne& send,

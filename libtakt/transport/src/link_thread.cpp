@@ -67,32 +67,27 @@ class LinkThread::State {
     close(wake_);
   }
 
-  /// Copies without the lock: while a long message is copied, the link's thread goes on.
-  bool push(link::ChannelIndex channel, std::span<const std::byte> message,
-            std::span<const std::byte> rest) {
-    const std::size_t bytes = message.size() + rest.size();
-    std::optional<link::Item> item;
-    std::span<std::byte> memory;
-    {
-      const std::scoped_lock lock(mutex_);
-      item = flow_->loan(channel);
-      if (!item) return false;
-      memory = flow_->memory(*item);
-      if (bytes > memory.size()) {
-        flow_->release(*item);
-        return false;
-      }
-    }
-    std::ranges::copy(rest, std::ranges::copy(message, memory.begin()).out);
+  std::optional<Loan> loan(link::ChannelIndex channel) {
+    const std::scoped_lock lock(mutex_);
+    const auto item = flow_->loan(channel);
+    if (!item) return std::nullopt;
+    return Loan{*item, flow_->memory(*item)};
+  }
+
+  void release(const Loan& loan) {
+    const std::scoped_lock lock(mutex_);
+    flow_->release(loan.item);
+  }
+
+  void push(const Loan& loan, std::size_t bytes) {
     {
       const std::scoped_lock lock(mutex_);
       const Instant pushed = now();
-      flow_->push(*item, bytes, pushed);
+      flow_->push(loan.item, bytes, pushed);
       // An idle link need not wait for its thread to wake up.
       flow_->send_next(pushed);
     }
     wake();
-    return true;
   }
 
   void wake() const {
@@ -192,9 +187,26 @@ Result<void> LinkThread::use_fifo(int priority) {
   return error("SCHED_FIFO {} of the link's thread: {}", priority, std::strerror(refused));
 }
 
+std::optional<LinkThread::Loan> LinkThread::loan(link::ChannelIndex channel) {
+  return state_->loan(channel);
+}
+
+void LinkThread::push(const Loan& loan, std::size_t bytes) { state_->push(loan, bytes); }
+void LinkThread::release(const Loan& loan) { state_->release(loan); }
+
+/// Copies without the lock: while a long message is copied, the link's thread goes on.
 bool LinkThread::push(link::ChannelIndex channel, std::span<const std::byte> message,
                       std::span<const std::byte> rest) {
-  return state_->push(channel, message, rest);
+  const std::size_t bytes = message.size() + rest.size();
+  const auto loan = this->loan(channel);
+  if (!loan) return false;
+  if (bytes > loan->memory.size()) {
+    release(*loan);
+    return false;
+  }
+  std::ranges::copy(rest, std::ranges::copy(message, loan->memory.begin()).out);
+  push(*loan, bytes);
+  return true;
 }
 
 void LinkThread::with(const std::function<void(link::FlowControl&)>& look) {

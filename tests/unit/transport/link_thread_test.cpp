@@ -148,6 +148,18 @@ TEST_P(LinkThreads, UrgentMessagesOvertakeALargeOneAndBothArriveWhole) {
   EXPECT_THAT(arrivals.wait(3), testing::ElementsAre(urgent, low, low));
 }
 
+TEST_P(LinkThreads, MessagesAreWrittenInPlace) {
+  std::vector<LinkThread::Loan> loans;
+  while (const auto loan = sender->loan(channels[0])) loans.push_back(*loan);
+  ASSERT_EQ(loans.size(), 4u) << "all slots";
+  EXPECT_FALSE(sender->push(channels[0], std::array<std::byte, 1>{}));
+  for (std::size_t i = 1; i < loans.size(); ++i) sender->release(loans[i]);
+  ASSERT_EQ(loans[0].memory.size(), large);
+  std::ranges::fill(loans[0].memory, std::byte{5});
+  sender->push(loans[0], 100'000);
+  EXPECT_EQ(arrivals.wait(1).front(), std::vector<std::byte>(100'000, std::byte{5}));
+}
+
 TEST_P(LinkThreads, MessagesOfSeveralThreadsStayInTheOrderOfEach) {
   constexpr std::uint32_t each = 200;
   std::array<std::thread, 3> threads;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -41,6 +42,17 @@ class LinkThread {
   LinkThread(const LinkThread&) = delete;
   LinkThread& operator=(const LinkThread&) = delete;
   ~LinkThread();
+
+  /// Memory of a channel, for a message that is written in place.
+  struct Loan {
+    link::Item item;
+    std::span<std::byte> memory;
+  };
+  /// Lends a slot to any thread, which then pushes or releases it. None: no slot is free.
+  std::optional<Loan> loan(link::ChannelIndex channel);
+  /// The first `bytes` of the loaned memory become the channel's newest message.
+  void push(const Loan& loan, std::size_t bytes);
+  void release(const Loan& loan);
 
   /// Copies a message into a channel, from any thread; it may be in two parts. False: too long, or
   /// no free slot.
