@@ -279,28 +279,66 @@ def test_instances_find_their_messages_in_whatever_order_they_run() -> None:
     assert made._taken == {}
 
 
-def test_a_plan_orders_nodes_that_know_nothing_of_it(node: Node, tmp_path: Path) -> None:
-    order: list[str] = []
-    publishers, subscriptions = three(node, order)
-    name = node.get_fully_qualified_name()
+def plan_of(node: Node, priorities: dict[str, int], folder: Path) -> Path:
+    """The file of a plan for subscriptions of a node, by topics."""
     planned = [
         {
-            "id": s.topic_name,
-            "node": name,
+            "id": topic,
+            "node": node.get_fully_qualified_name(),
             "kind": "subscription",
-            "topics": [s.topic_name],
+            "topics": [topic],
             "priority": priority,
         }
-        for s, priority in zip(subscriptions, (2, 1, 3), strict=True)
+        for topic, priority in priorities.items()
     ]
     plan = {
         "format": "takt/plan",
         "version": 1,
         "executors": [{"id": "main", "rule": "priority", "callbacks": planned}],
     }
-    path = tmp_path / "plan.json"
+    path = folder / "plan.json"
     path.write_text(json.dumps(plan))
-    executor = PlannedExecutor(path)
+    return path
+
+
+def test_callbacks_of_a_plan_that_nobody_has_are_named_once(
+    node: Node, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("takt.executors.planned.PATIENCE", 0.2)
+    _, subscriptions = three(node, [])
+    there = {subscription.topic_name: 1 for subscription in subscriptions}
+    warning = "no node here has: /renamed."
+    said = ""
+
+    def hears(executor: PlannedExecutor, seconds: float) -> None:
+        nonlocal said
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            executor.spin_once(0.1)
+        said += capfd.readouterr().err
+
+    complete = PlannedExecutor(plan_of(node, there, tmp_path))
+    complete.add_node(node)
+    hears(complete, 1)
+    assert warning not in said
+    complete.shutdown()
+
+    lacking = PlannedExecutor(plan_of(node, {**there, "/renamed": 2}, tmp_path))
+    lacking.add_node(node)
+    while warning not in said:
+        hears(lacking, 0.1)
+    # A change does not name them again.
+    node.create_timer(100, lambda: None)
+    hears(lacking, 1)
+    assert said.count(warning) == 1
+    lacking.shutdown()
+
+
+def test_a_plan_orders_nodes_that_know_nothing_of_it(node: Node, tmp_path: Path) -> None:
+    order: list[str] = []
+    publishers, subscriptions = three(node, order)
+    topics = [subscription.topic_name for subscription in subscriptions]
+    executor = PlannedExecutor(plan_of(node, dict(zip(topics, (2, 1, 3), strict=True)), tmp_path))
     executor.add_node(node)
     released_together(executor, publishers)
     until(executor, lambda: len(order) == 3)

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -48,6 +50,16 @@ Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities)
     if (!found[i]) result.missing.push_back(planned.callbacks[i].id);
   }
   return result;
+}
+
+std::string describe_missing(const ExecutorPlan& planned, std::span<const std::string> missing) {
+  constexpr std::size_t most_named = 4;
+  const auto named = missing.first(std::min(missing.size(), most_named));
+  const std::size_t more = missing.size() - named.size();
+  return fmt::format(
+      "executor \"{}\": the plan names callbacks that no node here has: {}{}. Nodes, topics and "
+      "periods of timers must be those of the system that the plan was made for",
+      planned.id, fmt::join(named, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id) {

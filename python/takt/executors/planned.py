@@ -15,6 +15,7 @@ import rclpy.executors
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, TimeoutObject
+from rclpy.logging import get_logger
 from rclpy.task import Future, Task
 
 # After rclpy, whose libraries it shares.
@@ -27,6 +28,8 @@ from takt.executors.watcher import Watcher
 
 HOUSEKEEPING = "takt/housekeeping"
 MOST_URGENT = 2**62
+PATIENCE = 5.0
+"""How long after the last change of entities more of them are waited for, in seconds."""
 
 
 class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
@@ -53,6 +56,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         context: Context | None = None,
     ) -> None:
         self._plan = None if plan is None else read_plan(Path(plan), executor)
+        self._warning = threading.Timer(PATIENCE, lambda: None)
+        self._has_warned = False
         threads = (self._plan or {}).get("threads", 1) if num_threads is None else num_threads
         super().__init__(context=context)
         self._core = takt_executors.Executor(threads)
@@ -108,6 +113,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         """Stops executing callbacks and waits for the running ones, `timeout_sec` at most."""
         self._is_shutdown = True
+        self._warning.cancel()
         self._core.cancel()
         # A callback that calls this must not wait for itself.
         ending = threading.Thread(target=self._end, daemon=True)
@@ -272,8 +278,25 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         urgency = {"priority": MOST_URGENT, "deadline": 1}
         planned["callbacks"] = [*planned.get("callbacks", []), {**mine, **urgency}]
         document = {"format": "takt/plan", "version": 1, "executors": [{"id": "", **planned}]}
-        self._core.replace(scheduled, json.dumps(document), planned.get("id", ""))
+        missing = self._core.replace(scheduled, json.dumps(document), planned.get("id", ""))
+        self._warn_later(missing)
         self._watcher.watch([entry for entry in self._entries.values() if entry.is_watched])
+
+    def _warn_later(self, missing: str | None) -> None:
+        """Logs once that callbacks of the plan are missing, unless they come soon."""
+        self._warning.cancel()
+        if missing is None or self._plan is None or self._has_warned:
+            return
+        myself = weakref.ref(self)
+
+        def warn() -> None:
+            if (executor := myself()) is not None:
+                executor._has_warned = True
+                get_logger("takt").warning(missing)
+
+        self._warning = threading.Timer(PATIENCE, warn)
+        self._warning.daemon = True
+        self._warning.start()
 
 
 def let_go(core: takt_executors.Executor, watcher: Watcher, entries: dict[Entity, Entry]) -> None:

@@ -2,6 +2,7 @@
 
 #include <rcutils/logging_macros.h>
 
+#include <chrono>
 #include <exception>
 #include <rclcpp/node.hpp>
 #include <rclcpp/utilities.hpp>
@@ -25,6 +26,9 @@ namespace {
 
 /// Instances that may wait at once before memory is allocated.
 constexpr std::size_t capacity = 256;
+
+/// How long after the last change of nodes and entities more of them are waited for.
+constexpr std::chrono::seconds patience{5};
 
 template <typename T>
 T value_or_throw(Result<T> result) {
@@ -244,18 +248,32 @@ void Executor::refresh() {
     nodes = nodes_;
   }
   Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
+  std::vector<std::string> missing;
   const scheduling::PolicyDescription policy =
-      planned_ ? follow(*planned_, roster) : describe(*ordering_, roster.callbacks);
+      planned_ ? follow(*planned_, roster, missing) : describe(*ordering_, roster.callbacks);
   value_or_throw(core_->replace(roster.executables, scheduling::make_policy(policy, capacity),
                                 policy.callbacks.size(), roster.groups));
   adapters_->keep_only(roster);
+  if (!planned_) return;
+  const std::scoped_lock lock(waking_);
+  missing_ = std::move(missing);
+  complete_by_ = std::chrono::steady_clock::now() + patience;
+  wake_.notify_one();
 }
 
 void Executor::keep_refreshing() {
   std::unique_lock lock(waking_);
-  while (true) {
-    wake_.wait(lock, [this] { return is_ending_ || (is_changed_ && spinning); });
-    if (is_ending_) return;
+  while (!is_ending_) {
+    if (!is_changed_ || !spinning) {
+      if (missing_.empty() || has_complained_) {
+        wake_.wait(lock);
+      } else if (wake_.wait_until(lock, complete_by_) == std::cv_status::timeout &&
+                 std::chrono::steady_clock::now() >= complete_by_) {
+        has_complained_ = true;
+        RCUTILS_LOG_WARN_NAMED("takt", "%s", plan::describe_missing(*planned_, missing_).c_str());
+      }
+      continue;
+    }
     lock.unlock();
     try {
       refresh_if_changed();

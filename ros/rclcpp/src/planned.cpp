@@ -1,6 +1,6 @@
 #include "planned.hpp"
 
-#include <vector>
+#include <utility>
 
 namespace takt::rclcpp {
 
@@ -24,7 +24,8 @@ model::CallbackKind kind(scheduling::Category category) {
 
 }  // namespace
 
-scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster) {
+scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster,
+                                     std::vector<std::string>& missing) {
   std::vector<plan::Entity> entities;
   for (const Callback& callback : roster.callbacks) {
     entities.push_back({.node = callback.node,
@@ -41,6 +42,7 @@ scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& 
     for (scheduling::LocalIndex& callback : group) renumber(callback);
   }
   for (scheduling::LocalIndex& callback : roster.groups.reentrant) renumber(callback);
+  missing = std::move(assignment.missing);
   return std::move(assignment.policy);
 }
 

@@ -54,8 +54,8 @@ Executor::Executor(std::size_t threads)
     : executor_(unwrap(executor::EventsExecutor::create(
           {}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0, {.threads = threads}))) {}
 
-std::vector<std::string> Executor::replace(const std::vector<ScheduledEntity>& entities,
-                                           const std::string& text, const std::string& id) {
+std::optional<std::string> Executor::replace(const std::vector<ScheduledEntity>& entities,
+                                             const std::string& text, const std::string& id) {
   const plan::Plan plan = unwrap(plan::parse_plan(text, "plan"));
   const plan::ExecutorPlan& planned = *unwrap(plan::find_executor(plan, id));
   std::vector<plan::Entity> addresses;
@@ -75,12 +75,8 @@ std::vector<std::string> Executor::replace(const std::vector<ScheduledEntity>& e
   std::vector<nanobind::object> owners;
   for (const ScheduledEntity& entity : entities) owners.push_back(entity.owner);
   owners_.swap(owners);
-  std::vector<std::string> lines;
-  for (const std::string& missing : assignment.missing) {
-    lines.push_back(fmt::format("executor \"{}\": no entity is callback \"{}\" of the plan",
-                                planned.id, missing));
-  }
-  return lines;
+  if (assignment.missing.empty()) return std::nullopt;
+  return plan::describe_missing(planned, assignment.missing);
 }
 
 Executor::~Executor() {

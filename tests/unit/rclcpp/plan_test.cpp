@@ -2,9 +2,16 @@
 
 #include "takt/plan/plan.hpp"
 
+#include <rcutils/logging.h>
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ros.hpp"
@@ -56,6 +63,59 @@ TEST_F(PlanTest, PrioritiesByTopic) {
   for (const auto& publisher : publishers) publisher->publish(Packet());
   executor.spin_some();
   EXPECT_THAT(order, ElementsAre("high", "low", "unplanned"));
+}
+
+/// What is logged while it lives.
+class Log {
+ public:
+  Log() : before_(rcutils_logging_get_output_handler()) {
+    lines().clear();
+    rcutils_logging_set_output_handler([](const rcutils_log_location_t*, int, const char*,
+                                          rcutils_time_point_value_t, const char* format,
+                                          va_list* arguments) {
+      std::array<char, 1000> line{};
+      vsnprintf(line.data(), line.size(), format, *arguments);
+      const std::scoped_lock lock(mutex());
+      lines().emplace_back(line.data());
+    });
+  }
+  ~Log() { rcutils_logging_set_output_handler(before_); }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  [[nodiscard]] std::vector<std::string> copy() const {
+    const std::scoped_lock lock(mutex());
+    return lines();
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex guard;
+    return guard;
+  }
+  static std::vector<std::string>& lines() {
+    static std::vector<std::string> logged;
+    return logged;
+  }
+
+  rcutils_logging_output_handler_t before_;
+};
+
+TEST_F(PlanTest, CallbacksOfThePlanThatNobodyHasAreNamedOnce) {
+  write_plan({{"there", 1}, {"renamed", 2}});
+  const Log log;
+  rclcpp::PlannedExecutor executor(path_, "e", options());
+  const auto subscription =
+      node_->create_subscription<Packet>(unique("there"), 10, [](const Packet&) {});
+  executor.add_node(node_);
+  std::jthread spinning([&] { executor.spin(); });
+  wait_until([&] { return !log.copy().empty(); });
+  // A change does not name them again.
+  const auto another = node_->create_subscription<Packet>(unique("more"), 10, [](const Packet&) {});
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  executor.cancel();
+  spinning.join();
+  EXPECT_THAT(log.copy(), ElementsAre(testing::HasSubstr("no node here has: renamed.")));
 }
 
 TEST_F(PlanTest, WhatIsWrongWithAPlanIsSaid) {

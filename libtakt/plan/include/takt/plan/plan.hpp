@@ -102,4 +102,9 @@ struct Assignment {
 /// Matches `entities`, in the order in which their nodes made them, with the plan.
 [[nodiscard]] Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities);
 
+/// The warning for an executor of which all entities should be there, and some callbacks are still
+/// missing.
+[[nodiscard]] std::string describe_missing(const ExecutorPlan& planned,
+                                           std::span<const std::string> missing);
+
 }  // namespace takt::plan

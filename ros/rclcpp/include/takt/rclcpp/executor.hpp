@@ -136,6 +136,11 @@ class Executor : public ::rclcpp::Executor {
   std::vector<::rclcpp::node_interfaces::NodeBaseInterface::WeakPtr> nodes_;
   std::condition_variable wake_;
   bool is_ending_ = false;
+  /// Callbacks of the plan that none here was when it was looked last, until when some may come,
+  /// and whether a warning has named them.
+  std::vector<std::string> missing_;
+  std::chrono::steady_clock::time_point complete_by_;
+  bool has_complained_ = false;
   std::thread refresher_;
 };
 
