@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t batch_size = 4096;
-
 template <typename T, void (*release)(const T*)>
 struct Releaser {
   void operator()(const T* object) const { release(object); }
@@ -244,7 +242,7 @@ Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories,
 bt_graph_simple_sink_component_consume_func_status BabeltraceSource::consume(
     bt_message_iterator* iterator) {
   payload_bytes_ = 0;
-  while (batch_->events.size() < batch_size && payload_bytes_ < most_payload_bytes) {
+  while (batch_->events.size() < most_events && payload_bytes_ < most_payload_bytes) {
     bt_message_array_const messages = nullptr;
     std::uint64_t count = 0;
     switch (bt_message_iterator_next(iterator, &messages, &count)) {

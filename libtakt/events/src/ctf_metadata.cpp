@@ -9,7 +9,7 @@
 namespace takt::events::ctf {
 namespace {
 
-constexpr std::uint32_t packet_magic = 0x75d11d57;
+constexpr std::uint32_t metadata_magic = 0x75d11d57;
 constexpr std::size_t packet_header_size = 37;
 constexpr int max_depth = 32;
 constexpr std::uint32_t max_parts = 10'000;
@@ -626,15 +626,15 @@ Result<std::string> metadata_text(std::string_view file) {
     return file.starts_with("/* CTF") ? Result<std::string>(std::string(file))
                                       : error("metadata is too short");
   }
-  const bool is_big_endian = read_32(file, true) == packet_magic;
-  if (!is_big_endian && read_32(file, false) != packet_magic) {
+  const bool is_big_endian = read_32(file, true) == metadata_magic;
+  if (!is_big_endian && read_32(file, false) != metadata_magic) {
     return std::string(file);
   }
   std::string text;
   while (file.size() >= packet_header_size) {
     const std::uint64_t content = read_32(file.substr(24), is_big_endian) / 8;
     const std::uint64_t size = read_32(file.substr(28), is_big_endian) / 8;
-    if (read_32(file, is_big_endian) != packet_magic || content < packet_header_size ||
+    if (read_32(file, is_big_endian) != metadata_magic || content < packet_header_size ||
         size < content) {
       return error("metadata has a damaged packet");
     }

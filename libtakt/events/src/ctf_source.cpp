@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t batch_size = 4096;
-
 /// A stream as the merge sees it: its next event.
 class MergedStream {
  public:
@@ -110,7 +108,7 @@ class CtfSource final : public EventStream {
   void take_run(Batch& batch);
   void complete_fingerprints();
   [[nodiscard]] bool is_full(const Batch& batch) const {
-    return batch.events.size() >= batch_size || payload_bytes_ >= most_payload_bytes;
+    return batch.events.size() >= most_events || payload_bytes_ >= most_payload_bytes;
   }
 
   static bool is_later(const MergedStream* a, const MergedStream* b) { return b->comes_before(*a); }

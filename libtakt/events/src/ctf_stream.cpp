@@ -241,9 +241,7 @@ void Stream::read(Chunk& chunk) {
     chunk.counts.resize(plan_->events.size());
   }
   const std::uint64_t begin = packet_begin_;
-  const auto has_room = [&chunk] {
-    return chunk.events.size() < Chunk::most_events && !chunk.is_full;
-  };
+  const auto has_room = [&chunk] { return chunk.events.size() < most_events && !chunk.is_full; };
   while (has_room() && packet_begin_ - begin < chunk_bytes) {
     if (!in_packet_ && !open_packet()) {
       chunk.is_last = true;

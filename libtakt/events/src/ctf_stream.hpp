@@ -30,7 +30,6 @@ struct TraceContext {
 /// A piece of a stream, decoded. It stands alone, so that streams can be decoded at the same time:
 /// threads are numbered within the chunk.
 struct Chunk {
-  static constexpr std::size_t most_events = 4096;
   /// Keeps it cheap to find the thread of an event.
   static constexpr std::size_t most_threads = 256;
 

@@ -10,7 +10,7 @@ namespace takt::simulation {
 
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
 template <typename Value>
 using Names = std::span<const std::pair<std::string_view, Value>>;
@@ -57,18 +57,18 @@ constexpr std::array<std::pair<std::string_view, ThreadPolicy>, 3> thread_polici
 /// Reads the fields of one object and remembers the first fault.
 class Reader {
  public:
-  Reader(const Json& object, std::string path, std::string& fault)
+  Reader(const Parsed& object, std::string path, std::string& fault)
       : object_(object), path_(std::move(path)), fault_(fault) {
     if (!object.is_object()) say(path_, "must be an object");
   }
 
   void read(const char* name, Duration& value) {
-    if (const Json* field = find(name)) value = duration(*field, path(name));
+    if (const Parsed* field = find(name)) value = duration(*field, path(name));
   }
 
   template <typename Integer>
   void read_integer(const char* name, Integer& value) {
-    if (const Json* field = find(name)) {
+    if (const Parsed* field = find(name)) {
       if (field->is_number_integer()) {
         value = field->get<std::int64_t>();
       } else {
@@ -78,7 +78,7 @@ class Reader {
   }
 
   void read(const char* name, std::uint64_t& value) {
-    if (const Json* field = find(name)) {
+    if (const Parsed* field = find(name)) {
       if (field->is_number_unsigned()) {
         value = field->get<std::uint64_t>();
       } else {
@@ -88,7 +88,7 @@ class Reader {
   }
 
   void read(const char* name, double& value) {
-    if (const Json* field = find(name)) {
+    if (const Parsed* field = find(name)) {
       if (field->is_number()) {
         value = field->get<double>();
       } else {
@@ -98,12 +98,12 @@ class Reader {
   }
 
   void read(const char* name, std::string& value) {
-    if (const Json* field = find(name)) value = text(*field, path(name));
+    if (const Parsed* field = find(name)) value = text(*field, path(name));
   }
 
   template <typename Target, typename Table>
   void read_name(const char* name, Target& value, const Table& names) {
-    const Json* field = find(name);
+    const Parsed* field = find(name);
     if (field == nullptr) return;
     const std::string given = text(*field, path(name));
     std::string all;
@@ -118,7 +118,7 @@ class Reader {
   }
 
   void read(const char* name, std::optional<model::ExecutorKind>& value) {
-    const Json* field = find(name);
+    const Parsed* field = find(name);
     if (field == nullptr) return;
     const std::string given = text(*field, path(name));
     value = model::from_string<model::ExecutorKind>(given);
@@ -129,13 +129,13 @@ class Reader {
   }
 
   void read(const char* name, std::map<std::string, Duration>& values) {
-    for_each(name, [&](const std::string& id, const Json& item, const std::string& where) {
+    for_each(name, [&](const std::string& id, const Parsed& item, const std::string& where) {
       values[id] = duration(item, where);
     });
   }
 
   void read(const char* name, std::map<std::string, std::vector<Duration>>& values) {
-    for_each(name, [&](const std::string& id, const Json& item, const std::string& where) {
+    for_each(name, [&](const std::string& id, const Parsed& item, const std::string& where) {
       if (!item.is_array()) return say(where, "must be a list of times in nanoseconds");
       for (std::size_t i = 0; i < item.size(); ++i) {
         values[id].push_back(duration(item[i], fmt::format("{}[{}]", where, i)));
@@ -144,7 +144,7 @@ class Reader {
   }
 
   void read(const char* name, std::map<std::string, ThreadOptions>& values) {
-    for_each(name, [&](const std::string& id, const Json& item, const std::string& where) {
+    for_each(name, [&](const std::string& id, const Parsed& item, const std::string& where) {
       Reader reader(item, where, fault_);
       ThreadOptions& threads = values[id];
       reader.read_name("policy", threads.policy, thread_policies);
@@ -155,12 +155,12 @@ class Reader {
   }
 
   void read(const char* name, std::map<std::string, TableOptions>& values) {
-    for_each(name, [&](const std::string& id, const Json& item, const std::string& where) {
+    for_each(name, [&](const std::string& id, const Parsed& item, const std::string& where) {
       Reader reader(item, where, fault_);
       TableOptions& table = values[id];
       reader.read("cycle", table.cycle);
       reader.refuse_others({"cycle", "slots"});
-      const Json* slots = reader.find("slots");
+      const Parsed* slots = reader.find("slots");
       if (slots == nullptr || !slots->is_array()) return say(where + ".slots", "must be a list");
       for (std::size_t i = 0; i < slots->size(); ++i) {
         Reader slot((*slots)[i], fmt::format("{}.slots[{}]", where, i), fault_);
@@ -187,7 +187,7 @@ class Reader {
   }
 
   /// Null stands for absent.
-  const Json* find(const char* name) const {
+  const Parsed* find(const char* name) const {
     if (!object_.is_object()) return nullptr;
     const auto field = object_.find(name);
     return field == object_.end() || field->is_null() ? nullptr : &*field;
@@ -195,7 +195,7 @@ class Reader {
 
   template <typename Function>
   void for_each(const char* name, const Function& function) {
-    const Json* field = find(name);
+    const Parsed* field = find(name);
     if (field == nullptr) return;
     if (!field->is_object()) return say(path(name), "must be an object by id");
     for (const auto& [id, item] : field->items()) {
@@ -203,13 +203,13 @@ class Reader {
     }
   }
 
-  Duration duration(const Json& json, const std::string& where) {
+  Duration duration(const Parsed& json, const std::string& where) {
     if (json.is_number_integer()) return Duration(json.get<std::int64_t>());
     say(where, "must be a time, an integer in nanoseconds");
     return {};
   }
 
-  std::string text(const Json& json, const std::string& where) {
+  std::string text(const Parsed& json, const std::string& where) {
     if (json.is_string()) return json.get<std::string>();
     say(where, "must be a string");
     return {};
@@ -219,7 +219,7 @@ class Reader {
     if (fault_.empty()) fault_ = where.empty() ? what : where + ": " + what;
   }
 
-  const Json& object_;
+  const Parsed& object_;
   std::string path_;
   std::string& fault_;
 };
@@ -227,7 +227,7 @@ class Reader {
 }  // namespace
 
 Result<Options> parse_options(std::string_view json, std::string_view source) {
-  const Json document = Json::parse(json, nullptr, false);
+  const Parsed document = Parsed::parse(json, nullptr, false);
   if (document.is_discarded()) return error("{}: not JSON", source);
   std::string fault;
   Options options;

@@ -27,7 +27,6 @@ constexpr std::size_t most_read_bytes = std::size_t{1} << 16;
 /// lost.
 constexpr int send_buffer = 1 << 20;
 constexpr int receive_buffer = 4 << 20;
-constexpr int yes = 1;
 
 }  // namespace
 
@@ -99,7 +98,8 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
   // It may fail: smaller buffers are slower, and nothing else.
   setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  setsockopt(descriptor, SOL_UDP, UDP_GRO, &yes, sizeof yes);
+  constexpr int join = 1;
+  setsockopt(descriptor, SOL_UDP, UDP_GRO, &join, sizeof join);
   if (options.priority != 0 && setsockopt(descriptor, SOL_SOCKET, SO_PRIORITY, &options.priority,
                                           sizeof options.priority) != 0) {
     return error("priority {} of the socket: {}", options.priority, std::strerror(errno));

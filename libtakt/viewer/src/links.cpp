@@ -16,12 +16,12 @@ namespace {
 using execution::ObservedCallbackIndex;
 
 /// A row of the table: two spans, and how the data got from one to the other.
-struct Row {
+struct LinkRow {
   std::int64_t from;
   std::int64_t to;
   LinkKind kind;
 
-  auto operator<=>(const Row&) const = default;
+  auto operator<=>(const LinkRow&) const = default;
 };
 
 /// The groups that flow::known_groups() finds, and the inputs that timers of the model sample, for
@@ -143,7 +143,7 @@ Links make_links(const execution::Objects& objects, const model::Model& model,
       followers_of[callback.value()].push_back(followers.size() - 1);
     }
   }
-  Array<Row> rows(storage);
+  Array<LinkRow> rows(storage);
   Links links(storage);
   // runs() is in the order of ends, so all runs that a run may have used are before it.
   for (std::size_t run = 0; run < runs.size(); ++run) {

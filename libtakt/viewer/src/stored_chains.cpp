@@ -11,8 +11,8 @@ constexpr std::int64_t most_bins = 10000;
 
 }  // namespace
 
-Json StoredDocument::Tables::instance(std::size_t row) const {
-  Json list = Json::array();
+SortedJson StoredDocument::Tables::instance(std::size_t row) const {
+  SortedJson list = SortedJson::array();
   std::int64_t start = instances.start[row];
   const auto all = static_cast<std::int64_t>(parts.kind.size());
   const std::int64_t first = std::clamp<std::int64_t>(instances.first[row], 0, all);
@@ -60,7 +60,7 @@ std::string StoredDocument::histogram(std::int64_t chain, std::int64_t bins) con
       ++counts[static_cast<std::uint64_t>(instances.latency[row] - from) / width];
     }
   }
-  return Json{{"from", from}, {"width", width}, {"counts", counts}}.dump();
+  return SortedJson{{"from", from}, {"width", width}, {"counts", counts}}.dump();
 }
 
 std::string StoredDocument::instances(std::int64_t chain, const InstanceQuery& query) const {
@@ -86,23 +86,23 @@ std::string StoredDocument::instances(std::int64_t chain, const InstanceQuery& q
     }
   }
   std::ranges::sort(worst, std::greater());
-  Json rows = Json::array();
+  SortedJson rows = SortedJson::array();
   for (const auto& [latency, row] : worst) {
     rows.push_back(tables_->instance(static_cast<std::size_t>(-row)));
   }
-  return Json{{"rows", std::move(rows)}, {"total", total}}.dump();
+  return SortedJson{{"rows", std::move(rows)}, {"total", total}}.dump();
 }
 
 std::string StoredDocument::instance(std::int64_t id) const {
   if (id < 0 || static_cast<std::size_t>(id) >= tables_->instances.chain.size()) {
     return "null";
   }
-  Json found = tables_->instance(static_cast<std::size_t>(id));
+  SortedJson found = tables_->instance(static_cast<std::size_t>(id));
   std::set<std::int64_t> seen_spans;
   std::set<std::int64_t> seen_messages;
-  Json spans = Json::array();
-  Json messages = Json::array();
-  for (const Json& part : found["parts"]) {
+  SortedJson spans = SortedJson::array();
+  SortedJson messages = SortedJson::array();
+  for (const SortedJson& part : found["parts"]) {
     const auto span = part["span"].get<std::int64_t>();
     const auto message = part["message"].get<std::int64_t>();
     if (seen_spans.insert(span).second) {

@@ -219,7 +219,7 @@ std::string StoredDocument::tile(int level, std::int64_t number) const {
 
 std::string StoredDocument::messages(std::int64_t from, std::int64_t to, std::size_t limit) const {
   const auto& messages = tables_->messages;
-  Json found = Json::array();
+  SortedJson found = SortedJson::array();
   for (std::size_t row = messages.sent.lower_bound(from - tables_->longest_transport);
        row < messages.sent.size() && messages.sent[row] < to; ++row) {
     if (std::max(messages.taken[row], messages.sent[row]) < from) {
@@ -269,7 +269,7 @@ std::string StoredDocument::area(std::int64_t from, std::int64_t to,
   }
   std::vector<std::pair<std::pair<bool, std::int64_t>, Sum>> rows(sums.begin(), sums.end());
   std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second.total; });
-  Json list = Json::array();
+  SortedJson list = SortedJson::array();
   for (const auto& [key, sum] : rows) {
     list.push_back({{"subject", key.second},
                     {"kind", key.first ? "actor" : "callback"},

@@ -84,12 +84,12 @@ class Search {
 
 }  // namespace
 
-std::optional<Json> StoredDocument::Tables::span(std::int64_t id) const {
+std::optional<SortedJson> StoredDocument::Tables::span(std::int64_t id) const {
   if (!has_span(id)) {
     return std::nullopt;
   }
   const auto row = static_cast<std::size_t>(id);
-  Json list = Json::array();
+  SortedJson list = SortedJson::array();
   for (std::size_t i = segments.span.lower_bound(id);
        i < segments.span.size() && segments.span[i] == id; ++i) {
     list.push_back({{"state", segments.state[i]},
@@ -97,15 +97,15 @@ std::optional<Json> StoredDocument::Tables::span(std::int64_t id) const {
                     {"duration", segments.duration[i]},
                     {"actor", segments.actor[i]}});
   }
-  return Json{{"id", id},
-              {"track", spans.track[row]},
-              {"start", spans.start[row]},
-              {"duration", spans.duration[row]},
-              {"subject", spans.subject[row]},
-              {"segments", std::move(list)}};
+  return SortedJson{{"id", id},
+                    {"track", spans.track[row]},
+                    {"start", spans.start[row]},
+                    {"duration", spans.duration[row]},
+                    {"subject", spans.subject[row]},
+                    {"segments", std::move(list)}};
 }
 
-Json StoredDocument::Tables::message(std::size_t row) const {
+SortedJson StoredDocument::Tables::message(std::size_t row) const {
   const std::int64_t source = messages.source[row];
   const std::int64_t target = messages.target[row];
   return {{"id", row},
@@ -130,25 +130,25 @@ std::string StoredDocument::flow(std::int64_t span) const {
   std::ranges::stable_sort(by_start, {}, [&](std::int64_t id) {
     return tables_->spans.start[static_cast<std::size_t>(id)];
   });
-  Json spans = Json::array();
+  SortedJson spans = SortedJson::array();
   for (const std::int64_t id : by_start) {
     spans.push_back(*tables_->span(id));
   }
-  Json messages = Json::array();
+  SortedJson messages = SortedJson::array();
   for (const std::int64_t row : search.messages) {
     messages.push_back(tables_->message(static_cast<std::size_t>(row)));
   }
-  Json links = Json::array();
+  SortedJson links = SortedJson::array();
   for (const std::int64_t number : search.links) {
     const auto row = static_cast<std::size_t>(number);
     links.push_back({{"from", tables_->links.from[row]},
                      {"to", tables_->links.to[row]},
                      {"kind", tables_->links.kind[row]}});
   }
-  return Json{{"spans", std::move(spans)},
-              {"messages", std::move(messages)},
-              {"links", std::move(links)},
-              {"cut", search.cut}}
+  return SortedJson{{"spans", std::move(spans)},
+                    {"messages", std::move(messages)},
+                    {"links", std::move(links)},
+                    {"cut", search.cut}}
       .dump();
 }
 

@@ -11,7 +11,7 @@
 
 namespace takt::viewer {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// The columns of a document on disk.
 struct StoredDocument::Tables {
@@ -52,9 +52,9 @@ struct StoredDocument::Tables {
 
   // A file may be damaged, so rows that it names are looked at only if they are there.
   [[nodiscard]] bool has_span(std::int64_t id) const { return spans.track.has(id); }
-  [[nodiscard]] std::optional<Json> span(std::int64_t id) const;
-  [[nodiscard]] Json message(std::size_t row) const;
-  [[nodiscard]] Json instance(std::size_t row) const;
+  [[nodiscard]] std::optional<SortedJson> span(std::int64_t id) const;
+  [[nodiscard]] SortedJson message(std::size_t row) const;
+  [[nodiscard]] SortedJson instance(std::size_t row) const;
   /// The first row of a chain's instances, and the row after the last.
   [[nodiscard]] std::pair<std::size_t, std::size_t> of_chain(std::int64_t chain) const {
     return {instances.chain.lower_bound(chain), instances.chain.lower_bound(chain + 1)};

@@ -19,13 +19,11 @@
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
+#include "wait_for_work.hpp"
 
 /// Recordings of rings whose writer is this test.
 namespace takt::capture::ring {
 namespace {
-
-constexpr auto wait_for_work = static_cast<std::uint8_t>(
-    tracepoints::EventType::rclcpp_executor_wait_for_work);  // one signed 64-bit field
 
 /// A ring that is handed to the recorder at a gate, as libtracetools.so does it.
 class Traced {

@@ -16,12 +16,11 @@
 
 #include "takt/capture/ring/reader.hpp"
 #include "takt/capture/ring/writer.hpp"
+#include "wait_for_work.hpp"
 
 namespace takt::capture::ring {
 namespace {
 
-constexpr auto wait_for_work = static_cast<std::uint8_t>(
-    tracepoints::EventType::rclcpp_executor_wait_for_work);  // one signed 64-bit field
 constexpr auto register_callback =
     static_cast<std::uint8_t>(tracepoints::EventType::rclcpp_callback_register);  // pointer, string
 

@@ -12,11 +12,10 @@
 #include <thread>
 
 #include "cubic.hpp"
+#include "systems.hpp"
 
 namespace takt::estimation {
 namespace {
-
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 /// The real plant beside its estimator, one period after the other.
 class Loop {

@@ -14,7 +14,6 @@
 namespace takt::estimation {
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 /// The facts print five digits.
 constexpr double printed = 5e-6;
 

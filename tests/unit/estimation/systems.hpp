@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -8,6 +9,9 @@
 #include "takt/estimation/nonlinear_model.hpp"
 
 namespace takt::estimation {
+
+/// In place of a number that was not measured.
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 inline Vector<1> scalar(double value) { return Vector<1>::Constant(value); }
 

@@ -13,8 +13,6 @@
 namespace takt::estimation {
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 /// Measurements that come late, in any order and in parts, leave the filter as if they had come in
 /// time: the same operations are made again.
 template <typename Filter>

@@ -28,7 +28,7 @@ using scheduling::LocalIndex;
 using std::chrono::milliseconds;
 
 constexpr std::size_t callbacks = 9;
-constexpr std::size_t instances = 2000;
+constexpr std::size_t most_instances = 2000;
 
 /// Three chains of three callbacks each, headed by timers, that lie on one executor. Chains and
 /// edges say how urgent callbacks are; nothing flows along the edges, as releases are given.
@@ -155,14 +155,14 @@ class Decisions : public RosTest {
         // The next of its chain, and heads of any.
         const std::size_t next = of_model[local] + 1;
         if (next % 3 != 0) release(local_of(next));
-        const std::size_t room = instances > released ? instances - released : 0;
+        const std::size_t room = most_instances > released ? most_instances - released : 0;
         for (std::size_t n = std::min<std::size_t>(random() % 3, room); n > 0; --n) {
           release(local_of(random() % 3 * 3));
         }
       })));
       executables.push_back({.executable = waitables.back().get(), .callback = LocalIndex(local)});
     }
-    auto decides = scheduling::make_policy(policy, instances);
+    auto decides = scheduling::make_policy(policy, most_instances);
     executor = must(EventsExecutor::create(
         executables, std::make_unique<Recorder>(std::move(decides), of_model, began, result),
         callbacks, {.own_origin = true}));
@@ -187,7 +187,7 @@ class Decisions : public RosTest {
       const RealRun real = run(described.policy, of_model, seed);
       ASSERT_GT(real.order.size(), 20U);
       options.duration = std::chrono::hours(1);
-      options.timeline = 2 * instances;
+      options.timeline = 2 * most_instances;
       for (std::size_t i = 0; i < callbacks; ++i) {
         options.release_times[std::to_string(i)] = real.releases[i];
         options.execution_times[std::to_string(i)] = real.durations[i];

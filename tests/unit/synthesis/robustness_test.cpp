@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../execution/scenario.hpp"
+#include "edges.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
 /// Recordings in which something went wrong: the model says so, and has no wrong edge.
@@ -45,14 +46,6 @@ class Robustness : public testing::Test {
     return made ? *made : Model{};
   }
 };
-
-std::vector<std::string> edges_of(const Model& model) {
-  std::vector<std::string> list;
-  for (const model::Edge& edge : model.edges) {
-    list.push_back(model[edge.from].id + " -> " + model[edge.to].id);
-  }
-  return list;
-}
 
 json provenance_of(const Model& model) { return json::parse(model.provenance); }
 

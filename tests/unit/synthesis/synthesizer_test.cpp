@@ -6,6 +6,7 @@
 
 #include "../execution/scenario.hpp"
 #include "chains.hpp"
+#include "edges.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::synthesis {
@@ -40,14 +41,6 @@ Model model_of(Scenario& scenario, const Options& options = {}, const Observing&
   const auto parsed = model::parse(model::to_json(*model), "synthesised");
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   return *model;
-}
-
-std::vector<std::string> edges_of(const Model& model) {
-  std::vector<std::string> list;
-  for (const model::Edge& edge : model.edges) {
-    list.push_back(model[edge.from].id + " -> " + model[edge.to].id);
-  }
-  return list;
 }
 
 std::vector<std::string> ids_of(const Model& model,

@@ -16,7 +16,7 @@ namespace {
 
 // Byte for byte what LTTng writes where a reader may care: type names, packet header and context
 // (without the processor, which these events do not name) and event header.
-constexpr const char* head = R"(/* CTF 1.8 */
+constexpr const char* head_format = R"(/* CTF 1.8 */
 
 typealias integer {{ size = 8; align = 8; signed = false; }} := uint8_t;
 typealias integer {{ size = 16; align = 8; signed = false; }} := uint16_t;
@@ -91,7 +91,7 @@ stream {{
 }};
 )";
 
-constexpr const char* event_class = R"(
+constexpr const char* event_class_format = R"(
 event {{
 	name = "{name}";
 	id = {id};
@@ -157,12 +157,12 @@ std::string metadata(const Description& description, const std::array<std::byte,
     environment += fmt::format("\t{} = {};\n", name, value);
   }
   std::string text =
-      fmt::format(head, fmt::arg("uuid", text_of(uuid)),
+      fmt::format(head_format, fmt::arg("uuid", text_of(uuid)),
                   fmt::arg("byte_order", std::endian::native == std::endian::little ? "le" : "be"),
                   fmt::arg("environment", environment), fmt::arg("clock_uuid", boot_id()),
                   fmt::arg("offset", clock_offset()), fmt::arg("contexts", description.contexts));
   for (const auto& event : description.events) {
-    text += fmt::format(event_class, fmt::arg("name", event.name), fmt::arg("id", event.id),
+    text += fmt::format(event_class_format, fmt::arg("name", event.name), fmt::arg("id", event.id),
                         fmt::arg("declarations", event.declarations));
   }
   return text;

@@ -38,7 +38,7 @@ constexpr std::array all_kinds{
 #undef TAKT_TRACEPOINT
 
 template <typename Value>
-void put(std::vector<std::byte>& fields, Value value) {
+void put_number(std::vector<std::byte>& fields, Value value) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&value);
   fields.insert(fields.end(), bytes, bytes + sizeof value);
 }
@@ -102,11 +102,11 @@ std::vector<std::byte> fields_of(const takt_call& call, std::span<const std::byt
       case Kind::pointer:
       case Kind::signed64:
       case Kind::unsigned64:
-        put(fields, std::uint64_t{*argument++});
+        put_number(fields, std::uint64_t{*argument++});
         break;
       case Kind::flag:
         // A bool fills the lowest byte of its register; the rest is arbitrary.
-        put(fields, static_cast<std::int32_t>((*argument++ & 0xff) != 0));
+        put_number(fields, static_cast<std::int32_t>((*argument++ & 0xff) != 0));
         break;
       case Kind::string: {
         const auto text = next_text();
@@ -128,7 +128,7 @@ std::vector<std::byte> fields_of(const takt_call& call, std::span<const std::byt
       case Kind::pointers: {
         const auto text = next_text();
         const std::uint64_t count = std::min<std::uint64_t>(argument[1], call.text_room / 8);
-        put(fields, count);
+        put_number(fields, count);
         fields.insert(fields.end(), text.begin(),
                       text.begin() + static_cast<std::ptrdiff_t>(count * 8));
         argument += 2;

@@ -116,8 +116,9 @@ struct Payload {
   }
 };
 
-/// Events are gathered until their payloads have so many bytes. Bounds the memory where each event
-/// has the longest lists and texts.
+/// Events are gathered until there are so many, or until their payloads have so many bytes. The
+/// latter bounds the memory where each event has the longest lists and texts.
+inline constexpr std::size_t most_events = 4096;
 inline constexpr std::size_t most_payload_bytes = std::size_t{1} << 20;
 
 /// One event of a known type. Its fields are in the order of the type's schema, for which
