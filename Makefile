@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 FUZZ_SECONDS ?= 60
 FAULTS ?= 20
-TIDY_SINCE ?= HEAD~1
+TIDY_FILES ?= 12
 BENCH_EVENTS ?= 4000000
 MAKEFLAGS += --no-print-directory
 
@@ -82,16 +82,17 @@ lint: check  ## all static checks: the quick ones, then clang-tidy
 	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/release \
 	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"
 
-tidy-changed: build  ## clang-tidy on the sources that differ from TIDY_SINCE, a commit
+# What is not committed comes first, then the commits, the newest first. Sources that were removed
+# since are left out.
+tidied := 'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp'
+tidy-changed: build  ## clang-tidy on the TIDY_FILES sources that changed last
 	@$(environment); \
-	if ! git rev-parse --quiet --verify '$(TIDY_SINCE)^{commit}' >/dev/null; then \
-	  echo "skipped: this clone has no commit $(TIDY_SINCE)"; exit 0; \
-	fi; \
-	changed=$$(git diff --name-only --diff-filter=d $(TIDY_SINCE) -- \
-	  'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp' | paste -sd '|'); \
-	if [ -z "$$changed" ]; then echo "no source differs from $(TIDY_SINCE)"; exit 0; fi; \
-	run-clang-tidy.py -quiet -p build/release -extra-arg=-Wno-unknown-warning-option \
-	  "$$PWD/($$changed)$$"
+	changed=$$({ git diff --name-only HEAD -- $(tidied); git log --format= --name-only -- $(tidied); } | \
+	  awk '!seen[$$0]++' | while read -r file; do if [ -e "$$file" ]; then echo "$$file"; fi; done | \
+	  sed -n '1,$(TIDY_FILES)p'); \
+	echo "$$changed"; \
+	run-clang-tidy.py -quiet -hide-progress -p build/release -extra-arg=-Wno-unknown-warning-option \
+	  "$$PWD/($${changed//$$'\n'/|})$$"
 
 format:  ## lay out all sources
 	@$(environment); \
