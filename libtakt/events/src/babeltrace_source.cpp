@@ -146,7 +146,7 @@ class BabeltraceSource final : public EventStream {
                                                Duration correction);
   bt_graph_simple_sink_component_consume_func_status consume(bt_message_iterator* iterator);
   void add_event(const bt_message* message);
-  void add_fields(const Layout& layout, const bt_field* payload, Event& event);
+  void add_fields(const Layout& layout, const bt_field* fields, Event& event);
   TraceState& state_of(const bt_trace* trace, const bt_clock_class* clock);
   Layout& layout_of(const bt_event_class* event_class);
 

@@ -1,6 +1,7 @@
 #include "takt/execution/callback_tracker.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "takt/base/grow.hpp"
@@ -127,8 +128,7 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
 const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
                                              std::uint64_t handle) {
   State& now = state(thread);
-  const auto found = std::find_if(now.stack.rbegin(), now.stack.rend(),
-                                  [handle](const Open& open) { return open.handle == handle; });
+  const auto found = std::ranges::find(std::views::reverse(now.stack), handle, &Open::handle);
   if (found == now.stack.rend()) {
     ++anomalies_.orphan_ends;
     return nullptr;

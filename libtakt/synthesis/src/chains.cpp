@@ -50,15 +50,15 @@ class PathSearch {
   };
 
   [[nodiscard]] bool goes_on(const Edge& edge) const {
-    if (std::find(path_.begin(), path_.end(), edge.to) != path_.end() ||
+    if (std::ranges::find(path_, edge.to) != path_.end() ||
         !model::returns_to_its_caller(model_, path_, edge.to)) {
       return false;
     }
     if (path_.size() < 2 || !edge.triggered_by) {
       return true;
     }
-    return std::find(edge.triggered_by->begin(), edge.triggered_by->end(),
-                     path_[path_.size() - 2]) != edge.triggered_by->end();
+    return std::ranges::find(*edge.triggered_by, path_[path_.size() - 2]) !=
+           edge.triggered_by->end();
   }
 
   /// Adds the paths that begin with `first` as chains; false: they are beyond the limits. It does
@@ -212,8 +212,7 @@ void transfer_executors(const Model& from, const Translation& translation, Model
   }
   for (const auto& [target, sources] : shared) {
     const auto most =
-        std::max_element(sources.begin(), sources.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
+        std::ranges::max_element(sources, {}, [](const auto& source) { return source.second; });
     model::Executor& executor = model.executors[target.value()];
     const model::Executor& source = from[most->first];
     if (executor.id == source.id || ids.insert(source.id).second) {

@@ -29,8 +29,8 @@ constexpr std::uint64_t quality_size = 88;
 /// A node, publisher, subscription, service or client of the middleware interface: its identifier,
 /// its data and its name (rmw/types.h).
 struct RmwObject {
-  std::uint64_t address;
-  std::uint64_t data;
+  std::uint64_t address = 0;
+  std::uint64_t data = 0;
   std::string name;
   std::string space;  // of a node
 };
@@ -328,7 +328,7 @@ class Search {
   /// reliability and durability (ints). Nothing if that is no quality of service in use, in which
   /// each of these policies is one of two, or 3: unknown.
   [[nodiscard]] std::optional<std::uint64_t> depth_in(std::uint64_t address) const {
-    std::array<std::uint64_t, 3> words;
+    std::array<std::uint64_t, 3> words{};
     if (!memory_.read(address, std::as_writable_bytes(std::span(words)))) {
       return std::nullopt;
     }

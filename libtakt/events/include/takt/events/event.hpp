@@ -146,7 +146,7 @@ struct Batch {
   }
   /// The event's payload; an empty one if it has none.
   [[nodiscard]] const Payload& payload(const Event& event) const {
-    static constinit const Payload empty{};
+    static const Payload empty{};
     return event.payload == no_payload ? empty : payloads[event.payload];
   }
 };

@@ -24,6 +24,7 @@ struct Host {
 /// Identifies a process of a host. The number alone does not: each container counts its processes
 /// from 1, in a namespace of its own.
 struct ProcessId {
+  // A number is one where no namespace is known. NOLINTNEXTLINE(misc-explicit-constructor)
   ProcessId(std::int64_t its_number, std::uint64_t its_name_space = 0)
       : number(its_number), name_space(its_name_space) {}
 
@@ -70,8 +71,8 @@ class Threads {
 
  private:
   struct Key {
-    std::uint32_t owner;
-    std::int64_t id;
+    std::uint32_t owner = 0;
+    std::int64_t id = 0;
     std::uint64_t name_space = 0;  // of a process
     bool operator==(const Key&) const = default;
   };

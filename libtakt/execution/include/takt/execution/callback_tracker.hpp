@@ -94,7 +94,7 @@ class CallbackTracker {
   const CallbackInstance* pop(State& now, Instant time);
   /// The executor emitted an event on a thread; `is_waiting`: it begins to wait.
   void executor_event(ThreadIndex thread, Instant time, bool is_waiting);
-  static void end_wait(State& state, Instant time);
+  static void end_wait(State& now, Instant time);
   static std::optional<Duration> overhead(const State& state, Instant start);
 
   Anomalies& anomalies_;

@@ -17,7 +17,7 @@ class JoinState {
   /// A message arrives. Returns whether it completes a set, which is then used up.
   bool arrive(std::size_t input) {
     waiting_[input] = kind_ == model::JoinKind::newest ? 1 : waiting_[input] + 1;
-    if (std::find(waiting_.begin(), waiting_.end(), 0u) != waiting_.end()) {
+    if (std::ranges::find(waiting_, 0u) != waiting_.end()) {
       return false;
     }
     for (std::uint64_t& count : waiting_) {
