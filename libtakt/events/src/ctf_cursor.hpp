@@ -39,6 +39,7 @@ class Cursor {
       return false;
     }
     value = is_on_byte() && type.size % 8 == 0 ? whole_bytes(type) : bits(type.size);
+    // An integer has at least one bit. NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift)
     if (type.is_signed && type.size < 64 && (value >> (type.size - 1)) != 0) {
       value |= ~std::uint64_t{0} << type.size;
     }

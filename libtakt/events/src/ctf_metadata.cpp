@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 namespace takt::events::ctf {
@@ -576,16 +577,16 @@ class Parser {
 
   /// The integer that a length or tag names: an earlier member of this or an enclosing structure.
   const Member& referenced(const std::string& name) {
-    for (auto scope = open_.rbegin(); scope != open_.rend(); ++scope) {
-      for (auto member = (*scope)->members.rbegin(); member != (*scope)->members.rend(); ++member) {
-        if (member->name == name && member->type->kind == Type::Kind::integer) {
-          if (member->slot < 0) {
+    for (Type* const scope : std::views::reverse(open_)) {
+      for (Member& member : std::views::reverse(scope->members)) {
+        if (member.name == name && member.type->kind == Type::Kind::integer) {
+          if (member.slot < 0) {
             if (metadata_.slots == max_slots) {
               throw Fault{"too many sequences and variants"};
             }
-            member->slot = metadata_.slots++;
+            member.slot = metadata_.slots++;
           }
-          return *member;
+          return member;
         }
       }
     }

@@ -144,7 +144,7 @@ Result<void> CtfSource::add(const Given& traces) {
   if (!fingerprint) {
     return tl::unexpected(fingerprint.error());
   }
-  fingerprints_.push_back(std::move(*fingerprint));
+  fingerprints_.push_back(*fingerprint);
   for (const fs::path& directory : traces.directories) {
     if (auto added = add(directory); !added) {
       return added;
@@ -230,7 +230,7 @@ void CtfSource::start() {
       queue_.push_back(stream.get());
     }
   }
-  std::make_heap(queue_.begin(), queue_.end(), is_later);
+  std::ranges::make_heap(queue_, is_later);
 }
 
 bool CtfSource::refill(MergedStream& stream) {
@@ -252,7 +252,7 @@ bool CtfSource::refill(MergedStream& stream) {
 }
 
 void CtfSource::take_run(Batch& batch) {
-  std::pop_heap(queue_.begin(), queue_.end(), is_later);
+  std::ranges::pop_heap(queue_, is_later);
   MergedStream& stream = *queue_.back();
   const MergedStream* const next = queue_.size() > 1 ? queue_.front() : nullptr;
   bool more = true;
@@ -261,7 +261,7 @@ void CtfSource::take_run(Batch& batch) {
     more = stream.advance() || refill(stream);
   }
   if (more) {
-    std::push_heap(queue_.begin(), queue_.end(), is_later);
+    std::ranges::push_heap(queue_, is_later);
   } else {
     queue_.pop_back();
   }

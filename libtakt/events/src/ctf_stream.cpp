@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 namespace takt::events::ctf {
@@ -352,7 +353,7 @@ void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view
   // Mostly this is the thread of the event before.
   std::size_t position = event_.thread.value();
   if (position >= threads.size() || !same(threads[position]) || threads[position].name != name) {
-    const auto newest = std::find_if(threads.rbegin(), threads.rend(), same);
+    const auto newest = std::ranges::find_if(std::views::reverse(threads), same);
     position = static_cast<std::size_t>(threads.rend() - newest) - 1;
     if (newest == threads.rend() || newest->name != name) {
       position = threads.size();
@@ -524,10 +525,10 @@ bool Stream::decode_fields(const EventPlan& plan) {
     return decode_fixed(plan);
   }
   Payload payload;
-  const bool complete = cursor_.align(plan.align) &&
-                        std::all_of(plan.fields.begin(), plan.fields.end(), [&](const auto& field) {
-                          return decode_field(field, payload);
-                        });
+  const bool complete =
+      cursor_.align(plan.align) && std::ranges::all_of(plan.fields, [&](const auto& field) {
+        return decode_field(field, payload);
+      });
   if (complete && plan.has_payload) {
     event_.payload = static_cast<std::uint32_t>(chunk_->payloads.size());
     chunk_->payload_bytes += payload.bytes();
