@@ -51,7 +51,7 @@ std::vector<int> listed(const std::string& text) {
   return numbers;
 }
 
-Result<void> write(const std::string& path, const std::string& text) {
+Result<void> write_text(const std::string& path, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   const bool done =
       file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -89,9 +89,9 @@ Result<void> make(const std::string& root, const std::string& name, const std::v
   if (mkdir(place.c_str(), 0755) != 0) {
     return error("{} cannot be made: {}", place, std::strerror(errno));
   }
-  auto done = write(place + "/cpuset.cpus", fmt::format("{}", fmt::join(cores, ",")));
-  if (done) done = write(place + "/cpuset.mems", first_line(root + "/cpuset.mems"));
-  if (done && exclusive) done = write(place + "/cpuset.cpu_exclusive", "1");
+  auto done = write_text(place + "/cpuset.cpus", fmt::format("{}", fmt::join(cores, ",")));
+  if (done) done = write_text(place + "/cpuset.mems", first_line(root + "/cpuset.mems"));
+  if (done && exclusive) done = write_text(place + "/cpuset.cpu_exclusive", "1");
   return done;
 }
 
@@ -102,7 +102,7 @@ void empty(const std::string& root, const std::string& place) {
     bool any = false;
     for (std::string thread; std::getline(tasks, thread);) {
       any = true;
-      static_cast<void>(write(root + "/tasks", thread));  // it may have ended
+      static_cast<void>(write_text(root + "/tasks", thread));  // it may have ended
     }
     if (!any) return;
   }
@@ -120,7 +120,7 @@ void remove_cpusets(const std::string& root) {
     empty(root, entry->path());
     rmdir(entry->path().c_str());
   }
-  if (any) static_cast<void>(write(root + "/cpuset.sched_load_balance", "1"));
+  if (any) static_cast<void>(write_text(root + "/cpuset.sched_load_balance", "1"));
 }
 
 /// Makes a cpuset of each of these cores, and one of all others.
@@ -138,7 +138,7 @@ Result<void> divide(const std::string& root, const std::vector<int>& cores) {
     if (done) done = make(root, fmt::format("{}{}", ours, core), {core}, true);
   }
   if (done && !rest.empty()) done = make(root, std::string(others), rest, false);
-  if (done) done = write(balance, "0");
+  if (done) done = write_text(balance, "0");
   return done;
 }
 
@@ -184,7 +184,7 @@ Result<bool> ExclusiveCores::keep(const ThreadIdentity& thread, int core) const 
         "core {}",
         thread.thread, thread.process, present, core);
   }
-  auto moved = write(root_ + wanted + "/tasks", std::to_string(thread.thread));
+  auto moved = write_text(root_ + wanted + "/tasks", std::to_string(thread.thread));
   if (!moved) return tl::unexpected(moved.error());
   return processor_of(thread) == core;
 }
@@ -199,7 +199,7 @@ Result<void> leave_exclusive_core(const ThreadIdentity& thread) {
   if (!cpuset_of(thread).starts_with(fmt::format("/{}", ours))) return {};
   const auto root = mounted();
   if (!root) return error("the cpusets of thread {} are not mounted any more", thread.thread);
-  return write(*root + "/tasks", std::to_string(thread.thread));
+  return write_text(*root + "/tasks", std::to_string(thread.thread));
 }
 
 }  // namespace takt::linux_os
