@@ -43,6 +43,7 @@ std::vector<int> listed(const std::string& text) {
   for (std::string part; std::getline(stream, part, ',');) {
     int first = 0;
     int last = 0;
+    // The kernel's numbers fit. NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion)
     const int found = std::sscanf(part.c_str(), "%d-%d", &first, &last);
     if (found < 1 || first < 0 || (found == 2 && last >= processor_limit)) return {};
     if (found == 1) last = first;
