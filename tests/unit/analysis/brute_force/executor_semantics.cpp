@@ -143,6 +143,21 @@ class AnyOrder final : public ExecutorSemantics {
   Chooser choose_;
 };
 
+class Preference final : public ExecutorSemantics {
+ public:
+  explicit Preference(std::vector<std::size_t> order) : order_(std::move(order)) {}
+
+  std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t /*now*/) override {
+    for (const std::size_t i : order_) {
+      if (!queues[i].pending.empty() && !queues[i].excluded) return Selection{.queue = i};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::size_t> order_;
+};
+
 /// Instances start within slots of their callback only (performance-engineering 3.1).
 class TableDrivenExecutor final : public ExecutorSemantics {
  public:
@@ -166,6 +181,10 @@ class TableDrivenExecutor final : public ExecutorSemantics {
 };
 
 }  // namespace
+
+std::unique_ptr<ExecutorSemantics> make_preference(std::vector<std::size_t> order) {
+  return std::make_unique<Preference>(std::move(order));
+}
 
 std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
                                                   Chooser choose) {

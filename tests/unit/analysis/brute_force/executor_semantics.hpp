@@ -59,6 +59,10 @@ class ExecutorSemantics {
   virtual std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t now) = 0;
 };
 
+/// Runs what may run and comes first in an order of the queues, which need not be that of any kind
+/// of executor.
+std::unique_ptr<ExecutorSemantics> make_preference(std::vector<std::size_t> order);
+
 /// The semantics of the executor described; the description must outlive them.
 std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
                                                   Chooser choose);

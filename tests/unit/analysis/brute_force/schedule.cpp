@@ -4,9 +4,11 @@
 #include <cassert>
 #include <deque>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "executor_semantics.hpp"
+#include "least_supply.hpp"
 #include "takt/model/message_share.hpp"
 #include "takt/model/order.hpp"
 
@@ -97,7 +99,7 @@ struct Message {
 }  // namespace
 
 struct CompiledModel {
-  CompiledModel(const Model& m, Sending s) : model(m), sending(s) {
+  CompiledModel(const Model& m, Sending s, Supplying by) : model(m), sending(s), supplying(by) {
     policy::Describer describer(model);
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       auto described = describer.describe(model::ExecutorIndex{e});
@@ -123,6 +125,7 @@ struct CompiledModel {
 
   const Model model;
   const Sending sending;
+  const Supplying supplying;
   std::vector<policy::Description> executors;
   std::vector<std::vector<std::int64_t>> costs;
   std::vector<std::vector<std::int64_t>> overheads;
@@ -183,6 +186,8 @@ class Supply {
 
 struct Thread {
   Supply supply;
+  /// In place of `supply`, if only its bound holds.
+  std::optional<LeastSupply> least;
   Costs overheads;
   /// When the last instance completed.
   std::int64_t completion = -1;
@@ -204,6 +209,8 @@ struct Executor {
   /// Sets of queues whose callbacks exclude each other on different threads.
   std::vector<std::vector<scheduling::LocalIndex>> exclusive_groups;
   std::vector<Thread> threads{};
+  /// By queue: a thread that runs its instances is supplied no more than it must be.
+  std::vector<bool> withheld{};
   /// Selects when it is next supplied, not at the very end of the instance before.
   bool lazy = false;
   /// Time that releases take before anything else (component-cps 3.7): of each one, and still to
@@ -246,8 +253,15 @@ class Run {
                             .exclusive_groups = described.groups.exclusive,
                             .lazy = lazy,
                             .release_overhead = executor.release_overhead.count()});
+      const auto* reservation = std::get_if<model::ReservationSupply>(&executor.supply);
+      const bool by_bound = compiled.supplying == Supplying::bounds && reservation != nullptr;
+      if (by_bound && !described.callbacks.empty()) {
+        supply_by_bound(e, *reservation);
+        continue;
+      }
       for (std::int64_t thread = 0; thread < executor.threads; ++thread) {
         executors_.back().threads.push_back({.supply = Supply(executor.supply, e, choices),
+                                             .least = std::nullopt,
                                              .overheads = Costs(compiled.overheads[e])});
       }
     }
@@ -260,10 +274,9 @@ class Run {
 
   Observation run() {
     for (std::int64_t t = 0; t < 4 * horizon_; ++t) {
-      deliver(t);
+      advance(t);
       bool busy = !messages_.empty() || next_release_ < releases_.size();
       for (std::size_t e = 0; e < executors_.size(); ++e) {
-        advance(e, t);
         const Executor& executor = executors_[e];
         busy =
             busy ||
@@ -277,6 +290,22 @@ class Run {
     return std::move(observation_);
   }
 
+  std::vector<std::vector<std::int64_t>> waiting() {
+    const std::int64_t stretch = horizon_ / static_cast<std::int64_t>(stretches);
+    std::vector<std::vector<std::int64_t>> result;
+    for (std::int64_t t = 0; result.size() < stretches; ++t) {
+      advance(t);
+      if ((t + 1) % stretch != 0) continue;
+      result.emplace_back(model_.callbacks.size());
+      for (const Executor& executor : executors_) {
+        for (const Queue& queue : executor.queues) {
+          result.back()[queue.callback.value()] = std::ssize(queue.pending);
+        }
+      }
+    }
+    return result;
+  }
+
  private:
   struct Release {
     std::int64_t at;
@@ -287,6 +316,38 @@ class Run {
     /// The senders of the messages that wait, of each input.
     std::vector<std::deque<std::size_t>> waiting;
   };
+
+  /// Chosen 0, no thread is supplied more than it must be, whatever it runs.
+  void supply_by_bound(std::size_t e, const model::ReservationSupply& reservation) {
+    Executor& executor = executors_[e];
+    const std::int64_t queues = std::ssize(executor.queues);
+    const bool of_one_group = choices_(Freedom::supply, e, 2) == 1;
+    const scheduling::LocalIndex one(
+        static_cast<std::size_t>(choices_(Freedom::supply, e, queues)));
+    executor.withheld.assign(executor.queues.size(), !of_one_group);
+    executor.withheld[one.value()] = true;
+    for (const auto& group : executor.exclusive_groups) {
+      if (std::ranges::find(group, one) == group.end()) continue;
+      for (const scheduling::LocalIndex member : group) executor.withheld[member.value()] = true;
+    }
+    if (model_.executors[e].threads > 1) {
+      std::vector<std::int64_t> ranks;
+      for (std::int64_t q = 0; q < queues; ++q) {
+        ranks.push_back(choices_(Freedom::selection, e, queues));
+      }
+      std::vector<std::size_t> order(executor.queues.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t q) { return ranks[q]; });
+      executor.semantics = make_preference(std::move(order));
+    }
+    const auto bound = curves::SupplyBound::reservation(reservation.budget, reservation.period,
+                                                        reservation.deadline);
+    for (std::int64_t thread = 0; thread < model_.executors[e].threads; ++thread) {
+      executor.threads.push_back({.supply = Supply(model::DedicatedSupply{}, e, choices_),
+                                  .least = LeastSupply(bound),
+                                  .overheads = Costs(compiled_.overheads[e])});
+    }
+  }
 
   /// The activations of every source, each as early as its curve allows, or chosen later.
   void plan_releases() {
@@ -382,11 +443,18 @@ class Run {
     instances_.push_back({callback, parent, t, origin});
   }
 
+  /// All executors in [t, t + ε).
+  void advance(std::int64_t t) {
+    deliver(t);
+    for (std::size_t e = 0; e < executors_.size(); ++e) advance(e, t);
+  }
+
   /// Executor e in [t, t + ε).
   void advance(std::size_t e, std::int64_t t) {
     Executor& executor = executors_[e];
-    for (Thread& thread : executor.threads) {
-      const bool supplied = thread.supply.at(t);
+    for (const std::size_t next : threads_in_turn(executor)) {
+      Thread& thread = executor.threads[next];
+      const bool supplied = is_supplied(executor, thread, t);
       if (supplied && executor.releasing > 0) {
         --executor.releasing;
         continue;
@@ -410,6 +478,24 @@ class Run {
       thread.completion = t + 1;
       thread.running = no_instance;
     }
+  }
+
+  /// With given budgets it makes no difference which thread goes first.
+  std::vector<std::size_t> threads_in_turn(const Executor& executor) const {
+    std::vector<std::size_t> turn(executor.threads.size());
+    std::iota(turn.begin(), turn.end(), std::size_t{0});
+    if (compiled_.supplying == Supplying::bounds) {
+      std::ranges::stable_sort(turn, {},
+                               [&](std::size_t i) { return executor.threads[i].completion; });
+    }
+    return turn;
+  }
+
+  bool is_supplied(const Executor& executor, Thread& thread, std::int64_t t) const {
+    if (!thread.least) return thread.supply.at(t);
+    const bool withheld = thread.running != no_instance &&
+                          executor.withheld[position_[instances_[thread.running].callback.value()]];
+    return thread.least->next(!withheld);
   }
 
   void exclude(Executor& executor, CallbackIndex callback, bool excluded) {
@@ -532,13 +618,19 @@ class Run {
 
 }  // namespace
 
-Scheduler::Scheduler(const Model& model, Sending sending)
-    : compiled_(std::make_unique<CompiledModel>(model, sending)) {}
+Scheduler::Scheduler(const Model& model, Sending sending, Supplying supplying)
+    : compiled_(std::make_unique<CompiledModel>(model, sending, supplying)) {}
 Scheduler::~Scheduler() = default;
 
 Choices Scheduler::no_choices() const {
   const Model& model = compiled_->model;
   return Choices(std::max({model.callbacks.size(), model.edges.size(), model.executors.size()}));
+}
+
+std::vector<std::vector<std::int64_t>> Scheduler::waiting(Choices& choices,
+                                                          std::int64_t horizon) const {
+  choices.rewind();
+  return Run(*compiled_, choices, horizon).waiting();
 }
 
 Observation Scheduler::run(Choices& choices, std::int64_t horizon) const {

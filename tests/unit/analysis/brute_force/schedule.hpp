@@ -15,16 +15,31 @@ struct Observation {
   std::vector<std::int64_t> chains;
 };
 
+/// A schedule's horizon is looked at in so many parts.
+inline constexpr std::size_t stretches = 8;
+
 struct CompiledModel;
 
 /// Whether an instance may leave out a message that it could send.
 enum class Sending { at_most_once, always };
 
+/// What the threads of reservations are supplied.
+enum class Supplying {
+  /// The budget of each period in one piece, somewhere before its deadline.
+  budgets,
+  /// Anything that keeps to the supply bound: a thread that is free is supplied all the time, and
+  /// one that runs certain callbacks no more than it must be. On executors with several threads,
+  /// threads that have been free longest go first, and callbacks in a certain order. All this is
+  /// chosen once, for the whole schedule.
+  bounds,
+};
+
 /// Runs a model, one ε after the other, as its executors would, with all that is left open decided
 /// by choices: an oracle that is slow and plain, for models whose times are a few ε.
 class Scheduler {
  public:
-  explicit Scheduler(const model::Model& model, Sending sending = Sending::at_most_once);
+  explicit Scheduler(const model::Model& model, Sending sending = Sending::at_most_once,
+                     Supplying supplying = Supplying::budgets);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();
@@ -32,6 +47,9 @@ class Scheduler {
   /// Sources are activated up to `horizon`; the schedule ends when all instances are complete, or
   /// at four times the horizon.
   Observation run(Choices& choices, std::int64_t horizon) const;
+
+  /// How many instances of each callback wait, at the end of each stretch of the schedule.
+  std::vector<std::vector<std::int64_t>> waiting(Choices& choices, std::int64_t horizon) const;
 
   /// The schedule in which nothing is chosen, to begin with.
   [[nodiscard]] Choices no_choices() const;

@@ -76,8 +76,8 @@ void mutate(const std::vector<std::size_t>& made, Choices& choices, Random& rand
 }  // namespace
 
 Worst search(const model::Model& model, std::int64_t horizon, Effort effort, std::uint64_t seed,
-             Sending sending) {
-  const Scheduler scheduler(model, sending);
+             Sending sending, Supplying supplying) {
+  const Scheduler scheduler(model, sending, supplying);
   Random random(seed);
   Choices choices = scheduler.no_choices();
   Worst worst = nothing_seen(model, choices);

@@ -33,7 +33,8 @@ struct Worst {
 /// gets, then at random, then by changing one choice of the worst schedule at a time. Sources are
 /// activated up to `horizon` (see Scheduler::run).
 [[nodiscard]] Worst search(const model::Model& model, std::int64_t horizon, Effort effort,
-                           std::uint64_t seed, Sending sending = Sending::at_most_once);
+                           std::uint64_t seed, Sending sending = Sending::at_most_once,
+                           Supplying supplying = Supplying::budgets);
 
 /// The longest response times over all schedules that differ in the first `count` choices of every
 /// freedom of every object, at most `most_schedules` of them.

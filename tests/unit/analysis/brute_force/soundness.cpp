@@ -22,16 +22,17 @@ struct Violation {
   std::string what;
   Choices choices;
   std::int64_t horizon;
+  Supplying supplying;
 };
 
 template <typename Bound>
 std::optional<Violation> above(const std::vector<Bound>& bounds, const std::vector<Witness>& worst,
-                               std::string_view method, std::int64_t horizon) {
+                               std::string_view method, std::int64_t horizon, Supplying supplying) {
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!bounds[i].bound || worst[i].response <= bounds[i].bound->count()) continue;
     return Violation{fmt::format("{}: response time {} of \"{}\" is above its bound {}", method,
                                  worst[i].response, bounds[i].id, bounds[i].bound->count()),
-                     worst[i].choices, horizon};
+                     worst[i].choices, horizon, supplying};
   }
   return std::nullopt;
 }
@@ -46,16 +47,30 @@ bool can_run(const model::Model& model) {
   return true;
 }
 
+/// On several threads of reservations, what the supply bound alone permits is searched as well.
+std::vector<Supplying> ways_to_supply(const model::Model& model) {
+  const bool several = std::ranges::any_of(model.executors, [](const model::Executor& executor) {
+    return executor.threads > 1 &&
+           std::holds_alternative<model::ReservationSupply>(executor.supply);
+  });
+  if (!several) return {Supplying::budgets};
+  return {Supplying::budgets, Supplying::bounds};
+}
+
 /// A violation of any analysis. One search is enough, as schedules do not depend on the analysis.
 std::optional<Violation> violation(const model::Model& model, Effort effort, std::uint64_t seed) {
   if (!can_run(model)) return std::nullopt;
   std::vector<Bounds> bounds;
   for (const Method method : methods) bounds.push_back(analysis::analyze(model, options(method)));
   const std::int64_t horizon = horizon_for(model, bounds.back());
-  const Worst worst = search(model, horizon, effort, seed);
-  for (const Bounds& each : bounds) {
-    if (auto found = above(each.callbacks, worst.callbacks, each.analysis, horizon)) return found;
-    if (auto found = above(each.chains, worst.chains, each.analysis, horizon)) return found;
+  for (const Supplying by : ways_to_supply(model)) {
+    const Worst worst = search(model, horizon, effort, seed, Sending::at_most_once, by);
+    for (const Bounds& each : bounds) {
+      if (auto found = above(each.callbacks, worst.callbacks, each.analysis, horizon, by)) {
+        return found;
+      }
+      if (auto found = above(each.chains, worst.chains, each.analysis, horizon, by)) return found;
+    }
   }
   return std::nullopt;
 }
@@ -102,7 +117,7 @@ std::optional<std::string> find_violation(const model::Model& model, Effort effo
   const model::Model small = generation::shrink(model, fails);
   Violation found = *violation(small, effort, seed);
   // Any response above the bounds of the small model will do.
-  const Scheduler scheduler(small);
+  const Scheduler scheduler(small, Sending::at_most_once, found.supplying);
   std::vector<Bounds> bounds;
   for (const Method method : methods) bounds.push_back(analysis::analyze(small, options(method)));
   const auto still_fails = [&](Choices& choices) {
