@@ -7,7 +7,8 @@
 // that seed on. random, climbing: how many schedules are tried at random for each model, and how
 // many steps uphill are taken for each callback and chain: phases, execution times, delays,
 // publications, supplies. The same arguments print the same table on every machine. The rows
-// "exhaustive" compare bounds and search with all schedules of very small models.
+// "exhaustive" compare bounds and search with all schedules of very small models. The rows "growth"
+// are a table of their own: for how many multi-threaded models is a bound missing that might exist?
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "growth.hpp"
 #include "soundness.hpp"
 #include "takt/generation/random_model.hpp"
 
@@ -125,6 +127,32 @@ void print_exhaustive_rows(std::string_view name, Shape shape) {
   found.print(name, "search over all schedules", "callbacks");
 }
 
+/// How many models have a callback without a bound, and of how many of these a schedule is known in
+/// which ever more instances wait, so that they have none: the others may be schedulable.
+void print_growth(std::string_view name, const Shape& shape) {
+  if (name.find(given.rows) == std::string_view::npos) return;
+  constexpr std::int64_t finer = 2;
+  constexpr int tries = 100;
+  std::uint64_t unbounded = 0;
+  std::uint64_t growing = 0;
+  for (std::uint64_t seed = given.seed; seed < given.seed + given.models; ++seed) {
+    const auto model = takt::generation::random_model(shape, seed);
+    const auto bounds =
+        takt::analysis::analyze(model, takt::brute_force::options(Method::combined));
+    if (bounds.converged) continue;
+    ++unbounded;
+    const auto fine = takt::brute_force::on_finer_clock(model, finer);
+    growing += takt::brute_force::find_growth(fine, tries, seed).has_value();
+  }
+  const auto percent = [](std::uint64_t part, std::uint64_t all) {
+    return all == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+  };
+  const std::uint64_t open = unbounded - growing;
+  fmt::print("| {} | {} | {} ({:.1f} %) | {} | {} ({:.1f} %) |\n", name, given.models, unbounded,
+             percent(unbounded, given.models), growing, open,
+             percent(open, given.models - growing));
+}
+
 /// Whether it is NAME=NUMBER with that name.
 bool set(std::string_view argument, std::string_view name, auto& value) {
   if (!argument.starts_with(name) || argument.substr(name.size(), 1) != "=") return false;
@@ -179,6 +207,7 @@ int main(int count, char** arguments) {
   print_rows("one graph-aware", shape, own);
   shape.kinds = takt::model::ExecutorKind::multi_threaded;
   shape.most_threads = 3;
+  const Shape several_threads = shape;
   print_rows("one multi-threaded", shape, {Method::combined});
   shape.reservation = 0;
   print_rows("one multi-threaded, dedicated", shape, {Method::combined});
@@ -206,4 +235,12 @@ int main(int count, char** arguments) {
   print_exhaustive_rows("exhaustive: one graph-aware", {.kinds = graph_aware});
   print_exhaustive_rows("exhaustive: one multi-threaded",
                         {.kinds = multi_threaded, .most_threads = 2});
+
+  fmt::print(
+      "\n| executors | models | without a bound | of these ever more instances wait | perhaps "
+      "schedulable, of all that may be |\n|---|---|---|---|---|\n");
+  print_growth("growth: one multi-threaded", several_threads);
+  shape = several_threads;
+  shape.reservation = 0;
+  print_growth("growth: one multi-threaded, dedicated", shape);
 }
