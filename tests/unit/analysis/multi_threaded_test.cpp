@@ -125,6 +125,40 @@ TEST_F(MultiThreadedExecutor, ThreadsThatLackSupplyInTurnHaveAGroupFallBehind) {
   EXPECT_EQ(bound(a), Duration{-1});
 }
 
+/// What two threads are supplied together is more than what they need while one of them holds an
+/// instance of the group, though instances and pauses one after the other leave no time.
+TEST_F(MultiThreadedExecutor, AllThreadsTogetherAreSuppliedMoreThanTheyCanWaste) {
+  builder_.model().executors[0].supply =
+      model::ReservationSupply{Duration{5}, Duration{10}, Duration{10}};
+  const auto a = timer("a", 1, 13);
+  timer("b", 1, 20);
+  EXPECT_GE(bound(a), Duration{11});
+}
+
+/// Each of the group's instances may wait for 12 on a third thread, but no more than that.
+TEST_F(MultiThreadedExecutor, BetweenTwoInstancesOfAGroupTheLastThreadWaitsOnce) {
+  set_threads(3);
+  builder_.model().executors[0].supply =
+      model::ReservationSupply{Duration{4}, Duration{10}, Duration{10}};
+  const auto a = timer("a", 1, 18);
+  timer("b", 1, 40);
+  EXPECT_GE(bound(a), Duration{13});
+  builder_.model().callbacks[a.value()].activation = model::every(Duration{12});
+  EXPECT_EQ(bound(a), Duration{-1});
+}
+
+/// Since the group was quiet, `first` has been activated once, and so has `second`, however long
+/// `first` may take. All callbacks together need more than a processor, so no window of the whole
+/// executor shows it.
+TEST_F(MultiThreadedExecutor, WhatAGroupSendsToItselfCarriesNoJitter) {
+  const auto first = timer("a", 10, 100);
+  const auto second = subscription("a", 20);
+  builder_.edge(first, second);
+  timer("a", 60, 1000);
+  timer("b", 900, 1000);
+  EXPECT_EQ(bound(second), Duration{10 + 20 + 60});
+}
+
 /// The longest overhead of each executor in a row need not be spread over a callback's instances:
 /// those of the other thread may have the short ones.
 TEST_F(MultiThreadedExecutor, EachInstanceMayHaveTheLongestOverhead) {

@@ -206,6 +206,10 @@ void Curves::derive_within(ExecutorIndex executor,
           pass_on(edge, *within_, true, Duration{0}, curve);
           break;
         }
+        if (sender == Runs::unknown) {
+          curve = ordinary_.edges[index];
+          break;
+        }
         curve.clear();
         if (sender == Runs::once) curve.add(once_source_);
         curve.finish();

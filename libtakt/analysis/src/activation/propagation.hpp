@@ -40,10 +40,13 @@ class Curves {
   }
 
   /// How a callback of the executor runs in a window in which not all of its callbacks run.
-  enum class Runs { always, once, never };
-  /// Derives activations anew for windows at whose beginning none of the callbacks that run always
-  /// is waiting. An instance of a callback that runs once may have begun before. Valid until the
-  /// next call.
+  enum class Runs {
+    always,  ///< and none of its instances waits or runs as the window begins
+    once,    ///< in an instance that may have begun before the window
+    never,
+    unknown,  ///< any number of its instances may wait or run as the window begins
+  };
+  /// Derives activations anew for such windows. Valid until the next call.
   void derive_within(ExecutorIndex executor, const std::function<Runs(CallbackIndex)>& runs) const;
   [[nodiscard]] const curves::DerivedCurve& activations_within(CallbackIndex callback) const {
     return within_->activations[callback.value()];

@@ -60,7 +60,9 @@ Duration MultiThreaded::Before::total() const {
 
 std::vector<MultiThreaded::SupplyGap> MultiThreaded::ways_to_count_gaps() const {
   if (dedicated()) return {SupplyGap::none};
-  return {SupplyGap::by_instance, SupplyGap::by_thread};
+  std::vector<SupplyGap> ways{SupplyGap::by_instance, SupplyGap::by_thread, SupplyGap::all_threads};
+  if (executor_.supply.whole_budgets()) ways.push_back(SupplyGap::last_thread);
+  return ways;
 }
 
 MultiThreaded::Waiting MultiThreaded::waiting_for(const Member& victim) const {
@@ -91,6 +93,34 @@ MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> c
   return waiting;
 }
 
+/// What members of the own units send within the window was activated within it (as in Lemma 18).
+void MultiThreaded::derive_from_quiet(const Waiting& waiting) const {
+  const ExecutorIndex executor = round_.system[members_.front().callback].executor;
+  round_.effort.spend(executor_.propagation.size());
+  round_.curves.derive_within(executor, [&](CallbackIndex sender) {
+    return waiting.own[unit_of(member(sender))] ? Curves::Runs::always : Curves::Runs::unknown;
+  });
+  round_.effort.spend(round_.curves.take_work());
+}
+
+const curves::DerivedCurve& MultiThreaded::activations_of(const Waiting& waiting,
+                                                          const Member& member) const {
+  switch (waiting.from) {
+    case From::quiet_executor:
+      return *member.busy_activations;
+    case From::quiet_group:
+      return round_.curves.activations_within(member.callback);
+    case From::activation:
+      break;
+  }
+  return *member.activations;
+}
+
+/// How long an instance may hold its thread.
+Duration MultiThreaded::longest_held(const Member& member) const {
+  return std::min(executor_.supply.time_for(member.task->cost(1)), curves::longest_time);
+}
+
 /// How many instances of a callback may go before the victim, without those that are left at the
 /// beginning of the window.
 std::int64_t MultiThreaded::instances(const Waiting& waiting, const Member& member, Duration offset,
@@ -99,8 +129,7 @@ std::int64_t MultiThreaded::instances(const Waiting& waiting, const Member& memb
     const std::int64_t all = pending(member, x);
     return &member == waiting.victim ? std::max<std::int64_t>(0, all - 1) : all;
   }
-  const curves::DerivedCurve& activations =
-      waiting.from == From::quiet_executor ? *member.busy_activations : *member.activations;
+  const curves::DerivedCurve& activations = activations_of(waiting, member);
   // Instances of one callback start in order, also if they may run side by side.
   if (&member == waiting.victim) {
     return std::max<std::int64_t>(0, activations.count(offset + epsilon) - 1);
@@ -133,6 +162,7 @@ MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration off
   round_.effort.spend(2 * weight());  // each is counted, and compared with the instance
   Before before;
   shared_.clear();
+  held_.clear();
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_[u];
     SharedWork shared{.width = 1};
@@ -141,6 +171,7 @@ MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration off
       if (waiting.own[u]) {
         before.exclusive = saturating_add(before.exclusive, work(waiting.gap, *each, fresh));
         before.exclusive_instances = saturating_add(before.exclusive_instances, fresh);
+        held_.push_back({each->task->cost(1), fresh});
         continue;
       }
       const std::int64_t carried =
@@ -152,21 +183,90 @@ MultiThreaded::Before MultiThreaded::before(const Waiting& waiting, Duration off
     shared.width = width(waiting, unit);
     shared_.push_back(shared);
   }
-  const std::int64_t others = threads() - 1;
-  if (waiting.gap == SupplyGap::by_instance && !shared_.empty()) {
-    // Whenever its units wait, each thread except the one that goes on with them may lack supply
-    // for a while, and takes no work then.
-    const Duration idle = saturating_multiply(
-        saturating_multiply(executor_.supply.blackout(), others), before.exclusive_instances + 1);
-    shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
-  } else if (waiting.gap == SupplyGap::by_thread) {
-    before.lacking = saturating_multiply(x - executor_.supply.supply(x), threads());
+  const auto carriers = waiting.from == From::activation ? shared_.size()
+                        : waiting.from == From::quiet_group
+                            ? static_cast<std::size_t>(threads() - 1)
+                            : 0;
+  switch (waiting.gap) {
+    case SupplyGap::by_instance:
+      count_by_instance(carriers, before);
+      break;
+    case SupplyGap::all_threads:
+      count_all_threads(carriers, before);
+      break;
+    case SupplyGap::last_thread:
+      count_last_thread(carriers, before);
+      break;
+    case SupplyGap::by_thread:
+      before.lacking = saturating_multiply(x - executor_.supply.supply(x), threads());
+      [[fallthrough]];
+    case SupplyGap::none:
+      before.all_busy = longest_all_busy(shared_, threads(), carriers);
   }
-  const auto carriers = waiting.from == From::activation    ? shared_.size()
-                        : waiting.from == From::quiet_group ? static_cast<std::size_t>(others)
-                                                            : 0;
-  before.all_busy = longest_all_busy(shared_, threads(), carriers);
   return before;
+}
+
+/// Whenever its units wait, each thread except the one that goes on with them may lack supply for a
+/// while, and takes no work then.
+void MultiThreaded::count_by_instance(std::size_t carriers, Before& before) const {
+  if (!shared_.empty()) {
+    const Duration idle =
+        saturating_multiply(saturating_multiply(executor_.supply.blackout(), threads() - 1),
+                            before.exclusive_instances + 1);
+    shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
+  }
+  before.all_busy = longest_all_busy(shared_, threads(), carriers);
+}
+
+/// All that the threads are supplied goes to the work, except what others are supplied while one of
+/// them holds an instance of the own units.
+void MultiThreaded::count_all_threads(std::size_t carriers, Before& before) const {
+  Duration idle{0};
+  for (const Held& held : held_) {
+    const Duration longest = executor_.supply.time_for(held.cost);
+    idle = saturating_add(idle, saturating_multiply(longest, held.instances));
+  }
+  idle = saturating_add(before.exclusive, saturating_multiply(idle, threads() - 1));
+  shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
+  for (SharedWork& shared : shared_) shared.width = threads();
+  const Duration supplied = longest_all_busy(shared_, threads(), carriers);
+  before.all_busy = std::max(Duration{0}, supplied - before.exclusive);
+  const Duration needed = saturating_add(supplied, epsilon);
+  before.lacking = executor_.supply.time_for(needed) - needed;
+}
+
+/// All that the last thread to hold an instance of the own units is supplied goes to the work. Each
+/// time that another one takes such an instance it may lack supply for a blackout, and after each
+/// whole budget for the rest of a period.
+void MultiThreaded::count_last_thread(std::size_t carriers, Before& before) const {
+  before.all_busy = longest_all_busy(shared_, 1, carriers);
+  const curves::SupplyBound& supply = executor_.supply;
+  before.lacking = saturating_add(
+      saturating_multiply(supply.blackout(), saturating_add(before.exclusive_instances, 1)),
+      saturating_multiply(
+          supply.period() - supply.budget(),
+          std::min(budgets_for(before.all_busy),
+                   saturating_add(before.exclusive, before.all_busy) / supply.budget())));
+}
+
+/// The greatest Σ ⌊(C_j + y_j) / Q⌋ over the instances, and one of no cost, with Σ y_j = `others`.
+/// The first budget of each costs what its instance leaves of it, and the next ones whole budgets.
+std::int64_t MultiThreaded::budgets_for(Duration others) const {
+  const Duration budget = executor_.supply.budget();
+  std::int64_t budgets = 0;
+  held_.push_back({Duration{0}, 1});
+  for (Held& held : held_) {
+    budgets = saturating_add(budgets, saturating_multiply(held.instances, held.cost / budget));
+    held.cost = budget - held.cost % budget;
+  }
+  std::ranges::sort(held_, {}, &Held::cost);
+  for (const auto& [rest, instances] : held_) {
+    const std::int64_t filled = std::min(instances, others / rest);
+    budgets = saturating_add(budgets, filled);
+    others -= filled * rest;
+    if (filled < instances) break;
+  }
+  return saturating_add(budgets, others / budget);
 }
 
 Duration MultiThreaded::last_cost(const Waiting& waiting, Duration offset) const {
@@ -177,29 +277,43 @@ Duration MultiThreaded::last_cost(const Waiting& waiting, Duration offset) const
 }
 
 Int128 MultiThreaded::share_before(const Waiting& waiting) const {
+  const auto share = [](const Member& each, Duration cost) {
+    if (each.activations->unbounded()) return Int128{0};
+    return demand_line(*each.activations, {.cost = cost, .instances = 1}).slope;
+  };
+  const auto plain = [](const Member& each) {
+    if (each.activations->unbounded()) return Int128{0};
+    return demand_line(*each.activations, each.task->cost).slope;
+  };
+  const SupplyGap gap = waiting.gap;
   Int128 exclusive = 0;
   std::vector<Int128> shared;
-  const auto share = [&](const Member& each) {
-    if (each.activations->unbounded()) return Int128{0};
-    return waiting.gap == SupplyGap::by_instance
-               ? long_run_demand(each.callback, *each.activations).slope
-               : demand_line(*each.activations, each.task->cost).slope;
-  };
   for (std::size_t u = 0; u < units_.size(); ++u) {
     Int128 sum = 0;
-    for (const Member* each : units_[u].members) sum += share(*each);
+    Int128 lacking = 0;
+    for (const Member* each : units_[u].members) {
+      const Int128 held = share(*each, longest_held(*each));
+      sum += gap == SupplyGap::by_instance ? held : plain(*each);
+      if (gap == SupplyGap::all_threads) {
+        lacking += held * (threads() - 1);
+      } else if (gap == SupplyGap::last_thread) {
+        lacking += share(*each, executor_.supply.blackout());
+      }
+    }
     if (waiting.own[u]) {
-      exclusive += sum;
+      exclusive += sum + lacking;
     } else {
       shared.push_back(sum);
     }
   }
-  if (waiting.gap == SupplyGap::by_thread) {
+  if (gap == SupplyGap::by_thread) {
     exclusive += (whole_thread() - supplied_share(executor_.supply)) * threads();
   }
-  if (waiting.from == From::quiet_executor) {
-    return std::reduce(shared.begin(), shared.end(), exclusive);
+  const Int128 all = std::reduce(shared.begin(), shared.end(), exclusive);
+  if (gap == SupplyGap::all_threads) {
+    return all / threads() * whole_thread() / supplied_share(executor_.supply);
   }
+  if (gap == SupplyGap::last_thread || waiting.from == From::quiet_executor) return all;
   return exclusive + all_busy_in_the_long_run(shared, threads());
 }
 
@@ -217,6 +331,7 @@ LocalBound MultiThreaded::from_activation(const Waiting& waiting) const {
 }
 
 LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting) const {
+  derive_from_quiet(waiting);
   Waiting all = waiting;
   all.victim = nullptr;
   const auto least = [&](const Waiting& what, Duration offset, Duration from) {
@@ -238,7 +353,7 @@ LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting) const {
     Duration next = unbounded_time;
     for (const Member* each : units_[unit_of(*waiting.victim)].members) {
       if (each != waiting.victim && order_ == Order::any) continue;
-      next = std::min(next, each->activations->next_step(offset));
+      next = std::min(next, activations_of(waiting, *each).next_step(offset));
     }
     return next == unbounded_time ? next : next - epsilon;
   };
@@ -335,6 +450,7 @@ Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBoun
     return sum;
   }
   const Waiting waiting = witnessed(chain, witness);
+  if (waiting.from == From::quiet_group) derive_from_quiet(waiting);
   Terms terms(round_.system);
   Duration shared{0};
   for (std::size_t u = 0; u < units_.size(); ++u) {
@@ -380,9 +496,11 @@ std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
     least = any ? std::min(least, share) : share;
     any = true;
   }
-  return Reason{.text =
-                    "what may run before it on executor \"{executor}\", all of its group and a "
-                    "thread's part of all others, needs {demand} of a thread",
+  return Reason{.text = dedicated()
+                            ? "what may run before it on executor \"{executor}\", all of its group "
+                              "and a thread's part of all others, needs {demand} of a thread"
+                            : "what may run before it on executor \"{executor}\" and the time for "
+                              "which its threads lack supply need {demand} of a thread",
                 .utilisation = {.demand = in_processors(least),
                                 .supply = in_processors(whole_thread()),
                                 .overloaded = true}};
@@ -390,7 +508,8 @@ std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
 
 /// Let R be the bound, r what the last instance takes at least, and S = R - r + ε. All windows
 /// count at least what is activated in their first S, or in a longer one, and at least as much as
-/// groups that use one thread each. Only in windows of the executor activations carry no jitter.
+/// groups that use one thread each. Those of the executor carry no jitter of its callbacks, and
+/// those of a group carry at least as much.
 Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
   Int128 least = point.most();
   Waiting waiting = waiting_for(member(callback));
@@ -409,20 +528,16 @@ Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoi
   const Int128 present = point.response(waiting.victim->callback);
   if (last == unbounded_time || present < point.time(last)) return 0;
   const Int128 start = present - point.time(last);
-  const bool busy = waiting.from == From::quiet_executor;
-  const auto demand = [&](const Member& of, Int128 window) {
-    // The long-run demand of a callback counts what each of its instances lacks.
-    return dedicated() || waiting.gap == SupplyGap::by_instance
-               ? point.demand(of.callback, window, busy)
-               : Int128{0};
-  };
-  Int128 exclusive = demand(*waiting.victim, 0);
+  Int128 exclusive = 0;
   std::vector<Int128> shared;
   for (std::size_t u = 0; u < units_.size(); ++u) {
     Int128 sum = 0;
     for (const Member* each : units_[u].members) {
-      if (each == waiting.victim) continue;
-      sum += demand(*each, start);
+      if (each == waiting.victim) {
+        exclusive += long_run_work(waiting.gap, *each, waiting.own[u], 0, point);
+      } else {
+        sum += long_run_work(waiting.gap, *each, waiting.own[u], start, point);
+      }
     }
     if (waiting.own[u]) {
       exclusive += sum;
@@ -430,16 +545,46 @@ Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoi
       shared.push_back(sum);
     }
   }
-  return std::max(Int128{0},
-                  (exclusive + all_busy_in_the_long_run(shared, threads())) / whole_thread() -
-                      point.time(epsilon));
+  Int128 needed = exclusive;
+  if (waiting.gap == SupplyGap::all_threads) {
+    needed = std::reduce(shared.begin(), shared.end(), exclusive) / threads() /
+             supplied_share(executor_.supply);
+  } else if (waiting.gap == SupplyGap::last_thread) {
+    needed = std::reduce(shared.begin(), shared.end(), exclusive) / whole_thread();
+  } else {
+    needed = (exclusive + all_busy_in_the_long_run(shared, threads())) / whole_thread();
+  }
+  return std::max(Int128{0}, needed - point.time(epsilon));
+}
+
+/// On reservations the long-run demand of a callback counts what each of its instances lacks.
+Int128 MultiThreaded::long_run_work(SupplyGap gap, const Member& member, bool own, Int128 window,
+                                    const LongRunPoint& point) const {
+  const Int128 with_gaps = point.demand(member.callback, window, true);
+  // Where instances cost nothing, nothing is counted.
+  const Duration held = std::max(longest_held(member), epsilon);
+  const auto part = [&](Duration of_instance) {
+    return with_gaps / held.count() * of_instance.count();
+  };
+  const Duration cost{static_cast<std::int64_t>(long_run_cost(member.task->cost) >> unit_bits)};
+  switch (gap) {
+    case SupplyGap::none:
+    case SupplyGap::by_instance:
+      break;
+    case SupplyGap::by_thread:
+      return 0;
+    case SupplyGap::all_threads:
+      return part(cost) + (own ? with_gaps * (threads() - 1) : 0);
+    case SupplyGap::last_thread:
+      return part(cost) + (own ? part(executor_.supply.blackout()) : 0);
+  }
+  return with_gaps;
 }
 
 Line MultiThreaded::long_run_demand(CallbackIndex callback,
                                     const curves::DerivedCurve& activations) const {
   if (dedicated()) return ExecutorAnalysis::long_run_demand(callback, activations);
-  const Duration each = executor_.supply.time_for(member(callback).task->cost(1));
-  return demand_line(activations, {.cost = std::min(each, curves::longest_time), .instances = 1});
+  return demand_line(activations, {.cost = longest_held(member(callback)), .instances = 1});
 }
 
 std::unique_ptr<ExecutorAnalysis> make_multi_threaded(const Round& round, ExecutorIndex executor) {

@@ -29,8 +29,8 @@ namespace takt::analysis {
 ///   from a group's quiet   nothing of its own group, and something of m - 1 others at most
 ///   from a quiet executor  nothing, and some thread is always busy
 ///
-/// Each thread has the executor's supply for itself. The time that reservations withhold is counted
-/// for each instance, or for each thread; the lower bound counts.
+/// Each thread has the executor's supply for itself. There are several ways to count the time that
+/// reservations withhold, and the lowest bound counts.
 class MultiThreaded final : public ExecutorAnalysis {
  public:
   /// The order in which the executor takes instances that are ready.
@@ -61,7 +61,14 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// The time from which work is counted.
   enum class From { activation, quiet_group, quiet_executor };
   /// How the time for which threads lack supply is counted.
-  enum class SupplyGap { none, by_instance, by_thread };
+  enum class SupplyGap {
+    none,
+    by_instance,  ///< as a part of each instance
+    by_thread,    ///< as much as each thread may lack
+    all_threads,  ///< by what all threads are supplied together
+    last_thread,  ///< by what the threads are supplied that run the own units, in turn
+  };
+  static constexpr std::size_t supply_gaps = 5;
   /// What waits: an instance of `victim`, or without a victim all remaining work of the own units.
   struct Waiting {
     From from = From::activation;
@@ -70,7 +77,13 @@ class MultiThreaded final : public ExecutorAnalysis {
     /// By unit: whether the unit runs only work that goes before it while it waits.
     std::vector<bool> own;
   };
-  /// The work that goes before something that waits, and the longest time that it takes.
+  /// Instances of the own units, each of which costs at most so much.
+  struct Held {
+    Duration cost{};
+    std::int64_t instances = 0;
+  };
+  /// The work that goes before something that waits, and the longest time that it takes: of the own
+  /// units, of others as far as it delays them, and without supply.
   struct Before {
     Duration exclusive{};
     std::int64_t exclusive_instances = 0;
@@ -94,6 +107,10 @@ class MultiThreaded final : public ExecutorAnalysis {
   [[nodiscard]] Waiting waiting_for_all(SupplyGap gap) const;
   [[nodiscard]] Waiting witnessed(std::span<const CallbackIndex> chain,
                                   const Witness& witness) const;
+  /// Has activations_of() count what is activated in windows from a quiet time of these units.
+  void derive_from_quiet(const Waiting& waiting) const;
+  [[nodiscard]] const curves::DerivedCurve& activations_of(const Waiting& waiting,
+                                                           const Member& member) const;
   [[nodiscard]] std::int64_t instances(const Waiting& waiting, const Member& member,
                                        Duration offset, Duration x) const;
   [[nodiscard]] std::int64_t width(const Waiting& waiting, const Unit& unit) const;
@@ -101,6 +118,13 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// The work that goes before in the first x of a window in which the victim is activated at
   /// `offset`.
   [[nodiscard]] Before before(const Waiting& waiting, Duration offset, Duration x) const;
+  /// Completes what before() has found of the instances, for each way to count the supply.
+  void count_by_instance(std::size_t carriers, Before& before) const;
+  void count_all_threads(std::size_t carriers, Before& before) const;
+  void count_last_thread(std::size_t carriers, Before& before) const;
+  [[nodiscard]] Duration longest_held(const Member& member) const;
+  /// How many whole budgets a thread may use up for the own units and such work of others.
+  [[nodiscard]] std::int64_t budgets_for(Duration others) const;
   /// The time that the victim itself takes from its start.
   [[nodiscard]] Duration last_cost(const Waiting& waiting, Duration offset) const;
   /// The share of a thread that goes before in the long run. If it is a whole thread or more, the
@@ -117,6 +141,9 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// it takes long to find.
   [[nodiscard]] Duration executor_length(SupplyGap gap) const;
   [[nodiscard]] Int128 long_run_response(const Waiting& waiting, const LongRunPoint& point) const;
+  /// What an equation for the long run counts of a callback.
+  [[nodiscard]] Int128 long_run_work(SupplyGap gap, const Member& member, bool own, Int128 window,
+                                     const LongRunPoint& point) const;
   /// A part of a chain on one unit, with its bound.
   struct Part {
     std::span<const CallbackIndex> callbacks;
@@ -129,9 +156,11 @@ class MultiThreaded final : public ExecutorAnalysis {
   std::vector<Unit> units_;
   /// By rank.
   std::vector<std::size_t> unit_of_;
+  /// Of before(): the work of other units, and the instances of the own ones.
   mutable std::vector<SharedWork> shared_;
+  mutable std::vector<Held> held_;
   /// By SupplyGap, of this round.
-  mutable std::array<std::optional<Duration>, 3> executor_lengths_;
+  mutable std::array<std::optional<Duration>, supply_gaps> executor_lengths_;
 };
 
 }  // namespace takt::analysis

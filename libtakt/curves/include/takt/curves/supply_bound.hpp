@@ -57,6 +57,8 @@ class SupplyBound {
   [[nodiscard]] Duration blackout() const { return blackout_; }
   [[nodiscard]] Duration budget() const { return budget_; }
   [[nodiscard]] Duration period() const { return period_; }
+  /// Whether after the blackout each budget comes in one piece, as that of a reservation does.
+  [[nodiscard]] bool whole_budgets() const { return waits_.empty(); }
 
  private:
   SupplyBound(Duration budget, Duration period, Duration blackout)
