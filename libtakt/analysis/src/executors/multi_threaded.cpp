@@ -286,24 +286,31 @@ Int128 MultiThreaded::share_before(const Waiting& waiting) const {
     return demand_line(*each.activations, each.task->cost).slope;
   };
   const SupplyGap gap = waiting.gap;
+  const Duration budget = executor_.supply.budget();
   Int128 exclusive = 0;
+  Int128 in_whole_budgets = 0;
   std::vector<Int128> shared;
   for (std::size_t u = 0; u < units_.size(); ++u) {
     Int128 sum = 0;
     Int128 lacking = 0;
+    Int128 whole = 0;
     for (const Member* each : units_[u].members) {
       const Int128 held = share(*each, longest_held(*each));
       sum += gap == SupplyGap::by_instance ? held : plain(*each);
       if (gap == SupplyGap::all_threads) {
         lacking += held * (threads() - 1);
       } else if (gap == SupplyGap::last_thread) {
+        const Duration cost = each->task->cost(1);
         lacking += share(*each, executor_.supply.blackout());
+        whole += std::min(plain(*each), share(*each, cost - cost % budget));
       }
     }
     if (waiting.own[u]) {
       exclusive += sum + lacking;
+      in_whole_budgets += whole;
     } else {
       shared.push_back(sum);
+      in_whole_budgets += sum;
     }
   }
   if (gap == SupplyGap::by_thread) {
@@ -313,7 +320,11 @@ Int128 MultiThreaded::share_before(const Waiting& waiting) const {
   if (gap == SupplyGap::all_threads) {
     return all / threads() * whole_thread() / supplied_share(executor_.supply);
   }
-  if (gap == SupplyGap::last_thread || waiting.from == From::quiet_executor) return all;
+  if (gap == SupplyGap::last_thread) {
+    // At least so many budgets as in budgets_for(), and each is followed by the rest of its period.
+    return all + in_whole_budgets / budget.count() * (executor_.supply.period() - budget).count();
+  }
+  if (waiting.from == From::quiet_executor) return all;
   return exclusive + all_busy_in_the_long_run(shared, threads());
 }
 
@@ -321,31 +332,33 @@ bool MultiThreaded::ends(const Waiting& waiting) const {
   return share_before(waiting) < whole_thread();
 }
 
-LocalBound MultiThreaded::from_activation(const Waiting& waiting) const {
+LocalBound MultiThreaded::from_activation(const Waiting& waiting, Duration useful) const {
   const Duration start =
-      curves::least_solution(curves::SupplyBound::dedicated(), epsilon, horizon(),
+      curves::least_solution(curves::SupplyBound::dedicated(), epsilon, useful,
                              [&](Duration x) { return before(waiting, Duration{0}, x).total(); });
   if (start == unbounded_time) return {};
   return {.response = saturating_add(start - epsilon, last_cost(waiting, Duration{0})),
           .witness = {.by = name_, .equation = Equation::threads, .start = start}};
 }
 
-LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting) const {
+LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting, Duration useful) const {
   derive_from_quiet(waiting);
   Waiting all = waiting;
   all.victim = nullptr;
-  const auto least = [&](const Waiting& what, Duration offset, Duration from) {
-    return curves::least_solution(curves::SupplyBound::dedicated(), from, horizon(),
+  const auto least = [&](const Waiting& what, Duration offset, Duration from, Duration limit) {
+    return curves::least_solution(curves::SupplyBound::dedicated(), from, limit,
                                   [&](Duration x) { return before(what, offset, x).total(); });
   };
-  const Duration length = least(all, Duration{0}, epsilon);
+  // The longest response is at least that of an instance that is activated as the window begins.
+  if (least(waiting, Duration{0}, epsilon, useful) == unbounded_time) return {};
+  const Duration length = least(all, Duration{0}, epsilon, horizon());
   if (length == unbounded_time) return {};
   if (waiting.victim == nullptr) {
     return {.response = length - epsilon,
             .witness = {.by = name_, .equation = Equation::threads_group, .start = length}};
   }
   const auto complete = [&](Duration offset, Duration from) {
-    const Duration start = least(waiting, offset, from);
+    const Duration start = least(waiting, offset, from, horizon());
     if (start == unbounded_time) return Completion{start, start};
     return Completion{start, saturating_add(start - epsilon, last_cost(waiting, offset))};
   };
@@ -393,13 +406,15 @@ LocalBound MultiThreaded::lowest(Waiting waiting) const {
       bound.witness.index = static_cast<std::size_t>(gap);
       best.take_lower(bound);
     };
+    // A window in which the victim starts later gives no lower bound.
+    const auto useful = [&] { return std::min(horizon(), saturating_add(best.response, epsilon)); };
     waiting.from = From::quiet_executor;
     take(from_quiet_executor(waiting));
     waiting.from = From::activation;
     if (!ends(waiting)) continue;
-    if (waiting.victim != nullptr) take(from_activation(waiting));
+    if (waiting.victim != nullptr) take(from_activation(waiting, useful()));
     waiting.from = From::quiet_group;
-    take(from_quiet_group(waiting));
+    take(from_quiet_group(waiting, useful()));
   }
   return best;
 }

@@ -134,8 +134,9 @@ class MultiThreaded final : public ExecutorAnalysis {
 
   /// The lowest bound of all windows.
   [[nodiscard]] LocalBound lowest(Waiting waiting) const;
-  [[nodiscard]] LocalBound from_activation(const Waiting& waiting) const;
-  [[nodiscard]] LocalBound from_quiet_group(const Waiting& waiting) const;
+  /// None if the victim may start later than is useful.
+  [[nodiscard]] LocalBound from_activation(const Waiting& waiting, Duration useful) const;
+  [[nodiscard]] LocalBound from_quiet_group(const Waiting& waiting, Duration useful) const;
   [[nodiscard]] LocalBound from_quiet_executor(const Waiting& waiting) const;
   /// The longest time without a quiet time of the executor; unbounded_time if there is none, or if
   /// it takes long to find.
