@@ -12,9 +12,6 @@ using model::CallbackIndex;
 
 namespace {
 
-/// How much longer a schedule is that shows growth than one that may be worth it.
-constexpr std::int64_t longer = 16;
-
 std::int64_t longest_period(const model::Model& model) {
   Duration longest{0};
   for (const model::Callback& callback : model.callbacks) {
@@ -93,16 +90,18 @@ model::Model on_finer_clock(model::Model model, std::int64_t factor) {
   return model;
 }
 
-std::optional<Growth> find_growth(const model::Model& model, int tries, std::uint64_t seed) {
-  constexpr std::int64_t periods = 60;
-  const std::int64_t horizon = periods * longest_period(model);
+std::optional<Growth> find_growth(const model::Model& model, int tries, std::uint64_t seed,
+                                  std::int64_t periods) {
+  constexpr std::int64_t periods_at_first = 60;
+  const std::int64_t horizon = periods_at_first * longest_period(model);
+  const std::int64_t whole = periods * longest_period(model);
   const Scheduler scheduler(model, Sending::at_most_once, Supplying::bounds);
   generation::Random random(seed);
   Choices choices = scheduler.no_choices();
   for (int n = 0; n < tries; ++n) {
     if (may_grow(scheduler.waiting(choices, horizon))) {
-      const auto callback = growing(scheduler.waiting(choices, longer * horizon));
-      if (callback) return Growth{*callback, choices, longer * horizon};
+      const auto callback = growing(scheduler.waiting(choices, whole));
+      if (callback) return Growth{*callback, choices, whole};
     }
     for (std::size_t s = 0; s < choices.sequences().size(); ++s) {
       const auto freedom = static_cast<Freedom>(s % freedoms);

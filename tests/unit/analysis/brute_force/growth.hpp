@@ -22,9 +22,10 @@ struct Growth {
 };
 
 /// Looks for such a schedule among so many random ones. In it the callback's waiting instances
-/// become more in each of the `stretches` of a long horizon. Threads take instances in whole ε, so
-/// callbacks that cost one ε need a finer clock to be held without supply.
+/// become more in each of the `stretches` of a schedule of so many longest periods, at least 60.
+/// Threads take instances in whole ε, so callbacks that cost one ε need a finer clock to be held
+/// without supply.
 [[nodiscard]] std::optional<Growth> find_growth(const model::Model& model, int tries,
-                                                std::uint64_t seed);
+                                                std::uint64_t seed, std::int64_t periods = 960);
 
 }  // namespace takt::brute_force

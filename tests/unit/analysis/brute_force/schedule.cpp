@@ -56,7 +56,7 @@ class Costs {
 std::vector<std::int64_t> distances(const model::Activation& activation) {
   std::vector<std::int64_t> result;
   const auto periodic = [&](std::int64_t period, std::int64_t jitter) {
-    constexpr std::int64_t most_activations = 1000;
+    constexpr std::int64_t most_activations = 20'000;
     const std::int64_t count = jitter == 0 ? 1 : most_activations;
     for (std::int64_t n = 1; n <= count; ++n) {
       result.push_back(std::max<std::int64_t>(0, n * period - jitter));

@@ -133,6 +133,7 @@ void print_growth(std::string_view name, const Shape& shape) {
   if (name.find(given.rows) == std::string_view::npos) return;
   constexpr std::int64_t finer = 2;
   constexpr int tries = 100;
+  constexpr std::int64_t periods = 4000;
   std::uint64_t unbounded = 0;
   std::uint64_t growing = 0;
   for (std::uint64_t seed = given.seed; seed < given.seed + given.models; ++seed) {
@@ -142,7 +143,7 @@ void print_growth(std::string_view name, const Shape& shape) {
     if (bounds.converged) continue;
     ++unbounded;
     const auto fine = takt::brute_force::on_finer_clock(model, finer);
-    growing += takt::brute_force::find_growth(fine, tries, seed).has_value();
+    growing += takt::brute_force::find_growth(fine, tries, seed, periods).has_value();
   }
   const auto percent = [](std::uint64_t part, std::uint64_t all) {
     return all == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(all);
