@@ -560,16 +560,18 @@ Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoi
       shared.push_back(sum);
     }
   }
-  Int128 needed = exclusive;
-  if (waiting.gap == SupplyGap::all_threads) {
-    needed = std::reduce(shared.begin(), shared.end(), exclusive) / threads() /
-             supplied_share(executor_.supply);
-  } else if (waiting.gap == SupplyGap::last_thread) {
-    needed = std::reduce(shared.begin(), shared.end(), exclusive) / whole_thread();
-  } else {
-    needed = (exclusive + all_busy_in_the_long_run(shared, threads())) / whole_thread();
-  }
-  return std::max(Int128{0}, needed - point.time(epsilon));
+  const Int128 all = std::reduce(shared.begin(), shared.end(), exclusive);
+  const auto needed = [&] {
+    switch (waiting.gap) {
+      case SupplyGap::all_threads:
+        return all / threads() / supplied_share(executor_.supply);
+      case SupplyGap::last_thread:
+        return all / whole_thread();
+      default:
+        return (exclusive + all_busy_in_the_long_run(shared, threads())) / whole_thread();
+    }
+  };
+  return std::max(Int128{0}, needed() - point.time(epsilon));
 }
 
 /// On reservations the long-run demand of a callback counts what each of its instances lacks.

@@ -331,10 +331,8 @@ class Run {
       for (const scheduling::LocalIndex member : group) executor.withheld[member.value()] = true;
     }
     if (model_.executors[e].threads > 1) {
-      std::vector<std::int64_t> ranks;
-      for (std::int64_t q = 0; q < queues; ++q) {
-        ranks.push_back(choices_(Freedom::selection, e, queues));
-      }
+      std::vector<std::int64_t> ranks(executor.queues.size());
+      for (std::int64_t& rank : ranks) rank = choices_(Freedom::selection, e, queues);
       std::vector<std::size_t> order(executor.queues.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::stable_sort(order, {}, [&](std::size_t q) { return ranks[q]; });
