@@ -87,6 +87,9 @@ lint: check  ## all static checks: the quick ones, then clang-tidy
 tidied := 'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp'
 tidy-changed: build  ## clang-tidy on the TIDY_FILES sources that changed last
 	@$(environment); \
+	if [ "$$(git rev-parse --is-shallow-repository)" = true ]; then \
+	  echo "skipped: a shallow clone does not know what changed last"; exit 0; \
+	fi; \
 	changed=$$({ git diff --name-only HEAD -- $(tidied); git log --format= --name-only -- $(tidied); } | \
 	  awk '!seen[$$0]++' | while read -r file; do if [ -e "$$file" ]; then echo "$$file"; fi; done | \
 	  sed -n '1,$(TIDY_FILES)p'); \

@@ -93,7 +93,7 @@ class Curves {
   void sum_activations(CallbackIndex callback, Family& family, bool busy) const;
   void build_join(std::size_t index, Family& family, bool busy) const;
   /// Adds the activations by the join to a curve of that callback or of an edge that leaves it.
-  void add_join(curves::DerivedCurve& curve, const Join& join, Duration shift,
+  void add_join(curves::DerivedCurve& curve, const Join& by, Duration shift,
                 CallbackIndex callback) const;
   /// Ends the derivation of a curve of that callback or of an edge that leaves it.
   void finish(curves::DerivedCurve& curve, CallbackIndex callback) const;
