@@ -33,12 +33,6 @@ target_compile_options(takt_warnings INTERFACE
 if(TAKT_DEVELOPER)
   target_compile_options(takt_warnings INTERFACE -Werror)
 endif()
-if(CMAKE_UNITY_BUILD)
-  # Names of one source seem to hide those of another that is compiled with it, and its unnamed
-  # namespaces to be those of a header. Other builds warn of the real cases.
-  target_compile_options(takt_warnings INTERFACE
-    -Wno-shadow $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
-endif()
 
 # The warnings for a library that is exported, which a library without a body would have to be too.
 function(takt_warn target)

@@ -48,7 +48,7 @@ environment() {
 # runtime DISTRIBUTION: what runs inside its processes, into runtimes/DISTRIBUTION.
 runtime() {
   local distribution=$1 prefix=$work/ros-$1 build=$root/build/wheel-$1
-  if [ "$(. "$root/build/setup/environment.sh"; echo "$ROS_DISTRO$AMENT_PREFIX_PATH")" = "$1$root/.venv" ]; then
+  if (. "$root/build/setup/environment.sh"; [[ "$ROS_DISTRO:$AMENT_PREFIX_PATH:" == "$1:"*"$root/.venv:"* ]]); then
     prefix=$root/.venv
   else
     environment "ros-$distribution" "$root/.venv/bin/python" requirements/bootstrap.lock \

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from packages import CMAKE_ARGUMENTS, HERE, ROOT, run
 
+pytestmark = pytest.mark.timeout(func_only=True)
 MODEL = ROOT / "models" / "autoware_reference_system.json"
 BUILD = ROOT / "build" / "release"
 
@@ -38,9 +41,16 @@ def test_the_installed_command_line_works_where_it_is(tmp_path: Path) -> None:
     assert "".join(f"{c['id']} {c['bound']}\n" for c in bounds["chains"]) == expected()
 
 
-def test_a_project_has_takt_as_a_folder(tmp_path: Path) -> None:
-    build(HERE / "analysis_program", tmp_path, f"-DTAKT_SOURCE={ROOT}", *CMAKE_ARGUMENTS)
-    assert run(tmp_path / "analysis_program", MODEL) == expected()
+@pytest.fixture(scope="module")
+def takt_as_a_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build of a project that compiles Takt's libraries, too. Takes minutes."""
+    folder = tmp_path_factory.mktemp("folder")
+    build(HERE / "analysis_program", folder, f"-DTAKT_SOURCE={ROOT}", *CMAKE_ARGUMENTS)
+    return folder
+
+
+def test_a_project_has_takt_as_a_folder(takt_as_a_folder: Path) -> None:
+    assert run(takt_as_a_folder / "analysis_program", MODEL) == expected()
 
 
 def test_a_plain_configuration_is_optimised_without_tests_and_keeps_warnings_warnings(
