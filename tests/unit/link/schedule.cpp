@@ -157,9 +157,8 @@ Observed run(const Schedule& schedule) {
     Channel& channel = in_channels[item.channel.value()];
     const auto bytes = channel.message(item.slot);
     const bool torn = std::ranges::adjacent_find(bytes, std::ranges::not_equal_to{}) != bytes.end();
-    observed.arrivals.push_back(
-        {.stream = static_cast<std::uint32_t>(item.channel.value()),
-         .push = torn ? 0 : std::to_integer<std::uint32_t>(bytes.front())});
+    observed.arrivals.push_back({.stream = static_cast<std::uint32_t>(item.channel.value()),
+                                 .push = torn ? 0 : std::to_integer<std::uint32_t>(bytes.front())});
     channel.release(item.slot);
   });
   link.sink = &inbox;
