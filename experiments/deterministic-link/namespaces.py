@@ -16,8 +16,6 @@ from takt.errors import UserError
 ROOT = Path(__file__).parents[2]
 PROGRAM = "experiments/deterministic-link/program/link_experiment"
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
-# The bytes of an Ethernet frame, about.
-FRAME = "1600"
 FRAGMENTS = ("net.ipv4.ipfrag_time=3", "net.ipv4.ipfrag_high_thresh=134217728")
 # Above everything that computes on the machine, and the same for the programs of all methods.
 PRIORITY = 30
@@ -77,21 +75,6 @@ def _wait_for_carrier(name: str) -> None:
         time.sleep(0.01)
 
 
-def _limit(name: str, megabits: int) -> None:
-    """Limits what a namespace sends by a token bucket, with a queue of 4 MB before it. The bucket
-    saves up a single frame while it is idle, as a wire saves up nothing."""
-    rate = f"{megabits}mbit"
-    frame = ["burst", FRAME, "cburst", FRAME, "quantum", FRAME]
-    bucket = ["parent", "1:", "classid", "1:1", "htb", "rate", rate, "ceil", rate, *frame]
-
-    def call(kind: str, *words: str) -> None:
-        _call("tc", "-n", name, kind, "add", "dev", "link0", *words)
-
-    call("qdisc", "root", "handle", "1:", "htb", "default", "1")
-    call("class", *bucket)
-    call("qdisc", "parent", "1:1", "bfifo", "limit", "4mb")
-
-
 @contextlib.contextmanager
 def link(megabits: int | None) -> Iterator[tuple[str, str]]:
     """Yields the names of the namespaces. A token bucket limits both directions; None: no limit."""
@@ -109,7 +92,8 @@ def link(megabits: int | None) -> Iterator[tuple[str, str]]:
             _call("ip", "-n", name, "link", "set", "lo", "up")
             _call("ip", "-n", name, "link", "set", "link0", "up")
             if megabits is not None:
-                _limit(name, megabits)
+                bucket = ["tbf", "rate", f"{megabits}mbit", "burst", "32kb", "limit", "4mb"]
+                _call("tc", "-n", name, "qdisc", "add", "dev", "link0", "root", *bucket)
         for name in names:
             _wait_for_carrier(name)
         yield names
