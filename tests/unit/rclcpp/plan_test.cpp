@@ -65,7 +65,7 @@ TEST_F(PlanTest, PrioritiesByTopic) {
   EXPECT_THAT(order, ElementsAre("high", "low", "unplanned"));
 }
 
-/// What is logged while it lives.
+/// Keeps what is logged during its life.
 class Log {
  public:
   Log() : before_(rcutils_logging_get_output_handler()) {
