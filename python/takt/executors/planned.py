@@ -78,6 +78,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._guard = Wake(self._housekeeping)
         self._watcher = Watcher(self._context, self._sigint_gc, self._core.cancel)
         self._schedule()
+        # Before it spins, the program may take its time to make nodes.
+        self._warning.cancel()
         self._end = weakref.finalize(self, let_go, self._core, self._watcher, self._entries)
 
     # --- What rclpy's users call

@@ -118,6 +118,12 @@ bool Executor::may_run() const { return ::rclcpp::ok(context_) && spinning; }
 void Executor::spin() {
   const Spinning guard(spinning, "spin()");
   refresh_if_changed();
+  {
+    // Before, the program may take its time to make nodes.
+    const std::scoped_lock lock(waking_);
+    complete_by_ = std::chrono::steady_clock::now() + patience;
+    wake_.notify_one();
+  }
   // The end of an earlier spinning may have let a cancellation pass by that was meant for it.
   while (may_run()) value_or_throw(core_->spin());
 }
@@ -265,9 +271,9 @@ void Executor::keep_refreshing() {
   std::unique_lock lock(waking_);
   while (!is_ending_) {
     if (!is_changed_ || !spinning) {
-      if (missing_.empty() || has_complained_) {
+      if (missing_.empty() || has_complained_ || !spinning) {
         wake_.wait(lock);
-      } else if (wake_.wait_until(lock, complete_by_) == std::cv_status::timeout &&
+      } else if (wake_.wait_until(lock, complete_by_) == std::cv_status::timeout && spinning &&
                  std::chrono::steady_clock::now() >= complete_by_) {
         has_complained_ = true;
         RCUTILS_LOG_WARN_NAMED("takt", "%s", plan::describe_missing(*planned_, missing_).c_str());

@@ -8,8 +8,8 @@
 
 namespace takt::rclcpp {
 
-/// Numbers the roster's callbacks as the plan does, and says by what policy they run. Adds the ids
-/// of planned callbacks that are none of the roster's to `missing`.
+/// Numbers the roster's callbacks as the plan does, and says by what policy they run. `missing`
+/// becomes the ids of planned callbacks that are none of the roster's.
 [[nodiscard]] scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned,
                                                    Roster& roster,
                                                    std::vector<std::string>& missing);
