@@ -2,31 +2,6 @@
 
 #include "native.hpp"
 
-namespace takt::native {
-
-// Each is in the file of its name.
-void bind_aging(nanobind::module_& module);
-void bind_analysis(nanobind::module_& module);
-void bind_budget(nanobind::module_& module);
-void bind_capture(nanobind::module_& module);
-void bind_columns(nanobind::module_& module);
-void bind_estimation(nanobind::module_& module);
-void bind_flow(nanobind::module_& module);
-void bind_goals(nanobind::module_& module);
-void bind_generation(nanobind::module_& module);
-void bind_link(nanobind::module_& module);
-void bind_live(nanobind::module_& module);
-void bind_manager(nanobind::module_& module);
-void bind_model(nanobind::module_& module);
-void bind_plan(nanobind::module_& module);
-void bind_replay(nanobind::module_& module);
-void bind_shaping(nanobind::module_& module);
-void bind_simulation(nanobind::module_& module);
-void bind_trace(nanobind::module_& module);
-void bind_viewer(nanobind::module_& module);
-
-}  // namespace takt::native
-
 NB_MODULE(takt_native, module) {
   module.doc() = "Takt's C++ library: documents in, documents out.";
   nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -47,10 +48,11 @@ Result<void> keep_memory() { return lock(MCL_CURRENT | MCL_ONFAULT); }
 }
 
 void prefault_heap(std::size_t bytes) {
-  std::vector<std::unique_ptr<char[]>> pieces(bytes / page);
-  for (std::unique_ptr<char[]>& piece : pieces) {
-    piece = std::make_unique_for_overwrite<char[]>(page);
-    touch(piece.get(), page);
+  using Piece = std::array<char, page>;
+  std::vector<std::unique_ptr<Piece>> pieces(bytes / page);
+  for (std::unique_ptr<Piece>& piece : pieces) {
+    piece = std::make_unique_for_overwrite<Piece>();
+    touch(piece->data(), page);
   }
 }
 

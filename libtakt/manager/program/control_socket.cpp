@@ -86,12 +86,15 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::listen(std::string path, A
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto* name = reinterpret_cast<const sockaddr*>(&address);
-  Connection listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (connect(listener.get(), name, sizeof address) == 0) {
+  const Connection other(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Connection fresh(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (other.get() < 0 || fresh.get() < 0) {
+    return error("{}: no socket can be made: {}", path, std::strerror(errno));
+  }
+  if (connect(other.get(), name, sizeof address) == 0) {
     return error("{}: another takt manage runs already; see takt status", path);
   }
   unlink(path.c_str());  // of a manager that was killed
-  Connection fresh(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const mode_t former = umask(0177);
   const bool bound = bind(fresh.get(), name, sizeof address) == 0;
   const int fault = errno;

@@ -64,8 +64,10 @@ void trace_thread_cpu_time_beside(bool before) {
 class Gid {
  public:
   explicit Gid(const std::uint8_t* gid) { std::copy_n(gid, RMW_GID_STORAGE_SIZE, bytes_.begin()); }
+  // Some functions take the one, some the other. NOLINTBEGIN(misc-explicit-constructor)
   operator const std::uint8_t*() const { return bytes_.data(); }
   operator std::span<const std::uint8_t>() const { return bytes_; }
+  // NOLINTEND(misc-explicit-constructor)
 
  private:
   static_assert(RMW_GID_STORAGE_SIZE <= TAKT_GID_SIZE);

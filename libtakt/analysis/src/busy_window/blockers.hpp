@@ -26,7 +26,7 @@ struct Blocking {
 class Blockers {
  public:
   Blockers() = default;
-  Blockers(const Blocking& always) : Blockers() { add(always); }
+  explicit Blockers(const Blocking& always) : Blockers() { add(always); }
 
   /// Victims with an offset below `until` may be delayed.
   void add(const Blocking& blocking, Duration until = curves::unbounded_time) {

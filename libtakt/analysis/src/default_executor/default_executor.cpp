@@ -252,7 +252,7 @@ BusyWindow DefaultExecutor::privileged_window(std::size_t index) const {
     }
   }
   return {executor_.supply, limits(), interferer(members_[index], Window::level), std::move(higher),
-          longest};
+          Blockers(longest)};
 }
 
 Terms DefaultExecutor::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {

@@ -103,7 +103,8 @@ BusyWindow JobQueueExecutor::narrowed_level(const Member& victim, const Level& l
     others.push_back(interferer(members_[j]));
     if (!itself) others.back().limit = level.how[j].limit;
   }
-  BusyWindow window(executor_.supply, limits(), interferer(victim), std::move(others), blocking);
+  BusyWindow window(executor_.supply, limits(), interferer(victim), std::move(others),
+                    Blockers(blocking));
   window.set_lag(lags(in_window)[victim.task->rank]);
   return window;
 }

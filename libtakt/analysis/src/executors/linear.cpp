@@ -156,7 +156,7 @@ BusyWindow Linear::level_window(const Level& level) const {
   }
   const Interferer self = others.back();
   others.pop_back();
-  return {executor_.supply, limits(), self, std::move(others), level.blocking};
+  return {executor_.supply, limits(), self, std::move(others), Blockers(level.blocking)};
 }
 
 Terms Linear::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {

@@ -42,7 +42,7 @@ struct Callbacks {
 OffsetSweep sweep_of(const SupplyBound& supply, Effort& effort, Duration blocking,
                      const Interferer& self, std::span<const Interferer> others, Duration length) {
   OffsetSweep sweep(supply, effort);
-  sweep.begin(Blocking{.time = blocking, .callback = {}}, self, length);
+  sweep.begin(Blockers(Blocking{.time = blocking, .callback = {}}), self, length);
   for (const Interferer& other : others) sweep.add(other);
   return sweep;
 }
@@ -66,7 +66,7 @@ TEST(OffsetSweep, EqualsTheMaximumOverEveryOffset) {
     const auto supply = SupplyBound::reservation(Duration{7}, Duration{10}, Duration{9});
     const Duration blocking{random.between(0, 5)};
     BusyWindow window(supply, {Duration{3'000}, effort}, self, others,
-                      Blocking{.time = blocking, .callback = {}});
+                      Blockers(Blocking{.time = blocking, .callback = {}}));
     const Duration length = window.length();
     if (length == curves::unbounded_time) continue;
     Duration longest = epsilon;

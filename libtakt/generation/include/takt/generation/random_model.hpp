@@ -17,7 +17,7 @@ namespace takt::generation {
 /// A set of executor kinds.
 class ExecutorKinds {
  public:
-  // A single kind and a list of kinds are both sets.
+  // A single kind is a set as well. NOLINTNEXTLINE(misc-explicit-constructor)
   constexpr ExecutorKinds(model::ExecutorKind kind) : ExecutorKinds({kind}) {}
   constexpr ExecutorKinds(std::initializer_list<model::ExecutorKind> kinds) {
     for (const model::ExecutorKind kind : kinds) add(kind);

@@ -34,20 +34,20 @@ class Putter {
  public:
   template <typename Integer>
   requires std::is_integral_v<Integer>
-  void put(Integer value) { put_bytes(&value, sizeof value); }
-  void put(const void* pointer) { put_bytes(&pointer, sizeof pointer); }
+  void put(Integer value) { write(&value, sizeof value); }
+  void put(const void* pointer) { write(&pointer, sizeof pointer); }
   void put(std::string_view text) {
-    put_bytes(text.data(), text.size());
+    write(text.data(), text.size());
     put(char{});
   }
-  void put(std::span<const std::uint8_t> bytes) { put_bytes(bytes.data(), bytes.size()); }
+  void put(std::span<const std::uint8_t> bytes) { write(bytes.data(), bytes.size()); }
   void put(std::span<const void* const> pointers) {
     put(std::uint64_t{pointers.size()});
-    put_bytes(pointers.data(), pointers.size_bytes());
+    write(pointers.data(), pointers.size_bytes());
   }
 
  private:
-  void put_bytes(const void* bytes, std::size_t size) {
+  void write(const void* bytes, std::size_t size) {
     static_cast<Target*>(this)->put_bytes(bytes, size);
   }
 };
