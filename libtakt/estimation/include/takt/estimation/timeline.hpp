@@ -19,6 +19,7 @@ class Timeline {
   /// `capacity`: how many steps are remembered, at least 1.
   Timeline(Filter filter, std::size_t capacity, Eigen::Index inputs, Eigen::Index measurements)
       : filter_(std::move(filter)), merged_(measurements) {
+    // A random generator in it is set by save(). NOLINTNEXTLINE(bugprone-random-generator-seed)
     Entry entry{.before = {}, .input = Vector<M>(inputs), .measurement = Vector<P>(measurements)};
     filter_.save(entry.before);
     entries_.assign(capacity, entry);
