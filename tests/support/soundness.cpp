@@ -88,15 +88,6 @@ void add(Comparison& comparison, const std::string& what, std::optional<Duration
       fmt::format("{} took {} ns, its bound is {} ns; ", what, observed.count(), bound->count());
 }
 
-/// A table-driven executor may have no slot for any of its callbacks, and so no table.
-bool can_run(const model::Model& model) {
-  policy::Describer describer(model);
-  for (std::size_t e = 0; e < model.executors.size(); ++e) {
-    if (!describer.describe(model::ExecutorIndex{e})) return false;
-  }
-  return true;
-}
-
 struct Longest {
   Duration latency{};
   Duration reaction_time{};
@@ -183,6 +174,14 @@ Comparison compare(const analysis::Bounds& bounds, const Observed& observed) {
 }
 
 }  // namespace
+
+bool can_run(const model::Model& model) {
+  policy::Describer describer(model);
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    if (!describer.describe(model::ExecutorIndex{e})) return false;
+  }
+  return true;
+}
 
 generation::ExecutorKinds all_kinds() {
   generation::ExecutorKinds kinds(std::initializer_list<model::ExecutorKind>{});

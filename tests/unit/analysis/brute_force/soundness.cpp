@@ -6,7 +6,7 @@
 #include "shrink.hpp"
 #include "takt/generation/shrink.hpp"
 #include "takt/model/json.hpp"
-#include "takt/policy/describe.hpp"
+#include "takt/soundness/soundness.hpp"
 
 namespace takt::brute_force {
 
@@ -37,16 +37,6 @@ std::optional<Violation> above(const std::vector<Bound>& bounds, const std::vect
   return std::nullopt;
 }
 
-/// Whether all executors can run: a table-driven one may lack its table, and then nothing is
-/// bounded.
-bool can_run(const model::Model& model) {
-  policy::Describer describer(model);
-  for (std::size_t e = 0; e < model.executors.size(); ++e) {
-    if (!describer.describe(model::ExecutorIndex{e})) return false;
-  }
-  return true;
-}
-
 /// On several threads of reservations, what the supply bound alone permits is searched as well.
 std::vector<Supplying> ways_to_supply(const model::Model& model) {
   const bool several = std::ranges::any_of(model.executors, [](const model::Executor& executor) {
@@ -59,7 +49,7 @@ std::vector<Supplying> ways_to_supply(const model::Model& model) {
 
 /// A violation of any analysis. One search is enough, as schedules do not depend on the analysis.
 std::optional<Violation> violation(const model::Model& model, Effort effort, std::uint64_t seed) {
-  if (!can_run(model)) return std::nullopt;
+  if (!soundness::can_run(model)) return std::nullopt;
   std::vector<Bounds> bounds;
   for (const Method method : methods) bounds.push_back(analysis::analyze(model, options(method)));
   const std::int64_t horizon = horizon_for(model, bounds.back());

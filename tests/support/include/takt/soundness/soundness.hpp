@@ -31,6 +31,10 @@ struct Comparison {
 /// random models of any kind have beside them.
 [[nodiscard]] generation::ExecutorKinds all_kinds();
 
+/// Whether all executors can run: a table-driven one may have no slot for any of its callbacks, and
+/// so no table.
+[[nodiscard]] bool can_run(const model::Model& model);
+
 /// Simulates the model as adversely as we know how and at random, and compares what it shows with
 /// the bounds of that analysis.
 [[nodiscard]] Comparison compare(const model::Model& model, analysis::Method method);
