@@ -121,7 +121,7 @@ void EventTables::Rows::add(const Event& event, const Batch& batch) {
 }
 
 bool EventTables::Rows::is_large() const {
-  return std::any_of(fields_.begin(), fields_.end(), [](const FieldRows& field) {
+  return std::ranges::any_of(fields_, [](const FieldRows& field) {
     return field.bytes.size() + sizeof(std::uint64_t) * field.handles.size() > most_bytes;
   });
 }
@@ -159,7 +159,7 @@ Column EventTables::Rows::take(const Threads& threads) {
 EventTables::EventTables(const Threads& threads, std::span<const EventType> types, std::size_t rows)
     : threads_(threads), rows_(rows) {
   for (const events::Schema& schema : events::schemas()) {
-    if (types.empty() || std::find(types.begin(), types.end(), schema.type) != types.end()) {
+    if (types.empty() || std::ranges::find(types, schema.type) != types.end()) {
       tables_[static_cast<std::size_t>(schema.type)] = std::make_unique<Rows>(schema.type);
     }
   }

@@ -216,11 +216,14 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   const Breakdown breakdown = recorded.splitter.split(trail);
   const Duration latency = breakdown.latency();
   const PublicationId first = trail.hops.size() > 1 ? trail.hops[1].message : trail.last;
-  const bool begins_with_message =
-      trail.hops.front().kind == LinkKind::direct && store.find(first) != nullptr;
+  const Message* const message = store.find(first);
   const Run* const root = store.find(trail.hops.front().run);
-  const Instant begin =
-      begins_with_message || root == nullptr ? store.find(first)->begin : root->start;
+  if (message == nullptr && root == nullptr) {
+    return;  // both are older than what is kept
+  }
+  const bool begins_with_message =
+      trail.hops.front().kind == LinkKind::direct && message != nullptr;
+  const Instant begin = begins_with_message || root == nullptr ? message->begin : root->start;
   path.latency.record(latency);
   path.span.record(breakdown.span());
   const auto sums = breakdown.sums();
@@ -228,7 +231,7 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
     path.sums[i] += static_cast<double>(sums[i].count());
   }
   if (begins_with_message) {
-    path.topic = store.find(first)->topic;
+    path.topic = message->topic;
   }
   if (const Message* const last = store.find(trail.last)) {
     path.last_topic = last->topic;
@@ -252,8 +255,7 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   const auto uncertainty =
       recorded.clocks.size() < 2 || end == nullptr
           ? std::optional(Duration{0})
-          : uncertainty_between(recorded,
-                                root != nullptr ? root->thread : store.find(first)->thread,
+          : uncertainty_between(recorded, root != nullptr ? root->thread : message->thread,
                                 end->thread, begin);
   path.uncertainty = path.uncertainty && uncertainty
                          ? std::optional(std::max(*path.uncertainty, *uncertainty))

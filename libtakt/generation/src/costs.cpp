@@ -59,7 +59,6 @@ void add_costs(Draft& draft) {
     const std::vector<CallbackIndex> callbacks = draft.callbacks_of(ExecutorIndex{e});
     const auto utilisation = random.between(shape.least_utilisation, shape.most_utilisation);
     std::vector<std::int64_t> shares;
-    shares.reserve(callbacks.size());
     for (std::size_t i = 0; i < callbacks.size(); ++i) shares.push_back(random.between(1, 10));
     const auto all = std::reduce(shares.begin(), shares.end());
     for (std::size_t i = 0; i < callbacks.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -52,7 +52,9 @@ std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginn
     std::string name;
     std::getline(std::ifstream(entry->path() / "comm"), name);
     if (!name.starts_with(beginning)) continue;
-    const auto thread = static_cast<pid_t>(std::atoi(entry->path().filename().c_str()));
+    const std::string number = entry->path().filename();
+    pid_t thread = 0;
+    std::from_chars(number.data(), number.data() + number.size(), thread);
     if (const auto found = identify(process, thread)) result.push_back(*found);
   }
   return result;

@@ -1,8 +1,7 @@
 // The program behind `takt manage`: takes its settings as one JSON argument, says on standard
 // output what happens, a JSON line each, and ends when standard input does.
 
-#include <signal.h>
-
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <utility>

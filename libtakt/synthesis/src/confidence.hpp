@@ -10,7 +10,7 @@ namespace takt::synthesis {
 inline std::int64_t confidence_after(std::uint64_t times) {
   constexpr std::int64_t unproved = 50;
   constexpr std::int64_t most = 99;
-  const double n = static_cast<double>(times);
+  const auto n = static_cast<double>(times);
   return std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)), unproved, most);
 }
 

@@ -292,9 +292,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   if (options.supplies_from) {
     for (model::Executor& executor : model.executors) {
       const auto& known = options.supplies_from->executors;
-      const auto same = std::find_if(known.begin(), known.end(), [&](const model::Executor& other) {
-        return other.id == executor.id;
-      });
+      const auto same = std::ranges::find(known, executor.id, &model::Executor::id);
       if (same != known.end() && std::holds_alternative<model::DedicatedSupply>(executor.supply)) {
         executor.supply = same->supply;
       }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "takt/viewer/stored_document.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t buffered = std::size_t{64} << 10;
 
 /// Follows the last value, because a value is read as the eight bytes from where it begins.
-constexpr char padding[sizeof(std::uint64_t)] = {};
+constexpr std::array<char, sizeof(std::uint64_t)> padding{};
 
 constexpr std::size_t alignment = alignof(Block);
 
@@ -124,7 +125,7 @@ Result<void> ColumnWriter::close() {
   if (rows_ % block_rows != 0) {
     pack(rows_ % block_rows);
   }
-  buffer_.append(padding, sizeof padding);
+  buffer_.append(padding.data(), padding.size());
   flush();
   write(blocks_.data(), blocks_.size() * sizeof(Block));
   const ColumnEnd end{rows_, ColumnEnd::version_1};

@@ -5,6 +5,7 @@
 #include "takt/tracetools/takt_tracetools.h"
 
 // The stock tracetools library has no such functions: then their addresses are null.
+// NOLINTBEGIN(readability-redundant-declaration): declared again as weak.
 extern "C" {
 __attribute__((weak)) decltype(takt_trace_callback_release) takt_trace_callback_release;
 __attribute__((weak)) decltype(takt_trace_message_kept) takt_trace_message_kept;
@@ -17,6 +18,7 @@ __attribute__((weak)) decltype(takt_trace_waitable_triggered) takt_trace_waitabl
 __attribute__((weak)) decltype(takt_trace_link_send) takt_trace_link_send;
 __attribute__((weak)) decltype(takt_trace_link_receive) takt_trace_link_receive;
 }
+// NOLINTEND(readability-redundant-declaration)
 
 /// The function's address; null where ROS 2 was built without tracing, like its own.
 #ifdef TRACETOOLS_DISABLED

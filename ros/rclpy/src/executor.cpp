@@ -59,11 +59,9 @@ std::optional<std::string> Executor::replace(const std::vector<ScheduledEntity>&
   const plan::Plan plan = unwrap(plan::parse_plan(text, "plan"));
   const plan::ExecutorPlan& planned = *unwrap(plan::find_executor(plan, id));
   std::vector<plan::Entity> addresses;
-  addresses.reserve(entities.size());
   for (const ScheduledEntity& entity : entities) addresses.push_back(address(entity));
   const plan::Assignment assignment = plan::assign(planned, addresses);
   std::vector<executor::ScheduledExecutable> executables;
-  executables.reserve(entities.size());
   for (std::size_t i = 0; i < entities.size(); ++i) {
     executables.push_back({.executable = entities[i].entity, .callback = assignment.callbacks[i]});
   }
@@ -75,7 +73,6 @@ std::optional<std::string> Executor::replace(const std::vector<ScheduledEntity>&
                               groups_of(entities, assignment.callbacks)));
   }
   std::vector<nanobind::object> owners;
-  owners.reserve(entities.size());
   for (const ScheduledEntity& entity : entities) owners.push_back(entity.owner);
   owners_.swap(owners);
   if (assignment.missing.empty()) return std::nullopt;

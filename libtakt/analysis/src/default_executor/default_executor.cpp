@@ -378,7 +378,7 @@ Int128 DefaultExecutor::long_run_response(CallbackIndex callback, const LongRunP
   const bool by_windows =
       round_.options.method != Method::round_robin && busy_window_length() != unbounded_time;
   if (!by_points && !by_windows) return 0;
-  Int128 least = by_points ? long_run_round_robin(index, point) : point.most();
+  Int128 least = by_points ? long_run_round_robin(index, point) : LongRunPoint::most();
   if (by_windows) {
     const BusyWindow window = processing_window(index, polling_points(std::span(&callback, 1)));
     least = std::min(least, ExecutorAnalysis::long_run_response(window, Window::executor, point));

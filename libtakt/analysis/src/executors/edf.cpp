@@ -230,9 +230,9 @@ std::optional<Reason> Edf::inapplicable(CallbackIndex) const {
                 .other = outside()};
 }
 
-Int128 Edf::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point) {
+Int128 Edf::long_run_own_bound(CallbackIndex callback, const LongRunPoint&) {
   const bool known = outside() || own_bound(std::span(&callback, 1)).response != unbounded_time;
-  return known ? 0 : point.most();
+  return known ? 0 : LongRunPoint::most();
 }
 
 Terms Edf::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {

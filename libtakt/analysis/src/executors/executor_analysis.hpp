@@ -250,4 +250,11 @@ class ExecutorAnalysis {
 [[nodiscard]] std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round,
                                                               ExecutorIndex executor);
 
+/// Makes the analysis of that kind of executor. Each is in the kind's own file.
+#define TAKT_EXECUTOR_KIND(kind, traits, rules)                                   \
+  [[nodiscard]] std::unique_ptr<ExecutorAnalysis> make_##kind(const Round& round, \
+                                                              ExecutorIndex executor);
+#include "takt/base/executor_kinds.def"
+#undef TAKT_EXECUTOR_KIND
+
 }  // namespace takt::analysis

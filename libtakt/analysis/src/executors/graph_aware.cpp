@@ -265,7 +265,7 @@ LocalBound GraphAware::narrowed_own(CallbackIndex callback) {
 
 /// As for other busy windows, but all of the tree's instances count, and there is no last cost.
 Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint& point) {
-  if (tree_bound(std::span(&callback, 1)).response == unbounded_time) return point.most();
+  if (tree_bound(std::span(&callback, 1)).response == unbounded_time) return LongRunPoint::most();
   const Int128 supplied = supplied_share(executor_.supply);
   const auto demand = [&](const TreeWindow::Work& of, Int128 x) {
     return point.demand_at_cost(of.tree->root, x, Int128{of.each.count()} << unit_bits);

@@ -187,7 +187,7 @@ Int128 JobQueueExecutor::long_run_response(CallbackIndex callback, const LongRun
   if (const BusyWindow level = level_window(victim); ends(level)) {
     least = std::min(least, ExecutorAnalysis::long_run_response(level, Window::level, point));
   }
-  return least == point.most() ? 0 : least;
+  return least == LongRunPoint::most() ? 0 : least;
 }
 
 }  // namespace takt::analysis

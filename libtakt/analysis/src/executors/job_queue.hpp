@@ -50,8 +50,8 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// The bound of a callback or a chain by theorems that hold for this kind alone.
   [[nodiscard]] virtual LocalBound own_bound(std::span<const CallbackIndex>) { return {}; }
   /// A lower bound, in the long run, of a callback's own_bound().
-  [[nodiscard]] virtual Int128 long_run_own_bound(CallbackIndex, const LongRunPoint& point) {
-    return point.most();
+  [[nodiscard]] virtual Int128 long_run_own_bound(CallbackIndex, const LongRunPoint&) {
+    return LongRunPoint::most();
   }
   /// Called when curves or costs of the members have changed.
   virtual void renew() {}

@@ -4,14 +4,8 @@
 
 namespace takt::analysis {
 
-using Make = std::unique_ptr<ExecutorAnalysis>(const Round&, ExecutorIndex);
-
-// Each kind of executor has such a function in its own file.
-#define TAKT_EXECUTOR_KIND(kind, traits, rules) Make make_##kind;
-#include "takt/base/executor_kinds.def"
-#undef TAKT_EXECUTOR_KIND
-
 std::unique_ptr<ExecutorAnalysis> make_analysis(const Round& round, ExecutorIndex executor) {
+  using Make = std::unique_ptr<ExecutorAnalysis>(const Round&, ExecutorIndex);
   static constexpr auto make = std::to_array<Make*>({
 #define TAKT_EXECUTOR_KIND(kind, traits, rules) make_##kind,
 #include "takt/base/executor_kinds.def"

@@ -526,7 +526,7 @@ std::optional<Reason> MultiThreaded::divergence(CallbackIndex callback) const {
 /// groups that use one thread each. Those of the executor carry no jitter of its callbacks, and
 /// those of a group carry at least as much.
 Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoint& point) {
-  Int128 least = point.most();
+  Int128 least = LongRunPoint::most();
   Waiting waiting = waiting_for(member(callback));
   for (const SupplyGap gap : ways_to_count_gaps()) {
     waiting.gap = gap;
@@ -535,7 +535,7 @@ Int128 MultiThreaded::long_run_response(CallbackIndex callback, const LongRunPoi
     if (!windows) waiting.from = From::quiet_group;
     if (windows || ends(waiting)) least = std::min(least, long_run_response(waiting, point));
   }
-  return least == point.most() ? 0 : least;
+  return least == LongRunPoint::most() ? 0 : least;
 }
 
 Int128 MultiThreaded::long_run_response(const Waiting& waiting, const LongRunPoint& point) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 #include "demand/long_run.hpp"
 #include "takt/curves/saturating.hpp"
@@ -126,6 +127,7 @@ class Iteration {
     const LongRunPoint along(demands_, direction, true);
     Int128 mu = one;
     for (const CallbackIndex callback : support) mu = std::min(mu, ratio(callback, along));
+    assert(mu < one && "else the support would grow for ever");
     // From x: 2·v / (1 - μ); v has been taken already.
     for (const CallbackIndex callback : support) {
       const Int128 step = direction[callback.value()];

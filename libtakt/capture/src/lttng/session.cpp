@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <bit>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -275,7 +275,7 @@ Result<void> Session::enable(const std::string& event) {
     return error(
         "'{}' is not the name of an event; expected for example ros2:rcl_publish or ros2:*", event);
   }
-  std::copy(event.begin(), event.end(), rule->name);
+  std::ranges::copy(event, rule->name);
   rule->type = LTTNG_EVENT_TRACEPOINT;
   rule->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
   auto excluded = initialisation_names();

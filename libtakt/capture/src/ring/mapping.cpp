@@ -77,7 +77,7 @@ bool well_formed(std::uint8_t event, std::size_t gid_size, std::span<const std::
         fits = skip(gid_size);
         break;
       case Kind::string: {
-        const auto end = std::find(payload.begin(), payload.end(), std::byte{0});
+        const auto end = std::ranges::find(payload, std::byte{0});
         fits = skip(static_cast<std::size_t>(end - payload.begin()) + 1);
         break;
       }
