@@ -246,6 +246,20 @@ def test_a_process_id_that_is_used_again(tmp_path: Path, tracer: str) -> None:
 
 
 @needs_privileges
+def test_nothing_is_lost_of_processes_that_ended_long_ago(tmp_path: Path) -> None:
+    """The recorder looks every five seconds which have ended, and forgets them."""
+    short_lived = [sys.executable, str(PROGRAMS / "short_lived.py"), "12"]
+    run = Run.of(tmp_path / "trace", short_lived, backend="ebpf")
+    assert not any(run.document["losses"].values())
+    emitted: dict[int, list[int]] = {}
+    for event in babeltrace.events(run.trace):
+        if event.name == TICKED:
+            emitted.setdefault(event.process, []).append(event.fields["timeout"])
+    assert len(emitted) == int(run.output)
+    assert all(numbers == list(range(100)) for numbers in emitted.values())
+
+
+@needs_privileges
 @pytest.mark.parametrize("tracer", ["lttng", "ring", "ebpf"])
 def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
     """One clock: when a thread emits an event, the scheduler last switched to it, not from it. A

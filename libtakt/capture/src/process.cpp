@@ -39,6 +39,19 @@ pid_t own_number_of(pid_t process) {
   return start_of(process) != 0 ? process : 0;  // a kernel without namespaces of processes
 }
 
+bool sees_all_processes() {
+  // The outermost namespaces have fixed numbers, see linux/proc_ns.h. Old kernels have none of
+  // time.
+  const auto is_in = [](const char* kind, const char* outermost) {
+    std::error_code unknown;
+    const auto mine = std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", kind), unknown);
+    return mine.empty() || mine == outermost;
+  };
+  constexpr pid_t init = 1;
+  return is_in("pid", "pid:[4026531836]") && is_in("time", "time:[4026531834]") &&
+         start_of(init) != 0;
+}
+
 std::string program_of(pid_t process) {
   std::string name;
   std::ifstream file(fmt::format("/proc/{}/comm", process));

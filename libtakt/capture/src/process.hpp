@@ -23,6 +23,11 @@ void for_each_other_process(const std::function<void(pid_t)>& use);
 /// The same, fit for the name of a file.
 [[nodiscard]] std::string file_name_of(pid_t process);
 
+/// Whether this thread sees all processes, with the numbers and times of their beginning that the
+/// kernel has for them: not in an inner namespace of processes or time, and not where others are
+/// hidden from it.
+[[nodiscard]] bool sees_all_processes();
+
 /// When a process began, in hundredths of a second since the machine did; with the number it says
 /// which process is meant, as numbers are used again. 0: it is gone.
 [[nodiscard]] std::uint64_t start_of(pid_t process);

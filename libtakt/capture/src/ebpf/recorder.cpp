@@ -41,7 +41,7 @@ constexpr auto look_interval = 10ms;
 constexpr auto flush_interval = 1s;
 // Such a look goes through all processes of the machine.
 constexpr auto process_look_interval = 5s;
-// More processes with events than any robot has; the calls of further processes are only counted.
+// More processes at a time than any robot has; the calls of further ones are only counted.
 constexpr std::size_t process_limit = 10'000;
 // How long the memory of one process, and of all, is searched for objects.
 constexpr auto recovery_patience = 5s;
@@ -310,7 +310,8 @@ Result<Losses> Recorder::losses() {
   const std::scoped_lock lock(mutex_);
   const auto lost = dropped();
   Losses losses = object_losses_;
-  losses.discarded_events += lost.calls + lost.sched + (kernel_ ? kernel_->unwritten() : 0);
+  losses.discarded_events +=
+      lost.calls + lost.sched + unwritten_of_ended_ + (kernel_ ? kernel_->unwritten() : 0);
   for (const auto& [identity, process] : processes_) {
     losses.discarded_events += process.trace->unwritten();
   }
@@ -335,14 +336,21 @@ Result<Losses> Recorder::stop() {
 void Recorder::run() {
   pthread_setname_np(pthread_self(), "takt-recorder");
   try_to_keep_only_capabilities(writing_capabilities | counting_capabilities());
+  const bool sees_ends = sees_all_processes();
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
+  auto next_retirement = std::chrono::steady_clock::now() + process_look_interval;
   while (!stopping_) {
     {
       const std::scoped_lock lock(mutex_);
       ring_buffer__consume(buffers_.get());
-      if (std::chrono::steady_clock::now() >= next_flush) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= next_flush) {
         next_flush += flush_interval;
         flush();
+      }
+      if (sees_ends && now >= next_retirement) {
+        next_retirement += process_look_interval;
+        retire_ended_processes();
       }
     }
     std::this_thread::sleep_for(look_interval);
@@ -364,6 +372,30 @@ void Recorder::flush() {
   if (kernel_) {
     kernel_->set_discarded(lost.sched);
     kernel_->flush();
+  }
+}
+
+/// Forgets processes that have ended, of which there may be any number in the course of time.
+void Recorder::retire_ended_processes() {
+  const auto has_ended = [&](const auto& known) {
+    const auto& [number, start] = known.first;
+    return &known.second != first_ &&
+           static_cast<std::uint32_t>(start_of(static_cast<pid_t>(number))) != start;
+  };
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ended;
+  for (const auto& known : processes_) {
+    if (has_ended(known)) {
+      ended.push_back(known.first);
+    }
+  }
+  if (ended.empty()) {
+    return;
+  }
+  ring_buffer__consume(buffers_.get());  // what they did last
+  flush();
+  for (const auto& identity : ended) {
+    unwritten_of_ended_ += processes_.at(identity).trace->unwritten();
+    processes_.erase(identity);
   }
 }
 
@@ -403,14 +435,11 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
     return &known->second;
   }
   const auto pid = static_cast<pid_t>(number);
-  auto name = fmt::format("{}-{}", file_name_of(pid), pid);
-  if (const auto other = processes_.lower_bound({number, 0});
-      other != processes_.end() && other->first.first == number) {
-    name += fmt::format("-{}", start);  // the number has been used again
-  }
   if (processes_.size() >= process_limit) {
     return nullptr;
   }
+  // The number may be used again.
+  const auto name = fmt::format("{}-{}-{}", file_name_of(pid), pid, admitted_++);
   auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
                                          events_, gid_size);
   if (!trace) {

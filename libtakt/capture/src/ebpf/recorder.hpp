@@ -78,6 +78,7 @@ class Recorder : public Backend {
   [[nodiscard]] Dropped dropped() const;
   void run();
   void flush();
+  void retire_ended_processes();
   void take(std::span<const std::byte> record);
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
@@ -96,7 +97,9 @@ class Recorder : public Backend {
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
   std::unique_ptr<ring_buffer, Deleter> buffers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
-  Process* first_ = nullptr;          // its trace tells of calls that were lost
+  Process* first_ = nullptr;  // its trace tells of calls that were lost, so it stays
+  std::uint64_t unwritten_of_ended_ = 0;
+  std::uint64_t admitted_ = 0;        // processes so far
   std::uint64_t untraced_calls_ = 0;  // of processes that have no trace, or threads without stream
   Losses object_losses_;              // of the object logs of running processes
   std::unique_ptr<KernelTrace> kernel_;
