@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <array>
 #include <bitset>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <type_traits>
 #include <utility>

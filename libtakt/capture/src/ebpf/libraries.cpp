@@ -104,7 +104,11 @@ LibraryPointer library_of(pid_t process, const Mapped& mapped) {
 LibraryPointer known_as(std::vector<LibraryPointer>& libraries, LibraryPointer library) {
   const auto same = std::ranges::find_if(
       libraries, [&](const LibraryPointer& known) { return is_same_file(*known, *library); });
-  return same != libraries.end() ? *same : libraries.emplace_back(std::move(library));
+  if (same != libraries.end()) {
+    return *same;
+  }
+  libraries.push_back(std::move(library));
+  return libraries.back();
 }
 
 }  // namespace

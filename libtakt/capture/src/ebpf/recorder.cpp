@@ -12,9 +12,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <span>
+#include <sstream>
 
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
@@ -60,9 +60,12 @@ std::uint64_t counting_capabilities() {
   utsname system{};
   int major = 0;
   int minor = 0;
-  const bool known =
-      uname(&system) == 0 && std::sscanf(system.release, "%d.%d", &major, &minor) == 2;
-  return known && std::pair(major, minor) >= std::pair(5, 19) ? 0 : capability(CAP_BPF);
+  char point = 0;
+  const bool named = uname(&system) == 0;
+  std::istringstream release(system.release);
+  return named && release >> major >> point >> minor && std::pair(major, minor) >= std::pair(5, 19)
+             ? 0
+             : capability(CAP_BPF);
 }
 
 }  // namespace

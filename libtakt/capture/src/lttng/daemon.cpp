@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <lttng/lttng.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -10,12 +9,11 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
-
-extern char** environ;
 
 namespace takt::capture::lttng {
 
