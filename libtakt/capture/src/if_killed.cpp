@@ -11,8 +11,6 @@
 #include <cstring>
 #include <string_view>
 
-extern char** environ;
-
 namespace takt::capture {
 
 namespace {
