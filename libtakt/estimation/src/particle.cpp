@@ -67,7 +67,7 @@ void resample(Resampling method, const Eigen::VectorXd& weights,
   for (Eigen::Index i = 0; i < weights.size(); ++i) {
     const double expected = weights(i) * count;
     const double whole = std::floor(expected);
-    for (double j = 0; j < whole && placed < parents.size(); ++j) {
+    for (std::size_t n = 0; static_cast<double>(n) < whole && placed < parents.size(); ++n) {
       parents[placed++] = static_cast<std::uint32_t>(i);
     }
     left += expected - whole;

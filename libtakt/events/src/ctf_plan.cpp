@@ -29,8 +29,8 @@ bool is_supported(const Type* type) {
     return false;
   }
   return is_supported(type->element.get()) &&
-         std::all_of(type->members.begin(), type->members.end(),
-                     [](const Member& member) { return is_supported(member.type.get()); });
+         std::ranges::all_of(type->members,
+                             [](const Member& member) { return is_supported(member.type.get()); });
 }
 
 HeaderKind header_kind(const Type* header) {
@@ -211,9 +211,7 @@ Result<TracePlan> plan_decoding(Metadata metadata) {
   }
   std::size_t table_size = 0;
   for (const EventClass& event : plan.metadata.events) {
-    const auto stream =
-        std::find_if(plan.streams.begin(), plan.streams.end(),
-                     [&event](const StreamPlan& made) { return made.id == event.stream_id; });
+    const auto stream = std::ranges::find(plan.streams, event.stream_id, &StreamPlan::id);
     if (stream == plan.streams.end() || event.id > max_event_id) {
       return error("event {}: its stream is not described, or its id is out of range", event.name);
     }

@@ -7,7 +7,6 @@
 
 namespace takt::analysis {
 
-using curves::saturating_add;
 using curves::unbounded_time;
 using Equation = Witness::Equation;
 
