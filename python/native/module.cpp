@@ -4,7 +4,7 @@
 
 NB_MODULE(takt_native, module) {
   module.doc() = "Takt's C++ library: documents in, documents out.";
-  nanobind::exception<takt::native::InputError>(module, "InputError", PyExc_ValueError);
+  const nanobind::exception<takt::native::InputError> error(module, "InputError", PyExc_ValueError);
   takt::native::bind_aging(module);
   takt::native::bind_analysis(module);
   takt::native::bind_budget(module);

@@ -103,7 +103,7 @@ void EstimatorNode::take_input(const Numbers& message) {
     ++refused_;
     return;
   }
-  std::copy(message.data.begin(), message.data.end(), sample_.input.begin());
+  std::ranges::copy(message.data, sample_.input.begin());
   inputs_.take(sample_.input);
 }
 
@@ -114,7 +114,7 @@ void EstimatorNode::take_measurement(const Numbers& message) {
   }
   if (has_measurement_) ++measurements_replaced_;
   has_measurement_ = true;
-  std::copy(message.data.begin(), message.data.end(), sample_.measurement.begin());
+  std::ranges::copy(message.data, sample_.measurement.begin());
 }
 
 void EstimatorNode::step() {

@@ -55,8 +55,10 @@ constexpr bool bounds_memory = true;
   }
   ::signal(SIGINT, SIG_IGN);  // the parent ends this process
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  dup2(nowhere, STDOUT_FILENO);
-  dup2(nowhere, STDERR_FILENO);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
   work([output](std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t count = write(output, bytes.data(), bytes.size());

@@ -67,7 +67,7 @@ ActivationCurve::Plateau ActivationCurve::plateau_by_distance(Duration window) c
     repeated = (window - gaps_.back() - epsilon) / rate_.span + 1;
     removed = repeated * rate_.span;
   }
-  const auto first_too_long = std::lower_bound(gaps_.begin(), gaps_.end(), window - removed);
+  const auto first_too_long = std::ranges::lower_bound(gaps_, window - removed);
   const std::int64_t within = first_too_long - gaps_.begin();
   return {saturating_add(saturating_multiply(rate_.events, repeated), within),
           saturating_add(*first_too_long, removed)};

@@ -95,8 +95,8 @@ Plant::Plant(const PlantDescription& description, double period,
 }
 
 void Plant::evaluate(const Formulas& formulas, const AnyVector& state, const AnyVector& input) {
-  std::copy(state.begin(), state.end(), variables_.begin());
-  std::copy(input.begin(), input.end(), variables_.begin() + states_);
+  std::ranges::copy(state, variables_.begin());
+  std::ranges::copy(input, variables_.begin() + states_);
   formulas.evaluate(variables_.data(), registers_.data(), values_.data());
 }
 

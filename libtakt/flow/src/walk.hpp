@@ -24,10 +24,10 @@ class PathCollector::Walk {
  private:
   /// Counts a step back. Returns whether there may be another one on the ways to this sink.
   bool step();
-  void before_run(InstanceId id, LinkKind kind, std::uint32_t parent);
-  void before_message(PublicationId id, std::uint32_t node);
+  void before_run(InstanceId run, LinkKind kind, std::uint32_t node);
+  void before_message(PublicationId message, std::uint32_t node);
   void begin_at(const Hop& source, std::uint32_t node);
-  void begin_at_sender(PublicationId id, std::uint32_t node);
+  void begin_at_sender(PublicationId message, std::uint32_t node);
 
   PathCollector& collector_;
   const LinkedHistory& recorded_;

@@ -31,7 +31,7 @@ class Executor {
   /// From now on runs these, as the executor `id` of a plan decides. Returns the warning for
   /// callbacks of the plan that are none of these, if there are any.
   std::optional<std::string> replace(const std::vector<ScheduledEntity>& entities,
-                                     const std::string& text, const std::string& id);
+                                     const std::string& plan, const std::string& id);
   void spin();
   /// Whether a callback ran. Nanoseconds; none: without limit.
   bool spin_once(std::optional<std::int64_t> timeout);

@@ -14,6 +14,7 @@ CostSequence::CostSequence(std::span<const Duration> curve)
 
 Duration CostSequence::next() {
   const std::size_t length = curve_.size();
+  assert(length > 0);
   const std::size_t to_peak = length - position_;
   const Duration peak = curve_.front();
   Duration cost = peak;

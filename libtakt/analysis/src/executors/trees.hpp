@@ -27,7 +27,7 @@ struct Tree {
 /// queue by their own priority whatever activates them. At a join every input counts as an
 /// activation, which is safe. Empty if a message takes time within the executor: then it is not
 /// known to which tree it belongs. O(roots · edges).
-[[nodiscard]] std::vector<Tree> unfold(const System& system, ExecutorIndex index);
+[[nodiscard]] std::vector<Tree> unfold(const System& system, ExecutorIndex executor);
 
 /// The instances that a message along that edge causes, as a tree without its root.
 [[nodiscard]] std::vector<Tree::Member> unfold_edge(const System& system, ExecutorIndex executor,

@@ -106,7 +106,7 @@ class FixedPoint {
   void restart(const Component& component, Make* make);
   void solve(const Component& component);
   /// Solves with each executor's own analysis, or if that takes too much effort, coarsely.
-  void solve_within_effort(std::size_t index);
+  void solve_within_effort(std::size_t component);
   /// Lowers the component's bounds to those that follow from all of them, and repeats that with the
   /// lower ones.
   void narrow(const Component& component);

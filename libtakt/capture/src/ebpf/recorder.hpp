@@ -71,9 +71,9 @@ class Recorder : public Backend {
   Result<void> follow_processes(const Options& options);
   Result<void> attach_to_tracing_functions(std::uint64_t events, bool running);
   Result<void> attach_to_middleware(std::uint64_t events, bool running);
-  Result<void> attach(const char* name, const Library& library,
+  Result<void> attach(const char* program, const Library& library,
                       const std::vector<Function>& functions);
-  Result<void> attach(const char* name);
+  Result<void> attach(const char* program);
   [[nodiscard]] bpf_program* program(const char* name) const;
   [[nodiscard]] Dropped dropped() const;
   void run();
@@ -83,7 +83,7 @@ class Recorder : public Backend {
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
   void recover_older_objects(std::uint64_t time);
-  void recover(pid_t pid, const Library& library, std::uint64_t time,
+  void recover(pid_t process, const Library& library, std::uint64_t time,
                std::chrono::milliseconds patience);
   void look_for_unwatched_processes();
   [[nodiscard]] bool is_watched(const Library& library) const;

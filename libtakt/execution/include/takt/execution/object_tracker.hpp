@@ -121,7 +121,7 @@ class ObjectTracker {
   std::optional<ObservedCallbackIndex> resolve(ProcessIndex process,
                                                const CallbackHandle& handle) const;
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
-  void name(ObservedCallbackIndex index, Handle handle, const std::string& symbol);
+  void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
   /// The callback that an initialisation event names, if events before it said what it is for.
   std::optional<ObservedCallbackIndex> known_callback(ProcessIndex process, Handle handle);
   void add_link(MessageLink::Kind kind, ProcessIndex process, std::span<const Handle> subscriptions,

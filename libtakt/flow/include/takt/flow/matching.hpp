@@ -25,7 +25,7 @@ class Matcher {
   };
   /// The match of a callback, which is decided when it is asked for the first time.
   std::optional<Match> match(const execution::Objects& objects,
-                             execution::ObservedCallbackIndex index);
+                             execution::ObservedCallbackIndex callback);
 
  private:
   struct Candidates {

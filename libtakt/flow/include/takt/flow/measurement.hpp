@@ -170,7 +170,7 @@ class Measurer final : public execution::Observer {
                     const execution::Publication& publication, bool alone);
   static bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
                              const std::string& topic, std::optional<model::CallbackIndex> sender);
-  void follow(InstanceWindow& window, Measurement& measurement, execution::InstanceId id) const;
+  void follow(InstanceWindow& window, Measurement& measurement, execution::InstanceId end) const;
   void follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
               std::size_t chain) const;
 
