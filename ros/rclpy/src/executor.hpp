@@ -28,7 +28,7 @@ class Executor {
  public:
   explicit Executor(std::size_t threads);
 
-  /// From now on runs these, as the executor `id` of a plan decides. Returns the warning for
+  /// From now on runs these, as the executor `id` of the plan decides. Returns the warning for
   /// callbacks of the plan that are none of these, if there are any.
   std::optional<std::string> replace(const std::vector<ScheduledEntity>& entities,
                                      const std::string& plan, const std::string& id);
