@@ -84,7 +84,7 @@ Result<void> check(const Settings& settings) {
 
 Result<Settings> parse_settings(const std::string& text) {
   try {
-    Result<Settings> settings = read(json::parse(text));
+    const Result<Settings> settings = read(json::parse(text));
     if (!settings) return settings;
     if (const Result<void> valid = check(*settings); !valid) return tl::unexpected(valid.error());
     return settings;

@@ -51,7 +51,7 @@ std::string Executor::kind() const {
 
 void ExecutorFinder::on_instance(const Database& /*database*/, const CallbackInstance& instance) {
   auto& threads = grow_to(threads_of_, instance.callback);
-  if (std::find(threads.begin(), threads.end(), instance.thread) == threads.end()) {
+  if (std::ranges::find(threads, instance.thread) == threads.end()) {
     threads.push_back(instance.thread);
   }
   Runs& runs = grow_to(runs_, instance.thread);
@@ -101,8 +101,7 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     }
     for (const ThreadIndex thread : threads_of_[callback]) {
       Executor& executor = executor_of(thread);
-      if (std::find(executor.threads.begin(), executor.threads.end(), thread) ==
-          executor.threads.end()) {
+      if (std::ranges::find(executor.threads, thread) == executor.threads.end()) {
         executor.threads.push_back(thread);
       }
     }

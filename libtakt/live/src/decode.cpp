@@ -10,7 +10,6 @@ namespace takt::live {
 
 namespace {
 
-using events::FieldKind;
 using tracepoints::Kind;
 
 class Bytes {

@@ -32,7 +32,7 @@ Result<void> main(const char* text) {
   Dispatcher dispatcher(*settings, **guard);
   fmt::print("{{\"event\": \"started\"}}\n");
   std::fflush(stdout);
-  Result<void> ran = dispatcher.run({STDIN_FILENO, signals});
+  const Result<void> ran = dispatcher.run({STDIN_FILENO, signals});
   const std::size_t threads = dispatcher.threads();
   (*guard)->restore();
   if (!ran) return ran;

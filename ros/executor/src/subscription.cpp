@@ -12,7 +12,7 @@ Result<void> SubscriptionBase::init(const rosidl_message_type_support_t* type,
                                     const void* callback) {
   rcl_subscription_options_t options = rcl_subscription_get_default_options();
   options.qos = keep_last(depth);
-  Result<void> result =
+  const Result<void> result =
       check(rcl_subscription_init(&subscription_, node_->handle(), type, topic.c_str(), &options),
             fmt::format("subscribe to {}", topic));
   if (rcl_subscription_options_fini(&options) != RCL_RET_OK) rcl_reset_error();

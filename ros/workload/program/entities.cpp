@@ -398,19 +398,19 @@ Result<bool> Entities::is_connected() const {
     }
     return true;
   };
-  Result<bool> publishers =
+  const Result<bool> publishers =
       all(publishers_, [](const ExpectedSubscriptions& expected) -> Result<bool> {
         return expected.publisher->subscription_count().map(
             [&](std::size_t count) { return count >= expected.count; });
       });
   if (!publishers || !*publishers) return publishers;
-  Result<bool> subscriptions =
+  const Result<bool> subscriptions =
       all(subscriptions_, [](const ExpectedPublishers& expected) -> Result<bool> {
         return expected.subscription->publisher_count().map(
             [&](std::size_t count) { return count >= expected.count; });
       });
   if (!subscriptions || !*subscriptions) return subscriptions;
-  Result<bool> clients =
+  const Result<bool> clients =
       all(clients_, [](const auto& client) { return client.second->has_server(); });
   if (!clients || !*clients) return clients;
   return all(lone_clients_, [](const auto& client) { return client->has_server(); });

@@ -13,7 +13,6 @@ namespace takt::analysis {
 
 using curves::saturating_add;
 using curves::saturating_multiply;
-using curves::unbounded_count;
 using curves::unbounded_time;
 using Kind = Terms::Kind;
 using Equation = Witness::Equation;
@@ -84,7 +83,7 @@ MultiThreaded::Waiting MultiThreaded::waiting_for_all(SupplyGap gap) const {
 /// The kind of windows by which a bound was found.
 MultiThreaded::Waiting MultiThreaded::witnessed(std::span<const CallbackIndex> chain,
                                                 const Witness& witness) const {
-  const SupplyGap gap = static_cast<SupplyGap>(witness.index);
+  const auto gap = static_cast<SupplyGap>(witness.index);
   if (witness.equation == Equation::threads_length) return waiting_for_all(gap);
   Waiting waiting = chain.size() == 1 ? waiting_for(member(chain.front())) : waiting_for(chain);
   waiting.gap = gap;

@@ -30,11 +30,14 @@ std::optional<Longest> longest_times(const Problem& problem, bool merging, std::
     }
     return steps.longest();
   } catch (const Effort::Exhausted&) {
+    return std::nullopt;
   } catch (const Passed::TooMany&) {
+    return std::nullopt;
   } catch (const Steps::TooManyWait&) {
+    return std::nullopt;
   } catch (const Steps::TooManyDrafts&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace
