@@ -150,8 +150,9 @@ Result<Change> new_priority(const Item& item, const model::Model& model) {
                  ids_of(model.callbacks));
   }
   std::int64_t priority = 0;
-  const char* const end = item.value.data() + item.value.size();
-  if (const auto read = std::from_chars(item.value.data(), end, priority);
+  const char* const begin = item.value.data();
+  const char* const end = begin + item.value.size();
+  if (const auto read = std::from_chars(begin, end, priority);
       item.value.empty() || read.ptr != end || read.ec != std::errc{}) {
     return error("\"{}\": a priority is a whole number; larger is more urgent", item.text);
   }
@@ -204,7 +205,7 @@ void apply(const NewKind& change, model::Model& model) {
 
 /// An id that no executor has yet.
 std::string free_id(std::string wanted, const model::Model& model) {
-  while (find<ExecutorIndex>(model.executors, wanted)) wanted += "'";
+  while (find<ExecutorIndex>(model.executors, wanted)) wanted += '\'';
   return wanted;
 }
 

@@ -156,7 +156,8 @@ class FormulaReader {
           const std::uint32_t square = make(Operation::multiply, base, base);
           product = make(Operation::multiply, square, square);
         } else {
-          for (double i = 1; i < size; ++i) product = make(Operation::multiply, product, base);
+          for (int i = 1; i < static_cast<int>(size); ++i)
+            product = make(Operation::multiply, product, base);
         }
         return reciprocal_if(node.value < 0, product);
       }

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t block_size = 256 * 1024;
+constexpr std::size_t block_size = std::size_t{256} << 10;
 constexpr std::size_t max_entries = 1'000'000;
 
 // Packing makes traces about ten times smaller, half-empty ones fifty times.
@@ -58,7 +58,7 @@ Result<Archive> open_archive(const fs::path& path) {
 /// Whether the entry lies below the target, whatever the archive says.
 bool is_safe(const fs::path& name) {
   return !name.empty() && name.is_relative() &&
-         std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
+         std::ranges::none_of(name, [](const fs::path& part) { return part == ".."; });
 }
 
 Result<void> copy_data(archive* archive, const fs::path& source, const fs::path& target,

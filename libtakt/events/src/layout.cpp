@@ -41,7 +41,7 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
         "recorded (an empty recording has none)",
         name);
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -56,7 +56,7 @@ std::vector<fs::path> stream_files(const fs::path& directory) {
       files.push_back(entry->path());
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

@@ -23,8 +23,7 @@ void MessageTimes::receive(const execution::DdsMessage& message, execution::Proc
     return;
   }
   auto& received = found->second.received;
-  if (std::none_of(received.begin(), received.end(),
-                   [by](const auto& moment) { return moment.first == by; })) {
+  if (std::ranges::none_of(received, [by](const auto& moment) { return moment.first == by; })) {
     received.emplace_back(by, time);
   }
 }

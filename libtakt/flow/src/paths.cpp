@@ -213,14 +213,14 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   Path& path = paths_[number];
   Newest& newest = newest_[number];
   const Store& store = history.store();
-  const Breakdown breakdown = recorded.splitter.split(trail);
-  const Duration latency = breakdown.latency();
   const PublicationId first = trail.hops.size() > 1 ? trail.hops[1].message : trail.last;
   const Message* const message = store.find(first);
   const Run* const root = store.find(trail.hops.front().run);
   if (message == nullptr && root == nullptr) {
     return;  // both are older than what is kept
   }
+  const Breakdown breakdown = recorded.splitter.split(trail);
+  const Duration latency = breakdown.latency();
   const bool begins_with_message =
       trail.hops.front().kind == LinkKind::direct && message != nullptr;
   const Instant begin = begins_with_message || root == nullptr ? message->begin : root->start;

@@ -1,12 +1,12 @@
 #include "takt/linux/admission.hpp"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "takt/base/kernel_version.hpp"
 
 namespace takt::linux_os {
 namespace {
@@ -32,11 +32,7 @@ double fair_server_share() {
   const auto runtime = read_number((folder + "runtime").c_str());
   const auto period = read_number((folder + "period").c_str());
   if (runtime && period && *period > 0) return *runtime / *period;
-  utsname system{};
-  int major = 0;
-  int minor = 0;
-  if (uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) return 0;
-  return major > 6 || (major == 6 && minor >= 12) ? 0.05 : 0;
+  return kernel_version() >= std::pair(6, 12) ? 0.05 : 0;
 }
 
 }  // namespace

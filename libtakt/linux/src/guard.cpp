@@ -88,8 +88,10 @@ Answer answer_of(const Result<void>& result) {
   if (socket != 3) dup2(socket, 3);
   close_range(4, ~0U, 0);
   const int nowhere = open("/dev/null", O_RDWR);
-  for (const int standard : {0, 1, 2}) dup2(nowhere, standard);
-  close(nowhere);
+  if (nowhere >= 0) {
+    for (const int standard : {0, 1, 2}) dup2(nowhere, standard);
+    close(nowhere);
+  }
   std::vector<SavedThread> saved;
   auto cores = ExclusiveCores::find();
   Message message;

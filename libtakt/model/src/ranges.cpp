@@ -23,7 +23,7 @@ struct Step {
   [[nodiscard]] std::string text() const {
     std::string path = before == nullptr ? "" : before->text();
     if (name.empty()) return fmt::format("{}[{}]", path, place);
-    if (!path.empty()) path += ".";
+    if (!path.empty()) path += '.';
     return path + std::string(name);
   }
 };

@@ -119,10 +119,10 @@ class Schema {
   static Json of_value(CallbackIndex, const About&) { return reference_by_id("Callback"); }
   static Json of_value(LinkIndex, const About&) { return reference_by_id("Link"); }
   static Json of_value(std::int64_t, const About& about) {
-    constexpr auto limits = std::numeric_limits<std::int64_t>();
+    using Limits = std::numeric_limits<std::int64_t>;
     return {{"type", "integer"},
-            {"minimum", about.least.value_or(limits.min())},
-            {"maximum", about.most.value_or(limits.max())}};
+            {"minimum", about.least.value_or(Limits::min())},
+            {"maximum", about.most.value_or(Limits::max())}};
   }
   static Json of_value(Duration, const About& about) {
     return {{"type", "integer"},

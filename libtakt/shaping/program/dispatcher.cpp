@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
+#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -31,9 +30,9 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   for (auto entry = std::filesystem::directory_iterator(folder, gone);
        !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
     const std::string name = entry->path().filename();
-    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
-      found.push_back(static_cast<pid_t>(std::atoi(name.c_str())));
-    }
+    pid_t number = 0;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    if (number > 0) found.push_back(number);
   }
   return found;
 }
@@ -66,8 +65,8 @@ linux_os::FifoScheduling at_priority(int priority) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Settings& settings, linux_os::Guard& guard)
-    : settings_(settings), guard_(guard) {
+Dispatcher::Dispatcher(Settings settings, linux_os::Guard& guard)
+    : settings_(std::move(settings)), guard_(guard) {
   const std::vector<Slot>& slots = settings_.slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     // Where a slot begins as another ends, nothing changes.

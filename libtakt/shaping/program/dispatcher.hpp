@@ -21,7 +21,7 @@ namespace takt::shaping {
 class Dispatcher {
  public:
   /// `guard` restores what is changed. It must outlive this object.
-  Dispatcher(const Settings& settings, linux_os::Guard& guard);
+  Dispatcher(Settings settings, linux_os::Guard& guard);
 
   /// Runs until one of `descriptors` is readable or closed. Error: the guard has been killed.
   [[nodiscard]] Result<void> run(const std::vector<int>& descriptors);

@@ -26,7 +26,7 @@ Result<void> Engine::prepare() {
   inputs_.resize(model_.chains.size());
   make_callbacks();
   executors_.resize(model_.executors.size());
-  policy::Describer describer(model_, options_);
+  policy::Describer describer(model_, static_cast<const policy::Options&>(options_));
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
     const ExecutorIndex executor(i);
     const bool keeps_kind = has(model_[executor].kind, model::ExecutorTrait::outside_ros) ||

@@ -12,7 +12,7 @@ constexpr Duration time_slice = std::chrono::milliseconds{3};
 
 }  // namespace
 
-Processors::Processors(std::size_t cores, std::vector<ThreadParameters> threads)
+Processors::Processors(std::size_t cores, const std::vector<ThreadParameters>& threads)
     : cores_(cores), taken_(cores) {
   for (const ThreadParameters& parameters : threads) {
     Thread thread{.parameters = parameters, .server = {}};

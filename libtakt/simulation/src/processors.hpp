@@ -29,7 +29,7 @@ struct ThreadParameters {
 /// free.
 class Processors {
  public:
-  Processors(std::size_t cores, std::vector<ThreadParameters> threads);
+  Processors(std::size_t cores, const std::vector<ThreadParameters>& threads);
 
   /// The thread, which has no work, gets some. Follow with reschedule().
   void start(std::size_t index, Instant now, Duration work);

@@ -53,8 +53,7 @@ model::CallbackKind kind_of(execution::CallbackKind kind) {
 Duration in_range(Duration time) { return std::clamp(time, Duration(0), curves::longest_time); }
 
 std::vector<Duration> in_range(std::vector<Duration> times) {
-  std::transform(times.begin(), times.end(), times.begin(),
-                 [](Duration time) { return in_range(time); });
+  std::ranges::transform(times, times.begin(), [](Duration time) { return in_range(time); });
   return times;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <string_view>
 #include <tuple>
@@ -137,11 +138,11 @@ Result<void> complete(const Storage& storage, Work& work) {
   if (!spans) {
     return tl::unexpected(spans.error());
   }
-  const std::tuple<const char*, const char*, const char*> orders[] = {
+  const auto orders = std::to_array<std::tuple<const char*, const char*, const char*>>({
       {"messages", "source", "by_source"},
       {"messages", "target", "by_target"},
       {"links", "to", "by_to"},
-  };
+  });
   for (const auto& [table, column, name] : orders) {
     const auto written = write_order(storage, work, table, column, name, spans->size());
     if (!written) {

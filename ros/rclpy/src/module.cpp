@@ -9,6 +9,7 @@
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 NB_MODULE(takt_executors, module) {
   using namespace takt::python;
   module.doc() =

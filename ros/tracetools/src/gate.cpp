@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -32,13 +33,13 @@ bool limit(int gate, int direction, Clock::time_point deadline) {
 
 bool send_memory(int gate, int memory, char greeting) {
   iovec text{&greeting, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof memory)> control{};
   msghdr message{};
   message.msg_iov = &text;
   message.msg_iovlen = 1;
   if (memory >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;

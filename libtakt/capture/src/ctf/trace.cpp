@@ -28,7 +28,7 @@ struct [[gnu::packed]] PacketHead {
 };
 
 /// A packet is written when it has grown beyond this.
-constexpr std::size_t packet_size = 32 * 1024;
+constexpr std::size_t packet_size = std::size_t{32} << 10;
 
 template <typename Value>
 void put(std::vector<std::byte>& bytes, const Value& value) {

@@ -118,7 +118,7 @@ int ProbeSet::attach_one_by_one(const bpf_program* program, const std::filesyste
                                                    functions[i].offset, &options));
     failures[i] = links[i] ? 0 : -errno;
   });
-  return *std::min_element(failures.begin(), failures.end());
+  return std::ranges::min(failures);
 }
 
 void ProbeSet::detach() {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace takt::capture::ebpf {
@@ -34,8 +35,10 @@ ProcessMemory::ProcessMemory(Descriptor memory, std::istream& maps) : memory_(st
   for (std::string line; std::getline(maps, line);) {
     unsigned long begin = 0;
     unsigned long end = 0;
-    std::array<char, 5> rights{};
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights.data()) != 3 ||
+    char dash = 0;
+    std::string rights;
+    std::istringstream fields(line);
+    if (!(fields >> std::hex >> begin >> dash >> end >> rights) || rights.size() < 4 ||
         rights[0] != 'r') {
       continue;
     }

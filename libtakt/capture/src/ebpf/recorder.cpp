@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <chrono>
 #include <cstring>
 #include <span>
-#include <sstream>
 
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
@@ -27,6 +25,7 @@
 #include "refusal.hpp"
 #include "symbols.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/kernel_version.hpp"
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ebpf {
@@ -57,15 +56,7 @@ constexpr std::uint64_t middleware_events = bit(EventType::dds_write) | bit(Even
 /// The capabilities that a thread must keep to ask what probes missed. Before Linux 5.19 the kernel
 /// tells only threads that may make probes.
 std::uint64_t counting_capabilities() {
-  utsname system{};
-  int major = 0;
-  int minor = 0;
-  char point = 0;
-  const bool named = uname(&system) == 0;
-  std::istringstream release(system.release);
-  return named && release >> major >> point >> minor && std::pair(major, minor) >= std::pair(5, 19)
-             ? 0
-             : capability(CAP_BPF);
+  return kernel_version() >= std::pair(5, 19) ? 0 : capability(CAP_BPF);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::vector<std::optional<std::uint64_t>> function_offsets(int file,
           symbol.st_shndx == SHN_UNDEF) {
         continue;
       }
-      const auto wanted = std::find(names.begin(), names.end(), std::string_view(name));
+      const auto wanted = std::ranges::find(names, std::string_view(name));
       if (wanted != names.end()) {
         offsets[static_cast<std::size_t>(wanted - names.begin())] =
             file_offset(elf.get(), symbol.st_value);

@@ -31,6 +31,7 @@ inline constexpr std::size_t thread_count = 255;
 using ThreadName = std::array<char, 16>;  // NUL-terminated
 
 /// How a thread introduces itself, and how many of its events were lost.
+// It lies in memory that begins as zeros. NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 struct Thread {
   std::atomic<std::uint64_t> dropped;  // events that found the ring full
   std::atomic<std::uint32_t> id;       // 0: not in use, or shared by threads beyond the table
@@ -38,7 +39,7 @@ struct Thread {
 };
 
 // Fields that different sides write lie in different cache lines.
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding,cppcoreguidelines-pro-type-member-init)
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
