@@ -145,8 +145,7 @@ class PathCollector {
 
   std::uint32_t child(std::uint32_t parent, std::uint32_t key);
   std::optional<std::size_t> path(std::uint32_t leaf);
-  void add(std::size_t path, const LinkedHistory& recorded, const Trail& trail,
-           std::uint64_t sink);
+  void add(std::size_t path, const LinkedHistory& recorded, const Trail& trail, std::uint64_t sink);
   void keep(Path& path, const History& history, const Breakdown& breakdown, const Trail& trail,
             PathInstance instance);
   void add_reaction(Path& path, const History& history, const Trail& trail, std::uint64_t before,
