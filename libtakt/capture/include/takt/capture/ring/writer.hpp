@@ -35,7 +35,7 @@ class Putter {
   template <typename Integer>
   requires std::is_integral_v<Integer>
   void put(Integer value) { write(&value, sizeof value); }
-  void put(const void* pointer) { write(&pointer, sizeof pointer); }
+  void put(const void* pointer) { write(static_cast<const void*>(&pointer), sizeof pointer); }
   void put(std::string_view text) {
     write(text.data(), text.size());
     put(char{});
@@ -43,10 +43,13 @@ class Putter {
   void put(std::span<const std::uint8_t> bytes) { write(bytes.data(), bytes.size()); }
   void put(std::span<const void* const> pointers) {
     put(std::uint64_t{pointers.size()});
-    write(pointers.data(), pointers.size_bytes());
+    write(static_cast<const void*>(pointers.data()), pointers.size_bytes());
   }
 
  private:
+  friend Target;
+  Putter() = default;
+
   void write(const void* bytes, std::size_t size) {
     static_cast<Target*>(this)->put_bytes(bytes, size);
   }
@@ -122,7 +125,7 @@ inline bool claim(Header& ring, std::uint64_t count, std::uint64_t& first) {
 template <typename... Fields>
 bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&... fields) {
   const std::uint64_t time = now();
-  const std::size_t size = (std::size_t{0} + ... + size_of(fields));
+  const auto size = (std::size_t{0} + ... + size_of(fields));
   std::uint64_t slot = 0;
   if (size > payload_limit || !claim(ring, slots_of(size), slot)) [[unlikely]] {
     return false;
@@ -152,7 +155,7 @@ void write(Header& ring, const Writer& writer, std::uint8_t event, const Fields&
 template <typename Reach, typename... Fields>
 void log(Header& ring, const Writer& writer, const ThreadName& name, std::uint64_t recording,
          const Reach& reach, std::uint8_t event, const Fields&... fields) {
-  const std::size_t size = (std::size_t{0} + ... + size_of(fields));
+  const auto size = (std::size_t{0} + ... + size_of(fields));
   const std::uint64_t position = ring.log_size.load(std::memory_order_relaxed);
   if (size > payload_limit || position + log_space(size) > log_capacity ||
       !reach(position + log_space(size))) {
