@@ -749,7 +749,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
             stderr=subprocess.PIPE,
             text=True,
         ) as recorder:
-            streams = f"ebpf/*-{attacker.pid}/*"
+            streams = f"ebpf/*-{attacker.pid}-*/*"
             until(
                 lambda: any(Path(f"{trace}.partial").glob(streams)) or recorder.poll() is not None
             )
