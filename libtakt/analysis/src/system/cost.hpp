@@ -65,8 +65,8 @@ class Cost {
       values.push_back(longer);
     }
     if (values.empty()) return std::nullopt;
-    Cost cost(values, {});
-    cost.overhead_ = overhead_;
+    Cost cost = *this;
+    cost.execution_ = curves::ExecutionTimeCurve(values);
     return cost;
   }
 
