@@ -212,7 +212,7 @@ Breakdown Splitter::split(const Trail& trail) const {
     const PublicationId next_id = is_last ? trail.last : trail.hops[i + 1].message;
     const Message* const next = store.find(next_id);
     if (i == 0) {
-      assert((root != nullptr || next != nullptr) && "the trail begins with what is kept");
+      assert((root != nullptr || next != nullptr) && "the walk has been at the trail's beginning");
       cursor.now = root != nullptr ? root->start : next->begin;
     } else {
       ++cursor.step;

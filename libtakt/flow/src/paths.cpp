@@ -216,9 +216,7 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   const PublicationId first = trail.hops.size() > 1 ? trail.hops[1].message : trail.last;
   const Message* const message = store.find(first);
   const Run* const root = store.find(trail.hops.front().run);
-  if (message == nullptr && root == nullptr) {
-    return;  // both are older than what is kept
-  }
+  assert((message != nullptr || root != nullptr) && "the walk has been at the trail's beginning");
   const Breakdown breakdown = recorded.splitter.split(trail);
   const Duration latency = breakdown.latency();
   const bool begins_with_message =

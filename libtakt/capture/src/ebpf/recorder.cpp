@@ -371,15 +371,12 @@ void Recorder::flush() {
 
 /// Forgets processes that have ended, of which there may be any number in the course of time.
 void Recorder::retire_ended_processes() {
-  const auto has_ended = [&](const auto& known) {
-    const auto& [number, start] = known.first;
-    return &known.second != first_ &&
-           static_cast<std::uint32_t>(start_of(static_cast<pid_t>(number))) != start;
-  };
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ended;
-  for (const auto& known : processes_) {
-    if (has_ended(known)) {
-      ended.push_back(known.first);
+  for (const auto& [identity, process] : processes_) {
+    const auto& [number, start] = identity;
+    const bool runs = static_cast<std::uint32_t>(start_of(static_cast<pid_t>(number))) == start;
+    if (!runs && &process != first_) {
+      ended.push_back(identity);
     }
   }
   if (ended.empty()) {
