@@ -346,15 +346,37 @@ def test_a_plan_orders_nodes_that_know_nothing_of_it(node: Node, tmp_path: Path)
     executor.shutdown()
 
 
-def test_a_plan_that_is_none_is_refused(node: Node, tmp_path: Path) -> None:
+def executors_of(*executors: object) -> str:
+    return json.dumps({"format": "takt/plan", "version": 1, "executors": executors})
+
+
+@pytest.mark.parametrize(
+    ("plan", "fault"),
+    [
+        ("{}", "format: missing; takt/plan"),
+        ("nonsense", "not valid JSON"),
+        (executors_of(3), r"executors\[0\]: must be an object"),
+        (executors_of({}), r"executors\[0\].id: missing"),
+        (
+            executors_of(*({"id": i, "rule": "priority", "callbacks": []} for i in "ab")),
+            'several executors; name one of "a", "b"',
+        ),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(tmp_path: Path, plan: str, fault: str) -> None:
     path = tmp_path / "plan.json"
-    path.write_text("{}")
-    with pytest.raises(ValueError, match="takt plan MODEL"):
+    path.write_text(plan)
+    with pytest.raises(ValueError, match=fault):
         PlannedExecutor(path)
-    executor = {"id": "main", "rule": "table", "callbacks": []}
-    path.write_text(json.dumps({"format": "takt/plan", "version": 1, "executors": [executor]}))
-    with pytest.raises(ValueError, match="rclpy has no table-driven executors"):
-        PlannedExecutor(path)
+
+
+def test_what_a_plan_says_in_vain_is_logged(
+    node: Node, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = plan_of(node, {"/t": 1}, tmp_path)
+    path.write_text(path.read_text().replace('priority": 1', 'prioirty": 1'))
+    PlannedExecutor(path).shutdown()
+    assert "callbacks[0].prioirty: unknown field" in capfd.readouterr().err
 
 
 def test_entities_come_and_go(node: Node) -> None:
@@ -634,7 +656,7 @@ def test_table_driven_plans_are_refused(node: Node, tmp_path: Path) -> None:
     plan = {"format": "takt/plan", "version": 1, "executors": [planned | {"callbacks": callbacks}]}
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(plan))
-    with pytest.raises(ValueError, match="table"):
+    with pytest.raises(ValueError, match="rclpy has no table-driven executors"):
         PlannedExecutor(path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -35,7 +34,6 @@ from takt import (
 from takt.commands import apply, demo, info
 from takt.documents import ChainBound
 from takt.errors import UserError
-from takt.executors.plans import read_plan
 from takt.handoff import expressions, yaml_file
 from takt.shaping import gate_process
 
@@ -189,14 +187,6 @@ def test_a_chain_of_two_lines_stays_a_comment() -> None:
     renamed = model(changed(raw("model"), "chains", 0, "id", value="a\n  evil -> evil"))
     lines = graph.dot(renamed, renamed.chains).splitlines()
     assert "  // chain 0: a   evil -&gt; evil" in lines
-
-
-@pytest.mark.parametrize("listed", [None, {}, [3], [{}], [{"id": 3}]])
-def test_a_plan_without_ids_is_refused(tmp_path: Path, listed: Any) -> None:
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps({"format": "takt/plan", "version": 1, "executors": listed}))
-    with pytest.raises(ValueError, match="must be a list of executors with their ids"):
-        read_plan(path, "")
 
 
 @pytest.mark.parametrize("file", ["photos/metadata", "metadata"])

@@ -6,6 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rclpy.logging import get_logger
+
+# After rclpy, whose libraries it shares.
+import takt_executors
 from takt.executors.kinds import Entity, Json
 
 
@@ -30,22 +34,14 @@ def planned_callbacks(
 
 
 def read_plan(path: Path, executor: str) -> Json:
-    """The executor of that id."""
-    try:
-        plan = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: cannot be read as a plan: {error}") from error
-    if not isinstance(plan, dict) or plan.get("format") != "takt/plan":
-        raise ValueError(f"{path}: no takt/plan; make one with `takt plan MODEL -o plan.json`")
-    executors = plan.get("executors")
-    if not isinstance(executors, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("id"), str) for one in executors
-    ):
-        raise ValueError(f"{path}: executors: must be a list of executors with their ids")
-    found: list[Json] = [one for one in executors if executor in ("", one["id"])]
-    if len(found) != 1:
-        ids = ", ".join(f'"{one["id"]}"' for one in executors)
-        raise ValueError(f'{path}: no single executor "{executor}"; name one of {ids}')
-    if found[0].get("rule") == "table":
+    """The plan's executor of that id, or its only one. Logs what the plan has that nobody knows.
+    ValueError if there is none.
+    """
+    text, warnings = takt_executors.read_plan(str(path), executor)
+    for warning in warnings:
+        get_logger("takt").warning(warning)
+    planned: Json
+    (planned,) = json.loads(text)["executors"]
+    if planned["rule"] == "table":
         raise ValueError(f"{path}: rclpy has no table-driven executors; plan another kind")
-    return found[0]
+    return planned

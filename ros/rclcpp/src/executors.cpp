@@ -1,5 +1,7 @@
 #include "takt/rclcpp/executors.hpp"
 
+#include <rcutils/logging_macros.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -13,11 +15,12 @@ using scheduling::Rule;
 namespace {
 
 plan::ExecutorPlan read(const std::string& path, const std::string& executor) {
-  const Result<plan::Plan> plan = plan::read_plan(path);
+  const Result<plan::Plan> plan = plan::read_plan(path, executor);
   if (!plan) throw std::invalid_argument(plan.error().message);
-  const Result<const plan::ExecutorPlan*> found = plan::find_executor(*plan, executor);
-  if (!found) throw std::invalid_argument(path + ": " + found.error().message);
-  return **found;
+  for (const std::string& warning : plan->warnings) {
+    RCUTILS_LOG_WARN_NAMED("takt", "%s", warning.c_str());
+  }
+  return plan->executors.front();
 }
 
 Options complete(Options options, const plan::ExecutorPlan& planned) {

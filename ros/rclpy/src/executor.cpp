@@ -50,6 +50,13 @@ executor::CallbackGroups groups_of(const std::vector<ScheduledEntity>& entities,
 
 }  // namespace
 
+std::pair<std::string, std::vector<std::string>> read_plan(const std::string& path,
+                                                           const std::string& executor) {
+  const Result<plan::Plan> plan = plan::read_plan(path, executor);
+  if (!plan) throw nanobind::value_error(plan.error().message.c_str());
+  return {plan::to_json(*plan), plan->warnings};
+}
+
 Executor::Executor(std::size_t threads)
     : executor_(unwrap(executor::EventsExecutor::create(
           {}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0, {.threads = threads}))) {}

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/executor/events_executor.hpp"
@@ -22,6 +23,11 @@ struct ScheduledEntity {
   std::optional<std::int64_t> period;
   std::optional<std::int64_t> group;
 };
+
+/// For the executor of that id, see plan::read_plan(): the document with this executor alone, and
+/// warnings. Raises ValueError.
+std::pair<std::string, std::vector<std::string>> read_plan(const std::string& path,
+                                                           const std::string& executor);
 
 /// The core, for Python. Errors raise RuntimeError; what callbacks raise comes out of spinning.
 class Executor {

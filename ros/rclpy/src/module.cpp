@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -46,6 +47,8 @@ NB_MODULE(takt_executors, module) {
           },
           "entity"_a, nb::kw_only(), "node"_a, "kind"_a, "topic"_a = "", "period"_a = nb::none(),
           "group"_a = nb::none());
+
+  module.def("read_plan", &read_plan, "path"_a, "executor"_a);
 
   nb::class_<Executor>(module, "Executor")
       .def(nb::init<std::size_t>(), "threads"_a)

@@ -118,6 +118,14 @@ TEST_F(PlanTest, CallbacksOfThePlanThatNobodyHasAreNamedOnce) {
   EXPECT_THAT(log.copy(), ElementsAre(testing::HasSubstr("no node here has: renamed.")));
 }
 
+TEST_F(PlanTest, WhatAPlanSaysInVainIsLogged) {
+  std::ofstream(path_) << R"({"format": "takt/plan", "version": 1, "executors": [
+    {"id": "e", "rule": "priority", "callbacks": [], "thredas": 2}]})";
+  const Log log;
+  const rclcpp::PlannedExecutor executor(path_, "e", options());
+  EXPECT_THAT(log.copy(), ElementsAre(testing::HasSubstr("executors[0].thredas: unknown field")));
+}
+
 TEST_F(PlanTest, WhatIsWrongWithAPlanIsSaid) {
   EXPECT_THROW(rclcpp::PlannedExecutor("/no/such/plan.json", "", options()), std::invalid_argument);
   write_plan({{"low", 1}});

@@ -79,6 +79,10 @@ struct Plan {
 /// The executor with that id, or the only one if the id is empty. The error lists the ids.
 [[nodiscard]] Result<const ExecutorPlan*> find_executor(const Plan& plan, std::string_view id);
 
+/// Reads a file for the program whose executor has that id (see find_executor()): the plan is left
+/// with this executor alone. Its warnings are for the program's log.
+[[nodiscard]] Result<Plan> read_plan(const std::string& path, std::string_view executor);
+
 /// An entity of a running program.
 struct Entity {
   std::string node;
