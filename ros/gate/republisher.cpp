@@ -1,6 +1,7 @@
 #include "republisher.hpp"
 
 #include <rcl/error_handling.h>
+#include <rcl/graph.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -81,37 +82,52 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
   output_ = std::move(*output);
   auto input = raw::RawSubscription::create(node_, settings_.input, **offer);
   if (!input) return tl::unexpected(input.error());
-  input_ = std::move(*input);
+  input_ = {settings_.input, **offer, std::move(*input)};
   if (settings_.phase_topic) {
     const auto told = await_offer(*settings_.phase_topic, stop);
     if (!told) return tl::unexpected(told.error());
     if (!*told) return {};
     auto phase = raw::RawSubscription::create(node_, *settings_.phase_topic, **told);
     if (!phase) return tl::unexpected(phase.error());
-    phase_ = std::move(*phase);
+    phase_ = {*settings_.phase_topic, **told, std::move(*phase)};
   }
-  return check(rcl_wait_set_init(&wait_set_, phase_ ? 2 : 1, 0, 0, 0, 0, 0, context_->handle(),
+  return check(rcl_wait_set_init(&wait_set_, phase_ ? 2 : 1, 1, 0, 0, 0, 0, context_->handle(),
                                  rcl_get_default_allocator()),
                "make a wait set");
 }
 
+Result<std::optional<raw::Offer>> Republisher::find_offer(const std::string& topic) const {
+  std::vector<raw::Gid> own;
+  if (output_ != nullptr) own.push_back(output_->gid());
+  auto offers = raw::find_offers(*node_, topic, depth, own);
+  if (!offers) return tl::unexpected(offers.error());
+  if (offers->empty()) return std::nullopt;
+  raw::Offer& first = offers->front();
+  for (const raw::Offer& other : *offers) {
+    if (other.type == first.type) raw::weaken(first.quality, other.quality);
+  }
+  return first;
+}
+
 Result<std::optional<raw::Offer>> Republisher::await_offer(const std::string& topic,
-                                                           const std::atomic<bool>& stop) {
+                                                           const std::atomic<bool>& stop) const {
   while (!stop) {
-    std::vector<raw::Gid> own;
-    if (output_ != nullptr) own.push_back(output_->gid());
-    auto offers = raw::find_offers(*node_, topic, depth, own);
-    if (!offers) return tl::unexpected(offers.error());
-    if (!offers->empty()) {
-      raw::Offer& first = offers->front();
-      for (const raw::Offer& other : *offers) {
-        if (other.type == first.type) raw::weaken(first.quality, other.quality);
-      }
-      return first;
-    }
+    auto offer = find_offer(topic);
+    if (!offer || *offer) return offer;
     std::this_thread::sleep_for(milliseconds(20));
   }
   return std::nullopt;
+}
+
+Result<void> Republisher::hear_all_publishers(Heard& heard) {
+  const auto offer = find_offer(heard.topic);
+  if (!offer) return tl::unexpected(offer.error());
+  if (!*offer || (*offer)->type != heard.offer.type) return {};
+  if (!raw::weaken(heard.offer.quality, (*offer)->quality)) return {};
+  auto subscription = raw::RawSubscription::create(node_, heard.topic, heard.offer);
+  if (!subscription) return tl::unexpected(subscription.error());
+  heard.subscription = std::move(*subscription);
+  return {};
 }
 
 Result<void> Republisher::run(const std::atomic<bool>& stop) {
@@ -131,6 +147,10 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
     }
     if (Result<void> waited = wait(std::min(left - near / 2, patience)); !waited) return waited;
     if (Result<void> taken = take_all(); !taken) return taken;
+    if (!std::exchange(graph_changed_, false)) continue;
+    if (Result<void> all = hear_all_publishers(input_); !all) return all;
+    if (!phase_) continue;
+    if (Result<void> all = hear_all_publishers(*phase_); !all) return all;
   }
   while (!waiting_.empty()) {
     if (Result<void> released = release_front(); !released) return released;
@@ -140,21 +160,27 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
 
 Result<void> Republisher::wait(Duration longest) {
   Result<void> prepared = check(rcl_wait_set_clear(&wait_set_), "clear a wait set");
-  if (prepared) prepared = input_->add_to(wait_set_);
-  if (prepared && phase_) prepared = phase_->add_to(wait_set_);
+  if (prepared) prepared = input_.subscription->add_to(wait_set_);
+  if (prepared && phase_) prepared = phase_->subscription->add_to(wait_set_);
+  if (prepared) {
+    const rcl_guard_condition_t* graph = rcl_node_get_graph_guard_condition(node_->handle());
+    prepared = check(rcl_wait_set_add_guard_condition(&wait_set_, graph, nullptr),
+                     "wait for changes of the graph");
+  }
   if (!prepared) return prepared;
   const rcl_ret_t code = rcl_wait(&wait_set_, longest.count());
   if (code == RCL_RET_TIMEOUT) {
     rcl_reset_error();
     return {};
   }
+  graph_changed_ = graph_changed_ || wait_set_.guard_conditions[0] != nullptr;
   return check(code, "wait for messages");
 }
 
 Result<void> Republisher::take_all() {
   const Instant now = linux_os::monotonic_now();
   while (phase_) {
-    const Result<bool> taken = phase_->take(phase_bytes_);
+    const Result<bool> taken = phase_->subscription->take(phase_bytes_);
     if (!taken) return tl::unexpected(taken.error());
     if (!*taken) break;
     ++counts_.told;
@@ -163,7 +189,7 @@ Result<void> Republisher::take_all() {
   if (external_) hear(now);
   while (true) {
     if (free_.empty()) free_.push_back(std::make_unique<raw::Bytes>());
-    const Result<bool> taken = input_->take(*free_.back());
+    const Result<bool> taken = input_.subscription->take(*free_.back());
     if (!taken) return tl::unexpected(taken.error());
     if (!*taken) return {};
     std::unique_ptr<raw::Bytes> bytes = std::move(free_.back());

@@ -69,12 +69,24 @@ class Republisher {
     std::optional<Instant> begin;
   };
 
+  /// A topic that the gate hears, as all of its publishers so far can be heard.
+  struct Heard {
+    std::string topic;
+    raw::Offer offer;
+    std::unique_ptr<raw::RawSubscription> subscription;
+  };
+
   explicit Republisher(const Settings& settings);
 
   [[nodiscard]] Result<void> connect(const std::atomic<bool>& stop);
+  /// None: there is no publisher.
+  [[nodiscard]] Result<std::optional<raw::Offer>> find_offer(const std::string& topic) const;
   /// None: stopped before there was a publisher.
   [[nodiscard]] Result<std::optional<raw::Offer>> await_offer(const std::string& topic,
-                                                              const std::atomic<bool>& stop);
+                                                              const std::atomic<bool>& stop) const;
+  /// Subscribes anew if publishers have come that offer less, which nobody hears who asks for more.
+  /// What is published meanwhile is lost.
+  [[nodiscard]] Result<void> hear_all_publishers(Heard& heard);
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
   /// Takes the beginnings that a loop outside of ROS 2 has told by now.
@@ -90,10 +102,12 @@ class Republisher {
   std::optional<shaping::Adaptation> adaptation_;
   std::shared_ptr<executor::Context> context_;
   raw::NodePointer node_;
-  std::unique_ptr<raw::RawSubscription> input_;
-  std::unique_ptr<raw::RawSubscription> phase_;
+  Heard input_;
+  std::optional<Heard> phase_;
   std::unique_ptr<raw::RawPublisher> output_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
+  /// Publishers may have come or gone.
+  bool graph_changed_ = true;
   std::optional<shaping::PhaseTracker> tracker_;
   std::unique_ptr<ExternalPhase> external_;
   std::vector<Instant> heard_;

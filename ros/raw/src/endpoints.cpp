@@ -48,13 +48,15 @@ Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& 
   return offers;
 }
 
-void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other) {
+bool weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other) {
+  const rmw_qos_profile_t before = quality;
   if (other.reliability != RMW_QOS_POLICY_RELIABILITY_RELIABLE) {
     quality.reliability = RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
   }
   if (other.durability != RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL) {
     quality.durability = RMW_QOS_POLICY_DURABILITY_VOLATILE;
   }
+  return quality.reliability != before.reliability || quality.durability != before.durability;
 }
 
 Result<const rosidl_message_type_support_t*> load_type(const std::string& type) {

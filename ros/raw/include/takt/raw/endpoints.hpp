@@ -39,8 +39,8 @@ using Gid = std::array<std::uint8_t, RMW_GID_STORAGE_SIZE>;
                                                      std::size_t depth, std::span<const Gid> own);
 
 /// Lowers a quality to what a subscription may ask for so that publishers of both qualities reach
-/// it.
-void weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other);
+/// it. Returns whether it was higher.
+bool weaken(rmw_qos_profile_t& quality, const rmw_qos_profile_t& other);
 
 /// The type support of a message type, from the library of its package, which stays loaded.
 [[nodiscard]] Result<const rosidl_message_type_support_t*> load_type(const std::string& type);
