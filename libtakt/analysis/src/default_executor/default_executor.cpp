@@ -11,8 +11,9 @@ using Equation = Witness::Equation;
 
 namespace {
 
-/// To compute where a round-robin bound tends costs as much as this many steps of its search.
-constexpr int steps_per_long_run = 24;
+/// To compute where a round-robin bound tends costs as much as some 20 steps of its search, and few
+/// bounds need it.
+constexpr int steps_per_long_run = 96;
 /// The state that round-robin searches keep of all other callbacks costs memory rather than time:
 /// gigabytes from some thousand callbacks on.
 constexpr std::size_t effort_of_kept_other = 200;
