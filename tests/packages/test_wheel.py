@@ -159,6 +159,7 @@ def test_its_tag_is_that_of_many_linuxes(wheel: Path) -> None:
     assert re.search(r"-manylinux_2_\d+_x86_64(\.|$)", wheel.stem + ".")
 
 
+@pytest.mark.timeout(3600)  # It builds everything anew.
 def test_the_same_commit_gives_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
     """From a folder of another length. CMAKE_ARGS is passed on, e.g. for a compiler cache."""
     if run("git", "-C", ROOT, "status", "--porcelain").strip():
