@@ -1,7 +1,6 @@
 #include "default_executor/round_robin.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace takt::analysis {
 
@@ -28,7 +27,12 @@ void RoundRobin::renew(Duration own, std::int64_t polling_points) {
   polling_points_ = polling_points;
   for (Other& other : others_) {
     other.most = saturating_add(polling_points, other.extra);
-    if (!std::exchange(other.saturated, false)) continue;
+    if (!other.saturated) continue;
+    if (other.activated.count() >= other.most) {
+      take_demand(other);
+      continue;
+    }
+    other.saturated = false;
     renew(other);
     other.demand_until = Duration{-1};
   }
@@ -52,6 +56,11 @@ void RoundRobin::count(Other& other, Duration window) {
   // Nothing limits how many instances of a callback without bound are pending.
   other.saturated = other.activated.count() >= other.most || window == unbounded_time;
   other.demand_until = other.saturated ? unbounded_time : other.activated.until();
+  take_demand(other);
+}
+
+/// The demand of all instances that are pending, or of as many as Lemma 4 admits.
+void RoundRobin::take_demand(Other& other) {
   const Duration cost = (*other.cost)(other.saturated ? other.most : other.activated.count());
   demand_ = saturating_add(demand_, cost - other.demand);
   other.demand = cost;

@@ -79,6 +79,7 @@ class RoundRobin {
   static void renew(Other& other);
   void count_own(Duration window);
   void count(Other& other, Duration window);
+  void take_demand(Other& other);
 
   const curves::SupplyBound* supply_;
   Effort* effort_;

@@ -152,7 +152,7 @@ struct System {
   void add_edges(const model::Model& model);
   void add_joins(const model::Model& model);
   void add_triggers(const model::Model& model);
-  void add_propagation();
+  void order_propagation();
   void add_components();
   void describe_executors(policy::Describer& describer);
 
