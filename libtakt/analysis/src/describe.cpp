@@ -35,6 +35,10 @@ void describe_explorations(const model::Model& model, const System& system,
     if (exploration->reason.empty()) continue;
     bounds.unexplored.push_back({model.executors[e].id, exploration->reason});
   }
+  for (const ChainBound& chain : bounds.chains) {
+    bounds.depends_on_phases =
+        bounds.depends_on_phases || std::ranges::any_of(chain.segments, &Segment::by_phases);
+  }
 }
 
 }  // namespace

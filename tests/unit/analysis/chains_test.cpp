@@ -1,5 +1,10 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <random>
+
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 
@@ -74,6 +79,70 @@ TEST(Chains, SporadicSamplerHasNoLongestGap) {
       bounds.chains[0].reason,
       "\"c1\" samples what \"c0\" sends, and nothing limits the time between its activations; "
       "a periodic activation would");
+}
+
+/// A timer whose data, there `latency` after its activation at the latest, another timer samples.
+struct Sampled {
+  model::PeriodicActivation source;
+  model::PeriodicActivation sampler;
+  Duration latency{};
+
+  [[nodiscard]] Bounds bounds(Method method) const {
+    ModelBuilder builder;
+    const auto from = builder.timer(builder.executor(), latency, source);
+    const auto to = builder.timer(builder.executor(), Duration{1}, sampler);
+    builder.chain({from, to});
+    return analyze(builder.model(), {.method = method});
+  }
+  [[nodiscard]] Duration wait(Method method = Method::exact) const {
+    return bounds(method).chains[0].segments[1].sampling;
+  }
+};
+
+TEST(Chains, KnownPhasesLimitHowLongDataWaits) {
+  Sampled sampled{.source = {.period = Duration{100}, .phase = Duration{30}},
+                  .sampler = {.period = Duration{100}, .phase = Duration{80}},
+                  .latency = Duration{13}};
+  const Bounds bounds = sampled.bounds(Method::exact);
+  EXPECT_EQ(bounds.chains[0].segments[1].sampling, Duration{80 - 43});
+  EXPECT_EQ(bounds.chains[0].bound, Duration{13 + 37 + 1});
+  EXPECT_TRUE(bounds.depends_on_phases);
+  EXPECT_EQ(sampled.wait(Method::combined), Duration{100}) << "other analyses admit all phases";
+  // The next instance is due just when the data comes, and may not see it.
+  sampled.sampler.phase = Duration{43};
+  EXPECT_EQ(sampled.wait(), Duration{100});
+  sampled.sampler.phase = std::nullopt;
+  EXPECT_EQ(sampled.wait(), Duration{100});
+  EXPECT_FALSE(sampled.bounds(Method::exact).depends_on_phases);
+}
+
+TEST(Chains, DataWaitsAsLongAsPhasesAndJitterAdmit) {
+  std::mt19937 random(17);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same models in every run
+  const auto draw = [&](std::int64_t least, std::int64_t most) {
+    return Duration{std::uniform_int_distribution(least, most)(random)};
+  };
+  for (int n = 0; n < 300; ++n) {
+    Sampled sampled{.source = {.period = draw(8, 20), .jitter = draw(0, 3)},
+                    .sampler = {.period = draw(8, 20), .jitter = draw(0, 3)},
+                    .latency = draw(1, 8)};
+    sampled.source.phase = draw(0, sampled.source.period.count() - 1);
+    sampled.sampler.phase = draw(0, sampled.sampler.period.count() - 1);
+    const Duration cycle{std::lcm(sampled.source.period.count(), sampled.sampler.period.count())};
+    // From any activation to the activation of the instance that reads the data.
+    Duration longest{0};
+    for (Duration due = *sampled.source.phase; due < cycle; due += sampled.source.period) {
+      for (Duration late{0}; late <= sampled.source.jitter; ++late) {
+        Duration reads = *sampled.sampler.phase;
+        while (reads <= due + late + sampled.latency) reads += sampled.sampler.period;
+        longest = std::max(longest, reads + sampled.sampler.jitter - due - late);
+      }
+    }
+    const Duration bound = sampled.latency + sampled.wait();
+    EXPECT_GE(bound, longest);
+    if (sampled.source.jitter == Duration{0}) {
+      EXPECT_EQ(bound, longest);
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "chains/end_to_end.hpp"
@@ -29,6 +30,30 @@ Duration longest_delay(const model::Model& model, CallbackIndex from, CallbackIn
 Duration longest_gap(const model::Callback& callback) {
   const auto* periodic = std::get_if<model::PeriodicActivation>(&*callback.activation);
   return periodic == nullptr ? unbounded_time : periodic->period + periodic->jitter;
+}
+
+/// The phase and period of a timer; null if it has none, or is activated by messages as well.
+const model::PeriodicActivation* grid_of(const model::Model& model, const System& system,
+                                         CallbackIndex callback) {
+  if (!system[callback].is_source()) return nullptr;
+  const auto& activation = model[callback].activation;
+  if (!activation) return nullptr;
+  const auto* periodic = std::get_if<model::PeriodicActivation>(&*activation);
+  return periodic != nullptr && periodic->phase ? periodic : nullptr;
+}
+
+/// The longest time that data waits for a callback that samples it if both timers keep their
+/// phases. `part` after the activation of `head` it is there at the latest.
+///
+/// An instance of the sampler that is due after that instant reads it, if none did before. Let g be
+/// the greatest common divisor of the periods. How far the instant lies in the sampler's period is
+/// known but for multiples of g.
+Duration longest_wait(const model::PeriodicActivation& head, Duration part,
+                      const model::PeriodicActivation& sampler) {
+  const std::int64_t g = std::gcd(head.period.count(), sampler.period.count());
+  const Duration there = *head.phase + head.jitter + part - *sampler.phase;
+  const Duration passed{((there.count() % g) + g) % g};
+  return head.jitter + sampler.period - passed + sampler.jitter;
 }
 
 std::string why_stretch_unbounded(const model::Model& model, const System& system,
@@ -123,6 +148,9 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
   result.id = chain.id;
   result.goal = chain.goal;
   Duration total{0};
+  // From the activation of the head, the latest callback that samples or else the first.
+  Duration part{0};
+  CallbackIndex head = chain.callbacks.front();
   const CallbackIndex* sender = nullptr;
   for (const Stretch& stretch : bounded_stretches(model, system, chain.callbacks, solution)) {
     const CallbackIndex first = stretch.callbacks.front();
@@ -132,8 +160,18 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
     for (const CallbackIndex callback : stretch.callbacks) {
       segment.callbacks.push_back(model[callback].id);
     }
+    part = saturating_add(part, stretch.delay);
     if (stretch.sampled) {
       segment.sampling = longest_gap(model[first]);
+      const auto* from = grid_of(model, system, head);
+      const auto* to = grid_of(model, system, first);
+      if (solution.keeps_phases() && from != nullptr && to != nullptr && part != unbounded_time) {
+        const Duration wait = longest_wait(*from, part, *to);
+        segment.by_phases = wait < segment.sampling;
+        segment.sampling = std::min(segment.sampling, wait);
+      }
+      part = Duration{0};
+      head = first;
       if (segment.sampling == unbounded_time && result.reason.empty()) {
         result.reason = fmt::format(
             "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
@@ -148,6 +186,7 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
     } else if (result.reason.empty()) {
       result.reason = why_stretch_unbounded(model, system, solution, stretch.callbacks);
     }
+    part = saturating_add(part, bound.response);
     total = saturating_add(
         total, saturating_add(bound.response, saturating_add(segment.delay, segment.sampling)));
     if (segment.sampling == unbounded_time) segment.sampling = Duration{0};

@@ -56,6 +56,8 @@ class FixedPoint {
   /// The executors that the last solve() had to analyse.
   [[nodiscard]] const std::vector<ExecutorIndex>& analysed() const { return analysed_; }
   [[nodiscard]] Duration horizon() const { return options_.horizon; }
+  /// Whether bounds may hold only for the phases of timers in the model.
+  [[nodiscard]] bool keeps_phases() const { return options_.method == Method::exact; }
   [[nodiscard]] const Curves& curves() const { return curves_; }
   /// The callback's bound; unbounded_time if there is none.
   [[nodiscard]] Duration response(CallbackIndex callback) const {

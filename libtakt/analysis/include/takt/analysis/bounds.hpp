@@ -44,6 +44,8 @@ struct Segment {
   Duration delay{};
   /// Longest time that a message waits for a timer that samples it; 0 if it activates the segment.
   Duration sampling{};
+  /// Whether that holds only for the phases of timers in the model.
+  bool by_phases = false;
   bool operator==(const Segment&) const = default;
 };
 
