@@ -8,7 +8,7 @@
 #include "takt/analysis/analyze.hpp"
 #include "takt/base/isolated.hpp"
 
-/// How much memory an exploration of schedules takes.
+/// How much memory an exploration of schedules takes, and what it must not leave out.
 namespace takt::analysis {
 namespace {
 
@@ -50,6 +50,25 @@ TEST(Exploration, GivesUpBeforeChoicesFillTheMemory) {
     give(std::as_bytes(std::span(bounded)));
   };
   EXPECT_EQ(isolated(explored, {.memory = std::size_t{768} << 20}), "bounded");
+}
+
+/// A timer's own activations do not make it publish along an edge with a trigger set. If they did,
+/// the message would complete the join at once, and none would come just before the timer.
+TEST(Exploration, ATimerNeedNotPublishAlongAnEdgeWithATriggerSet) {
+  model::ModelBuilder builder;
+  const auto e = builder.executor(model::DedicatedSupply{}, model::ExecutorKind::fixed_priority);
+  const auto at = [](std::int64_t period, std::int64_t phase) {
+    return model::PeriodicActivation{.period = Duration{period}, .phase = Duration{phase}};
+  };
+  const auto timer = builder.timer(e, Duration{1}, at(78, 52));
+  const auto service = builder.callback(e, model::CallbackKind::service, {Duration{1}}, at(96, 3));
+  const auto join = builder.subscription(e, Duration{1});
+  builder.edge(timer, service).triggered_by.emplace();
+  builder.edge(timer, join);
+  builder.edge(service, join);
+  builder.join(join, model::JoinKind::newest, {timer, service});
+  // The service is activated at 675, the join at 676, as is the timer.
+  EXPECT_EQ(analyze(builder.model(), {.method = Method::exact}).callbacks[0].bound, Duration{2});
 }
 
 }  // namespace

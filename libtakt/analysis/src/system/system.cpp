@@ -172,12 +172,14 @@ void System::add_edges(const model::Model& model) {
     const model::Edge& edge = model.edges[e];
     edge_of_model_[e] = edges.size();
     tasks[edge.to.value()].incoming.push_back(edges.size());
+    // A timer has no trigger sets (see add_triggers()): with one in the model, it sends less.
+    const bool less = edge.triggered_by && model::samples_messages(model[edge.from]);
     edges.push_back({.from = edge.from,
                      .to = edge.to,
                      .delay = edge.delay,
                      .local = (*this)[edge.from].executor == (*this)[edge.to].executor &&
                               edge.delay == Duration{0},
-                     .has_share = model::message_share(edge).has_value(),
+                     .has_share = less || model::message_share(edge).has_value(),
                      .in_model = e});
     if (edges.back().local) ++tasks[edge.from.value()].local_sends;
     LocalExecutor& sender = executors[(*this)[edge.from].executor.value()];
