@@ -85,7 +85,7 @@ class Republisher {
   [[nodiscard]] Result<std::optional<raw::Offer>> await_offer(const std::string& topic,
                                                               const std::atomic<bool>& stop) const;
   /// Subscribes anew if publishers have come that offer less, which nobody hears who asks for more.
-  /// What is published meanwhile is lost.
+  /// Messages that are published meanwhile are lost.
   [[nodiscard]] Result<void> hear_all_publishers(Heard& heard);
   [[nodiscard]] Result<void> wait(Duration longest);
   [[nodiscard]] Result<void> take_all();
