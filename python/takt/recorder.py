@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import takt_native
 from takt import console, elf, files, runtime
 from takt.errors import UserError
+from takt.formatting import count
 
 Watch = Callable[[float, int, dict[str, int]], None]
 """Called now and then with the seconds passed, the bytes written and the losses so far, by kind."""
@@ -263,8 +264,13 @@ def status_of(text: str) -> Status:
 
 
 def lost(losses: Mapping[str, int]) -> str:
-    """Losses by kind, in words."""
-    kinds = [f"{count} {kind.replace('_', ' ')}" for kind, count in losses.items() if count]
+    """Losses by kind, whose names are plurals, in words."""
+    nouns = {kind: kind.replace("_", " ") for kind in losses}
+    kinds = [
+        count(number, nouns[kind].removesuffix("es" if kind.endswith("sses") else "s"), nouns[kind])
+        for kind, number in losses.items()
+        if number
+    ]
     return ", ".join(kinds) or "nothing lost"
 
 

@@ -11,10 +11,11 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -508,7 +509,7 @@ def test_a_stopped_recorder_keeps_no_robot_from_starting(tmp_path: Path) -> None
         recorder.send_signal(signal.SIGCONT)
         said, complained = recorder.communicate("\n")
     assert json.loads(said)["losses"]["late_processes"] == 1
-    assert "1 late processes" in complained
+    assert "1 late process" in complained
 
 
 def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
@@ -702,6 +703,20 @@ for line in sys.stdin:
 """
 
 
+REASONABLE = 400 << 10
+"""Kilobytes of memory of a recorder: Python, 64 MiB of the kernel's buffers, seen twice."""
+
+
+def peak_memory(process: int) -> int:
+    """Kilobytes of memory that a process has had at most."""
+    (line,) = (
+        line
+        for line in Path(f"/proc/{process}/status").read_text().splitlines()
+        if line.startswith("VmHWM:")
+    )
+    return int(line.split()[1])
+
+
 @pytest.fixture
 def place_for_all() -> Iterator[Path]:
     """A directory that other users may look into."""
@@ -761,24 +776,108 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
                     or recorder.poll() is not None
                 )
             )
-            peak = int(
-                next(
-                    line
-                    for line in Path(f"/proc/{recorder.pid}/status").read_text().splitlines()
-                    if line.startswith("VmHWM:")
-                ).split()[1]
-            )
+            peak = peak_memory(recorder.pid)
             recorder.send_signal(signal.SIGINT)
             _, said = recorder.communicate()
         attacker.stdin.close()
     assert recorder.returncode == 0, said
-    assert peak < 400 << 10  # kilobytes: Python, 64 MiB of the kernel's buffers, seen twice
+    assert peak < REASONABLE
     ticks = [
         e.fields["timeout"]
         for e in babeltrace.events(trace, lossy=True)
         if e.process == attacker.pid and e.name == TICKED
     ]
     assert ticks == list(range(100))
+
+
+def with_many_tables(library: bytes) -> bytes:
+    """The library with twenty tables of symbols of 63 MiB each, in the same place. Its loader does
+    not look at them.
+    """
+    tables, size, dynamic_symbols = 20, 63 << 20, 11
+    start = len(library) + -len(library) % 8
+    table = struct.pack("<IIQQQQIIQQ", 0, dynamic_symbols, 0, 0, 0, size - size % 24, 0, 0, 8, 24)
+    header = bytearray(library[:64])
+    struct.pack_into("<Q", header, 0x28, start)
+    struct.pack_into("<HHH", header, 0x3A, 64, tables + 1, 0)
+    changed = bytes(header) + library[64:]
+    return (changed.ljust(start, b"\0") + bytes(64) + table * tables).ljust(size, b"\0")
+
+
+def with_invalid_code(library: bytes) -> bytes:
+    """The library with code that no probe can be placed on, in a function that nobody calls."""
+    function = "ros_trace_rcl_lifecycle_transition"
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", str(tracetools())],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (address,) = (
+        int(line.split()[0], 16)
+        for line in symbols.stdout.splitlines()
+        if line.endswith(f" {function}")
+    )
+    segments, size, count = (
+        *struct.unpack_from("<Q", library, 0x20),
+        *struct.unpack_from("<HH", library, 0x36),
+    )
+    for segment in range(segments, segments + size * count, size):
+        kind, _, offset, start, _, length = struct.unpack_from("<IIQQQQ", library, segment)
+        if kind == 1 and start <= address < start + length:
+            position = address - start + offset
+    no_instruction_of_64_bits = b"\x06"
+    return library[:position] + no_instruction_of_64_bits + library[position + 1 :]
+
+
+@needs_root
+@needs_privileges
+@pytest.mark.parametrize("malice", [with_many_tables, with_invalid_code])
+def test_a_library_made_to_harm_costs_its_own_process_alone(
+    tmp_path: Path, place_for_all: Path, malice: Callable[[bytes], bytes]
+) -> None:
+    library = place_for_all / "lib" / "libtracetools.so"
+    library.parent.mkdir()
+    library.write_bytes(malice(tracetools().read_bytes()))
+    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
+    with (
+        Child(
+            [*user, *python, str(place_for_all), "library"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        ) as attacker,
+        Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
+    ):
+        assert attacker.stdout
+        assert attacker.stdout.readline() == "ready\n"
+        assert robot.stdout
+        robot.stdout.readline()
+        trace = tmp_path / "trace"
+        with Child(
+            [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as recorder:
+            streams = f"ebpf/*-{robot.pid}-*/*"
+            until(
+                lambda: any(Path(f"{trace}.partial").glob(streams)) or recorder.poll() is not None
+            )
+            peak = peak_memory(recorder.pid) if recorder.poll() is None else 0
+            recorder.send_signal(signal.SIGINT)
+            _, said = recorder.communicate()
+        robot.send_signal(signal.SIGINT)
+    assert recorder.returncode == 0, said
+    assert peak < REASONABLE
+    assert "1 unrecorded process" in said
+    ticks = [
+        e.fields["timeout"]
+        for e in babeltrace.events(trace, lossy=True)
+        if e.process == robot.pid and e.name == TICKED
+    ]
+    assert ticks
 
 
 @needs_root

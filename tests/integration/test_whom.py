@@ -63,4 +63,4 @@ def test_a_recorder_takes_neither_itself_nor_anothers_robot(tmp_path: Path) -> N
     assert said("beside.status") == "1\n", said("beside.said")
     beside: dict[str, Any] = json.loads(said("beside.json"))
     assert beside["losses"]["unrecorded_processes"] == 1
-    assert "1 unrecorded processes" in said("beside.said")
+    assert "1 unrecorded process" in said("beside.said")

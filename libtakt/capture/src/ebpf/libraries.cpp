@@ -40,6 +40,8 @@ std::vector<std::string> paths_in(const char* variable) {
   return split(value != nullptr ? value : "");
 }
 
+const fs::path own_root = "/";
+
 LibraryPointer open_library(const fs::path& file, const fs::path& path, const fs::path& root) {
   auto opened = open_regular_file(file, O_RDONLY);
   struct stat status {};
@@ -56,7 +58,7 @@ LibraryPointer in_search_path(std::string_view name) {
     for (const auto& directory : paths_in(variable)) {
       std::error_code none;
       const auto path = fs::canonical(fs::path(directory) / folder / name, none);
-      if (auto library = none ? nullptr : open_library(path, path, "/")) {
+      if (auto library = none ? nullptr : open_library(path, path, own_root)) {
         return library;
       }
     }
@@ -121,6 +123,8 @@ bool is_same_file(const Library& a, const Library& b) {
   return fstat(a.file.get(), &one) == 0 && fstat(b.file.get(), &other) == 0 &&
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
+
+bool is_brought_along(const Library& library) { return library.root != own_root; }
 
 std::map<pid_t, LibraryPointer> processes_with(std::string_view name) {
   std::map<pid_t, LibraryPointer> processes;

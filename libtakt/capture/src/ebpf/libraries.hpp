@@ -38,6 +38,10 @@ using LibraryPointer = std::shared_ptr<const Library>;
 /// Whether two descriptors are of the same file.
 [[nodiscard]] bool is_same_file(const Library& a, const Library& b);
 
+/// Whether only running processes name the library, and no search path of ours. It may be anything
+/// then, and what is wrong with it must harm those processes alone.
+[[nodiscard]] bool is_brought_along(const Library& library);
+
 /// Version of the package that a tracetools library belongs to or, if that does not tell, of the
 /// one that a program started here and now would use; empty: not known.
 [[nodiscard]] std::string tracetools_version(const Library& tracetools);

@@ -194,57 +194,82 @@ Result<void> Recorder::attach(const char* name, const Library& library,
 }
 
 Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool running) {
-  watched_ = libraries_named(tracetools, running);
-  if (watched_.empty()) {
-    return error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?",
-                 tracetools);
-  }
   std::vector<std::string> names;
   for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
     names.push_back(function_of(static_cast<EventType>(number)));
   }
-  Result<void> attached;
-  for (const auto& library : watched_) {
-    const auto place = std::min<std::size_t>(versions_.size(), TAKT_BPF_LIBRARIES - 1);
-    versions_.push_back(tracetools_version(*library));
-    const auto offsets = function_offsets(library->file.get(), names);
+  Result<void> failed =
+      error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?", tracetools);
+  for (const auto& library : libraries_named(tracetools, running)) {
+    const auto offsets = untrusted_function_offsets(library->file.get(), names);
+    if (!offsets || std::ranges::none_of(*offsets, &std::optional<std::uint64_t>::has_value)) {
+      continue;
+    }
+    const auto place = std::min<std::size_t>(watched_.size(), TAKT_BPF_LIBRARIES - 1);
     const auto gid_size = gid_size_of(*library);
     std::vector<Function> functions;
-    for (std::size_t number = 0; number < offsets.size(); ++number) {
-      if (offsets[number] && (events >> number & 1) != 0) {  // not every version has every function
-        functions.push_back({*offsets[number], TAKT_COOKIE(number, gid_size, place)});
-        events_ |= std::uint64_t{1} << number;
+    std::uint64_t watched_events = 0;
+    for (std::size_t number = 0; number < names.size(); ++number) {
+      const auto offset = (*offsets)[number];
+      if (offset && (events >> number & 1) != 0) {  // not every version has every function
+        functions.push_back({*offset, TAKT_COOKIE(number, gid_size, place)});
+        watched_events |= std::uint64_t{1} << number;
       }
     }
-    attached = attached.and_then([&] { return attach("on_call", *library, functions); });
+    auto attached = attach("on_call", *library, functions);
+    if (!attached && !is_brought_along(*library)) {
+      return attached;
+    }
+    if (!attached) {
+      failed = std::move(attached);
+      continue;
+    }
+    watched_.push_back(library);
+    versions_.push_back(tracetools_version(*library));
+    events_ |= watched_events;
   }
-  return attached;
+  return watched_.empty() ? failed : Result<void>();
 }
 
 Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) {
-  Result<void> attached;
+  // The first tracing library is that of this machine's ROS 2, if it has one.
+  const auto gid_size = gid_size_of(*watched_.front());
   for (const auto& middleware : middlewares()) {
+    std::vector<std::string> names;
+    for (const auto& function : middleware.functions) {
+      names.emplace_back(function.symbol);
+    }
     for (const auto& library : libraries_named(middleware.library, running)) {
-      std::vector<std::string> names;
-      for (const auto& function : middleware.functions) {
-        names.emplace_back(function.symbol);
-      }
-      const auto offsets = function_offsets(library->file.get(), names);
-      // The first tracing library is that of this machine's ROS 2, if it has one.
-      const auto gid_size = gid_size_of(*watched_.front());
+      const auto offsets = untrusted_function_offsets(library->file.get(), names);
       std::vector<Function> functions;
-      for (std::size_t i = 0; i < offsets.size(); ++i) {
+      for (std::size_t i = 0; offsets && i < names.size(); ++i) {
         const auto event = middleware.functions[i].event;
-        if (offsets[i] && (events & bit(event)) != 0) {
-          functions.push_back({*offsets[i], TAKT_COOKIE(static_cast<unsigned>(event), gid_size,
-                                                        middleware.time_offset)});
+        const auto offset = (*offsets)[i];
+        if (offset && (events & bit(event)) != 0) {
+          functions.push_back({*offset, TAKT_COOKIE(static_cast<unsigned>(event), gid_size,
+                                                    middleware.time_offset)});
           events_ |= bit(event);
         }
       }
-      attached = attached.and_then([&] { return attach("on_message", *library, functions); });
+      auto attached = attach("on_message", *library, functions);
+      if (!attached && !is_brought_along(*library)) {
+        return attached;
+      }
+      if (!attached || !offsets) {
+        add_unwatched(middleware.library, *library);
+      }
     }
   }
-  return attached;
+  return {};
+}
+
+/// Counts the running processes that use a library as unrecorded.
+void Recorder::add_unwatched(std::string_view name, const Library& library) {
+  for (const auto& [process, used] : processes_with(name)) {
+    if (used && is_same_file(*used, library)) {
+      unwatched_.emplace(process, start_of(process));
+    }
+  }
 }
 
 bool Recorder::is_watched(const Library& library) const {

@@ -85,6 +85,7 @@ class Recorder : public Backend {
   void recover_older_objects(std::uint64_t time);
   void recover(pid_t process, const Library& library, std::uint64_t time,
                std::chrono::milliseconds patience);
+  void add_unwatched(std::string_view name, const Library& library);
   void look_for_unwatched_processes();
   [[nodiscard]] bool is_watched(const Library& library) const;
   [[nodiscard]] bool is_followed(pid_t process) const;

@@ -8,10 +8,16 @@
 
 namespace takt::capture::ebpf {
 
-/// The positions in its file of the functions of a shared library, in the order of `names`; none
-/// for a function that it does not export. The library is open as `file`; one that cannot be read
-/// exports none. O(symbols of the library).
-[[nodiscard]] std::vector<std::optional<std::uint64_t>> function_offsets(
+/// Positions in a library's file; none for a function that it does not export.
+using FunctionOffsets = std::vector<std::optional<std::uint64_t>>;
+
+/// The positions of the functions of a shared library, in the order of `names`. The library is open
+/// as `file`; one that cannot be read exports none. O(symbols of the library).
+[[nodiscard]] FunctionOffsets function_offsets(int file, std::span<const std::string> names);
+
+/// The same for a library that anybody may have made. A separate process reads it, because its
+/// tables can say that they are of any size. None: that took too much memory or time.
+[[nodiscard]] std::optional<FunctionOffsets> untrusted_function_offsets(
     int file, std::span<const std::string> names);
 
 }  // namespace takt::capture::ebpf
