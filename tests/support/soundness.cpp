@@ -18,7 +18,6 @@ namespace {
 
 using simulation::Options;
 
-constexpr Duration simulated_time{6'000};
 constexpr Duration horizon{20'000};
 constexpr int random_simulations = 4;
 /// For each model whose schedules are explored: most of those that end at all end within it.

@@ -49,6 +49,17 @@ Result<Simulation> Engine::run(const Progress& progress) {
       const Event event = events_.top();
       events_.pop();
       take_in(event);
+      // A burst may bring any number of instances within one instant.
+      if (waiting_ > most_waiting) {
+        return error(
+            "after {} ms, {} instances and messages wait: {}; lower the load, limit the queues, or "
+            "simulate a shorter time",
+            now_.time_since_epoch().count() / 1'000'000, waiting_, overload);
+      }
+      if (progress && result_.events - reported >= progress_interval) {
+        reported = result_.events;
+        progress(now_.time_since_epoch());
+      }
     }
     for (std::size_t i = 0; i < deciding_.size(); ++i) {
       executors_[deciding_[i].value()].must_decide = false;
@@ -56,16 +67,6 @@ Result<Simulation> Engine::run(const Progress& progress) {
     }
     deciding_.clear();
     if (processors_changed_) follow_processors();
-    if (waiting_ > most_waiting) {
-      return error(
-          "after {} ms, {} instances and messages wait: {}; lower the load, limit the queues, or "
-          "simulate a shorter time",
-          now_.time_since_epoch().count() / 1'000'000, waiting_, overload);
-    }
-    if (progress && result_.events - reported >= progress_interval) {
-      reported = result_.events;
-      progress(now_.time_since_epoch());
-    }
   }
   result_.unfinished = waiting_;
   for (const ThreadState& thread : threads_) result_.unfinished += thread.running ? 1 : 0;

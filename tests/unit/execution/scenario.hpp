@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +53,7 @@ struct Client {
 class Scenario final : public events::EventStream {
  public:
   std::int64_t now = 0;
+  std::uint16_t processor = 0;
 
   Program program(std::int64_t process_id, const std::string& host = "robot",
                   const std::string& name = "program") {
@@ -81,15 +81,17 @@ class Scenario final : public events::EventStream {
     events::Event& event = events::append(batch_, fields);
     event.time = Instant(std::chrono::microseconds(now));
     event.thread = program.thread;
+    event.cpu = processor;
     ++counts_[events::schema(event.type).name];
   }
   /// The same with the fields in the order of the event's schema.
-  void add(const Program& program, EventType type, std::initializer_list<std::uint64_t> values,
+  void add(const Program& program, EventType type, const std::vector<std::uint64_t>& values,
            std::vector<std::string> texts = {},
            std::vector<std::vector<std::uint64_t>> lists = {}) {
     events::Event event;
     event.time = Instant(std::chrono::microseconds(now));
     event.thread = program.thread;
+    event.cpu = processor;
     event.type = type;
     std::copy(values.begin(), values.end(), event.values.begin());
     if (!texts.empty() || !lists.empty()) {

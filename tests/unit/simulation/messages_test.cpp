@@ -293,5 +293,17 @@ TEST(Simulation, RefusesHopelessOverload) {
   EXPECT_FALSE(is_overload(simulate(models.model, options).error()));
 }
 
+TEST(Simulation, RefusesABurstThatNeverEnds) {
+  Models models;
+  models.executor("e", events);
+  models.timer("t", milliseconds(1), milliseconds(1000));
+  models["t"].activation = model::SporadicActivation{Duration(50), std::chrono::hours(24)};
+  Options options;
+  options.duration = Duration(1);  // within which 1.7 * 10^12 instances are activated
+  const Result<Simulation> result = simulate(models.model, options);
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(is_overload(result.error()));
+}
+
 }  // namespace
 }  // namespace takt::simulation

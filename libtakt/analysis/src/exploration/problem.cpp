@@ -108,12 +108,13 @@ class Compiler {
     for (std::size_t e = 0; e < system_.edges.size(); ++e) {
       const TriggerEdge& edge = system_.edges[e];
       if (edge.from != index || !is_here(edge.to)) continue;
-      Problem::Send send{.edge = static_cast<Via>(e),
-                         .to = system_[edge.to].rank,
-                         .delay = edge.delay.count(),
-                         .optional = edge.has_share};
-      if (edge.triggers) send.triggers.emplace(edge.triggers->begin(), edge.triggers->end());
-      callback.sends.push_back(std::move(send));
+      std::optional<std::vector<Via>> triggers;
+      if (edge.triggers) triggers = std::vector<Via>(edge.triggers->begin(), edge.triggers->end());
+      callback.sends.push_back({.edge = static_cast<Via>(e),
+                                .to = system_[edge.to].rank,
+                                .delay = edge.delay.count(),
+                                .optional = edge.has_share,
+                                .triggers = std::move(triggers)});
     }
     problem_.callbacks.push_back(std::move(callback));
   }

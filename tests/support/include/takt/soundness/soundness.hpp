@@ -8,6 +8,7 @@
 #include "takt/analysis/analyze.hpp"
 #include "takt/generation/random_model.hpp"
 #include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
 
 /// simulated <= bound, the central property: no response time, latency, reaction time or data age
 /// of a simulation is above its bound, whatever the releases, execution times and supplies.
@@ -26,6 +27,9 @@ struct Comparison {
   /// What exceeded its bound, or why the model could not be simulated; empty if all is well.
   std::string violation;
 };
+
+/// How long each simulation is.
+inline constexpr Duration simulated_time{6'000};
 
 /// Every kind of executor that schedules: all but those that stand for something outside ROS, which
 /// random models of any kind have beside them.
