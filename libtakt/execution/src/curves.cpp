@@ -26,11 +26,11 @@ T newest(const std::vector<T>& ring, std::size_t next, std::size_t n) {
 }  // namespace
 
 void CostCurve::add(Duration cost) {
-  push(window_, next_, std::max(cost, Duration(0)));
+  push(window_, next_, bounded(std::max(cost, Duration(0))));
   values_.resize(window_.size());
   Duration sum{};
   for (std::size_t n = 0; n < window_.size(); ++n) {
-    sum += newest(window_, next_, n);
+    sum = bounded(sum + newest(window_, next_, n));
     values_[n] = std::max(values_[n], sum);
   }
 }
@@ -45,7 +45,7 @@ std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration>
       for (std::size_t m = 0; m < curve.size(); ++m) {
         least = std::min(least, curve[m] + curve[curve.size() - 1 - m]);
       }
-      curve.push_back(least);
+      curve.push_back(bounded(least));
     }
   };
   const std::size_t size = std::max(a.size(), b.size());
@@ -64,7 +64,7 @@ void DistanceCurve::add(Instant activation) {
   push(window_, next_, activation);
   values_.resize(window_.size(), Duration::max());
   for (std::size_t n = 0; n < window_.size(); ++n) {
-    values_[n] = std::min(values_[n], activation - newest(window_, next_, n));
+    values_[n] = std::min(values_[n], bounded(activation - newest(window_, next_, n)));
   }
 }
 

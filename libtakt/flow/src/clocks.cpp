@@ -13,7 +13,13 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double nanoseconds(Duration duration) { return static_cast<double>(duration.count()); }
 
-Duration rounded(double nanoseconds) { return Duration(std::llround(nanoseconds)); }
+/// Clocks may show anything: what does not fit is the longest time.
+Duration rounded(double nanoseconds) {
+  constexpr auto longest = static_cast<double>(longest_time.count());
+  return Duration(std::llround(std::clamp(nanoseconds, -longest, longest)));
+}
+
+Instant bounded(Instant time) { return Instant(takt::bounded(time.time_since_epoch())); }
 
 }  // namespace
 
@@ -34,7 +40,7 @@ std::string_view to_string(ClockQuality quality) {
 Instant HostClock::to_reference(Instant time) const {
   const double shown = nanoseconds(time - origin) - offset;
   // Only the small correction is rounded, not the time itself: this keeps the order of times.
-  return time - rounded(offset + drift * shown / (1 + drift));
+  return bounded(time - rounded(offset + drift * shown / (1 + drift)));
 }
 
 std::optional<Duration> HostClock::uncertainty_at(Instant reference) const {
@@ -51,8 +57,7 @@ std::optional<Duration> HostClock::uncertainty_at(Instant reference) const {
   const std::size_t after = std::min(before + 1, uncertainty.size() - 1);
   // The band is convex: between two points it is at most on the line between them.
   const double share = at - static_cast<double>(before);
-  return Duration(static_cast<std::int64_t>(
-      std::ceil(uncertainty[before] * (1 - share) + uncertainty[after] * share)));
+  return rounded(std::ceil(uncertainty[before] * (1 - share) + uncertainty[after] * share));
 }
 
 /// Keeps the points that a straight line can touch: the lower hull of points above it, else the
@@ -124,7 +129,7 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
       end = std::max(end, point.time);
     }
   }
-  clock.last = pair.origin + rounded(end);
+  clock.last = bounded(pair.origin + rounded(end));
   // Lines offset(t) = at_zero + slope · t below all of `above` and above all of `below`.
   const auto highest = [&](double slope) {
     double least = infinite;
@@ -157,6 +162,8 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
       }
     }
     // If a clock was set while it ran, no line fits; the middle is as good as any.
+    steepest = std::clamp(steepest, -most_drift, most_drift);
+    flattest = std::clamp(flattest, -most_drift, most_drift);
     clock.quality = ClockQuality::accurate;
     clock.drift = (steepest + flattest) / 2;
     clock.offset = (highest(clock.drift) + lowest(clock.drift)) / 2;
@@ -177,8 +184,8 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
     }
   }
   if (inverse) {
-    clock.origin += rounded(clock.offset);
-    clock.last += rounded(clock.offset + clock.drift * end);
+    clock.origin = bounded(clock.origin + rounded(clock.offset));
+    clock.last = bounded(clock.last + rounded(clock.offset + clock.drift * end));
     clock.offset = -clock.offset;
     clock.drift = 1 / (1 + clock.drift) - 1;
   }

@@ -560,6 +560,12 @@ void Builder::add_sampled_edges() {
         !known.insert({from->second, to->second}).second) {
       continue;
     }
+    if (model_[to->second].kind != model::CallbackKind::timer) {
+      warnings_.push_back(fmt::format(
+          "\"{}\" is declared to read what \"{}\" keeps, but is no timer: the link is left out",
+          model_[to->second].id, model_[from->second].id));
+      continue;
+    }
     model::Edge& edge = model_.edges.emplace_back();
     edge.from = from->second;
     edge.to = to->second;

@@ -1042,6 +1042,20 @@ TEST_F(Sampling, IsWhatTheProgramDeclares) {
                                    [](const auto& edge) { return edge.confidence.has_value(); }));
 }
 
+TEST_F(Sampling, IsLeftOutWithAWarningWhereWhatReadsIsNoTimer) {
+  scenario.add(program, EventType::inputs_linked, {on_command.callback}, {"sampled"},
+               {{on_command.callback, on_scan.callback}});
+  scenario.add(program, EventType::links_declared, {1});
+  sense();
+  act();
+  const Model model = model_of(scenario);
+  EXPECT_EQ(sampled_inputs(model), 0);
+  EXPECT_TRUE(model::parse(model::to_json(model), "recorded"));
+  EXPECT_THAT(
+      model.provenance,
+      HasSubstr(R"(\"/actuator:/command\" is declared to read what \"/control:/scan\" keeps)"));
+}
+
 TEST_F(Sampling, IsNotInferredWhereTheProgramDeclaresThatThereIsNone) {
   scenario.add(program, EventType::links_declared, {0});
   sense();
