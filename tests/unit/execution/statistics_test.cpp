@@ -27,6 +27,15 @@ TEST(CostCurve, HoldsTheLargestSumOfEachLength) {
   EXPECT_EQ(curve.values(), durations({5, 7, 9, 11, 13}));
 }
 
+TEST(CostCurve, OfTimesThatDoNotFitHoldsTheLongestTime) {
+  CostCurve curve;
+  for (int i = 0; i < 5; ++i) {
+    curve.add(Duration::max());
+  }
+  EXPECT_EQ(curve.values(), std::vector(5, longest_time));
+  EXPECT_EQ(merge_costs({longest_time}, durations({1, 2, 3, 4})), std::vector(4, longest_time));
+}
+
 TEST(CostCurve, EqualsBruteForceAndIsSubAdditive) {
   std::mt19937 random(1);
   std::vector<std::int64_t> costs(300);

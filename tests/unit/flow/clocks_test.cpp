@@ -106,6 +106,26 @@ TEST_F(Clocks, WithoutMessagesTheHostsAreBelieved) {
   EXPECT_EQ(clocks[1].to_reference(Instant(Duration(77))), Instant(Duration(77)));
 }
 
+TEST_F(Clocks, ClocksThatShowAnythingHaveTimesThatFitAndStayInOrder) {
+  // The second clock is set by centuries while it runs, back and forth.
+  for (std::int64_t i = 0; i < 20; ++i) {
+    const Instant time(Duration(i * 1'000));
+    const Instant other(i % 2 == 0 ? longest_time : -longest_time);
+    estimator.add(HostIndex(0), time, HostIndex(1), other);
+    estimator.add(HostIndex(1), other, HostIndex(0), time);
+    estimator.add(HostIndex(2), time, HostIndex(1), other);
+  }
+  for (const HostClock& clock : estimator.estimate(3)) {
+    Instant before = Instant(-longest_time);
+    for (const Duration shown : {-longest_time, Duration(0), longest_time}) {
+      const Instant reference = clock.to_reference(Instant(shown));
+      EXPECT_GE(reference, before);
+      EXPECT_LE(reference, Instant(longest_time));
+      before = reference;
+    }
+  }
+}
+
 TEST_F(Clocks, AlignedTimesKeepTheirOrder) {
   exchange(0, {}, 1, {5e9, 900e-6});
   const HostClock clock = estimator.estimate(2)[1];
