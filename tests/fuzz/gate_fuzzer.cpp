@@ -106,7 +106,7 @@ int open_descriptors() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto gate = Gate::open([](pid_t process, const Descriptor& ring) {
     require(process == getpid());
-    static_cast<void>(ring::Reader::attach(ring.get(), ~std::uint64_t{}));
+    static_cast<void>(ring::Reader::attach(ring.get(), ~std::uint64_t{}, 0));
   });
   require(gate.has_value());
   static_cast<void>(sent(0));

@@ -24,6 +24,9 @@ using namespace takt::capture::ring;
 using takt::fuzz::Choices;
 using takt::fuzz::require;
 
+/// Of the recording.
+const std::uint64_t beginning = now();
+
 /// The memory of a process, empty at first.
 class Memory {
  public:
@@ -123,7 +126,7 @@ std::size_t offset_of(Choices& choices, std::uint64_t tail, std::uint64_t log_si
 
 void read(Reader& reader) {
   for (std::uint64_t count = 0; const auto event = reader.next(); ++count) {
-    check(*event, reader, reader.start());
+    check(*event, reader, beginning);
     if (count > slot_count) {  // a disturbed ring may go on without end; its readers do not
       return;
     }
@@ -187,7 +190,7 @@ void act(Memory& memory, std::unique_ptr<Reader>& reader, Choices& choices) {
       return;
     default: {
       reader.reset();
-      if (auto next = Reader::attach(memory.file(), ~std::uint64_t{})) {
+      if (auto next = Reader::attach(memory.file(), ~std::uint64_t{}, beginning)) {
         reader = std::move(*next);
       }
     }
@@ -208,7 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t offset = offset_of(choices, 0, slot_size);
     word = {offset, choices.next<std::uint64_t>()};
   }
-  auto reader = Reader::attach(memory.file(), ~std::uint64_t{});
+  auto reader = Reader::attach(memory.file(), ~std::uint64_t{}, beginning);
   require(reader.has_value());
   const bool disturbed = !words.empty();
   if (disturbed) {

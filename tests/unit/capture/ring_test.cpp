@@ -49,7 +49,7 @@ class Process {
   std::byte* bytes() { return reinterpret_cast<std::byte*>(ring_); }
 
   [[nodiscard]] std::unique_ptr<Reader> read() const {
-    auto reader = Reader::attach(memory_, 1);
+    auto reader = Reader::attach(memory_, 1, 0);
     EXPECT_TRUE(reader.has_value());
     return std::move(*reader);
   }
@@ -231,13 +231,13 @@ TEST(Ring, KeepsTheSlotsOfAThreadThatMayCompleteItsEvent) {
 TEST(Ring, HasOneReader) {
   Process process;
   auto reader = process.read();
-  const auto second = Reader::attach(process.memory(), 1);
+  const auto second = Reader::attach(process.memory(), 1, 0);
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, testing::HasSubstr("reads this ring already"));
   EXPECT_EQ(process.ring().enabled, 1U);
   reader.reset();
   EXPECT_EQ(process.ring().enabled, 0U);
-  EXPECT_TRUE(Reader::attach(process.memory(), 1));
+  EXPECT_TRUE(Reader::attach(process.memory(), 1, 0));
 }
 
 // Whether the number of a killed recorder is used again does not matter.
@@ -250,7 +250,7 @@ TEST(Ring, HasNoReaderWhenThatWasKilled) {
   }
   waitpid(recorder, nullptr, 0);
   EXPECT_EQ(process.ring().enabled, 1U);
-  EXPECT_TRUE(Reader::attach(process.memory(), 1));
+  EXPECT_TRUE(Reader::attach(process.memory(), 1, 0));
 }
 
 // The child of a fork goes on before a recorder has its ring; nothing of that is lost.
@@ -267,6 +267,7 @@ TEST(Ring, HandsOverWhatWasWrittenForTheParentsReader) {
   ASSERT_TRUE(event);
   EXPECT_EQ(number_in(*event), 5);
   EXPECT_LE(event->time, written);
+  EXPECT_GT(event->time, 0U);
   EXPECT_EQ(reader->dropped(0), 2U);
 
   // What another killed recorder left is not the next one's.
@@ -277,19 +278,30 @@ TEST(Ring, HandsOverWhatWasWrittenForTheParentsReader) {
   EXPECT_EQ(reader->dropped(0), 0U);
 }
 
+TEST(Ring, NothingThatIsHandedOverIsBeforeTheRecording) {
+  Process process;
+  process.ring().inherited = 1;
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{5});
+  const auto beginning = now();
+  const auto reader = Reader::attach(process.memory(), 1, beginning).value();
+  const auto event = reader->next();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->time, beginning);
+}
+
 TEST(Ring, RefusesOtherMemory) {
   const int small = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  EXPECT_FALSE(Reader::attach(small, 1));
+  EXPECT_FALSE(Reader::attach(small, 1, 0));
   ASSERT_EQ(ftruncate(small, memory_size), 0);
-  EXPECT_FALSE(Reader::attach(small, 1)) << "it could shrink under the reader";
+  EXPECT_FALSE(Reader::attach(small, 1, 0)) << "it could shrink under the reader";
   ASSERT_EQ(fcntl(small, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_FALSE(Reader::attach(small, 1)) << "it is not a ring";
+  EXPECT_FALSE(Reader::attach(small, 1, 0)) << "it is not a ring";
   close(small);
-  EXPECT_FALSE(Reader::attach(-1, 1));
+  EXPECT_FALSE(Reader::attach(-1, 1, 0));
 
   Process process;
   process.ring().fingerprint ^= 1;
-  EXPECT_FALSE(Reader::attach(process.memory(), 1));
+  EXPECT_FALSE(Reader::attach(process.memory(), 1, 0));
 }
 
 // A trace with an event of the far future could not be read.

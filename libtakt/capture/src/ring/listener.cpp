@@ -13,6 +13,7 @@
 #include "discovery.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/reader.hpp"
+#include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ring {
 
@@ -68,7 +69,7 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   return listener;
 }
 
-Listener::Listener() = default;
+Listener::Listener() : beginning_(now()) {}
 
 Listener::~Listener() {
   if (gate_) gate_->close();
@@ -81,7 +82,7 @@ std::map<std::string, std::string> Listener::environment() const {
 
 void Listener::admit(pid_t process, int memory) {
   static const std::vector<std::string> patterns{"ros2:*", "takt:*"};
-  auto reader = Reader::attach(memory, select(patterns).value());
+  auto reader = Reader::attach(memory, select(patterns).value(), beginning_);
   const std::scoped_lock lock(mutex_);
   if (!reader) {
     ++ended_.unrecorded_processes;

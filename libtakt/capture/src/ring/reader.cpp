@@ -25,7 +25,8 @@ Descriptor lock(int memory) {
 
 }  // namespace
 
-Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled) {
+Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled,
+                                               std::uint64_t beginning) {
   auto mapping = Mapping::of(memory);
   if (!mapping) {
     return tl::unexpected(mapping.error());
@@ -39,8 +40,8 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   reader->tail_ = ring->tail.load();
   const bool inherited = ring->inherited.exchange(0) != 0;
   reader->start_ = now();
+  reader->earliest_ = inherited ? beginning : reader->start_;
   if (!inherited) {  // what a killed recorder left unread is older than this recording
-    reader->earliest_ = reader->start_;
     for (std::uint64_t left = slot_count; left != 0 && reader->next(); --left) {
     }
     reader->malformed_ = 0;

@@ -12,6 +12,7 @@
 #include "discovery.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
+#include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ring {
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
 }
 
 Recorder::Recorder(ctf::Storage& storage, std::uint64_t events)
-    : storage_(storage), events_(events) {}
+    : storage_(storage), events_(events), beginning_(now()) {}
 
 Recorder::~Recorder() { end(); }
 
@@ -85,7 +86,7 @@ Result<Losses> Recorder::stop() {
 }
 
 void Recorder::admit(pid_t process, const Descriptor& memory) {
-  auto reader = Reader::attach(memory.get(), events_);
+  auto reader = Reader::attach(memory.get(), events_, beginning_);
   const std::scoped_lock lock(mutex_);
   if (!reader) {
     ++ended_.unrecorded_processes;

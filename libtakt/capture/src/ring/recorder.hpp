@@ -45,6 +45,7 @@ class Recorder : public Backend {
 
   ctf::Storage& storage_;
   std::uint64_t events_;
+  const std::uint64_t beginning_;
   std::string gate_address_;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;  // guards what follows

@@ -59,6 +59,7 @@ class Listener {
   std::size_t gid_size_ = 0;
   std::unique_ptr<Gate> gate_;
   bool only_started_ = false;
+  const std::uint64_t beginning_;
 };
 
 }  // namespace takt::capture::ring

@@ -25,8 +25,10 @@ class Reader {
   /// Takes possession of a ring whose memory is open as `memory` (which stays the caller's). Begins
   /// with the events that come from now on or, if the process already writes for the reader of the
   /// process that forked it, with the first of those. `enabled`: the events wanted, as a mask of
-  /// event numbers. Errors: not a ring, of another version of Takt, or another recorder reads it.
-  [[nodiscard]] static Result<std::unique_ptr<Reader>> attach(int memory, std::uint64_t enabled);
+  /// event numbers. `beginning` (CLOCK_MONOTONIC, nanoseconds): of the recording, which no event is
+  /// before. Errors: not a ring, of another version of Takt, or another recorder reads it.
+  [[nodiscard]] static Result<std::unique_ptr<Reader>> attach(int memory, std::uint64_t enabled,
+                                                              std::uint64_t beginning);
 
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
