@@ -11,7 +11,6 @@ namespace {
 
 using curves::longest_time;
 
-constexpr std::int64_t most_cores = 4096;
 /// Of SCHED_FIFO.
 constexpr std::int64_t least_priority = 1;
 constexpr std::int64_t most_priority = 99;

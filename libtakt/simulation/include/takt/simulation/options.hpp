@@ -80,6 +80,8 @@ struct RecordedRelease {
   Instant origin;
 };
 
+inline constexpr std::int64_t most_cores = 4096;
+
 struct Options : policy::Options {
   Duration duration = std::chrono::seconds{10};
   std::uint64_t seed = 0;
@@ -93,7 +95,8 @@ struct Options : policy::Options {
   std::optional<MissedPeriods> missed_periods;
   Publication publication = Publication::at_end;
   ReservationModel reservation = ReservationModel::constant_bandwidth;
-  /// Cores that all threads share; none: every thread has a processor of its own.
+  /// Cores that all threads share, at most most_cores; none: every thread has a processor of its
+  /// own.
   std::optional<std::int64_t> cores;
 
   // By callback id: first activation; instants of all activations (nothing is skipped);
