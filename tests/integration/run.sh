@@ -4,7 +4,7 @@
 # right to make namespaces all come one after the other.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-workers=${TAKT_WORKERS:-3}
+workers=${TAKT_WORKERS:-4}
 
 if ! reason=$(./isolated_python.sh -c '' 2>&1); then
   echo "one test at a time, as there are no namespaces to be had: $reason"

@@ -211,7 +211,7 @@ void MultiThreaded::count_by_instance(std::size_t carriers, Before& before) cons
   if (!shared_.empty()) {
     const Duration idle =
         saturating_multiply(saturating_multiply(executor_.supply.blackout(), threads() - 1),
-                            before.exclusive_instances + 1);
+                            saturating_add(before.exclusive_instances, std::int64_t{1}));
     shared_.push_back({.fresh = idle, .carried = idle, .width = threads()});
   }
   before.all_busy = longest_all_busy(shared_, threads(), carriers);
@@ -272,7 +272,8 @@ Duration MultiThreaded::last_cost(const Waiting& waiting, Duration offset) const
   const Cost& cost = waiting.victim->task->cost;
   if (!dedicated()) return executor_.supply.time_for(cost(1));
   if (waiting.from == From::activation || !waiting.own[unit_of(*waiting.victim)]) return cost(1);
-  return cost.marginal(instances(waiting, *waiting.victim, offset, offset) + 1);
+  return cost.marginal(
+      saturating_add(instances(waiting, *waiting.victim, offset, offset), std::int64_t{1}));
 }
 
 Int128 MultiThreaded::share_before(const Waiting& waiting) const {
