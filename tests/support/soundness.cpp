@@ -33,8 +33,7 @@ std::optional<Options> on_shared_cores(const model::Model& model) {
     if (slots || executor.threads > 1) return std::nullopt;
     if (executor.cpu) cores = std::max(cores, *executor.cpu + 1);
   }
-  const auto executors = static_cast<std::int64_t>(model.executors.size());
-  if (cores == 0 || cores + executors > simulation::most_cores) return std::nullopt;
+  if (cores == 0) return std::nullopt;
   for (const model::Executor& executor : model.executors) {
     if (!executor.cpu) options.threads[executor.id].cpu = cores++;
   }
