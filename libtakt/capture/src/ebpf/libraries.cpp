@@ -40,7 +40,7 @@ std::vector<std::string> paths_in(const char* variable) {
   return split(value != nullptr ? value : "");
 }
 
-const fs::path own_root = "/";
+constexpr std::string_view own_root = "/";
 
 LibraryPointer open_library(const fs::path& file, const fs::path& path, const fs::path& root) {
   auto opened = open_regular_file(file, O_RDONLY);
@@ -124,7 +124,7 @@ bool is_same_file(const Library& a, const Library& b) {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-bool is_brought_along(const Library& library) { return library.root != own_root; }
+bool is_brought_along(const Library& library) { return library.root.native() != own_root; }
 
 std::map<pid_t, LibraryPointer> processes_with(std::string_view name) {
   std::map<pid_t, LibraryPointer> processes;
