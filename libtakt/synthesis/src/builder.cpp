@@ -267,7 +267,7 @@ void Builder::note_times() {
     times.count += observation.count;
     times.shortest = std::min(times.shortest, observation.shortest);
     times.longest = std::max(times.longest, observation.execution_time.values().front());
-    times.total += observation.total;
+    times.total = bounded(times.total + observation.total);
   }
 }
 

@@ -34,7 +34,7 @@ void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex 
   Join& join = joins_[found->second];
   const auto member = static_cast<std::size_t>(std::ranges::find(join.members, subscription) -
                                                join.members.begin());
-  join.since[member] += cost;
+  join.since[member] = bounded(join.since[member] + cost);
   join.held[member] = join.kind == InputLink::Kind::newest ? 1 : join.held[member] + 1;
   if (std::ranges::count(join.held, std::uint64_t{0}) != 0) {
     return;

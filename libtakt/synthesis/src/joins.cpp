@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "confidence.hpp"
+#include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
 
@@ -69,8 +70,8 @@ std::vector<Duration> cost_of_sets(const Observations& observations, const Membe
     for (std::size_t n = 0; n < sum.size(); ++n) {
       const std::uint64_t runs = (n + 1) * more + (more > 1 ? 1u : 0u);
       const auto whole = static_cast<std::int64_t>(runs / curve.size());
-      sum[n] += whole * curve.back();
-      sum[n] += runs % curve.size() == 0 ? Duration{0} : curve[runs % curve.size() - 1];
+      sum[n] = bounded(sum[n] + bounded(curves::saturating_multiply(curve.back(), whole)));
+      if (runs % curve.size() != 0) sum[n] = bounded(sum[n] + curve[runs % curve.size() - 1]);
     }
   }
   for (std::size_t n = 1; n < sum.size(); ++n) {

@@ -24,7 +24,7 @@ void NodeInputs::use(Output& output, Held& held, model::JoinKind kind) const {
   held.always &= held.fresh;
   Duration cost{};
   for (std::size_t input = 0; input < output.since.size(); ++input) {
-    cost += holds(held.always, bit(input)) ? output.since[input] : Duration{0};
+    if (holds(held.always, bit(input))) cost = bounded(cost + output.since[input]);
   }
   held.cost.add(cost);
   if (kind == model::JoinKind::newest) {
@@ -58,7 +58,7 @@ void NodeInputs::run(Output& output, std::size_t input, bool publishes, Duration
   output.since.resize(position_.size());
   // An input that is new now held nothing for the publications before.
   output.all.waiting.resize(position_.size(), -static_cast<std::int64_t>(output.publications));
-  output.since[input] += cost;
+  output.since[input] = bounded(output.since[input] + cost);
   arrive(output.newest, input, model::JoinKind::newest);
   arrive(output.all, input, model::JoinKind::and_);
   if (!publishes) {

@@ -153,7 +153,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.count;
   callback.shortest = std::min(callback.shortest, instance.execution_time());
-  callback.total += instance.execution_time();
+  callback.total = bounded(callback.total + instance.execution_time());
   callback.execution_time.add(instance.execution_time());
   if (observing_.aging) {
     if (!callback.aged) callback.aged.emplace(*observing_.aging);
