@@ -21,7 +21,7 @@ void raise(std::vector<Duration>& curve, const std::vector<Duration>& window, st
   curve.resize(std::max(curve.size(), end));
   Duration sum{};
   for (std::size_t n = 0; n < end; ++n) {
-    sum += window[end - 1 - n];
+    sum = bounded(sum + window[end - 1 - n]);
     curve[n] = std::max(curve[n], sum);
   }
 }
