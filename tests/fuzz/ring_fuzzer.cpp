@@ -24,7 +24,7 @@ using namespace takt::capture::ring;
 using takt::fuzz::Choices;
 using takt::fuzz::require;
 
-/// Of the recording.
+/// When the recording begins.
 const std::uint64_t beginning = now();
 
 /// The memory of a process, empty at first.
