@@ -278,9 +278,12 @@ def test_a_pipe_gets_the_document(tmp_path: Path) -> None:
 # Other users
 
 
+AS_OTHER_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
 def as_other_user(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"), *command],
+        [*AS_OTHER_USER, *command],
         capture_output=True,
         text=True,
         check=True,
@@ -726,6 +729,23 @@ def place_for_all() -> Iterator[Path]:
         yield place
 
 
+@contextmanager
+def attacker_of(prefix: Path, malice: str) -> Iterator[Child[str]]:
+    """A process of another user that runs `MALICE` with what is installed in `prefix`."""
+    # Our own Python may be where other users cannot read.
+    python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
+    with Child(
+        [*AS_OTHER_USER, *python, str(prefix), malice],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    ) as attacker:
+        assert attacker.stdout
+        assert attacker.stdout.readline() == "ready\n"
+        yield attacker
+
+
 @needs_root
 @needs_privileges
 @pytest.mark.parametrize("malice", ["pipe", "zero", "memory"])
@@ -747,17 +767,8 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
         description.symlink_to("/dev/zero")
     for path in [prefix, *prefix.rglob("*")]:
         os.chown(path, 65534, 65534, follow_symlinks=False)
-    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    # Our own Python may be where other users cannot read.
-    python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
-    python += [str(prefix), malice]
-    reachable = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    with Child(
-        [*user, *python], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=reachable
-    ) as attacker:
-        assert attacker.stdout
+    with attacker_of(prefix, malice) as attacker:
         assert attacker.stdin
-        assert attacker.stdout.readline() == "ready\n"
         trace = tmp_path / "trace"
         with Child(
             [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
@@ -839,20 +850,10 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
     library = place_for_all / "lib" / "libtracetools.so"
     library.parent.mkdir()
     library.write_bytes(malice(tracetools().read_bytes()))
-    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
     with (
-        Child(
-            [*user, *python, str(place_for_all), "library"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        ) as attacker,
+        attacker_of(place_for_all, "library"),
         Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
     ):
-        assert attacker.stdout
-        assert attacker.stdout.readline() == "ready\n"
         assert robot.stdout
         robot.stdout.readline()
         trace = tmp_path / "trace"

@@ -107,9 +107,13 @@ TEST(Symbols, ALibraryOfAnySizeTakesNoMemoryOfTheRecorder) {
 }
 
 TEST(Symbols, OneTableOfSymbolsIsRead) {
-  const auto library = library_of(40, many_symbols);
-  EXPECT_LT(memory_of([&] { EXPECT_FALSE(function_offsets(library.get(), {{"f"}}).front()); }),
-            2 * many_symbols * sizeof(Elf64_Sym));
+  // Compared with one table, as a sanitizer keeps memory of its own about what is read.
+  const auto memory_with = [](std::uint64_t tables) {
+    const auto library = library_of(tables, many_symbols);
+    return memory_of([&] { EXPECT_FALSE(function_offsets(library.get(), {{"f"}}).front()); });
+  };
+  const std::uint64_t one = memory_with(1);
+  EXPECT_LT(memory_with(40), 2 * one);
 }
 
 }  // namespace
