@@ -313,12 +313,7 @@ TraceState& BabeltraceSource::state_of(const bt_trace* trace, const bt_clock_cla
   std::uint64_t cycles = 0;
   bt_clock_class_get_offset(clock, &seconds, &cycles);
   state.clock.frequency = bt_clock_class_get_frequency(clock);
-  const Duration offset = state.clock.offset(seconds, cycles);
-  if (traces_.size() == 1) {
-    epoch_offset_ = offset;
-  }
-  // Traces of one host share its monotonic clock, however their offsets were measured.
-  state.shift = state.host == HostIndex(0) ? Duration(0) : bounded(offset - epoch_offset_);
+  state.shift = shift_of(state.host, state.clock.offset(seconds, cycles));
   return state;
 }
 

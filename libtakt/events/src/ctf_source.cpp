@@ -118,6 +118,7 @@ class CtfSource final : public EventStream {
   std::vector<std::unique_ptr<MergedStream>> streams_;
   std::vector<Fingerprint> fingerprints_;       // of each input; none once they are complete
   std::vector<std::size_t> streams_of_inputs_;  // how many up to and including each
+  std::vector<ctf::StreamPart> parts_;          // the files that have been read
   std::vector<MergedStream*> queue_;            // a heap, the earliest event first
   std::size_t payload_bytes_ = 0;               // of the batch
   std::uint64_t done_ = 0;
@@ -191,15 +192,8 @@ Result<void> CtfSource::add(const fs::path& directory) {
   if (processors > 0 && processors <= most_processors) {
     processors_ = std::max(processors_, static_cast<std::uint32_t>(processors));
   }
-  const Duration offset =
-      ClockScale{clock.frequency}.offset(clock.offset_seconds, clock.offset_cycles);
-  if (traces_.empty()) {
-    epoch_offset_ = offset;
-  }
-  // Traces of one host share its monotonic clock, however their offsets were measured.
-  if (context.host != HostIndex(0)) {
-    context.shift = bounded(offset - epoch_offset_);
-  }
+  context.shift = shift_of(
+      context.host, ClockScale{clock.frequency}.offset(clock.offset_seconds, clock.offset_cycles));
   traces_.push_back(std::make_unique<ctf::TraceContext>(std::move(context)));
   return add_streams(directory, *traces_.back());
 }
@@ -243,6 +237,7 @@ bool CtfSource::refill(MergedStream& stream) {
     }
     done_ += chunk.position - before;
     losses_ += chunk.losses;
+    if (chunk.part) parts_.push_back(*chunk.part);
     processors_ = std::max(processors_, chunk.processors);
     if (!chunk.events.empty()) {
       return true;
@@ -277,6 +272,7 @@ bool CtfSource::read(Batch& batch) {
     take_run(batch);
   }
   if (batch.events.empty()) {
+    losses_ += ctf::lost_between_parts(std::exchange(parts_, {}));
     complete_fingerprints();
     return false;
   }

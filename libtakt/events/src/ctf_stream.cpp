@@ -25,6 +25,7 @@ void Chunk::clear() {
   is_full = false;
   processors = 0;
   is_last = false;
+  part.reset();
 }
 
 Stream::Stream(const TraceContext& trace, std::span<const std::uint8_t> bytes, std::string name)
@@ -127,7 +128,8 @@ bool Stream::skip(const Type& type, int slot) {
   return walk(type, no_name, slot, ignore);
 }
 
-bool Stream::read_packet_header(Cursor& cursor, std::uint64_t& stream_id) {
+bool Stream::read_packet_header(Cursor& cursor, std::uint64_t& stream_id,
+                                std::optional<std::uint64_t>& instance) {
   const Type* const header = trace_.plan->metadata.packet_header.get();
   if (header == nullptr) {
     return true;
@@ -139,6 +141,8 @@ bool Stream::read_packet_header(Cursor& cursor, std::uint64_t& stream_id) {
       is_valid = value == packet_magic;
     } else if (name == "stream_id") {
       stream_id = value;
+    } else if (name == "stream_instance_id") {
+      instance = value;
     }
   };
   const bool complete = walk(*header, {}, -1, visitor);
@@ -154,16 +158,16 @@ void Stream::read_packet_context(Cursor& cursor) {
   cursor_ = cursor;
   auto visitor = [&](const std::string& name, const Type& type, std::uint64_t value) {
     if (name == "timestamp_begin") {
-      packet_.begin = value;
+      packet_.counters.begin = value;
     } else if (name == "content_size") {
       packet_.content_size = value;
     } else if (name == "packet_size") {
       packet_.packet_size = value;
     } else if (name == "packet_seq_num") {
-      packet_.sequence = value;
+      packet_.counters.sequence = value;
     } else if (name == "events_discarded") {
-      packet_.discarded = value;
-      packet_.discarded_bits = type.size;
+      packet_.counters.discarded = value;
+      packet_.counters.discarded_bits = type.size;
     } else if (name == "cpu_id") {
       packet_.processor = value;
     }
@@ -181,7 +185,8 @@ bool Stream::open_packet() {
   }
   Cursor cursor(bytes_.data() + packet_begin_, left * 8);
   std::uint64_t stream_id = 0;
-  if (!read_packet_header(cursor, stream_id)) {
+  std::optional<std::uint64_t> instance;
+  if (!read_packet_header(cursor, stream_id, instance)) {
     give_up_stream("no packet begins here", left);
     return false;
   }
@@ -204,21 +209,15 @@ bool Stream::open_packet() {
     give_up_stream("a packet with a size that cannot be", left);
     return false;
   }
-  if (previous_) {
-    // Counters are as wide as in the packet and may wrap.
-    const std::uint64_t mask = packet_.discarded_bits >= 64
-                                   ? ~std::uint64_t{0}
-                                   : (std::uint64_t{1} << packet_.discarded_bits) - 1;
-    chunk_->losses.discarded_events += (packet_.discarded - previous_->discarded) & mask;
-    if (packet_.sequence && previous_->sequence && *packet_.sequence > *previous_->sequence + 1) {
-      chunk_->losses.discarded_packets += *packet_.sequence - *previous_->sequence - 1;
-    }
+  if (part_) {
+    chunk_->losses += lost_between(part_->last, packet_.counters);
+    part_->last = packet_.counters;
   } else {
-    chunk_->losses.discarded_events += packet_.discarded;
+    part_ = StreamPart{trace_.plan->metadata.uuid, stream_id, instance, packet_.counters,
+                       packet_.counters};
   }
-  previous_ = packet_;
   set_processor(packet_.processor);
-  clock_ = packet_.begin;
+  clock_ = packet_.counters.begin;
   packet_end_ = packet_begin_ + packet_.packet_size / 8;
   cursor_ = cursor;
   if (packet_end_ > bytes_.size() || packet_end_ < packet_begin_) {
@@ -246,6 +245,7 @@ void Stream::read(Chunk& chunk) {
   while (has_room() && packet_begin_ - begin < chunk_bytes) {
     if (!in_packet_ && !open_packet()) {
       chunk.is_last = true;
+      chunk.part = part_;
       break;
     }
     const std::uint64_t end = cursor_.position() + std::min(cursor_.remaining(), 8 * chunk_bytes);

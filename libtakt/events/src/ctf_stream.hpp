@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ctf_cursor.hpp"
+#include "ctf_losses.hpp"
 #include "ctf_plan.hpp"
 #include "takt/events/event.hpp"
 #include "takt/events/event_stream.hpp"
@@ -58,6 +59,9 @@ struct Chunk {
   /// Bytes of the stream that have been looked at, and so are in the processor's cache.
   std::uint64_t decoded = 0;
   bool is_last = false;
+  /// Of the last chunk, if the file has a packet: the losses of the other chunks are those within
+  /// the file.
+  std::optional<StreamPart> part;
 
   void clear();
 };
@@ -78,7 +82,8 @@ class Stream {
 
  private:
   bool open_packet();
-  bool read_packet_header(Cursor& cursor, std::uint64_t& stream_id);
+  bool read_packet_header(Cursor& cursor, std::uint64_t& stream_id,
+                          std::optional<std::uint64_t>& instance);
   void read_packet_context(Cursor& cursor);
   void decode_event();
   bool decode_header(std::uint64_t& id);
@@ -115,16 +120,14 @@ class Stream {
   Cursor cursor_;
   std::uint64_t clock_ = 0;
   struct PacketContext {
-    std::uint64_t begin = 0;
+    PacketCounters counters;
     std::uint64_t content_size = 0;
     std::uint64_t packet_size = 0;
-    std::optional<std::uint64_t> sequence;
-    std::uint64_t discarded = 0;
-    std::uint32_t discarded_bits = 64;
     std::uint64_t processor = 0;
   };
   PacketContext packet_;
-  std::optional<PacketContext> previous_;
+  /// The packets so far.
+  std::optional<StreamPart> part_;
 
   Chunk* chunk_ = nullptr;
   Event event_;

@@ -66,6 +66,8 @@ Seen read_both(const std::filesystem::path& trace) {
   EXPECT_EQ(own.error, "");
   EXPECT_EQ(oracle.error, "");
   EXPECT_EQ(own.counts, oracle.counts);
+  EXPECT_EQ(own.losses.discarded_events, oracle.losses.discarded_events);
+  EXPECT_EQ(own.losses.discarded_packets, oracle.losses.discarded_packets);
   EXPECT_EQ(own.losses.cut_elements, oracle.losses.cut_elements);
   EXPECT_EQ(own.threads, oracle.threads);
   EXPECT_EQ(own.events.size(), oracle.events.size());
@@ -293,6 +295,33 @@ TEST_F(DecoderTest, LossesAreCountedByTheTracersCounters) {
   EXPECT_THAT(seen.losses.faults, IsEmpty());
 }
 
+/// Packets of one stream.
+class Packets : public DecoderTest {
+ protected:
+  TraceWriter writer;
+  std::uint32_t end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+
+  [[nodiscard]] std::string packet(std::uint64_t time, std::uint64_t sequence,
+                                   std::uint64_t discarded) const {
+    return ends_packet(writer, end, {time}, {.sequence = sequence, .discarded = discarded});
+  }
+};
+
+TEST_F(Packets, InSeveralFilesHaveTheirLossesCountedOnce) {
+  // A packet is lost between the files, the later of which comes first.
+  writer.write(scratch,
+               {packet(30, 4, 9) + packet(40, 5, 12), packet(10, 1, 0) + packet(20, 2, 5)});
+  const Seen seen = read_both(scratch);
+  EXPECT_EQ(seen.losses.discarded_events, 12u);
+  EXPECT_EQ(seen.losses.discarded_packets, 1u);
+}
+
+TEST_F(Packets, OfTwoSnapshotsAreNotLostBetweenThem) {
+  writer.write(scratch, {packet(10, 1, 3) + packet(20, 2, 5)}, "trace/first");
+  writer.write(scratch, {packet(20, 2, 5) + packet(30, 3, 5)}, "trace/second");
+  EXPECT_EQ(read({scratch.path() / "trace"}, Decoder::own).losses.discarded_events, 5u);
+}
+
 TEST_F(DecoderTest, StreamsAreMergedByTime) {
   TraceWriter writer;
   const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
@@ -357,6 +386,22 @@ TEST_F(DecoderTest, TracesOfOneHostAreInTheOrderOfItsClockHoweverTheirOffsetsWer
     order.push_back(event.values[0]);
   }
   EXPECT_THAT(order, ElementsAre(100, 200, 300, 400, 500));
+}
+
+TEST_F(DecoderTest, TracesOfAnotherHostAreInTheOrderOfItsClockToo) {
+  TraceWriter first;
+  const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  TraceWriter second = first;
+  second.hostname = "arm";
+  second.boot_id = "00000000-b61b-43cf-a191-9301eb8b3b13";
+  TraceWriter third = second;
+  third.offset = second.offset + 1000;
+  first.write(scratch, {ends_packet(first, end, {100}, {})}, "trace/first");
+  second.write(scratch, {ends_packet(second, end, {200, 400}, {})}, "trace/second");
+  third.write(scratch, {ends_packet(third, end, {300}, {})}, "trace/third");
+  std::vector<std::uint64_t> order;
+  for (const Event& event : read_both(scratch).events) order.push_back(event.values[0]);
+  EXPECT_THAT(order, ElementsAre(100, 200, 300, 400));
 }
 
 TEST_F(DecoderTest, AnEarlierRunningOfAMachineHasTimesBeforeTheOrigin) {

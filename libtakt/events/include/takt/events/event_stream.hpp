@@ -78,11 +78,19 @@ class EventStream {
   [[nodiscard]] Duration epoch_offset() const { return epoch_offset_; }
 
  protected:
+  /// The time line less the clock of a trace of the host, given the time since the epoch less that
+  /// clock. Traces of one host share its clock, however their offsets were measured: the first one
+  /// counts for all of them, and that of the first host is the time line's.
+  [[nodiscard]] Duration shift_of(HostIndex host, Duration offset);
+
   Threads threads_;
   StreamLosses losses_;
   std::vector<Input> inputs_;
   Duration epoch_offset_{};
   std::uint32_t processors_ = 0;
+
+ private:
+  std::map<HostIndex, Duration> offsets_;
 };
 
 /// Which decoder reads a trace. Both deliver the same events.

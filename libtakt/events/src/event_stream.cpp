@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "takt/events/event_stream.hpp"
+
+#include <algorithm>
 
 namespace takt::events {
 
@@ -13,6 +13,11 @@ StreamLosses& StreamLosses::operator+=(const StreamLosses& other) {
   const auto added = static_cast<std::ptrdiff_t>(std::min(room, other.faults.size()));
   faults.insert(faults.end(), other.faults.begin(), other.faults.begin() + added);
   return *this;
+}
+
+Duration EventStream::shift_of(HostIndex host, Duration offset) {
+  if (offsets_.empty()) epoch_offset_ = offset;
+  return bounded(offsets_.try_emplace(host, offset).first->second - epoch_offset_);
 }
 
 }  // namespace takt::events
