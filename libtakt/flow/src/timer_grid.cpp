@@ -10,12 +10,10 @@ namespace {
 constexpr std::size_t most_parts = 8;
 /// So many late wake-ups in a row are no coincidence.
 constexpr std::size_t convincing = 8;
-
-/// From 0 to less than the period.
-Duration modulo(Duration time, Duration period) {
-  const Duration rest = time % period;
-  return rest < Duration{0} ? rest + period : rest;
-}
+/// Of a stretch of so many instances, at most so many move a true grid: nearly always. The n-th one
+/// is the least late of all so far, and so does, once in n times.
+constexpr std::size_t stretch = 64;
+constexpr std::size_t most_moves = 16;
 
 }  // namespace
 
@@ -24,7 +22,7 @@ Instant TimerGrid::last_point_until(Instant time) const {
 }
 
 void TimerGrid::restart(Instant point) {
-  anchor_ += point - phase_;
+  is_same_grid_ = false;
   phase_ = point;
   parts_.clear();
   sleeps_ = 0;
@@ -52,6 +50,9 @@ void TimerGrid::insert(Part part) {
 
 void TimerGrid::move(Duration earlier) {
   phase_ -= earlier;
+  // No point of the first grid is a whole period before the first instance.
+  is_same_grid_ = is_same_grid_ && correction_ - earlier > -period_;
+  if (is_same_grid_) correction_ -= earlier;
   for (Part& part : parts_) {
     const Duration length = part.end - part.begin;
     part.begin = modulo(part.begin + earlier, period_);
@@ -59,6 +60,11 @@ void TimerGrid::move(Duration earlier) {
   }
   std::ranges::sort(parts_, {}, &Part::begin);
   sleeps_ = 0;
+}
+
+void TimerGrid::count(bool moved) {
+  if (moved && ++moves_ == most_moves) is_same_grid_ = false;
+  if (++instances_ == stretch) instances_ = moves_ = 0;
 }
 
 void TimerGrid::exclude(Instant begin, Duration length) {
@@ -73,6 +79,7 @@ void TimerGrid::exclude(Instant begin, Duration length) {
   const bool has_the_point = !continues && after + length > period_;
   // Takes the place for the point that makes the timer less late.
   const bool less_late_if_earlier = before + parts_.back().end < after + length;
+  const Duration correction = correction_;
   if (!continues && (has_the_point || less_late_if_earlier)) {
     move(before);
     insert({Duration{0}, length});
@@ -80,7 +87,10 @@ void TimerGrid::exclude(Instant begin, Duration length) {
     insert({after, after + length});
   }
   // No place is left: the timer was reset, or was called long before its callback began.
-  if (parts_.front().end > period_) restart(begin);
+  if (parts_.front().end > period_) {
+    correction_ = correction;
+    restart(begin);
+  }
 }
 
 void TimerGrid::slept_over(Duration late) {
@@ -92,12 +102,14 @@ void TimerGrid::slept_over(Duration late) {
   const Duration shift = std::prev(later)->begin;
   move(-shift);
   // If instances started before the new points, they were due at points of the old grid.
-  if (correction() > most_correction_) anchor_ += shift;
+  if (correction_ > most_correction_) correction_ -= shift;
 }
 
 Instant TimerGrid::add(const execution::CallbackInstance& instance) {
+  const Duration before = correction_;
   const Instant found = find_due(instance);
-  const Instant due = found - correction();
+  count(correction_ < before);
+  const Instant due = found - correction_;
   most_correction_ = std::min(most_correction_, instance.start - due);
   return due;
 }
@@ -106,7 +118,6 @@ Instant TimerGrid::find_due(const execution::CallbackInstance& instance) {
   const Instant start = instance.start;
   if (!called_after_) {
     phase_ = start;
-    anchor_ = start;
     called_before_ = start;
   }
   const Instant called = called_after_.value_or(start);

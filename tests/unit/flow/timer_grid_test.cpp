@@ -139,6 +139,61 @@ TEST(TimerGrid, NoInstanceStartsBeforeItsTimerIsDue) {
   }
 }
 
+/// How late the instances are in the end, in nanoseconds: the least and the most.
+std::pair<std::int64_t, std::int64_t> lateness(
+    TimerGrid& grid, const std::vector<execution::CallbackInstance>& instances) {
+  const auto due = due_times(grid, instances);
+  std::pair<std::int64_t, std::int64_t> range{INT64_MAX, INT64_MIN};
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const std::int64_t late = instances[i].start.time_since_epoch().count() - due[i];
+    range = {std::min(range.first, late), std::max(range.second, late)};
+  }
+  return range;
+}
+
+TEST(TimerGrid, WhatIsLearnedAfterATimerWasResetDoesNotChangeWhatWasBefore) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto up_to = [&](int most) {
+      return std::uniform_int_distribution<int>(0, most)(random);
+    };
+    TimerGrid grid((Duration(1000)));
+    std::vector<execution::CallbackInstance> instances;
+    std::int64_t due = 5000;
+    for (int i = 0; i < 10'000; ++i, due += 1000) {
+      if (up_to(3) == 0) due += up_to(999);  // a watchdog
+      instances.push_back(started_at(due + up_to(50)));
+    }
+    const auto [least, most] = lateness(grid, instances);
+    EXPECT_GE(least, 0);
+    // A reset looks like up to two periods of lateness; what is learned adds less than one.
+    EXPECT_LE(most, 3000);
+  }
+}
+
+TEST(TimerGrid, ATimerOfAFasterClockKeepsToNoGrid) {
+  struct Case {
+    std::int64_t distance;
+    int jitter;
+    std::int64_t most_late;
+  };
+  for (const Case& given : {Case{50'000, 300, 100'000}, Case{90'909, 300, 100'000},
+                            Case{99'000, 300, 20'000}, Case{99'900, 300, 10'000}}) {
+    SCOPED_TRACE(given.distance);
+    std::mt19937 random(1);
+    TimerGrid grid((Duration(100'000)));
+    std::vector<execution::CallbackInstance> instances;
+    for (std::int64_t i = 0; i < 10'000; ++i) {
+      const int late = std::uniform_int_distribution<int>(0, given.jitter)(random);
+      instances.push_back(started_at(1'000'000 + i * given.distance + late));
+    }
+    const auto [least, most] = lateness(grid, instances);
+    EXPECT_GE(least, 0);
+    EXPECT_LE(most, given.most_late);
+  }
+}
+
 TEST(TimerGrid, IsThatOfRclWhateverHappenedBeforeItWasInTime) {
   for (unsigned seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);

@@ -18,7 +18,8 @@ namespace takt::flow {
 /// executor slept over the points again and again, another grid is taken.
 ///
 /// The grid may become known only at the end of a trace: all due times returned until then are
-/// wrong by the same time.
+/// wrong by the same time. That ends when the timer was reset, or does not keep to the grid (its
+/// clock is another one): what is learned then says nothing about the due times before.
 class TimerGrid {
  public:
   /// A period that is out of range (a damaged trace) counts as none.
@@ -30,7 +31,7 @@ class TimerGrid {
 
   /// The time to add to every due time returned so far. None is after the start of its instance
   /// then.
-  [[nodiscard]] Duration correction() const { return phase_ - anchor_; }
+  [[nodiscard]] Duration correction() const { return correction_; }
 
  private:
   /// A part of the period, counted from a point of the grid. It has no point, except perhaps at its
@@ -48,6 +49,8 @@ class TimerGrid {
   /// Moves the point of the grid to the begin of a part: `earlier` by less than a period, or later
   /// if that is negative.
   void move(Duration earlier);
+  /// Notes whether an instance moved the point to an earlier time.
+  void count(bool moved);
   /// Notes that an instance began so late after a due time over which the executor slept.
   void slept_over(Duration late);
   /// Forgets what is known of the grid: `point` is on a new one.
@@ -58,9 +61,14 @@ class TimerGrid {
   /// The timer was called for the instance before between these times.
   std::optional<Instant> called_after_;
   Instant called_before_;
-  /// A point of the grid, as known so far, and as it was when the first due time was returned.
-  Instant phase_;
-  Instant anchor_;
+  Instant phase_;  // a point of the grid, as known so far
+  /// How much later the point is than it was when the first due time was returned, as long as it is
+  /// a point of the same grid.
+  Duration correction_{};
+  bool is_same_grid_ = true;
+  /// Instances of the present stretch, and those of them that moved the point to an earlier time.
+  std::size_t instances_ = 0;
+  std::size_t moves_ = 0;
   /// With a larger correction, an instance would have started before its timer was due.
   Duration most_correction_ = Duration::max();
   /// Sorted, apart from each other; the first begins with the point. Empty: nothing is known yet.

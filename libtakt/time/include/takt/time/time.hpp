@@ -30,6 +30,12 @@ inline constexpr Duration longest_time{std::int64_t{1} << 61};
   return std::clamp(time, -longest_time, longest_time);
 }
 
+/// How far a time is into its period, from 0 to less than the period, which must be positive.
+[[nodiscard]] constexpr Duration modulo(Duration time, Duration period) {
+  const Duration rest = time % period;
+  return rest < Duration{0} ? rest + period : rest;
+}
+
 /// The smallest unit of time, the ε of the analyses: windows are half-open and times are integers.
 inline constexpr Duration epsilon{1};
 
