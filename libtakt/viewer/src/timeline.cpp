@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "takt/base/grow.hpp"
+
 namespace takt::viewer {
 namespace {
 
@@ -17,6 +19,28 @@ using execution::PublicationId;
 enum class Fate : std::int64_t { taken, lost, unprocessed, beyond };
 
 std::int64_t number(std::size_t position) { return static_cast<std::int64_t>(position); }
+
+/// Until when each subscription is known to be there: until its address was used again, or the last
+/// that its process is seen to do.
+std::vector<Instant> known_until(const execution::Objects& objects, const Recording& recording) {
+  std::vector<std::optional<Instant>> last;  // by process
+  const auto active = [&](ObservedCallbackIndex callback, Instant time) {
+    std::optional<Instant>& known = grow_to(last, objects[callback].process);
+    known = std::max(known.value_or(time), time);
+  };
+  for (const Run& run : recording.runs()) active(run.callback, run.end);
+  for (const Take& take : recording.takes()) active(take.callback, take.time);
+  std::vector<Instant> until(objects.subscriptions.size(), Instant::max());
+  std::map<std::pair<execution::ProcessIndex, execution::Handle>, Instant> used_again;
+  for (std::size_t i = until.size(); i-- > 0;) {
+    const execution::Subscription& subscription = objects.subscriptions[i];
+    until[i] = value_at(last, subscription.process).value_or(Instant::max());
+    const auto [next, is_last] =
+        used_again.try_emplace({subscription.process, subscription.handle}, subscription.since);
+    if (!is_last) until[i] = std::min(until[i], std::exchange(next->second, subscription.since));
+  }
+  return until;
+}
 
 }  // namespace
 
@@ -188,13 +212,14 @@ void Timeline::add_messages(const execution::Database& database) {
     Instant& last = last_sent_and_taken[message.topic.value()];
     last = std::max(last, message.time);
   }
-  std::vector<std::vector<const execution::Subscription*>> readers(objects.topics.size());
-  for (const execution::Subscription& subscription : objects.subscriptions) {
-    const auto& callback = objects[subscription.callback];
-    if (callback.subscription && &objects[*callback.subscription] == &subscription) {
-      readers[subscription.topic.value()].push_back(&subscription);
+  std::vector<std::vector<execution::SubscriptionIndex>> readers(objects.topics.size());
+  for (std::size_t i = 0; i < objects.subscriptions.size(); ++i) {
+    const execution::SubscriptionIndex index(i);
+    if (objects[objects[index].callback].subscription == index) {
+      readers[objects[index].topic.value()].push_back(index);
     }
   }
+  const std::vector<Instant> until = known_until(objects, recording_);
 
   std::vector<PublicationId> newest_handled(objects.callbacks.size(), PublicationId::none);
   for (const Run& run : runs) {
@@ -224,7 +249,8 @@ void Timeline::add_messages(const execution::Database& database) {
     for (const std::uint32_t position : taken[id]) {
       takers.try_emplace(takes[position].callback, takes[position].time);
     }
-    for (const execution::Subscription* const reader : readers[message.topic.value()]) {
+    for (const execution::SubscriptionIndex index : readers[message.topic.value()]) {
+      const execution::Subscription* const reader = &objects[index];
       if (reader->since > message.time || std::ranges::binary_search(handlers, reader->callback)) {
         continue;
       }
@@ -238,7 +264,9 @@ void Timeline::add_messages(const execution::Database& database) {
       const bool beyond = message.time > last_sent_and_taken[message.topic.value()] ||
                           (recording_.misses_some_of(reader->callback) &&
                            PublicationId(id) > newest_handled[reader->callback.value()]);
-      add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
+      if (beyond || message.time <= until[index.value()]) {
+        add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
+      }
     }
   }
 }

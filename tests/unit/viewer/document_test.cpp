@@ -546,6 +546,32 @@ TEST_F(Viewed, HasAMessageForEachPublicationAndTakeAndSaysWhichWereLost) {
   EXPECT_EQ(index.at("edges").size(), 2u);
 }
 
+TEST_F(Viewed, HasNoLostMessagesToSubscriptionsThatAreGone) {
+  test::Program echo = scenario.program(4, "h", "echo");
+  const auto node = scenario.node(echo, "echo");
+  const test::Subscription ended = scenario.subscription(echo, node, "/topic_b");
+  flow(5000, 1);
+  scenario.handle(echo, ended, 1, 10);
+  flow(10000, 2);
+  flow(15000, 3);
+  EXPECT_THAT(decode(view().tables.at("messages")).at("fate"), ElementsAre(0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST_F(Viewed, HasLostMessagesToASubscriptionUntilItsAddressIsUsedAgain) {
+  const test::Subscription first = scenario.subscription(sink, sink_node, "/topic_b");
+  flow(5000, 1);  // to the first one as well, which loses it
+  scenario.add(sink, tracepoints::RclSubscriptionInit{.subscription_handle = first.handle,
+                                                      .node_handle = sink_node,
+                                                      .rmw_subscription_handle = first.rmw_handle,
+                                                      .topic_name = "/elsewhere",
+                                                      .queue_depth = 5});
+  flow(10000, 2);
+  flow(15000, 3);
+  const auto fates = decode(view().tables.at("messages")).at("fate");
+  EXPECT_EQ(std::ranges::count(fates, 1), 1);
+  EXPECT_EQ(fates.size(), 7u);
+}
+
 std::vector<std::string> titles_of_warnings(const json& index) {
   std::vector<std::string> titles;
   for (const json& warning : index.at("warnings")) {
