@@ -12,6 +12,10 @@ namespace {
 /// An executor that runs nothing takes less time than this between two of its events.
 constexpr Duration longest_choice = std::chrono::microseconds(100);
 
+/// At most so many callbacks of a thread run within each other (callbacks that spin). Beyond that
+/// the outermost is taken for one that never ends.
+constexpr std::size_t most_nested = 256;
+
 }  // namespace
 
 CallbackTracker::State& CallbackTracker::state(ThreadIndex thread) {
@@ -107,6 +111,10 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
   const auto lost = std::ranges::find(now.stack, handle, &Open::handle);
   anomalies_.orphan_starts += static_cast<std::uint64_t>(now.stack.end() - lost);
   now.stack.erase(lost, now.stack.end());
+  if (now.stack.size() == most_nested) {
+    now.stack.erase(now.stack.begin());
+    ++anomalies_.orphan_starts;
+  }
   CallbackInstance instance;
   instance.id = next_id();
   instance.callback = callback;
@@ -118,6 +126,7 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
   instance.first_after_wait = now.waited;
   if (now.stack.empty()) {
     instance.overhead = overhead(now, time);
+    if (instance.overhead) instance.before_turn = now.before_turn;
   }
   now.waited = false;
   now.before_unannounced = std::exchange(now.before_wait, std::nullopt);
@@ -150,6 +159,7 @@ const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
   now.last_end = time;
   now.chosen_since.reset();
   now.cpu_at_end = now.cpu_now;
+  now.before_turn.reset();
   now.before_wait.reset();
   now.waited = false;
   return &now.ended;
@@ -173,6 +183,7 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
   if (now.stack.size() == 1 && now.cpu_at_end && time >= *now.cpu_at_end) {
     const Duration overhead = time - *now.cpu_at_end;
     open.instance.overhead = std::min(open.instance.overhead.value_or(overhead), overhead);
+    open.instance.before_turn.reset();
   }
 }
 
@@ -192,6 +203,7 @@ void CallbackTracker::executor_event(ThreadIndex thread, Instant time, bool is_w
   ExecutorActivity& activity = grow_to(activity_, thread);
   ++activity.events;
   now.speaks = true;
+  if (now.last_end && !now.before_turn) now.before_turn = time - *now.last_end;
   const Duration since = now.chosen_since ? time - *now.chosen_since : Duration{0};
   if (now.stack.empty() && since > longest_choice) {
     ++activity.unnamed_runs;

@@ -51,7 +51,8 @@ std::string Executor::kind() const {
 
 void ExecutorFinder::on_instance(const Database& /*database*/, const CallbackInstance& instance) {
   auto& threads = grow_to(threads_of_, instance.callback);
-  if (std::ranges::find(threads, instance.thread) == threads.end()) {
+  const bool is_last = !threads.empty() && threads.back() == instance.thread;
+  if (!is_last && pairs_.emplace(instance.callback, instance.thread).second) {
     threads.push_back(instance.thread);
   }
   Runs& runs = grow_to(runs_, instance.thread);
@@ -88,6 +89,7 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     }
     return executors[entry->second];
   };
+  std::vector<bool> is_placed(threads.threads().size());
   for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
     if (is_source(callback)) {
       // Alone, whatever else its thread does (ros-llama S-1.5).
@@ -101,7 +103,8 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     }
     for (const ThreadIndex thread : threads_of_[callback]) {
       Executor& executor = executor_of(thread);
-      if (std::ranges::find(executor.threads, thread) == executor.threads.end()) {
+      if (!is_placed[thread.value()]) {
+        is_placed[thread.value()] = true;
         executor.threads.push_back(thread);
       }
     }

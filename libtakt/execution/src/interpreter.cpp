@@ -1,5 +1,6 @@
 #include "takt/execution/interpreter.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "takt/base/grow.hpp"
@@ -202,10 +203,10 @@ void Interpreter::on(const Occurrence& at, const tracepoints::WaitableTriggered&
     ++database_.anomalies_.unknown_publications;
     return;
   }
-  Publication trigger =
-      call(at, Publication::Kind::trigger, database_.objects_[*callback.waitable].triggers);
+  const WaitableIndex waitable = *callback.waitable;  // `enclose` may move the callbacks
+  Publication trigger = call(at, Publication::Kind::trigger, database_.objects_[waitable].triggers);
   const CallbackInstance* const source = enclose(trigger);
-  auto& waiting = grow_to(triggers_, *callback.waitable);
+  auto& waiting = grow_to(triggers_, waitable);
   if (waiting.size() == most_triggers) {
     waiting.pop_front();
     ++database_.anomalies_.triggers_forgotten;
@@ -221,7 +222,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackRelease& r
                      at.time,
                      Instant(bounded(Duration(release.activation))),
                      Instant(bounded(Duration(release.origin))),
-                     release.completed};
+                     std::max(release.completed, std::int64_t{0})};
   tell(&Observer::on_release, told);
 }
 

@@ -55,11 +55,11 @@ void ObjectTracker::own(ProcessIndex process, Handle callback, CallbackHandle::O
 }
 
 std::optional<ObservedCallbackIndex> ObjectTracker::resolve(ProcessIndex process,
-                                                            const CallbackHandle& handle) const {
+                                                            const CallbackHandle& handle) {
   switch (handle.owner) {
     case CallbackHandle::Owner::timer:
       if (const auto* timer = timers_.find(process, handle.owner_handle)) {
-        return objects_[*timer].callback;
+        return continued(*timer, handle.symbol);
       }
       break;
     case CallbackHandle::Owner::subscription:
@@ -79,6 +79,16 @@ std::optional<ObservedCallbackIndex> ObjectTracker::resolve(ProcessIndex process
       break;
   }
   return std::nullopt;
+}
+
+ObservedCallbackIndex ObjectTracker::continued(TimerIndex index, const std::string& symbol) {
+  Timer& timer = objects_[index];
+  if (const auto former = std::exchange(timer.former, std::nullopt)) {
+    const Timer& before = objects_[*former];
+    const bool is_same = before.node == timer.node && objects_[before.callback].symbol == symbol;
+    if (is_same) timer.callback = before.callback;
+  }
+  return timer.callback;
 }
 
 void ObjectTracker::name(ObservedCallbackIndex index, Handle handle, const std::string& symbol) {
@@ -297,11 +307,15 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclTimerInit& ti
   const TimerIndex index(objects_.timers.size());
   const ObservedCallbackIndex callback =
       add_callback({.kind = CallbackKind::timer, .process = at.process, .timer = index});
+  const Duration period = bounded(Duration(timer.period));
+  auto former = value_of(timers_.find(at.process, timer.timer_handle));
+  if (former && objects_[*former].period != period) former.reset();
   objects_.timers.push_back({.process = at.process,
                              .handle = timer.timer_handle,
-                             .period = bounded(Duration(timer.period)),
+                             .period = period,
                              .callback = callback,
-                             .since = at.time});
+                             .since = at.time,
+                             .former = former});
   timers_.at(at.process, timer.timer_handle) = index;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "takt/execution/names.hpp"
 #include "takt/model/topics.hpp"
 
 namespace takt::flow {
@@ -115,8 +114,7 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
   std::optional<std::size_t> chosen;
   const bool is_alone = candidates.callbacks.size() == 1 && !candidates.taken[0];
   if (is_alone) chosen = 0;
-  // Naming all callbacks takes long in a large system, and few of them are alike.
-  const std::string id = is_alone ? "" : execution::callback_ids(objects)[index.value()];
+  const std::string& id = ids_.of(objects, index);
   for (std::size_t i = 0; !is_alone && i < candidates.callbacks.size(); ++i) {
     if (model_[candidates.callbacks[i]].id == id) {
       chosen = i;

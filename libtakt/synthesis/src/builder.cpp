@@ -179,7 +179,8 @@ void Builder::add_executors() {
     executor.supply = supply_of(observed.announced);
     for (const execution::ThreadIndex thread : observed.threads) {
       if (observed.is_source) break;  // it is the overhead of its thread's other callbacks
-      if (const auto* overhead = observations_.overhead(thread)) {
+      const bool turns = has(executor.kind, model::ExecutorTrait::several_threads);
+      if (const auto* overhead = observations_.overhead(thread, turns)) {
         executor.overhead =
             execution::merge_costs(std::move(executor.overhead), overhead->values());
       }
@@ -275,7 +276,7 @@ std::optional<Duration> Builder::phase(const execution::Timer& timer) const {
   const bool recovered = std::ranges::any_of(
       objects_.recoveries, [&](const auto& recovery) { return recovery.process == timer.process; });
   if (!observations_.observing().timer_phases || recovered) return std::nullopt;
-  return timer.since.time_since_epoch() % timer.period;
+  return modulo(timer.since.time_since_epoch(), timer.period);
 }
 
 /// The period of a callback's event source; 0: it has none.
@@ -489,10 +490,11 @@ std::optional<std::vector<model::CallbackIndex>> Builder::callers(
 
 Duration Builder::delay(const EdgeObservation& edge, const model::Callback& from,
                         const model::Callback& to) const {
-  if (from.executor == to.executor) {
-    return Duration(0);  // ros-llama S-1.4
-  }
   const bool alone = model_[to.executor].threads == 1;
+  // A thread that sends looks for work next (ros-llama S-1.4). With several, another one wakes up.
+  if (from.executor == to.executor && alone) {
+    return Duration(0);
+  }
   const auto& visible = alone ? edge.longest_visible_alone : edge.longest_visible;
   return in_range(visible.value_or(edge.shortest));
 }

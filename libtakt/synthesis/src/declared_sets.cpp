@@ -39,7 +39,8 @@ void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex 
   if (std::ranges::count(join.held, std::uint64_t{0}) != 0) {
     return;
   }
-  join.cost.add(std::accumulate(join.since.begin(), join.since.end(), Duration{0}));
+  join.cost.add(std::accumulate(join.since.begin(), join.since.end(), Duration{0},
+                                [](Duration sum, Duration more) { return bounded(sum + more); }));
   std::ranges::fill(join.since, Duration{0});
   std::ranges::for_each(join.held, [](std::uint64_t& held) { --held; });
 }

@@ -179,12 +179,8 @@ class Search {
   void add_links() {
     for (const execution::InputLink& link : objects_.input_links) {
       using Kind = execution::InputLink::Kind;
-      Members members(link.inputs.begin(), link.inputs.end());
-      std::erase_if(members, [this](ObservedCallbackIndex member) {
-        return observations_.callback(member) == nullptr;
-      });
-      const bool all_ran = members.size() >= 2 && members.size() == link.inputs.size();
-      const NodeInputs* inputs = all_ran ? inputs_of(members) : nullptr;
+      const Members members(link.inputs.begin(), link.inputs.end());
+      const NodeInputs* inputs = inputs_of(members);
       if (link.kind != Kind::sampled && inputs != nullptr) {
         const JoinKind kind = link.kind == Kind::and_ ? JoinKind::and_ : JoinKind::newest;
         add_verified(verified(*inputs, members, kind), members,
@@ -196,7 +192,7 @@ class Search {
       for (const execution::SubscriptionIndex input : link.inputs) {
         members.insert(objects_[input].callback);
       }
-      const NodeInputs* inputs = members.size() < 2 ? nullptr : inputs_of(members);
+      const NodeInputs* inputs = inputs_of(members);
       if (link.kind != execution::MessageLink::Kind::partial_sync || inputs == nullptr) {
         continue;
       }
@@ -263,8 +259,13 @@ class Search {
                     objects_.node_name(objects_[*members.begin()]), declaration));
   }
 
-  /// The record of the node whose subscriptions these are; null if no node has all of them.
+  /// The record of the node whose subscriptions these are. Null if no node has all of them, one of
+  /// them did not run since start-up, or they are fewer than two: what is no join.
   [[nodiscard]] const NodeInputs* inputs_of(const Members& members) const {
+    const bool all_ran = std::ranges::all_of(members, [this](ObservedCallbackIndex member) {
+      return observations_.callback(member) != nullptr;
+    });
+    if (members.size() < 2 || !all_ran) return nullptr;
     for (const auto& [node, inputs] : observations_.inputs()) {
       if (std::ranges::all_of(members, [&](ObservedCallbackIndex member) {
             return inputs.subscriptions().contains(member);

@@ -160,7 +160,12 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     callback.aged->add(instance.execution_time());
   }
   if (instance.overhead) {
-    grow_to(overheads_, instance.thread).add(*instance.overhead);
+    Overhead& overhead = grow_to(overheads_, instance.thread);
+    overhead.alone.add(*instance.overhead);
+    Duration& shortest = overhead.shortest_before_turn;
+    shortest = std::min(shortest, instance.before_turn.value_or(shortest));
+    const Duration waited = instance.before_turn.value_or(shortest) - shortest;
+    overhead.in_turn.add(*instance.overhead - waited);
   }
   const Publication* const publication = database.publication(instance.source);
   callback.activations.add(activation_of(owner, instance, publication));

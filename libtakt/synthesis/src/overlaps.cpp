@@ -4,23 +4,23 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ranges>
 
 namespace takt::synthesis {
 
 void Overlaps::add(execution::NodeIndex node, const execution::CallbackInstance& instance) {
-  LastEnds& threads = last_ends_[node];
-  for (const auto& [thread, ends] : threads) {
-    if (thread == instance.thread) {
-      continue;
-    }
-    for (const auto& [callback, end] : ends) {
-      if (end > instance.start) {
-        overlaps_[instance.callback].insert(callback);
-        overlaps_[callback].insert(instance.callback);
-      }
-    }
+  LastEnds& ends = last_ends_[node];
+  for (const auto& [end, run] : std::views::reverse(ends.in_order)) {
+    if (end <= instance.start) break;
+    const auto& [thread, callback] = run;
+    if (thread == instance.thread) continue;
+    overlaps_[instance.callback].insert(callback);
+    overlaps_[callback].insert(instance.callback);
   }
-  threads[instance.thread][instance.callback] = instance.end;
+  const Run run{instance.thread, instance.callback};
+  const auto [last, is_new] = ends.of.try_emplace(run, instance.end);
+  if (!is_new) ends.in_order.erase({std::exchange(last->second, instance.end), run});
+  ends.in_order.insert({instance.end, run});
 }
 
 std::vector<std::optional<std::string>> Overlaps::groups(

@@ -23,7 +23,9 @@ std::vector<ObservedCallbackIndex> publishing_timers(const Observations& observa
                                : std::ranges::any_of(topics, [&](TopicIndex topic) {
                                    return observations.outputs().contains({timer.callback, topic});
                                  });
-    if (timer.node == node && publishes && observations.callback(timer.callback) != nullptr) {
+    const bool is_new = std::ranges::find(timers, timer.callback) == timers.end();
+    if (is_new && timer.node == node && publishes &&
+        observations.callback(timer.callback) != nullptr) {
       timers.push_back(timer.callback);
     }
   }

@@ -456,6 +456,70 @@ TEST_F(InterpreterTest, ForgottenTriggersOfAWaitableAreCounted) {
   EXPECT_EQ(database.anomalies().triggers_forgotten, 4u);
 }
 
+TEST_F(InterpreterTest, ReleasesSayNoNegativeNumberOfInstances) {
+  struct Releases : Observer {
+    void on_release(const Database& /*database*/, const Release& release) override {
+      completed.push_back(release.completed);
+    }
+    std::vector<std::int64_t> completed;
+  } releases;
+  interpreter.add(releases);
+  Program program = scenario.program(1);
+  scenario.add(program, tracepoints::CallbackRelease{.callback = 1, .completed = INT64_MIN});
+  scenario.add(program, tracepoints::CallbackRelease{.callback = 1, .completed = 3});
+  run();
+  EXPECT_THAT(releases.completed, ElementsAre(0, 3));
+}
+
+/// A timer of 30 ms at an address.
+void make_timer(Scenario& scenario, const Program& program, std::uint64_t node,
+                std::uint64_t handle, const std::string& symbol,
+                std::chrono::nanoseconds period = std::chrono::milliseconds(30)) {
+  scenario.add(program,
+               tracepoints::RclTimerInit{.timer_handle = handle, .period = period.count()});
+  scenario.add(program, tracepoints::RclcppTimerCallbackAdded{.timer_handle = handle,
+                                                              .callback = handle + 1});
+  scenario.add(program,
+               tracepoints::RclcppCallbackRegister{.callback = handle + 1, .symbol = symbol});
+  scenario.add(program,
+               tracepoints::RclcppTimerLinkNode{.timer_handle = handle, .node_handle = node});
+}
+
+TEST_F(InterpreterTest, TimersThatAreMadeAnewAreOneCallback) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto other_node = scenario.node(program, "m");
+  const std::uint64_t handle = 0x500;
+  const auto once = [&](std::uint64_t of, const std::string& symbol,
+                        std::chrono::nanoseconds period = std::chrono::milliseconds(30)) {
+    make_timer(scenario, program, of, handle, symbol, period);
+    scenario.run(program, handle + 1, 10);
+  };
+  for (int i = 0; i < 3; ++i) once(node, "retry");
+  once(node, "give_up");
+  once(node, "give_up", std::chrono::milliseconds(40));
+  once(other_node, "give_up", std::chrono::milliseconds(40));
+  make_timer(scenario, program, node, handle + 0x10, "retry");  // at another address
+  scenario.run(program, handle + 0x11, 10);
+  run();
+  std::vector<std::size_t> callbacks;
+  for (const CallbackInstance& instance : seen.instances) {
+    callbacks.push_back(instance.callback.value());
+  }
+  EXPECT_THAT(callbacks, ElementsAre(0, 0, 0, 3, 4, 5, 6));
+}
+
+TEST_F(InterpreterTest, CallbacksThatNeverEndAreForgotten) {
+  Program program = scenario.program(1);
+  constexpr std::uint64_t count = 20'000;
+  for (std::uint64_t i = 0; i < count; ++i) scenario.start(program, 0x1000 + i);
+  for (std::uint64_t i = count; i-- > 0;) scenario.end(program, 0x1000 + i);
+  run();
+  EXPECT_EQ(seen.instances.size(), 256u);
+  EXPECT_EQ(database.anomalies().orphan_starts, count - 256);
+  EXPECT_EQ(database.anomalies().orphan_ends, count - 256);
+}
+
 TEST_F(InterpreterTest, AnObjectGetsItsNodeAsSoonAsThatIsDescribed) {
   Program program = scenario.program(1);
   scenario.add(program, EventType::rcl_publisher_init, {0x10, 0x20, 0x30, 7}, {"/t"});

@@ -315,5 +315,24 @@ TEST_F(Threads, AWaitablesInstancesComeFromWhatTriggeredIt) {
   EXPECT_EQ(seen.publications[0].instance, seen.instances[0].id);
 }
 
+TEST_F(Threads, WhatTriggersAWaitableOutsideOfCallbacksMayBeANewSource) {
+  // The callback of the source is the first, second … ninth: at some of them all others are moved.
+  for (std::size_t others = 0; others < 8; ++others) {
+    const std::uint64_t waitable = program.handle();
+    scenario.add(program, tracepoints::CallbackInit{
+                              .callback = waitable, .node_handle = node, .kind = "waitable"});
+    const Program thread = scenario.worker(program, 100 + static_cast<std::int64_t>(others));
+    scenario.add(thread, tracepoints::RclcppExecutorWaitForWork{.timeout = 0});
+    scenario.add(thread, tracepoints::RclcppExecutorGetNextReady{});
+    scenario.add(thread, tracepoints::WaitableTriggered{.callback = waitable});
+    scenario.run(thread, waitable, 100);
+  }
+  run();
+  ASSERT_THAT(seen.publications, SizeIs(8));
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(seen.instances[2 * i + 1].source, seen.publications[i].id) << i;
+  }
+}
+
 }  // namespace
 }  // namespace takt::execution

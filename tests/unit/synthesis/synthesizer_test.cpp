@@ -8,6 +8,7 @@
 #include "chains.hpp"
 #include "edges.hpp"
 #include "takt/model/json.hpp"
+#include "takt/synthesis/declared_sets.hpp"
 
 namespace takt::synthesis {
 namespace {
@@ -143,6 +144,8 @@ TEST_F(Pipeline, CallbacksThatRanOnlyDuringStartUpAreLeftOut) {
 /// A timer that is made during the recording.
 class TimerPhases : public Pipeline {
  protected:
+  Duration shift{};  // of all clocks
+
   std::optional<Duration> phase() {
     scenario.now = 23'456;
     const auto slow = scenario.timer(first, sensor, std::chrono::milliseconds(20));
@@ -150,12 +153,19 @@ class TimerPhases : public Pipeline {
       scenario.now = (20'000 * i) + 3'700;
       scenario.run(first, slow, 100);
     }
+    scenario.skew(first, shift, 0);
+    scenario.skew(second, shift, 0);
     const Model model = model_of(scenario, {}, {.timer_phases = true});
     return std::get<model::PeriodicActivation>(model.callbacks.at(0).activation.value()).phase;
   }
 };
 
 TEST_F(TimerPhases, AreThoseOfTheRun) { EXPECT_EQ(phase(), std::chrono::microseconds(3'456)); }
+
+TEST_F(TimerPhases, AreNotNegativeWhereTheHostBootedBeforeTheFirstOne) {
+  shift = -std::chrono::seconds(1);
+  EXPECT_EQ(phase(), std::chrono::microseconds(3'456));
+}
 
 TEST_F(TimerPhases, AreNotKnownOfWhatMayHaveBeenMadeBefore) {
   scenario.add(first, EventType::objects_recovered, {1}, {""});
@@ -176,6 +186,29 @@ TEST_F(Pipeline, DelayIsTheLongestSeenToEndAWaitAndNoneWithinAnExecutor) {
   const Model model = model_of(scenario);
   EXPECT_EQ(model.edges[0].delay, std::chrono::microseconds(70));
   EXPECT_EQ(model.edges[1].delay, Duration(0));
+}
+
+TEST_F(Pipeline, DelayWithinAnExecutorIsThatOfAThreadThatWakesUp) {
+  const Program other = scenario.worker(second, 3);
+  const auto wait = [&] {
+    scenario.now += 10'000;
+    scenario.wait(other);
+    scenario.now += 100;
+  };
+  wait();
+  scenario.handle(second, on_raw, 0, 10);
+  scenario.now += 20;
+  scenario.look(other);
+  scenario.run(other, on_raw.callback, 10);  // both threads are of one executor
+  wait();
+  scenario.handle(second, on_raw, 1, 200, std::pair(clean, 1));
+  scenario.now += 30;
+  scenario.look(other);
+  scenario.handle(other, on_clean, 1, 300);
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.executors.at(0).threads, 2);
+  EXPECT_THAT(edges_of(model), ElementsAre("/filter:/raw -> /control:/clean"));
+  EXPECT_EQ(model.edges.at(0).delay, std::chrono::microseconds(30));
 }
 
 TEST_F(Pipeline, DelayOfAMessageIsSeenBehindAnotherThatEndedTheWait) {
@@ -917,6 +950,27 @@ TEST_F(Fusion, IsNotTheLinkThatTheProgramDeclaresIfARunDisagrees) {
               HasSubstr("not taken for a join"));
 }
 
+TEST_F(Fusion, IsNoJoinIfALinkedInputCameOnlyDuringStartUp) {
+  scenario.add(program, EventType::message_link_partial_sync, {}, {},
+               {{on_a.handle, on_b.handle}, {out.handle}});
+  arrive(false, 500, false);
+  scenario.now = 2'000'000;
+  for (int i = 0; i < 10; ++i) arrive(true, 300, false);
+  EXPECT_THAT(model_of(scenario).joins, SizeIs(0));
+}
+
+TEST(DeclaredSets, CostAtMostTheLongestTime) {
+  execution::Objects objects;
+  execution::InputLink link;
+  for (std::size_t i = 0; i < 4; ++i) link.inputs.emplace_back(i);
+  objects.input_links.push_back(link);
+  DeclaredSets sets;
+  for (const ObservedCallbackIndex input : link.inputs) sets.add(objects, input, longest_time);
+  const auto* const cost = sets.cost({link.inputs.begin(), link.inputs.end()});
+  ASSERT_NE(cost, nullptr);
+  EXPECT_EQ(cost->values().front(), longest_time);
+}
+
 TEST(NodeInputs, RememberedStateDoesNotGrowWithTime) {
   NodeInputs inputs;
   const ObservedCallbackIndex one(0);
@@ -1164,6 +1218,32 @@ TEST(CallbackGroups, DifferForAllThatRanBesideOneLongRun) {
   EXPECT_EQ(model.callbacks[0].callback_group, std::nullopt);
   EXPECT_EQ(model.callbacks[1].callback_group, "/n 2");
   EXPECT_EQ(model.callbacks[2].callback_group, "/n 2");
+}
+
+/// The overhead of one instance, in µs, of an executor with so many threads that run the callback
+/// in turn: each speaks up after 5 µs, but once after 24 ms, and then takes 10 µs to choose.
+std::int64_t overhead_of(int threads) {
+  Scenario scenario;
+  Program first = scenario.program(1);
+  const auto node = scenario.node(first, "n");
+  const auto timer = scenario.timer(first, node, std::chrono::milliseconds(10));
+  const std::vector<Program> all{first, scenario.worker(first, 2)};
+  for (int i = 0; i < 12; ++i) {
+    const Program& thread = all.at(static_cast<std::size_t>(i % threads));
+    scenario.wait(thread);
+    scenario.look(thread);
+    scenario.run(thread, timer, 100);
+    scenario.now += i == 6 ? 24'000 : 5;
+    scenario.look(thread);
+    scenario.now += 10;
+    scenario.run(thread, timer, 100);
+  }
+  return model_of(scenario).executors.at(0).overhead.at(0) / std::chrono::microseconds(1);
+}
+
+TEST(Overhead, HasNoWaitsOfAThreadForItsTurnToChoose) {
+  EXPECT_EQ(overhead_of(1), 24'010);
+  EXPECT_EQ(overhead_of(2), 15);
 }
 
 TEST(UnnamedWork, IsThatAfterStartUp) {

@@ -74,6 +74,8 @@ class CallbackTracker {
     std::optional<Duration> cpu_now;
     std::optional<Duration> cpu_at_end;
     std::optional<Instant> last_end;
+    /// From the last instance's end to the executor's first event after it.
+    std::optional<Duration> before_turn;
     /// From the last instance's end to the first wait after it.
     std::optional<Duration> before_wait;
     /// The value of `before_wait` before an instance that no event names, in case that is dropped.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/objects.hpp"
@@ -48,6 +50,7 @@ class ExecutorFinder final : public Observer {
  private:
   /// The threads that ran each callback, in order of appearance.
   std::vector<std::vector<ThreadIndex>> threads_of_;
+  std::set<std::pair<ObservedCallbackIndex, ThreadIndex>> pairs_;
   /// Runs by thread, and whether a wait was seen before any of them.
   struct Runs {
     std::uint64_t count = 0;

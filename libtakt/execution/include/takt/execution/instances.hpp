@@ -59,6 +59,9 @@ struct CallbackInstance {
   bool by_scheduler = false;
   /// The time that the thread spent since its previous instance ended, without waiting.
   std::optional<Duration> overhead;
+  /// The part of `overhead` before the executor's first event, if that is not processor time. The
+  /// threads of an executor choose one at a time, so with several of them it may be a wait.
+  std::optional<Duration> before_turn;
   bool intra_process = false;
   /// No event names the callback: the instance began when it took its message and ended when its
   /// executor spoke up again (responses in rclcpp, parts of actions).
@@ -139,7 +142,7 @@ struct Release {
   /// was activated.
   Instant activation;
   Instant origin;
-  /// Instances that the executor had completed.
+  /// Instances that the executor had completed; not negative.
   std::int64_t completed = 0;
 };
 

@@ -118,8 +118,9 @@ class ObjectTracker {
   template <typename Index>
   void identify(Endpoint<Index>& endpoint, const Gid& gid);
   ObservedCallbackIndex add_callback(Callback callback);
-  std::optional<ObservedCallbackIndex> resolve(ProcessIndex process,
-                                               const CallbackHandle& handle) const;
+  std::optional<ObservedCallbackIndex> resolve(ProcessIndex process, const CallbackHandle& handle);
+  /// The callback of a timer that runs this function: that of the timer before it, if it goes on.
+  ObservedCallbackIndex continued(TimerIndex timer, const std::string& symbol);
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
   void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
   /// The callback that an initialisation event names, if events before it said what it is for.

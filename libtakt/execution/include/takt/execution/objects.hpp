@@ -78,8 +78,13 @@ struct Timer {
   Handle handle = 0;
   Duration period{};
   std::optional<NodeIndex> node{};
+  /// One callback of all timers that a node makes one after the other for the same function, at the
+  /// same address: one-shot timers, for example.
   ObservedCallbackIndex callback;
   Instant since;
+  /// The timer that was at this address before, if it had the same period and this one's callback
+  /// did not run yet.
+  std::optional<TimerIndex> former{};
 };
 
 struct Service {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "takt/execution/names.hpp"
 #include "takt/execution/objects.hpp"
 #include "takt/model/model.hpp"
 
@@ -34,6 +35,7 @@ class Matcher {
   };
   std::unordered_map<std::string, Candidates> candidates_;
   const model::Model& model_;
+  execution::CallbackIds ids_;
   std::unordered_map<std::uint32_t, std::optional<Match>> decided_;
 };
 

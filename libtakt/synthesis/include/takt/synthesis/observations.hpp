@@ -145,9 +145,14 @@ class Observations {
   [[nodiscard]] bool publishes(const execution::Objects& objects,
                                ObservedCallbackIndex index) const;
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
-  /// The overhead of a thread's executor between consecutive instances; null if none was seen.
-  [[nodiscard]] const execution::CostCurve* overhead(execution::ThreadIndex thread) const {
-    return thread.value() < overheads_.size() ? &overheads_[thread.value()] : nullptr;
+  /// The overhead of a thread's executor between consecutive instances; null if none was seen. With
+  /// `turns`, the thread is one of several, which choose one at a time: until its executor speaks
+  /// up, it is taken to be busy as long as it is at least, and to wait for the others beyond that.
+  [[nodiscard]] const execution::CostCurve* overhead(execution::ThreadIndex thread,
+                                                     bool turns) const {
+    if (thread.value() >= overheads_.size()) return nullptr;
+    const Overhead& overhead = overheads_[thread.value()];
+    return turns ? &overhead.in_turn : &overhead.alone;
   }
   [[nodiscard]] std::optional<Instant> steady_since() const { return steady_since_; }
 
@@ -188,7 +193,12 @@ class Observations {
   DeclaredSets declared_sets_;
   Overlaps overlaps_;
   execution::ExecutorFinder executors_;
-  std::vector<execution::CostCurve> overheads_;
+  struct Overhead {
+    execution::CostCurve alone;
+    execution::CostCurve in_turn;
+    Duration shortest_before_turn = Duration::max();
+  };
+  std::vector<Overhead> overheads_;
   std::vector<Sent> sent_;  // by thread
   /// Instances whose request or response the sender has not told of yet, in the order of their
   /// ends.

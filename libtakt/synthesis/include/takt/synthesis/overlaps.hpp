@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/instances.hpp"
@@ -12,7 +13,8 @@
 namespace takt::synthesis {
 
 /// Sees which callbacks of a node ran at the same time on several threads, and so are not in one
-/// mutually exclusive group. Memory is bounded by threads and callbacks.
+/// mutually exclusive group. Memory is bounded by threads and callbacks, the time for an instance
+/// by the logarithm of their number and by what ended since it began.
 class Overlaps {
  public:
   /// Adds an instance. To be called in the order of their ends.
@@ -27,9 +29,12 @@ class Overlaps {
       const std::vector<execution::ObservedCallbackIndex>& callbacks) const;
 
  private:
-  /// When each callback's last instance ended, by thread.
-  using LastEnds =
-      std::map<execution::ThreadIndex, std::map<execution::ObservedCallbackIndex, Instant>>;
+  using Run = std::pair<execution::ThreadIndex, execution::ObservedCallbackIndex>;
+  /// When each callback's last instance ended on each thread, and the same in the order of time.
+  struct LastEnds {
+    std::map<Run, Instant> of;
+    std::set<std::pair<Instant, Run>> in_order;
+  };
   std::map<execution::NodeIndex, LastEnds> last_ends_;
   std::map<execution::ObservedCallbackIndex, std::set<execution::ObservedCallbackIndex>> overlaps_;
 };
