@@ -7,12 +7,12 @@ recording itself is complete. Each function here holds one of these against a me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from takt import losses
-from takt.documents import Activation, Executor, Measurement, Model, ObservedThread
+from takt.documents import Activation, Chain, Executor, Measurement, Model, ObservedThread
 from takt.formatting import count, duration
 from takt.names import executor_labels, label
 
@@ -43,6 +43,10 @@ class Finding:
     text: str
     executor: str | None
     """The executor whose bounds rest on it; None: all."""
+    sampled: tuple[str, str] | None = None
+    """The edge that it is about, if its target samples it: such an edge activates nothing, so it
+    matters to chains along it alone.
+    """
 
 
 def examine(model: Model, measurement: Measurement, cores: int | None = None) -> list[Finding]:
@@ -76,14 +80,28 @@ def checked(measurement: Measurement) -> set[Subject]:
     return subjects
 
 
+def of_chain(model: Model, chain: Chain, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings about what the bound of a chain rests on."""
+    executors = influencing(model, chain.callbacks)
+    along = set(zip(chain.callbacks, chain.callbacks[1:], strict=False))
+    return tuple(
+        finding
+        for finding in findings
+        if (finding.executor is None or finding.executor in executors)
+        and (finding.sampled is None or finding.sampled in along)
+    )
+
+
 def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
     """Executors on which the bounds of `callbacks` depend: their own, and, transitively, those
-    whose callbacks activate a callback of one that they depend on.
+    whose callbacks activate a callback of one that they depend on. A callback that samples its
+    edges is not activated by them.
     """
     executor_of = {callback.id: callback.executor for callback in model.callbacks}
+    activated = executor_of.keys() - _sampling(model)
     feeds: dict[str, set[str]] = {}
     for edge in model.edges:
-        if edge.source in executor_of and edge.target in executor_of:
+        if edge.source in executor_of and edge.target in activated:
             feeds.setdefault(executor_of[edge.target], set()).add(executor_of[edge.source])
     reached: set[str] = set()
     frontier = {executor_of[callback] for callback in callbacks if callback in executor_of}
@@ -92,6 +110,11 @@ def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
         reached.add(executor)
         frontier |= feeds.get(executor, set()) - reached
     return reached
+
+
+def _sampling(model: Model) -> set[str]:
+    """Callbacks that read what edges bring when they run, rather than run for it."""
+    return {c.id for c in model.callbacks if c.kind in ("timer", "event_source")}
 
 
 def _unnamed_work(model: Model) -> Iterator[Finding]:
@@ -171,19 +194,28 @@ def _globally_served(threads: list[ObservedThread], cores: int | None) -> bool:
 
 def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding]:
     measured = {callback.id: callback for callback in measurement.callbacks}
+    # Times with preemption are longer than execution times, unless the processor is not shared.
+    wall_time = measurement.provenance.get("execution_time") in ("wall_time", "mixed")
+    dedicated = {executor.id for executor in model.executors if executor.supply.kind == "dedicated"}
     for callback in model.callbacks:
         if callback.id not in measured or not callback.execution_time.curve:
             continue
         longest = measured[callback.id].execution_time.max
         assumed = callback.execution_time.curve[0]
-        if longest is not None and longest > assumed:
-            yield Finding(
-                Subject.EXECUTION_TIME,
-                Standing.VIOLATED,
-                f"callback {label(callback)} ran for {duration(longest)}, longer than the "
-                f"{duration(assumed)} of its execution-time curve",
-                callback.executor,
+        if longest is None or longest <= assumed:
+            continue
+        longer = (
+            f"{duration(longest)}, longer than the {duration(assumed)} of its execution-time curve"
+        )
+        if wall_time and callback.executor not in dedicated:
+            standing = Standing.UNSECURED
+            text = (
+                f"callback {label(callback)} took, from start to end, {longer}, and the recording "
+                "does not say for how much of that it ran"
             )
+        else:
+            standing, text = Standing.VIOLATED, f"callback {label(callback)} ran for {longer}"
+        yield Finding(Subject.EXECUTION_TIME, standing, text, callback.executor)
 
 
 def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
@@ -224,6 +256,7 @@ def shortest_span(activation: Activation, n: int) -> int:
 
 def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
     callbacks = {callback.id: callback for callback in model.callbacks}
+    sampling = _sampling(model)
     assumed: dict[tuple[str, str], int] = {}
     for edge in model.edges:
         key = (edge.source, edge.target)
@@ -241,6 +274,7 @@ def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
                 f"a message from {label(source)} to {label(target)} took {duration(longest)}, "
                 f"longer than the {duration(limit)} of the model",
                 target.executor,
+                sampled=(source.id, target.id) if target.id in sampling else None,
             )
 
 

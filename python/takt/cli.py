@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import takt
-from takt import libraries
+from takt import console, libraries
 from takt.errors import UserError
 from takt.formatting import printable
 
@@ -35,7 +35,7 @@ INTERRUPTED = 128 + 2  # as the shell reports SIGINT …
 READER_GONE = 128 + 13  # … and SIGPIPE
 
 # Errors of writes to standard output; an error of a named file carries the file's name.
-_OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 # The base of typer's exceptions for bad usage: its own, or click's before typer 0.29.
 _BAD_USAGE = cast(type[Exception], typer.BadParameter.__base__)
@@ -122,6 +122,7 @@ def command_group() -> TyperGroup:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit status. Never raises."""
+    console.replace_closed_streams()
     try:
         status = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()

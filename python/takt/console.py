@@ -5,6 +5,7 @@ standard error.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,18 @@ Progress = Callable[[int, int], None]
 
 PIPE_WIDTH = 160
 """The width of tables, in columns, when standard output is not a terminal."""
+
+
+def replace_closed_streams() -> None:
+    """Opens the standard streams that the caller has closed (`>&-`), which are None: reading and
+    writing fail then with EBADF, as the system has it, and messages are lost. They take the free
+    numbers, which the next files would have otherwise.
+    """
+    wrong_way = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY}
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, wrong_way.get(name, os.O_WRONLY))
+            setattr(sys, name, os.fdopen(null, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def say(message: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from takt.documents import Callback, Edge, Model
 from takt.formatting import NONE, count, duration, grouped
 from takt.tables import cell
 
@@ -26,17 +28,21 @@ STAGES = {
 }
 """The stages of a breakdown, in words."""
 
+RUNS = ("running", "preempted", "blocked", "waiting_for_reservation")
+"""The stages within a run of the callback that a part names."""
+
 MOST_SHOWN = 30
 """The most paths that a table shows; the document has all."""
+
+MOST_CHAINS = 1000
+"""The most flows that are made chains of a model; the model of a recording has as many at most."""
 
 
 def table(flows: list[Json]) -> Table:
     """Latencies and what their means consist of, the worst first. With several pairs of ends it
     shows the worst path of each pair, with a single pair every path.
     """
-    of_pair: dict[tuple[str, str], list[Json]] = {}
-    for flow in flows:
-        of_pair.setdefault((flow["from"], flow["to"]), []).append(flow)
+    of_pair = _by_ends(flows)
     alone = len(of_pair) == 1
     shown = Table(box=None, pad_edge=False)
     for column in ("By way of",) if alone and len(flows) > 1 else ("From", "To"):
@@ -61,20 +67,109 @@ def table(flows: list[Json]) -> Table:
     return shown
 
 
-def chains(flows: list[Json], model: Json) -> list[Json]:
-    """The flows as chains of a timing model of the same trace, the worst first. Flows that store
-    data for a timer or another input are left out, because the model has no edge for that.
+def names(flows: list[Json]) -> list[str]:
+    """What to call each flow: its ends and, if other flows have the same ends, the nodes on its way
+    that not all of them pass. Numbers distinguish what is still alike.
     """
-    edges = {(edge["from"], edge["to"]) for edge in model["edges"]}
-    found: dict[tuple[str, ...], Json] = {}
+    shared = {
+        ends: set[str].intersection(*(set(_nodes(path)) for path in paths))
+        for ends, paths in _by_ends(flows).items()
+    }
+    told: Counter[str] = Counter()
+    found = []
     for flow in flows:
-        callbacks = tuple(step["callback"] for step in flow["path"])
-        if len(callbacks) > 1 and edges.issuperset(itertools.pairwise(callbacks)):
-            name = f"{flow['from']} → {flow['to']}"
-            number = sum(chain["id"].partition(" #")[0] == name for chain in found.values()) + 1
-            chain = {"id": name if number == 1 else f"{name} #{number}", "callbacks": [*callbacks]}
-            found.setdefault(callbacks, chain)
-    return list(found.values())[:MOST_SHOWN]
+        common = shared[flow["from"], flow["to"]]
+        via = ", ".join(node for node in _nodes(flow) if node not in common)
+        name = f"{flow['from']} → {flow['to']}" + (f" via {via}" if via else "")
+        told[name] += 1
+        found.append(name if told[name] == 1 else f"{name} #{told[name]}")
+    return found
+
+
+def in_model(model: Model) -> dict[str, str]:
+    """The model's callback for each id that a callback can have in a recording. A join has an id
+    for each topic that it receives, because a recording has a callback for each of its inputs.
+    """
+    edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in model.edges:
+        edges[edge.target].append(edge)
+    used: Counter[str] = Counter()
+    found = {}
+    for callback in model.callbacks:
+        for stem in _recorded_ids(callback, edges[callback.id]):
+            used[stem] += 1
+            found[stem if used[stem] == 1 else f"{stem}#{used[stem]}"] = callback.id
+    return found | {callback.id: callback.id for callback in model.callbacks}
+
+
+def _recorded_ids(callback: Callback, edges: list[Edge]) -> Iterator[str]:
+    """The ids that recordings give to a callback, without their numbers, as
+    libtakt/execution/src/names.cpp makes them.
+    """
+    node = _absolute(callback.node or "takt")  # takt run gives a node to callbacks without one
+    if callback.kind == "timer":
+        period = callback.activation.period if callback.activation else None
+        if period is not None:
+            yield f"{node}:timer-{_compact(period)}"
+        return
+    end = ":response" if callback.kind == "client" else ""
+    topics = dict.fromkeys([edge.topic or callback.topic for edge in edges] or [callback.topic])
+    yield from (f"{node}:{_absolute(topic)}{end}" for topic in topics if topic)
+
+
+def _absolute(name: str) -> str:
+    return name if name.startswith("/") else f"/{name}"
+
+
+def _compact(period: int) -> str:
+    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
+        if period % size == 0:
+            return f"{period // size}{unit}"
+    return f"{period}ns"
+
+
+class Chains(NamedTuple):
+    """Flows as chains of a timing model."""
+
+    chains: list[Json]
+    """As in `takt/model`, with the names of the flows as ids; flows that differ only in the inputs
+    of a join are one chain.
+    """
+    missing: dict[str, str]
+    """The names of the flows that are not chains of the model, each with the reason."""
+
+
+def chains(flows: list[Json], model: Model) -> Chains:
+    """The flows as chains of a timing model of the same trace, at most MOST_CHAINS of them."""
+    ids = in_model(model)
+    edges = {(edge.source, edge.target) for edge in model.edges}
+    found: dict[tuple[str, ...], Json] = {}
+    missing = {}
+    for name, flow in zip(names(flows), flows, strict=True):
+        steps = [_name(step) for step in flow["path"]]
+        callbacks = tuple(ids.get(step, step) for step in steps)
+        gap = next((pair for pair in itertools.pairwise(callbacks) if pair not in edges), None)
+        if gap:
+            missing[name] = f"the model of the traces has no edge from {gap[0]} to {gap[1]}"
+        elif len(callbacks) == 1:
+            missing[name] = "a chain of the page has at least two callbacks"
+        elif callbacks not in found and len(found) == MOST_CHAINS:
+            missing[name] = f"the page has the {MOST_CHAINS} worst flows at most"
+        else:
+            found.setdefault(callbacks, {"id": name, "callbacks": [*callbacks]})
+    return Chains(list(found.values()), missing)
+
+
+def left_out(missing: dict[str, str]) -> Iterator[str]:
+    """Lines on flows that are missing somewhere, by name, with the reason. Flows with the same
+    reason share a line.
+    """
+    of_reason: dict[str, list[str]] = defaultdict(list)
+    for name, reason in missing.items():
+        of_reason[reason].append(name)
+    for reason, (first, *others) in of_reason.items():
+        more = f" and {count(len(others), 'other flow')}" if others else ""
+        yield f"{first}{more}: {reason}"
 
 
 def shares(flow: Json) -> str:
@@ -92,8 +187,7 @@ def shares(flow: Json) -> str:
 
 def ways(flow: Json) -> str:
     """The nodes that a path passes."""
-    nodes = [step["node"] or "unknown" for step in flow["path"]]
-    return " → ".join(node for i, node in enumerate(nodes) if i == 0 or nodes[i - 1] != node)
+    return " → ".join(node for node, _ in itertools.groupby(_nodes(flow)))
 
 
 def nothing(source: str | None, sink: str | None) -> str:
@@ -116,54 +210,87 @@ def story(flow: Json, instance: Json) -> Iterator[str]:
     yield ""
     yield f"{ways(flow)}, sink instance {instance['instance']}:"
     now = 0
-    for part in instance["parts"]:
-        yield f"  {duration(now):>8}  {duration(part['duration']):>8}  {words(flow, part)}"
+    for part, what, detail in _told(flow, instance):
+        words = f"{what} {detail}".rstrip()
+        yield f"  {duration(now):>8}  {duration(part['duration']):>8}  {words}"
         now += part["duration"]
     yield f"  {duration(now):>8}  {_name(flow['path'][-1])} begins"
 
 
 def cause(flow: Json, instance: Json) -> str:
-    """The one thing that took most of an instance's time, in a sentence."""
-    parts = instance["parts"]
-    sums: dict[tuple[str, int], int] = {}
-    for part in parts:
-        key = (part["stage"], part["step"])
-        sums[key] = sums.get(key, 0) + part["duration"]
+    """What took most of an instance's time, in a sentence, and the detail with the largest share
+    of it: behind which callback it waited, say.
+    """
     whole = duration(instance["latency"])
-    if not sums:
+    times: dict[str, Counter[str]] = defaultdict(Counter)
+    for part, what, detail in _told(flow, instance):
+        times[what][detail] += part["duration"]
+    if not times:
         return f"{flow['to']} was reached after {whole}."
-    key = max(sums, key=lambda entry: sums[entry])
-    longest = max(
-        (part for part in parts if (part["stage"], part["step"]) == key),
-        key=lambda part: int(part["duration"]),
-    )
-    return f"{duration(sums[key])} of {whole}: {words(flow, longest)}."
+    what, details = max(times.items(), key=lambda entry: entry[1].total())
+    detail, longest = details.most_common(1)[0]
+    if detail:
+        detail = f" {detail}" if len(details) == 1 else f", {duration(longest)} of it {detail}"
+    return f"{duration(details.total())} of {whole}: {what}{detail}."
 
 
-def words(flow: Json, part: Json) -> str:
-    """What a part's time went into, in words."""
-    name = _name(flow["path"][part["step"]])
-    behind = part["callback"]
-    other = f" ({part['by']} ran instead)" if part["by"] else ""
+def _told(flow: Json, instance: Json) -> Iterator[tuple[Json, str, str]]:
+    """Each part of an instance with what happened, in words, and a detail of that or nothing.
+
+    A callback that stores a message for another input of its join stays the element of the path
+    until the set is complete. From then on the time is that of the other input's message, until
+    its callback runs: the last that runs at this element.
+    """
+    last = {
+        part["step"]: part["callback"]
+        for part in instance["parts"]
+        if part["stage"] in RUNS and part["callback"]
+    }
+    stored = set()
+    for part in instance["parts"]:
+        step = part["step"]
+        reader = _name(flow["path"][step])
+        yield part, *_words(part, reader, last[step] if step in stored else reader)
+        if part["stage"] in RUNS and part["callback"] == reader:
+            stored.add(step)
+
+
+def _words(part: Json, reader: str, receiver: str) -> tuple[str, str]:
+    """What a part's time went into, and a detail of that. `reader` is the element of the path,
+    `receiver` the callback to which the message of this part goes.
+    """
+    callback, by = part["callback"], part["by"]
+    other = f"while {by} ran" if by else ""
     match part["stage"]:
         case "running":
-            return f"{behind or name} ran"
+            return f"{callback or receiver} ran", ""
         case "preempted":
-            return f"{behind or name} was preempted{other}"
+            return f"{callback or receiver} was preempted", other
         case "blocked":
-            return f"{behind or name} was blocked"
+            return f"{callback or receiver} was blocked", ""
         case "waiting_in_executor":
-            return f"{name} waited in its executor" + (f" behind {behind}" if behind else other)
+            return f"{receiver} waited in its executor", f"behind {callback}" if callback else other
         case "waiting_for_timer":
-            return f"stored until {name} was due"
+            return f"stored until {receiver} was due", ""
         case "waiting_for_input":
-            return f"stored by {name} until its other input came"
+            return f"stored by {reader} until the message to {receiver} was sent", ""
         case "sending":
-            return f"the message to {name} was being sent"
+            return f"the message to {receiver} was being sent", ""
         case "in_transport":
-            return f"the message to {name} was in transport"
+            return f"the message to {receiver} was in transport", ""
         case _:
-            return f"{behind or name} had used up its reservation{other}"
+            return f"{callback or receiver} had used up its reservation", other
+
+
+def _by_ends(flows: list[Json]) -> dict[tuple[str, str], list[Json]]:
+    of_pair: dict[tuple[str, str], list[Json]] = {}
+    for flow in flows:
+        of_pair.setdefault((flow["from"], flow["to"]), []).append(flow)
+    return of_pair
+
+
+def _nodes(flow: Json) -> list[str]:
+    return [step["node"] or "unknown" for step in flow["path"]]
 
 
 def _name(step: Json) -> str:

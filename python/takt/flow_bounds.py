@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
+from takt import flow as flows
 from takt import pipeline
-from takt.documents import Explanation
+from takt.documents import Explanation, Model
 from takt.errors import UserError
 from takt.formatting import NONE, duration
 from takt.inputs import ModelText
@@ -51,12 +52,13 @@ def compare(document: Json, model: ModelText, analysis: str) -> Json:
     """The model's chain that one of the flows followed, with each term of its bound and the most
     that an instance of the flow spent on it. UserError if no chain matches.
     """
-    chain, flow = _matching(document, model)
+    parsed = model.parsed()
+    ids = flows.in_model(parsed)
+    chain, flow = _matching(document, parsed, ids, model.source)
     explanation = pipeline.explain(model.text, model.source, chain, analysis)
-    executors = {executor.id for executor in model.parsed().executors}
-    terms = _terms(explanation, executors)
-    observed = _observed(flow)
-    keys = sorted({*terms, *observed}, key=lambda key: -terms.get(key, 0))
+    terms = _terms(explanation, {executor.id for executor in parsed.executors})
+    observed = _observed(flow, ids, terms)
+    keys = sorted(dict.fromkeys([*terms, *observed]), key=lambda key: -terms.get(key, 0))
     return {
         "chain": chain,
         "bound": explanation.bound,
@@ -90,20 +92,17 @@ def table(compared: Json) -> Table:
     return shown
 
 
-def _matching(document: Json, model: ModelText) -> tuple[str, Json]:
+def _matching(document: Json, model: Model, ids: dict[str, str], source: str) -> tuple[str, Json]:
     """A chain of the model and the worst flow whose callbacks are the chain's."""
-    parsed = model.parsed()
-    places = {callback.id: (callback.node, callback.topic) for callback in parsed.callbacks}
+    if not document["flows"]:
+        raise UserError(f"--bound: {flows.nothing(document['from'], document['to'])}")
     for flow in document["flows"]:
-        path = [(step["node"], step["topic"]) for step in flow["path"]]
-        for chain in parsed.chains:
-            wanted = [places[callback] for callback in chain.callbacks]
-            if wanted == path or chain.callbacks == tuple(
-                step["callback"] for step in flow["path"]
-            ):
+        callbacks = tuple(ids.get(step["callback"]) for step in flow["path"])
+        for chain in model.chains:
+            if chain.callbacks == callbacks:
                 return chain.id, flow
     raise UserError(
-        f"{model.source}: no chain goes the way of one of the flows; name its ends with --from and "
+        f"{source}: no chain goes the way of one of the flows; name its ends with --from and "
         "--to, or add it to the model with a goals file (takt model --goals)"
     )
 
@@ -122,18 +121,22 @@ def _terms(explanation: Explanation, executors: set[str]) -> dict[Key, int]:
     return terms
 
 
-def _observed(flow: Json) -> dict[Key, int]:
-    """The longest time of each term in any of the worst instances."""
+def _observed(flow: Json, ids: dict[str, str], terms: dict[Key, int]) -> dict[Key, int]:
+    """The longest time of each term in any of the worst instances, with the model's callbacks."""
     most: dict[Key, int] = {}
     for instance in flow["worst"]:
         spent: dict[Key, int] = {}
         for part in instance["parts"]:
             kind = STAGES[part["stage"]]
             name = part["callback"] or flow["path"][part["step"]]["callback"]
+            callback = ids.get(name, name)
             if kind == "interference" and part["callback"] is None:
                 kind = "overhead"
+            if kind == "execution" and (kind, callback) not in terms:
+                # The bound of a segment counts its callbacks before the last as interference.
+                kind = "interference"
             named = kind in ("execution", "interference", "sampling", "input")
-            key = (kind, name if named else None)
+            key = (kind, callback if named else None)
             spent[key] = spent.get(key, 0) + part["duration"]
         for key, time in spent.items():
             most[key] = max(most.get(key, 0), time)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +22,8 @@ import takt_native
 from takt import console, documents, files, pipeline
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
+
+SHELL_PIPES = "/dev/fd/"
 
 MODEL_HELP = 'A takt/model document ("-": standard input), or traces to make one of.'
 
@@ -166,6 +170,21 @@ def model_file(paths: Sequence[str], goals: str | None = None) -> Iterator[tuple
         yield str(path), source
 
 
+@contextmanager
+def options_from(path: str | None, names: Iterable[str]) -> Iterator[None]:
+    """Has a complaint about one of the options `names` name the file that holds them. Raises
+    UserError in place of that takt_native.InputError.
+    """
+    try:
+        yield
+    except takt_native.InputError as error:
+        complaint = str(error).removeprefix("options: ")
+        name = re.match(r"\w*", complaint)
+        if path is not None and name is not None and name[0] in names:
+            raise UserError(f"{files.source_name(path)}: {complaint}") from error
+        raise
+
+
 def with_goals(model: ModelText, goals: str | None) -> ModelText:
     """The model with the chains of a goals file in place of its own; None: as it is. Raises
     takt_native.InputError.
@@ -218,13 +237,19 @@ def _synthesized(traces: Sequence[str]) -> ModelText:
 
 def title(traces: Sequence[str]) -> str:
     """The name of a recording: the names of the traces without the endings of archives."""
-    return ", ".join(Path(trace).resolve().name.split(".tar")[0] for trace in traces)
+    # Path.resolve would fail on a link to itself.
+    return ", ".join(Path(os.path.realpath(trace)).name.split(".tar")[0] for trace in traces)
+
+
+def is_lasting(path: str) -> bool:
+    """Whether another command can read it: it is neither standard input nor a pipe of a shell."""
+    return path != files.STANDARD_STREAM and not path.startswith(SHELL_PIPES)
 
 
 def is_document(path: str) -> bool:
     """Whether it is a JSON document rather than a trace, by its name and its first bytes."""
     # A pipe from the shell can be read only once, so its first bytes cannot be inspected.
-    if path == files.STANDARD_STREAM or path.endswith(".json") or path.startswith("/dev/fd/"):
+    if path.endswith(".json") or not is_lasting(path):
         return True
     if not Path(path).is_file():
         return False

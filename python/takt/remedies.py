@@ -12,7 +12,7 @@ from dataclasses import replace
 import takt_native
 from takt import pipeline
 from takt.assumptions import influencing
-from takt.documents import Bounds, Chain, Model
+from takt.documents import Bounds, Chain, Executor, Model
 from takt.formatting import duration
 from takt.inputs import Evaluation, ModelText
 from takt.names import executor_labels
@@ -46,6 +46,25 @@ def of_model(
         else verdict
         for verdict in verdicts
     ]
+
+
+def can_be_reserved(
+    text: ModelText, model: Model, analysis: str = pipeline.DEFAULT_ANALYSIS
+) -> bool:
+    """Whether larger reservations guarantee all goals: those of whole processors do."""
+    reservations = [e for e in model.executors if e.supply.kind == "reservation"]
+    if not reservations:
+        return False
+    analyzer = takt_native.Analyzer(text.text, text.source, analysis)
+    for executor in reservations:
+        analyzer.set_budget(executor.id, _whole_processor(executor))
+    bounds = Bounds.model_validate_json(analyzer.bounds())
+    return all(chain.met is not False for chain in bounds.chains)
+
+
+def _whole_processor(executor: Executor) -> int:
+    """The largest budget, in nanoseconds, that the executor's reservation can have."""
+    return executor.supply.deadline or executor.supply.period or 0
 
 
 class _Search:
@@ -109,7 +128,7 @@ class _Search:
             return None
         budgets = {e.id: e.supply.budget or 0 for e in reservations}
         # In the last step, each has a whole processor.
-        whole = {e.id: e.supply.deadline or e.supply.period or 0 for e in reservations}
+        whole = {e.id: _whole_processor(e) for e in reservations}
 
         def budget(executor: str, step: int) -> int:
             now = budgets[executor]

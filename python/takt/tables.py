@@ -18,6 +18,7 @@ COLOURS = {
     Status.NOT_GUARANTEED: "yellow",
     Status.MISSED: "red",
     Status.VIOLATED: "red",
+    Status.UNFOUNDED: "yellow",
     Status.UNBOUNDED: "yellow",
     Status.UNSEEN: "yellow",
 }
@@ -72,11 +73,12 @@ def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def conditions(verdicts: Iterable[Verdict]) -> list[str]:
-    """Lines for people on the assumptions of bounds that are not known to hold; each once."""
-    texts = dict.fromkeys(text.text for verdict in verdicts for text in verdict.conditions)
+    """Lines for people on why bounds are marked as conditional; each reason once."""
+    marked = [verdict for verdict in verdicts if verdict.good and verdict.conditional]
+    texts = dict.fromkeys(text.text for verdict in marked for text in verdict.conditions)
     if not texts:
         return []
-    return ["", "The bounds marked conditional hold only if:", *(f"  {text}" for text in texts)]
+    return ["", "Bounds are conditional for these reasons:", *(f"  {text}" for text in texts)]
 
 
 def end_to_end(bounds: Bounds) -> Table:

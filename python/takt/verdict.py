@@ -28,6 +28,10 @@ class Status(Enum):
     """A measured latency is above the goal."""
     VIOLATED = "violated assumption"
     """A measured latency is above the bound: something the bound rests on did not hold."""
+    UNFOUNDED = "unfounded bound"
+    """No measured latency is above the bound, but the recording refutes something that the bound
+    rests on. The bound promises nothing.
+    """
     UNBOUNDED = "no bound"
     """No goal, and the analysis diverges."""
     UNSEEN = "never completed"
@@ -44,7 +48,7 @@ class Verdict:
     measured: MeasuredChain | None
     explanation: str | None
     """Why the status is what it is, where that needs words."""
-    conditions: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     """Assumptions of the bound that are not known to hold."""
     remedy: str | None = None
     """What would guarantee the goal, if that was looked for."""
@@ -77,11 +81,29 @@ class Verdict:
         """Whether a measured latency is above its bound though nothing that the bound rests on is
         known to have failed, or not to be guaranteed: a mistake of the analysis or the recording.
         """
-        return self.status is Status.VIOLATED and not self.conditions
+        return self.status is Status.VIOLATED and not self.findings
+
+    @property
+    def unpromised(self) -> bool:
+        """Whether there is a goal that the bound does not promise."""
+        return self.chain.goal is not None and self.status is not Status.MET
+
+    @property
+    def conditions(self) -> tuple[Finding, ...]:
+        """Assumptions of the bound that nothing guarantees and nothing refutes."""
+        return self._findings(Standing.UNSECURED)
+
+    @property
+    def refuted(self) -> tuple[Finding, ...]:
+        """Assumptions of the bound that the recording shows to have failed."""
+        return self._findings(Standing.VIOLATED)
+
+    def _findings(self, standing: Standing) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.standing is standing)
 
     @property
     def conditional(self) -> bool:
-        """Whether the bound rests on something that is not known to hold."""
+        """Whether the bound rests on something that nothing guarantees."""
         return bool(self.conditions)
 
     @property
@@ -93,7 +115,8 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict with the assumption that failed: "violated assumption: …"."""
-        blame = f": {self.explanation}" if self.status is Status.VIOLATED else ""
+        failed = self.status in (Status.VIOLATED, Status.UNFOUNDED)
+        blame = f": {self.explanation}" if failed else ""
         return self.summary + blame
 
 
@@ -128,6 +151,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "explanation": verdict.explanation,
         "remedy": verdict.remedy,
         "conditions": [condition.text for condition in verdict.conditions],
+        "refuted": [assumption.text for assumption in verdict.refuted],
     }
 
 
@@ -138,8 +162,7 @@ def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list
     measured_of = {chain.id: chain for chain in measurement.chains} if measurement else {}
     verdicts = []
     for chain in model.chains:
-        executors = assumptions.influencing(model, chain.callbacks)
-        relevant = tuple(f for f in findings if f.executor is None or f.executor in executors)
+        relevant = assumptions.of_chain(model, chain, findings)
         verdict = _judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant)
         if verdict.status is Status.UNSEEN and (reason := _never_completing(model, chain)):
             verdict = replace(verdict, explanation=f"{verdict.explanation}; {reason}")
@@ -176,23 +199,25 @@ def _judge(
     elif limit is None:
         status = Status.UNBOUNDED if chain.goal is None else Status.NOT_GUARANTEED
         explanation = (bound.reason if bound else None) or "the analysis gives no bound"
-    elif chain.goal is None:
-        status, explanation = Status.BOUNDED, None
-    elif limit > chain.goal:
+    elif chain.goal is not None and limit > chain.goal:
         status = Status.NOT_GUARANTEED
         explanation = f"the bound {duration(limit)} is above the goal {duration(chain.goal)}"
-    else:
-        status, explanation = Status.MET, None
-    if measured and not measured.count and explanation is None:
+    elif measured and not measured.count:
         status = Status.UNSEEN
         begun = count(measured.incomplete, "instance")
         explanation = f"of {begun} that began, none was followed to its end in the recording"
+    elif any(finding.standing is Standing.VIOLATED for finding in findings):
+        status, explanation = Status.UNFOUNDED, _blame(findings)
+    elif chain.goal is None:
+        status, explanation = Status.BOUNDED, None
+    else:
+        status, explanation = Status.MET, None
     return Verdict(chain, status, bound, measured, explanation, findings)
 
 
 def _blame(findings: tuple[Finding, ...]) -> str:
-    """What most likely let a measured value exceed its bound: what the recording shows to have
-    failed, else what was never guaranteed.
+    """What most likely let a measured value exceed its bound, or would let one: what the recording
+    shows to have failed, else what was never guaranteed.
     """
     for standing in (Standing.VIOLATED, Standing.UNSECURED):
         texts = [finding.text for finding in findings if finding.standing is standing]

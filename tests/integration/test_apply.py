@@ -86,6 +86,7 @@ def test_p32_every_message_leaves_once_with_the_same_content(tmp_path: Path) -> 
     (chain,) = applied["chains"]
     assert chain["received"] == chain["released"] == count
     assert chain["dropped"] == 0
+    assert applied["command_status"] == 0
     # Whatever the machine does, nothing leaves before its slot.
     slots = json.loads((tmp_path / "plan.json").read_text())["chains"][0]["gate"]["slots"]
     assert chain["left"]["min"] >= slots[0]["start"]
@@ -318,6 +319,29 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2, done.stderr
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_a_topic_without_publishers_is_told_when_the_time_is_over(tmp_path: Path) -> None:
+    path = plan(tmp_path / "plan.json")
+    done = subprocess.run(
+        [*TAKT, "apply", path, "--duration", "0.1"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert 'chain "control": nothing published on /command/unshaped; ' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 3", 3), ("kill -KILL $$", 137)])
+def test_the_status_of_the_command_is_passed_on(tmp_path: Path, script: str, status: int) -> None:
+    path = plan(tmp_path / "plan.json")
+    done = subprocess.run(
+        [*TAKT, "apply", path, "--json", "--", "sh", "-c", f"echo said; {script}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == json.loads(done.stdout)["command_status"] == status
+    assert done.stderr == f"said\ntakt: sh ended with status {status}\n"
 
 
 def test_a_model_runs_with_the_gates_of_a_plan(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,25 @@ def test_a_small_effort_gives_coarser_bounds_and_says_so() -> None:
     for most, least in zip(coarse["callbacks"], exact["callbacks"], strict=True):
         assert most["bound"] >= least["bound"]
         assert (most["by"] == "linear") == (most["bound"] > least["bound"])
+
+
+def test_sensitivity_writes_its_document(tmp_path: Path) -> None:
+    output = tmp_path / "sensitivity.json"
+    done = run_takt("analyze", MODEL, "--sensitivity", "-o", output)
+    document = json.loads(output.read_text())
+    assert document["format"] == "takt/sensitivity"
+    assert "May run longer by" in done.stdout
+    output.unlink()
+    printed = run_takt("analyze", MODEL, "--sensitivity", "--json", "-o", output)
+    assert json.loads(printed.stdout) == json.loads(output.read_text()) == document
+    stream = run_takt("analyze", MODEL, "--sensitivity", "-o", "-")
+    assert json.loads(stream.stdout) == document
+
+
+def test_sensitivity_refuses_to_explain() -> None:
+    done = run_takt("analyze", MODEL, "--sensitivity", "--explain", "stop")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("takt: --explain: of no use to --sensitivity, which shows no bounds\n")
 
 
 @pytest.mark.parametrize(
@@ -217,6 +237,49 @@ def test_what_if_changes_the_model_and_compares() -> None:
     assert wrong.returncode == 2
     assert wrong.stderr.startswith('takt: --what-if: "budget(nobody)=3ms": there is no executor')
     assert wrong.stderr.count("\n") == 1
+
+
+def pipeline_with_goal(folder: Path, milliseconds: int) -> Path:
+    """A pipeline that needs 7 ms on whole processors, and 33 ms with its reservations."""
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    model["chains"][0]["goal"] = milliseconds * 1_000_000
+    model["colour"] = "red"  # is warned about
+    path = folder / "my model.json"
+    path.write_text(json.dumps(model))
+    return path
+
+
+def test_the_command_for_larger_reservations_can_be_typed(tmp_path: Path) -> None:
+    path = pipeline_with_goal(tmp_path, 20)
+    done = run_takt("analyze", path, "--analysis", "tight")
+    warning, hint = done.stderr.splitlines()
+    assert "colour" in warning
+    words, command = hint.rsplit(": ", maxsplit=1)
+    assert words == "takt: which reservations would guarantee the goals"
+    program, *arguments = shlex.split(command)
+    assert (done.returncode, program) == (1, "takt")
+    assert arguments == ["budget", str(path), "--analysis", "tight"]
+    found = json.loads(run_takt(*arguments, "--cores", "4", "--json").stdout)
+    assert found["met"] is True
+
+
+def test_the_command_for_larger_reservations_takes_the_same_goals(tmp_path: Path) -> None:
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: [{from: /camera, to: /motor, latency: 20ms}]")
+    done = run_takt("analyze", MODELS / "pipeline.json", "--goals", goals)
+    command = f"takt budget {MODELS / 'pipeline.json'} --goals {goals}"
+    assert done.stderr.endswith(f": {command}\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--what-if", "executor=edf")])
+def test_no_command_is_named_that_would_not_help(tmp_path: Path, options: tuple[str, ...]) -> None:
+    hopeless = pipeline_with_goal(tmp_path, 5)
+    assert "takt budget" not in run_takt("analyze", hopeless, *options).stderr
+    possible = pipeline_with_goal(tmp_path, 20)
+    # What came from a pipe, or was only supposed, is in no file.
+    piped = run_takt("analyze", "-", *options, stdin=possible.read_text())
+    assert piped.returncode == 1
+    assert "takt budget" not in piped.stderr
 
 
 def test_the_cheapest_change_is_named_and_keeps_its_word(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from takt import cli
 from takt.errors import UserError
 
 ROOT = Path(__file__).parents[2]
+PIPELINE = str(ROOT / "models" / "pipeline.json")
+UNWRITABLE = "takt: standard output: cannot be written: Bad file descriptor\n"
 
 
 def test_help_lists_every_command_and_loads_none() -> None:
@@ -50,6 +52,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: takt {name} " in done.stdout
     assert f"Examples:\n    takt {name} " in done.stdout
+    assert "--json" in done.stdout
 
 
 def test_version() -> None:
@@ -150,6 +153,37 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "said"),
+    [
+        (">&-", ["--version"], UNWRITABLE),
+        (">&-", ["graph", PIPELINE], UNWRITABLE),
+        (">&-", ["analyze", PIPELINE], UNWRITABLE),
+        (">&-", ["analyze", PIPELINE, "--json"], UNWRITABLE),
+        ("<&-", ["analyze", "-"], "takt: -: cannot be read: Bad file descriptor\n"),
+        ("2>&-", ["analyze", "nothing.json"], ""),
+    ],
+)
+def test_a_closed_stream_is_one_line(redirection: str, arguments: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "takt", *arguments]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("command", ["info", "analyze", "latency"])
+def test_a_link_to_itself_is_one_line(tmp_path: Path, command: str) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    done = run_takt(command, loop)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"takt: {loop}: Too many levels of symbolic links\n"
 
 
 def test_control_c_is_one_line() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from robot import run_takt
-from takt.flow import cause, chains
+from takt.documents import Activation, Callback, Edge, Model
+from takt.flow import MOST_CHAINS, cause, chains, in_model, left_out, names, story
 from takt.testing import Recorded
 
-RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+ROOT = Path(__file__).resolve().parents[2]
+RECORDINGS = ROOT / "tests/recordings"
 PIPELINE = RECORDINGS / "pipeline-lttng.tar.xz"
+AUTOWARE = RECORDINGS / "autoware.tar.xz"
+AUTOWARE_MODEL = ROOT / "models/autoware_reference_system.json"
+"""The model that ran in AUTOWARE: its callbacks have other ids, and its joins are declared."""
+LIDAR, ESTIMATOR = "/RearLidarDriver", "/ObjectCollisionEstimator"
 
 Json = dict[str, Any]
 
@@ -96,9 +103,9 @@ def test_that_nothing_leads_there_is_said_in_a_line() -> None:
 
 
 def test_the_table_has_the_worst_path_first() -> None:
-    shown = run_takt("flow", RECORDINGS / "autoware.tar.xz")
+    shown = run_takt("flow", AUTOWARE)
     assert shown.returncode == 0
-    found = document(RECORDINGS / "autoware.tar.xz")["flows"]
+    found = document(AUTOWARE)["flows"]
     assert [flow["max"] for flow in found] == sorted((f["max"] for f in found), reverse=True)
     assert found[0]["from"] in shown.stdout.splitlines()[1]
 
@@ -134,6 +141,151 @@ def test_what_was_seen_stands_beside_the_terms_of_the_bound(tmp_path: Path) -> N
     assert other.returncode == 2
 
 
+def test_a_chain_over_inferred_joins_has_its_bound_beside_what_was_seen(tmp_path: Path) -> None:
+    goals, model = tmp_path / "goals.yaml", tmp_path / "model.json"
+    goal = {"name": "estimate", "from": LIDAR, "to": ESTIMATOR, "latency": "1s"}
+    goals.write_text(json.dumps({"chains": [goal]}))
+    assert run_takt("model", AUTOWARE, "--goals", goals, "-o", model).returncode == 0
+    ends = ("--from", LIDAR, "--to", ESTIMATOR)
+    compared = document(AUTOWARE, *ends, "--bound", model)["bound"]
+    assert compared["chain"] == "estimate"
+    # The inputs of a join do not stand beside it, nor the callbacks of the chain twice.
+    assert all(term["bound"] > 0 for term in compared["terms"] if term["callback"])
+    seen = {term["callback"]: term["observed"] for term in compared["terms"]}
+    assert seen["/PointCloudFusion:/PointsTransformerFront+/PointsTransformerRear"] > 1_000_000
+
+
+def test_callbacks_of_a_recording_are_found_in_the_model_that_ran() -> None:
+    ids = in_model(Model.model_validate_json(AUTOWARE_MODEL.read_text()))
+    paths = [flow["path"] for flow in document(AUTOWARE)["flows"]]
+    assert {step["callback"] for path in paths for step in path} <= ids.keys()
+    assert ids["/VehicleInterface:/MPCController"] == "VehicleInterface"
+    assert ids["/BehaviorPlanner:timer-100ms"] == "BehaviorPlanner"
+    ends = ("--from", LIDAR, "--to", ESTIMATOR)
+    compared = document(AUTOWARE, *ends, "--bound", AUTOWARE_MODEL)["bound"]
+    assert compared["chain"] == "lidar to collision estimate"
+    assert {term["callback"] for term in compared["terms"]} <= {None, *ids.values()}
+
+
+def test_callbacks_of_a_model_have_the_ids_of_recordings() -> None:
+    period = Activation(kind="periodic", period=2_500_000)
+    callbacks = [
+        Callback(id="t", node="n", executor="e", kind="timer", activation=period),
+        Callback(id="a", node="/n", executor="e", kind="subscription", topic="in"),
+        Callback(id="b", node="/n", executor="e", kind="subscription", topic="/in"),
+        Callback(id="s", node="/n", executor="e", kind="service", topic="/call"),
+        Callback(id="c", node="/n", executor="e", kind="client", topic="/call"),
+    ]
+    model = Model(format="takt/model", version=1, callbacks=tuple(callbacks))
+    recorded = {
+        "/n:timer-2500us": "t",
+        "/n:/in": "a",
+        "/n:/in#2": "b",
+        "/n:/call": "s",
+        "/n:/call:response": "c",
+    }
+    assert in_model(model) == recorded | {id_: id_ for id_ in "tabsc"}
+
+
+def test_that_there_is_no_flow_to_compare_is_said_in_a_line() -> None:
+    ends = ("--from", "/IntersectionOutput", "--to", "/VoxelGridDownsampler")
+    told = run_takt("flow", AUTOWARE, *ends, "--bound", AUTOWARE_MODEL)
+    assert told.returncode == 2
+    assert told.stderr == (
+        "takt: --bound: no message leads from /IntersectionOutput to /VoxelGridDownsampler in this "
+        "recording\n"
+    )
+
+
+def test_the_page_has_the_flows_or_says_which_it_lacks(tmp_path: Path) -> None:
+    page = tmp_path / "flow.html"
+    done = run_takt("flow", AUTOWARE, "--from", LIDAR, "-o", page)
+    assert done.returncode == 0, done.stderr
+    index = re.search(r'id="takt-index">(.*?)</script>', page.read_text())
+    assert index is not None
+    shown = [chain["name"] for chain in json.loads(index[1])["chains"]]
+    flows = names(document(AUTOWARE, "--from", LIDAR)["flows"])
+    assert len(flows) == 12
+    # Messages of the lidars wait for those of the map, which complete the localizer's set.
+    assert shown == [name for name in flows if "ObjectCollisionEstimator, /MPC" in name]
+    *missing, written = done.stderr.splitlines()
+    assert written == f"wrote {page}"
+    assert [line.partition(": at ")[2] for line in missing] == [
+        "/NDTLocalizer the messages of /VoxelGridDownsampler (/PointCloudFusion) always waited for "
+        "those of another input, whose chain goes on",
+        "/VehicleInterface the messages of /BehaviorPlanner always waited for those of another "
+        "input, whose chain goes on",
+    ]
+    assert missing[0].startswith(f"takt: not in {page}: {flows[0]} and 9 other flows: ")
+
+
+def test_each_way_that_took_too_long_is_named() -> None:
+    late = run_takt("flow", AUTOWARE, "--from", "/FrontLidarDriver", "--max", "1ms")
+    assert late.returncode == 1
+    ways = [line.split(": ")[1] for line in late.stderr.splitlines()]
+    assert len(ways) == len(set(ways)) == 12
+    assert "→ /VehicleDBWSystem:/VehicleInterface via /VoxelGridDownsampler, /NDT" in ways[0]
+
+
+def path(*nodes: str) -> Json:
+    steps = [{"callback": f"{node}:in", "node": node} for node in nodes]
+    return {"from": nodes[0], "to": nodes[-1], "path": steps}
+
+
+def test_names_have_the_nodes_that_distinguish_ways() -> None:
+    flows = [path("/a", "/b", "/d"), path("/a", "/c", "/d"), path("/a", "/d"), path("/a", "/e")]
+    assert names(flows) == ["/a → /d via /b", "/a → /d via /c", "/a → /d", "/a → /e"]
+    assert names([path("/a", "/d"), path("/a", "/d")]) == ["/a → /d", "/a → /d #2"]
+
+
+FUSION = path("/front", "/fusion", "/filter")
+"""A way over a join, whose set another input completes."""
+
+
+def part(stage: str, step: int, duration: int, callback: str | None = None) -> Json:
+    return {"stage": stage, "step": step, "duration": duration, "callback": callback, "by": None}
+
+
+def test_the_message_that_completes_a_set_goes_to_the_callback_that_runs() -> None:
+    parts = [
+        part("in_transport", 1, 1),
+        part("waiting_in_executor", 1, 40, "/rear:in"),
+        part("waiting_in_executor", 1, 30, "/planner:in"),
+        part("waiting_in_executor", 1, 30, "/rear:in"),
+        part("running", 1, 2, "/fusion:in"),
+        part("waiting_for_input", 1, 7),
+        part("sending", 1, 1),
+        part("in_transport", 1, 4),
+        part("waiting_in_executor", 1, 50, "/rear:in"),
+        part("running", 1, 20, "/fusion:other"),
+        part("in_transport", 2, 3),
+    ]
+    told = list(story(FUSION, {"instance": 5, "latency": 188, "parts": parts}))
+    assert told[0] == (
+        "100 ns of 188 ns: /fusion:in waited in its executor, 70 ns of it behind /rear:in."
+    )
+    assert [line.split(" ns  ")[-1].strip() for line in told[3:]] == [
+        "the message to /fusion:in was in transport",
+        "/fusion:in waited in its executor behind /rear:in",
+        "/fusion:in waited in its executor behind /planner:in",
+        "/fusion:in waited in its executor behind /rear:in",
+        "/fusion:in ran",
+        "stored by /fusion:in until the message to /fusion:other was sent",
+        "the message to /fusion:other was being sent",
+        "the message to /fusion:other was in transport",
+        "/fusion:other waited in its executor behind /rear:in",
+        "/fusion:other ran",
+        "the message to /filter:in was in transport",
+        "/filter:in begins",
+    ]
+
+
+def test_a_wait_behind_one_callback_alone_is_its_cause() -> None:
+    parts = [part("waiting_in_executor", 1, 40, "/rear:in"), part("in_transport", 1, 10)]
+    told = cause(FUSION, {"instance": 5, "latency": 50, "parts": parts})
+    assert told == "40 ns of 50 ns: /fusion:in waited in its executor behind /rear:in."
+
+
 def test_flows_are_offered_to_tests() -> None:
     (flow,) = Recorded(PIPELINE).flows("camera", "motor")
     assert len(flow.latencies) == 80
@@ -142,9 +294,52 @@ def test_flows_are_offered_to_tests() -> None:
     assert flow.why().startswith(cause(flow.document, flow.document["worst"][0]))
 
 
-def test_flows_along_messages_are_chains_of_a_model() -> None:
-    steps = [{"callback": name} for name in ("a", "b", "c")]
-    model = {"edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}
-    direct = {"from": "x", "to": "y", "path": steps}
-    stored = {"from": "x", "to": "z", "path": [steps[0], steps[2]]}
-    assert chains([direct, stored], model) == [{"id": "x → y", "callbacks": ["a", "b", "c"]}]
+def model_of(edges: dict[str, list[str]]) -> Model:
+    """A model whose nodes have one subscription each; topics have the names of their senders."""
+    ends = [(source, target) for source, targets in edges.items() for target in targets]
+    nodes = dict.fromkeys(node for pair in ends for node in pair)
+    return Model(
+        format="takt/model",
+        version=1,
+        callbacks=tuple(
+            Callback(id=f"{node}:in", node=node, executor="e", kind="subscription")
+            for node in nodes
+        ),
+        edges=tuple(
+            Edge.model_validate({"from": f"{source}:in", "to": f"{target}:in", "topic": source})
+            for source, target in ends
+        ),
+    )
+
+
+def test_flows_are_chains_of_a_model_where_it_has_their_edges() -> None:
+    model = model_of({"/a": ["/b"], "/b": ["/c"]})
+    direct, stored, source = path("/a", "/b", "/c"), path("/a", "/c"), path("/a")
+    found = chains([direct, stored, source], model)
+    callbacks = ["/a:in", "/b:in", "/c:in"]
+    assert found.chains == [{"id": "/a → /c via /b", "callbacks": callbacks}]
+    assert found.missing == {
+        "/a → /c": "the model of the traces has no edge from /a:in to /c:in",
+        "/a → /a": "a chain of the page has at least two callbacks",
+    }
+
+
+def test_the_inputs_of_a_join_are_its_callback_in_a_model() -> None:
+    model = model_of({"/a": ["/join"], "/b": ["/join"]})
+    flows = [path("/a", "/join"), path("/b", "/join")]
+    for flow, topic in zip(flows, ("/a", "/b"), strict=True):
+        flow["path"][1]["callback"] = f"/join:{topic}"
+    assert [chain["callbacks"] for chain in chains(flows, model).chains] == [
+        ["/a:in", "/join:in"],
+        ["/b:in", "/join:in"],
+    ]
+
+
+def test_more_flows_than_chains_are_told() -> None:
+    ways = [f"/{number}" for number in range(MOST_CHAINS + 3)]
+    model = model_of({"/a": ways})
+    found = chains([path("/a", way) for way in ways], model)
+    assert len(found.chains) == MOST_CHAINS
+    assert list(left_out(found.missing)) == [
+        "/a → /1000 and 2 other flows: the page has the 1000 worst flows at most"
+    ]

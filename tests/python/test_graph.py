@@ -96,6 +96,30 @@ def test_a_picture_and_a_page_are_written(tmp_path: Path) -> None:
     assert not re.search(r'(src|href)="http', text.replace("xlink", ""))
 
 
+def test_the_document_is_what_is_drawn(tmp_path: Path) -> None:
+    text = dot(syn(tmp_path))
+    document = json.loads(dot(syn(tmp_path), "--json"))
+    assert (document["format"], document["version"]) == ("takt/graph", 1)
+    assert sorted(one["id"] for one in document["vertices"]) == sorted(
+        re.findall(r"^    (node\w+) \[", text, re.M)
+    )
+    assert [f'{one["from"]} -> {one["to"]} [id="{one["id"]}"' for one in document["edges"]] == (
+        re.findall(r"^  (\w+ -> \w+ \[id=\"\w+\")", text, re.M)
+    )
+    (chain,) = document["chains"]
+    assert chain["id"] == "T2"
+    callbacks = {one["id"]: one["callback"] for one in document["vertices"]}
+    on_chain = [callbacks[part] for part in chain["parts"] if part in callbacks]
+    assert sorted(on_chain) == ["T2", "cl2", "cl4", "sv2", "sv3"]
+    assert len(chain["parts"]) == 5 + 4
+
+
+def test_the_document_is_printed_beside_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "graph.dot"
+    assert dot(syn(tmp_path), "-o", str(file), "--json") == dot(syn(tmp_path), "--json")
+    assert file.read_text() == dot(syn(tmp_path))
+
+
 def test_an_action_is_one_box_of_its_parts_on_each_side(tmp_path: Path) -> None:
     parts = [callback("t", "timer")]
     for part in ("service send_goal", "service get_result", "client send_goal"):

@@ -90,6 +90,37 @@ def test_what_no_bound_promises_is_status_1_on_demand(tmp_path: Path) -> None:
     assert "not guaranteed" in done.stdout
 
 
+def test_an_unfounded_bound_promises_no_goal(tmp_path: Path) -> None:
+    """The bound is within the goal, but a callback ran longer than the bound takes for granted."""
+    slow = changed(raw("measurement"), "callbacks", 0, "execution_time", "max", value=10**9)
+    arguments: list[str | Path] = ["latency", *DOCUMENTS[:2], written(tmp_path, "slow.json", slow)]
+    done = run_takt(*arguments, COLUMNS="400")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = "callback /camera ran for 1 s, longer than the 500 µs of its execution-time curve"
+    assert f"unfounded bound: {said}" in done.stdout
+    assert "met" not in done.stdout
+    document = json.loads(run_takt(*arguments, "--json").stdout)
+    chain = document["chains"][0]
+    assert (document["met"], chain["missed"], chain["verdict"]) == (True, False, "unfounded bound")
+    assert (chain["conditional"], chain["conditions"], chain["refuted"]) == (False, [], [said])
+    assert run_takt(*arguments, "--guaranteed").returncode == 1
+
+
+def test_a_bound_that_was_exceeded_promises_no_goal(tmp_path: Path) -> None:
+    """Measured 65 ms, goal 80 ms, bound 64 ms."""
+    late = changed(raw("measurement"), "chains", 0, "max", value=65_000_000)
+    arguments: list[str | Path] = ["latency", *DOCUMENTS[:2], written(tmp_path, "late.json", late)]
+    assert run_takt(*arguments).returncode == 0
+    assert run_takt(*arguments, "--guaranteed").returncode == 1
+
+
+def test_a_chain_without_a_goal_needs_no_promise(tmp_path: Path) -> None:
+    free = changed(raw("model"), "chains", 0, "goal", value=None)
+    slow = changed(raw("measurement"), "callbacks", 0, "execution_time", "max", value=10**9)
+    given = (written(tmp_path, "model.json", free), written(tmp_path, "slow.json", slow))
+    assert run_takt("latency", *given, DOCUMENTS[1], "--guaranteed").returncode == 0
+
+
 def test_a_model_alone_is_held_to_its_bounds(tmp_path: Path) -> None:
     for latency, status in (("1s", 0), ("1ms", 1)):
         goals = written(tmp_path, "goals.yaml", GOALS % latency)

@@ -132,3 +132,10 @@ def test_the_recording_is_read_once_for_each_thing_that_it_tells(
         counted(name)
     latency_series.write([str(RECORDING)], str(tmp_path / "out.mcap"), str(goals))
     assert calls == {"synthesize": 1, "info": 1, "store_view": 1}
+
+
+@pytest.mark.parametrize("kind", ["mcap", "perfetto", "parquet", "csv"])
+def test_standard_output_is_no_place_for_an_export(kind: str) -> None:
+    done = run_takt("export", RECORDING, "--format", kind, "-o", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "takt: -o -: name a file (perfetto, mcap) or a folder (parquet, csv)\n"

@@ -60,3 +60,13 @@ def test_mistakes_are_one_line(settings: str, said: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--chains-from", "--supplies-from"])
+def test_what_is_no_model_is_named(tmp_path: Path, option: str) -> None:
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: []\n")
+    done = run_takt("model", str(TRACE), option, str(goals))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"takt: {goals}: line 1, column 1: not valid JSON")
+    assert done.stderr.count("\n") == 1

@@ -22,7 +22,7 @@ from robot import FIXTURES, Json, bounds, changed, measurement, model, raw, run_
 from takt import glossary, report, verdict
 from takt.errors import UserError
 from takt.formatting import printable
-from takt.report import figures, graph
+from takt.report import figures, graph, view
 
 pytestmark = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 
@@ -137,6 +137,49 @@ def test_conditions_losses_and_divergence_are_told() -> None:
     assert "12 events of the recording were lost" in words
     assert "unmatched publications: 3" in words
     assert "No bound for 1 callback utilisation 1.2" in words
+
+
+def unfounded() -> Json:
+    """A measurement in which a callback ran longer than its curve."""
+    return changed(MEASUREMENT, "callbacks", 0, "execution_time", "max", value=1_500_000_000)
+
+
+SLOW_CAMERA = "callback /camera ran for 1.50 s, longer than the 500 µs of its execution-time curve"
+
+
+def test_a_refuted_assumption_is_a_warning() -> None:
+    words = page(MODEL, BOUNDS, unfounded()).words
+    assert f"The recording refutes what the bounds rest on {SLOW_CAMERA}" in words
+    assert f"64 ms 80 ms unfounded bound {SLOW_CAMERA}" in words
+    assert "Goals met 0 of 1" in words
+    assert "The recording refutes" not in page().words
+
+
+def answer(model_json: Json, measured: Json) -> tuple[list[Json], list[Json]]:
+    """The answer and the warnings of the viewer's page."""
+    documents = (model(model_json), bounds(), measurement(measured))
+    chains = [
+        {"name": chain.id, "goal": chain.goal, "max": found.max, "cause": ""}
+        for chain, found in zip(documents[0].chains, documents[2].chains, strict=True)
+    ]
+    index: Json = {"chains": chains, "callbacks": [], "warnings": []}
+    view.complete(index, *documents, verdict.judge(*documents), "title")
+    return index["answer"], index["warnings"]
+
+
+def test_the_page_of_a_recording_begins_with_what_no_bound_promises() -> None:
+    (first, *others), warnings = answer(MODEL, MEASUREMENT)
+    assert (first["tone"], others, warnings) == ("good", [], [])
+    (first, stop, see), warnings = answer(MODEL, unfounded())
+    assert first["tone"] == "warn"
+    assert first["text"] == "1 goal, none missed in this recording, but 1 not guaranteed."
+    assert [stop["tone"], see["tone"]] == ["warn", "warn"]
+    assert stop["text"] == (f"stop: unfounded bound, 9.38 ms of 80 ms. What failed: {SLOW_CAMERA}.")
+    assert [(warning["tone"], warning["lines"]) for warning in warnings] == [
+        ("warn", [SLOW_CAMERA])
+    ]
+    (first, *_), _ = answer(changed(MODEL, "chains", 0, "goal", value=9_000_000), MEASUREMENT)
+    assert (first["tone"], first["text"]) == ("bad", "1 of 1 goal missed.")
 
 
 def test_without_bounds_there_is_nothing_conditional() -> None:

@@ -298,6 +298,22 @@ def test_applying_a_plan_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPa
     assert looks == 1 + 3
 
 
+def test_applying_a_plan_waits_for_publishers_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look takes ten seconds, and nobody ever publishes."""
+    now = 0.0
+
+    class Gates:
+        def wait_connected(self, _: float) -> bool:
+            nonlocal now
+            now += 10
+            assert now <= 30, "it waits on"
+            return False
+
+    monkeypatch.setattr("takt.commands.apply.time.monotonic", lambda: now)
+    apply._wait(Gates(), threading.Event(), 30.0)  # type: ignore[arg-type]
+    assert now == 30
+
+
 def test_a_manager_that_ends_while_its_status_is_published_is_no_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

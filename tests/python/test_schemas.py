@@ -18,10 +18,15 @@ ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 
 
-def schema(name: str) -> Draft202012Validator:
+def document_of(name: str) -> Json:
     text = (resources.files("takt") / "schemas" / f"{name}.schema.json").read_text("utf-8")
-    Draft202012Validator.check_schema(json.loads(text))
-    return Draft202012Validator(json.loads(text))
+    document: Json = json.loads(text)
+    return document
+
+
+def schema(name: str) -> Draft202012Validator:
+    Draft202012Validator.check_schema(document_of(name))
+    return Draft202012Validator(document_of(name))
 
 
 MODEL: Json = {
@@ -109,6 +114,27 @@ def test_simulations(timeline: int) -> None:
 def test_plans(kind: str) -> None:
     options = json.dumps({"executor": kind})
     schema("plan").validate(json.loads(takt_native.plan(json.dumps(MODEL), "model.json", options)))
+
+
+@pytest.mark.parametrize("name", ["talk-rclpy", "pipeline-lttng"])
+def test_summaries_of_recordings(name: str) -> None:
+    schema("info").validate(summary(name))
+
+
+def test_summaries_have_callbacks_of_the_kinds_of_models_and_unknown_ones() -> None:
+    document = summary("talk-rclpy")
+    kinds = document_of("model")["$defs"]["Callback"]["properties"]["kind"]["enum"]
+    for kind in (*kinds, "unknown"):
+        document["callbacks"][0]["kind"] = kind
+        schema("info").validate(document)
+    document["callbacks"][0]["kind"] = "thread"
+    assert not schema("info").is_valid(document)
+
+
+def summary(name: str) -> Json:
+    trace = ROOT / "tests" / "recordings" / f"{name}.tar.xz"
+    document: Json = json.loads(takt_native.info([str(trace)]))
+    return document
 
 
 MISTAKES = [

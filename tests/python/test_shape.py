@@ -156,6 +156,16 @@ def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
         assert len(gated["edges"]) == len(model["edges"]) + 1
 
 
+def test_a_gate_before_an_inferred_join_is_named_wherever_its_callback_was() -> None:
+    model = json.loads((MODELS / "fusion.json").read_text())
+    model["joins"][0] |= {"confidence": 90, "completed_by": ["frame"]}
+    gated = gates.insert(model, "frame", [(0, MS)], PERIOD, MS // 10)
+    takt_native.parse_model(json.dumps(gated), "gated")
+    (join,) = gated["joins"]
+    assert join["inputs"] == ["frame/gate", "filter"]
+    assert join["completed_by"] == ["frame/gate"]
+
+
 def test_a_gate_is_where_the_callback_is_that_it_follows() -> None:
     model = chain_model(FIVE)
     model["executors"][4]["cpu"] = 3
@@ -235,6 +245,8 @@ def test_the_document_follows_its_schema(tmp_path: Path) -> None:
         (("--chain", "image to motor", "--bands", "60"), "do not fit between"),
         (("--chain", "image to motor", "--grid", "60ms"), "after the cycle"),
         (("--chain", "image to motor") * 2, "named twice"),
+        (("--chain", "image to motor", "--tail", "0.5"), "--tail: of no use without"),
+        (("--chain", "image to motor", "--picture", "-"), "--picture -: name a file"),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], message: str) -> None:
@@ -411,9 +423,10 @@ def test_logical_execution_time_needs_chains_that_end_within_their_period() -> N
         plans.make(chain_model(FIVE), {"chain": [100 * MS]}, "trace", request)
 
 
-def test_one_slot_alone_goes_with_logical_execution_time() -> None:
+@pytest.mark.parametrize("choice", [("--bands", "2"), ("--objective", "cvar")])
+def test_one_slot_alone_goes_with_logical_execution_time(choice: tuple[str, str]) -> None:
     model = str(MODELS / "pipeline.json")
-    wanted = ("--chain", "image to motor", "--let", "chain", "--bands", "2")
+    wanted = ("--chain", "image to motor", "--let", "chain", *choice)
     done = run_takt("shape", model, *wanted)
     assert done.returncode == 2
     assert "--let has one slot" in done.stderr

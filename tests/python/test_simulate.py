@@ -84,6 +84,26 @@ def test_missed_goal_is_the_answer_no(tmp_path: Path) -> None:
     assert "missed" in result.stdout
 
 
+@pytest.mark.parametrize("goal", [100_000_000, None])
+def test_a_goal_that_was_never_tested_is_warned_about(tmp_path: Path, goal: int | None) -> None:
+    """The first instance of the chain ends at 17 ms."""
+    model = two_timers()
+    model["chains"][0]["goal"] = goal
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model), encoding="utf-8")
+    warning = (
+        "takt: warning: chain c never completed, so its goal of 100 ms was not tested; try a "
+        "longer --duration, or other phases by --seed\n"
+    )
+    short = run_takt("simulate", path, "--duration", "0.015")
+    assert (short.returncode, short.stderr) == (0, warning if goal else "")
+    assert ("never completed" in short.stdout) == (goal is not None)
+    as_json = run_takt("simulate", path, "--duration", "0.015", "--json")
+    assert (as_json.returncode, as_json.stderr) == (0, short.stderr)
+    assert json.loads(as_json.stdout)["chains"][0]["count"] == 0
+    assert run_takt("simulate", path, "--duration", "0.02").stderr == ""
+
+
 def test_same_seed_same_simulation(model_file: Path) -> None:
     first, again, other = (
         json.loads(run_takt("simulate", model_file, "--json", "--seed", seed).stdout)["callbacks"]
@@ -141,9 +161,9 @@ def test_perfetto_names_executors() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ('{"seeds": 1}', "options: seeds: is not an option"),
-        ('{"releases": "often"}', '"often" is none of synchronous, random'),
-        ('{"offsets": {"nobody": 1}}', 'offsets: there is no callback "nobody"'),
+        ('{"seeds": 1}', "options.json: seeds: is not an option"),
+        ('{"releases": "often"}', 'options.json: releases: "often" is none of synchronous, random'),
+        ('{"offsets": {"nobody": 1}}', 'options.json: offsets: there is no callback "nobody"'),
         ('{"offsets": {"quick": -1}}', 'offsets["quick"]: -1 ns is not between'),
         ('{"release_times": {"quick": [5, 4]}}', 'release_times["quick"][1]'),
         ('{"threads": {"e": {"policy": "fifo"}}}', 'say how many cores there are: "cores"'),
@@ -163,6 +183,26 @@ def test_bad_options_are_one_line(
     assert result.stdout == ""
     assert complaint in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_duration_in_the_file_counts_unless_another_is_given(
+    model_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "options.json"
+    path.write_text('{"duration": 30000000}', encoding="utf-8")
+    for given, expected in (((), 30_000_000), (("--duration", "0.06"), 60_000_000)):
+        done = run_takt("simulate", model_file, "--options", path, "--json", *given)
+        assert json.loads(done.stdout)["provenance"]["duration"] == expected
+
+
+def test_a_mistake_on_the_command_line_is_not_blamed_on_the_file(
+    model_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "options.json"
+    path.write_text('{"executor": "edf"}', encoding="utf-8")
+    result = run_takt("simulate", model_file, "--options", path, "--executor", "quick")
+    assert result.returncode == 2
+    assert result.stderr.startswith('takt: options: executor: "quick" is none of ')
 
 
 def test_tables_are_needed_by_table_driven_executors(model_file: Path, tmp_path: Path) -> None:

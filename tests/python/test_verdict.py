@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot import Json, bounds, changed, measurement, model, raw
-from takt import assumptions, losses
+from takt import assumptions, losses, tables
 from takt.documents import Activation
 from takt.verdict import Status, Verdict, judge
 
@@ -25,6 +25,11 @@ def verdict(
 def slow(milliseconds: int, document: Json = MEASUREMENT) -> Json:
     """A measurement in which the chain "stop" took so long."""
     return changed(document, "chains", 0, "max", value=milliseconds * 1_000_000)
+
+
+def slow_camera() -> Json:
+    """A measurement in which the first callback ran longer than its curve."""
+    return changed(MEASUREMENT, "callbacks", 0, "execution_time", "max", value=1_500_000_000)
 
 
 def test_a_goal_above_the_bound_is_met() -> None:
@@ -151,6 +156,88 @@ def test_reservations_are_held_to_the_gfb_test() -> None:
     assert verdict(measured=crowded).conditions == ()
     found = verdict(measured=changed(crowded, "provenance", "cores", value=1))
     assert "GFB" in found.conditions[0].text
+
+
+def test_a_bound_whose_assumption_the_recording_refutes_promises_nothing() -> None:
+    found = verdict(measured=slow_camera())
+    assert (found.status, found.good, found.missed) == (Status.UNFOUNDED, False, False)
+    assert found.unpromised
+    assert found.text == (
+        "unfounded bound: callback /camera ran for 1.50 s, longer than the 500 µs of its "
+        "execution-time curve"
+    )
+    # Neither conditional, as nothing is left open, nor a mistake of the analysis.
+    assert (found.conditional, found.conditions, found.inexplicable) == (False, (), False)
+    assert [finding.text for finding in found.refuted] == [found.explanation]
+
+
+def test_a_bound_without_a_goal_can_be_unfounded() -> None:
+    see = judge(model(), bounds(), measurement(slow_camera()))[1]
+    assert (see.chain.goal, see.status, see.unpromised) == (None, Status.UNFOUNDED, False)
+
+
+def test_what_was_not_guaranteed_stays_a_condition_beside_what_failed() -> None:
+    found = verdict(measured=changed(slow_camera(), "losses", "discarded", value=7))
+    assert found.conditional
+    assert ["7 events" in condition.text for condition in found.conditions] == [True]
+    assert ["/camera" in assumption.text for assumption in found.refuted] == [True]
+
+
+def test_worse_verdicts_come_before_an_unfounded_bound() -> None:
+    long_run = slow_camera()
+    assert verdict(measured=slow(65, long_run)).status is Status.VIOLATED
+    tight = changed(MODEL, "chains", 0, "goal", value=60_000_000)
+    assert verdict(tight, measured=long_run).status is Status.NOT_GUARANTEED
+    strict = changed(MODEL, "chains", 0, "goal", value=9_000_000)
+    assert verdict(strict, measured=long_run).status is Status.MISSED
+    unseen = changed(long_run, "chains", 0, value={"id": "stop", "count": 0, "incomplete": 91})
+    assert verdict(measured=unseen).status is Status.UNSEEN
+
+
+def test_a_refuted_assumption_concerns_only_chains_that_rest_on_it() -> None:
+    apart = changed(MODEL, "chains", 0, "callbacks", value=["camera"])
+    long_run = changed(MEASUREMENT, "callbacks", 2, "execution_time", "max", value=10**9)
+    assert MODEL["callbacks"][2]["executor"] != MODEL["callbacks"][0]["executor"]
+    assert verdict(apart, measured=long_run).status is Status.MET
+    assert verdict(measured=long_run).status is Status.UNFOUNDED
+
+
+def test_what_a_timer_reads_concerns_only_chains_that_go_on_through_it() -> None:
+    """The timer "camera" of executor e0 reads what "brake" of e1 sends."""
+    read = {"from": "brake", "to": "camera", "delay": 0}
+    feedback = changed(MODEL, "edges", value=[*MODEL["edges"], read])
+    assert assumptions.influencing(model(feedback), ("camera",)) == {"e0"}
+    delay = dict.fromkeys(("min", "mean", "p50", "p99", "max"), 3_000_000)
+    late = {"from": "brake", "to": "camera", "count": 1, "delay": delay}
+    measured = changed(MEASUREMENT, "edges", value=[*MEASUREMENT["edges"], late])
+    assert verdict(feedback, measured=measured).status is Status.MET
+    through = changed(feedback, "chains", 0, "callbacks", value=["brake", "camera"])
+    assert verdict(through, measured=measured).status is Status.UNFOUNDED
+
+
+@pytest.mark.parametrize("kind", ["wall_time", "mixed"])
+def test_time_with_preemption_refutes_no_execution_time(kind: str) -> None:
+    waited = changed(slow_camera(), "provenance", "execution_time", value=kind)
+    found = verdict(measured=waited)
+    assert found.text == "met (conditional)"
+    assert found.conditions[0].text == (
+        "callback /camera took, from start to end, 1.50 s, longer than the 500 µs of its "
+        "execution-time curve, and the recording does not say for how much of that it ran"
+    )
+    # With a processor to itself there was no preemption.
+    dedicated = changed(MODEL, "executors", 0, "supply", value={"kind": "dedicated"})
+    assert verdict(dedicated, measured=waited).status is Status.UNFOUNDED
+
+
+def test_reasons_are_told_only_of_bounds_that_are_marked_as_conditional() -> None:
+    lossy = changed(MEASUREMENT, "losses", "discarded", value=7)
+    heading, reason = tables.conditions([verdict(measured=lossy)])[1:]
+    assert heading == "Bounds are conditional for these reasons:"
+    assert reason.startswith("  7 events of the recording were lost")
+    tight = changed(MODEL, "chains", 0, "goal", value=60_000_000)
+    exceeded = verdict(measured=slow(65, lossy))
+    for unmarked in (verdict(tight, measured=lossy), exceeded, verdict(measured=slow_camera())):
+        assert tables.conditions([unmarked]) == []
 
 
 def test_only_what_influences_a_chain_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -93,6 +94,9 @@ def analyze(
 
     For a goal that is not guaranteed it names the cheapest change that would guarantee it.
 
+    The verdicts are on the model: they take its assumptions for granted. takt latency TRACE says
+    whether a recording supports them.
+
     Exit status 1 if a chain's bound is above its goal or the analysis diverges.
     """
     given = inputs.model(models, goals)
@@ -102,25 +106,27 @@ def analyze(
     text, source = model
     if sensitivity and effort is not None:
         raise UserError("--effort: of no use to --sensitivity, which bounds the model many times")
+    if sensitivity and explain is not None:
+        raise UserError("--explain: of no use to --sensitivity, which shows no bounds")
     steps = effort or pipeline.EFFORT
     if sensitivity:
-        _print_sensitivity(pipeline.sensitivity(text, source, analysis), model, json)
+        found = pipeline.sensitivity(text, source, analysis)
+        if not _hand_out(json_format.dumps(found, indent=1) + "\n", json, output):
+            _print_sensitivity(found, model)
+        if not found["met"]:
+            raise typer.Exit(ANSWER_IS_NO)
         return
     bounds = pipeline.analyze(text, source, analysis, steps)
     if explain is not None:
         explanation = pipeline.explain(text, source, explain, analysis, steps)
         bounds = bounds.model_copy(update={"explanation": explanation})
-    document = documents.to_json(bounds)
-    if output is not None and output != files.STANDARD_STREAM:
-        files.write_text(output, document)
     valid = model.parsed()
     verdicts = verdict.judge(valid, bounds, None)
-    if json or output == files.STANDARD_STREAM:
-        console.print_json(document)
-    elif bounds.explanation is not None:
+    printed = _hand_out(documents.to_json(bounds), json, output)
+    if not printed and bounds.explanation is not None:
         for table in tables.explanation(bounds.explanation):
             console.output().print(table, "")
-    else:
+    elif not printed:
         for executor in valid.executors:
             console.output().print(tables.callbacks(valid, executor, bounds), "")
         if verdicts:
@@ -129,6 +135,11 @@ def analyze(
             console.output().print(tables.end_to_end(bounds))
         if what_if is not None:
             _print_differences(pipeline.analyze(*given, analysis, steps), bounds)
+        elif any(each.status is verdict.Status.NOT_GUARANTEED for each in verdicts):
+            same = [*models, *(["--goals", goals] if goals else [])]
+            lasting = all(map(inputs.is_lasting, same))
+            if lasting and remedies.can_be_reserved(model, valid, analysis):
+                _propose_budget(same, analysis)
     if bounds.coarse:
         names = executor_labels(valid)
         few = ", ".join(names[executor] for executor in bounds.coarse[:MOST_NAMED])
@@ -149,11 +160,28 @@ def analyze(
             console.say(f"takt: nor were {more} more executors")
     if bounds.depends_on_phases:
         console.say("takt: these bounds hold for the phases of timers in the model, and no others")
-    if any(judged.status is verdict.Status.NOT_GUARANTEED for judged in verdicts):
-        console.say(f"takt: takt budget {source} says which reservations would guarantee the goals")
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _hand_out(document: str, json: bool, output: str | None) -> bool:
+    """Writes the document to its file and prints it, each if that is wanted. Returns whether it
+    was printed.
+    """
+    if output is not None and output != files.STANDARD_STREAM:
+        files.write_text(output, document)
+    printed = json or output == files.STANDARD_STREAM
+    if printed:
+        console.print_json(document)
+    return printed
+
+
+def _propose_budget(given: list[str], analysis: str) -> None:
+    """Names the command that finds sufficient reservations for the given model and goals."""
+    chosen = ["--analysis", analysis] if analysis != pipeline.DEFAULT_ANALYSIS else []
+    command = shlex.join(["takt", "budget", *given, *chosen])
+    console.say(f"takt: which reservations would guarantee the goals: {command}")
 
 
 def _print_differences(before: documents.Bounds, after: documents.Bounds) -> None:
@@ -166,10 +194,8 @@ def _print_differences(before: documents.Bounds, after: documents.Bounds) -> Non
         differences.print_changes(title, differences.changes(old, new))
 
 
-def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText, as_json: bool) -> None:
-    if as_json:
-        console.print_json(json_format.dumps(document, indent=1))
-    elif document["met"]:
+def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText) -> None:
+    if document["met"]:
         model = text.parsed()
         names, executor_names = labels(model.callbacks), executor_labels(model)
         callbacks = Table("Callback", "May run longer by", box=None, pad_edge=False)
@@ -189,5 +215,3 @@ def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText, as_json
             console.output().print(executors)
     else:
         console.output().print("A goal is missed already: see takt analyze without --sensitivity.")
-    if not document["met"]:
-        raise typer.Exit(ANSWER_IS_NO)

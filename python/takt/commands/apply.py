@@ -7,10 +7,11 @@ import math
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -42,7 +43,11 @@ def apply(
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
+        typer.Option(
+            metavar="SECONDS",
+            min=0.001,
+            help="End after this time with publishers, or without; else on Ctrl-C.",
+        ),
     ] = None,
     priority: Annotated[
         int,
@@ -66,7 +71,8 @@ def apply(
     For each chain a gate subscribes to the topic that the plan calls its input and publishes, in
     slots, on the topic that consumers know. COMMAND is given the arguments by which ROS 2 remaps
     the output of the chain's last node. All ends, and is undone, with COMMAND, on Ctrl-C or after
-    the time given. Exit status 1 if an output was late or dropped.
+    the time given. The exit status is COMMAND's if that failed; else 1 if an output was late or
+    dropped, or if nothing published.
     """
     document = plans.read(plan)
     if dispatch and not command:
@@ -77,12 +83,20 @@ def apply(
         program = None
         table = None
         if command:
-            program = stack.enter_context(_program(remapped(command, document), ended))
+            # Standard output is for our document alone.
+            its_output = sys.stderr if json else None
+            program = stack.enter_context(_program(remapped(command, document), ended, its_output))
         if dispatch and program is not None:
             table = stack.enter_context(dispatcher.Dispatcher(document, program.pid))
         _wait(gates, ended, duration)
+        status = None if program is None else _status(program)
         results = gates.results()
-    applied: Json = {"format": "takt/applied", "version": 1, "chains": results}
+    applied: Json = {
+        "format": "takt/applied",
+        "version": 1,
+        "chains": results,
+        "command_status": status,
+    }
     if table is not None:
         applied["dispatcher"] = table.result
     if json:
@@ -91,19 +105,31 @@ def apply(
         console.output().print(_table(results))
         for line in filter(None, map(_phase_line, results)):
             console.output().print(line)
-    if any(one["late"] or one["dropped"] for one in results):
+    if command and status:
+        console.say(f"takt: {command[0]} ended with status {status}")
+        raise typer.Exit(status)
+    for chain in gates.unconnected():
+        console.say(
+            f'takt: chain "{chain.id}": nothing published on {chain.gate.input}; start its program '
+            f"after '--', or with {chain.gate.topic} remapped to that"
+        )
+    if gates.unconnected() or any(one["late"] or one["dropped"] for one in results):
         raise typer.Exit(ANSWER_IS_NO)
 
 
 def _wait(gates: Gates, ended: threading.Event, duration: float | None) -> None:
-    """Waits for the end. `duration` counts from when the gates have found their publishers."""
+    """Waits for the end. `duration` counts from when the gates have found their publishers, for
+    which they have as long.
+    """
     tick = 0.1
+    longest = math.inf if duration is None else duration
+    end = time.monotonic() + longest
     while not gates.wait_connected(tick):
-        if ended.is_set():
+        if ended.is_set() or time.monotonic() >= end:
             return
     for refusal in gates.refusals():
         console.say(f"takt: warning: {refusal}; outputs will leave later than planned")
-    end = math.inf if duration is None else time.monotonic() + duration
+    end = time.monotonic() + longest
     while (left := end - time.monotonic()) > 0 and not ended.wait(min(tick, left)):
         gates.wait_connected(0)
 
@@ -121,10 +147,14 @@ def _ended_by_signals() -> Iterator[threading.Event]:
 
 
 @contextlib.contextmanager
-def _program(command: list[str], ended: threading.Event) -> Iterator[subprocess.Popen[bytes]]:
-    """The program in a session of its own; its end sets `ended`, and it ends with the body."""
+def _program(
+    command: list[str], ended: threading.Event, output: IO[str] | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The program in a session of its own, with this standard output (None: ours); its end sets
+    `ended`, and it ends with the body.
+    """
     try:
-        process = subprocess.Popen(command, start_new_session=True)
+        process = subprocess.Popen(command, start_new_session=True, stdout=output)
     except OSError as error:
         raise UserError(f"{command[0]}: cannot be started: {error.strerror}") from error
 
@@ -143,6 +173,12 @@ def _program(command: list[str], ended: threading.Event) -> Iterator[subprocess.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
             watcher.join(5)
+
+
+def _status(program: subprocess.Popen[bytes]) -> int:
+    """The status of a program as a shell reports it; 0 if it runs on, as it is then told to end."""
+    code = program.poll() or 0
+    return code if code >= 0 else 128 - code
 
 
 def _phase_line(result: Json) -> str | None:

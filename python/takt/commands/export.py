@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from takt import console, latency_series
+from takt import console, files, latency_series
 from takt import export as exports
 from takt.errors import UserError
 from takt.formatting import count
@@ -65,6 +65,8 @@ def export(
     """
     if goals is not None and format_ is not Format.MCAP:
         raise UserError(f"--goals: of no use to --format {format_.value}, only to mcap")
+    if output == files.STANDARD_STREAM:
+        raise UserError("-o -: name a file (perfetto, mcap) or a folder (parquet, csv)")
     if format_ is Format.MCAP:
         info = latency_series.write(traces, output, goals)
     else:

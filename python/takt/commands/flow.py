@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json as json_format
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 import takt_native
-from takt import console, files, flow_bounds, inputs, pipeline, verdict
+from takt import console, documents, files, flow_bounds, inputs, pipeline, verdict
 from takt import flow as flows
 from takt.cli import ANSWER_IS_NO
+from takt.documents import Model
 from takt.errors import UserError
 from takt.formatting import duration
 
@@ -125,24 +127,39 @@ def flow(
     else:
         console.say(f"takt: {flows.nothing(source, sink)}")
     if output is not None:
-        files.write_text(output, _page(traces, found))
+        page, missing = _page(traces, found)
+        files.write_text(output, page)
+        for line in flows.left_out(missing):
+            console.say(f"takt: not in {output}: {line}")
         console.say(f"wrote {output}")
     if most is not None:
         _check(found, most)
 
 
-def _page(traces: list[str], found: list[pipeline.Json]) -> str:
-    """The viewer's page, with those flows as chains that lead along messages alone."""
+def _page(traces: list[str], found: list[pipeline.Json]) -> tuple[str, dict[str, str]]:
+    """The viewer's page with those flows as its chains, and the flows that it cannot show: their
+    names, each with the reason.
+    """
     from takt.report import view
 
-    model = json_format.loads(inputs.model(traces).text)
-    chains = flows.chains(found, model)
-    if chains:
-        model["chains"] = chains
-    text = inputs.ModelText(json_format.dumps(model), "the model of the traces")
-    evaluation = inputs.evaluate(inputs.Given(traces, text), pipeline.DEFAULT_ANALYSIS)
+    text, source = inputs.model(traces)
+    chains, missing = flows.chains(found, documents.parse(Model, text, source))
+    given = inputs.Given(traces, _with_chains(text, source, chains))
+    evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
+    # The page measures chains, which at a join follow the message that completes the set.
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    return view.page_of(traces, evaluation, judged, inputs.title(traces))
+    idle = {each.chain.id: (each.explanation or "").split("; ")[-1] for each in judged if each.idle}
+    shown = [chain for chain in chains if chain["id"] not in idle]
+    model = _with_chains(text, source, shown)
+    evaluation = replace(evaluation, text=model, model=documents.parse(Model, *model))
+    judged = [each for each in judged if each.chain.id not in idle]
+    page = view.page_of(traces, evaluation, judged, inputs.title(traces))
+    return page, missing | idle
+
+
+def _with_chains(model: str, source: str, chains: list[pipeline.Json]) -> inputs.ModelText:
+    document = json_format.loads(model) | {"chains": chains}
+    return inputs.ModelText(json_format.dumps(document), source)
 
 
 def _time(text: str) -> int:
@@ -157,11 +174,12 @@ def _check(found: list[pipeline.Json], most: int) -> None:
     if not found:
         console.say("takt: --max: nothing was measured")
         raise typer.Exit(ANSWER_IS_NO)
-    late = [flow for flow in found if flow["max"] > most]
-    for flow in late:
+    named = zip(flows.names(found), found, strict=True)
+    late = [(name, flow) for name, flow in named if flow["max"] > most]
+    for name, flow in late:
         console.say(
-            f"takt: {flow['from']} → {flow['to']}: {duration(flow['max'])} is above "
-            f"{duration(most)}; {flows.cause(flow, flow['worst'][0])}"
+            f"takt: {name}: {duration(flow['max'])} is above {duration(most)}; "
+            f"{flows.cause(flow, flow['worst'][0])}"
         )
     if late:
         raise typer.Exit(ANSWER_IS_NO)

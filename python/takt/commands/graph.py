@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
+import json as json_format
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from takt import files, inputs
+from takt import console, files, inputs
 from takt import graph as drawings
-from takt.documents import Model
+from takt.documents import Chain, Model
 from takt.errors import UserError
 from takt.formatting import count, printable
 
@@ -23,6 +24,7 @@ takt graph model.json -o graph.svg                   a picture
 takt graph trace/ -o graph.html                      a page on which chains can be picked out
 takt graph model.json --chain pilot -o graph.svg     one chain in colour
 takt graph model.json | dot -Tpdf -o graph.pdf       any other format of Graphviz
+takt graph model.json --json                         vertices, edges and chains, for scripts
 """
 
 
@@ -47,12 +49,15 @@ def graph(
         ),
     ] = None,
     goals: inputs.Goals = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the takt/graph document in place of the dot text.")
+    ] = False,
 ) -> None:
     """Draw the callback graph: executors as boxes, callbacks in them, chains in colour.
 
     A callback that waits for several inputs is drawn as a reader for each and the vertex "&".
     Dashed: what a timer samples, and what was inferred from a recording. Needs Graphviz, except for
-    dot.
+    dot and --json.
     """
     kind = "dot" if output == files.STANDARD_STREAM else Path(output).suffix.lower().lstrip(".")
     if kind not in FORMATS:
@@ -60,29 +65,71 @@ def graph(
         raise UserError(f"{output}: ends in none of {endings}, so what to write is not known")
     model = inputs.model(models, goals).parsed()
     shown = drawings.highlighted(model, chains or [])
-    if kind == "dot":
-        text = drawings.dot(model, shown)
-    elif kind == "svg":
-        text = drawings.svg(model, shown)
-    else:
-        text = page(model, drawings.svg(model, shown))
-    files.write_text(output, text)
-    if output != files.STANDARD_STREAM:
+    if output != files.STANDARD_STREAM or not json:
+        files.write_text(output, _drawn(model, shown, kind))
+    if json:
+        console.print_json(document(model, shown))
+    elif output != files.STANDARD_STREAM:
         vertices = count(len(model.callbacks), "callback")
         print(f"{output}: {vertices}, {count(len(model.edges), 'edge')}")
+
+
+def _drawn(model: Model, chains: Sequence[Chain], kind: str) -> str:
+    if kind == "dot":
+        return drawings.dot(model, chains)
+    drawing = drawings.svg(model, chains)
+    return drawing if kind == "svg" else page(model, drawing)
+
+
+def document(model: Model, chains: Sequence[Chain]) -> dict[str, Any]:
+    """The drawing as data (`takt/graph`), with the parts of these chains."""
+    drawing = drawings.Drawing(model)
+    vertices = [
+        {
+            "id": vertex.name,
+            "callback": vertex.callback.id,
+            "executor": vertex.callback.executor,
+            "inferred": vertex.uncertain,
+        }
+        for vertex in drawing.vertices
+    ]
+    edges = [
+        {
+            "id": _edge_id(i),
+            "from": arrow.source,
+            "to": arrow.target,
+            "sampled": arrow.sampled,
+            "inferred": arrow.uncertain,
+        }
+        for i, arrow in enumerate(drawing.arrows)
+    ]
+    return {
+        "format": "takt/graph",
+        "version": 1,
+        "name": model.name,
+        "vertices": vertices,
+        "edges": edges,
+        "chains": [{"id": chain.id, "parts": _parts(drawing, chain)} for chain in chains],
+    }
+
+
+def _parts(drawing: drawings.Drawing, chain: Chain) -> list[str]:
+    """The ids of a chain's vertices and edges."""
+    vertices, edges = drawing.on_chain(chain)
+    return sorted(vertices) + [_edge_id(i) for i in sorted(edges)]
+
+
+def _edge_id(position: int) -> str:
+    return f"edge{position}"
 
 
 def page(model: Model, drawing: str) -> str:
     """A page without any reference to others, that shows the drawing and picks out chains."""
     parts = drawings.Drawing(model)
-    chains = []
-    for chain in model.chains:
-        nodes, arrows = parts.on_chain(chain)
-        ids = sorted(nodes) + [f"edge{i}" for i in sorted(arrows)]
-        chains.append({"id": printable(chain.id), "parts": ids})
+    chains = [{"id": printable(chain.id), "parts": _parts(parts, chain)} for chain in model.chains]
     template = resources.files("takt").joinpath("graph.html").read_text("utf-8")
     # "</" would end the script.
-    data = json.dumps(chains, ensure_ascii=True).replace("</", "<\\/")
+    data = json_format.dumps(chains, ensure_ascii=True).replace("</", "<\\/")
     return (
         template.replace("{{title}}", html.escape(printable(model.name or "Callback graph")))
         .replace("{{drawing}}", drawing[drawing.index("<svg") :])

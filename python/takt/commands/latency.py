@@ -8,7 +8,6 @@ import typer
 
 from takt import console, inputs, pipeline, remedies, tables, verdict
 from takt.cli import ANSWER_IS_NO
-from takt.verdict import Status
 
 EXAMPLES = """
 takt latency trace/                              every chain: measured, and its bound
@@ -40,6 +39,9 @@ def latency(
     A chain's latency is from the activation of its first callback to the completion of its last.
     The bound is what takt analyze computes for the model. Exit status 1 if a goal is missed: a
     measured latency is above it or, where nothing was measured, the bound.
+
+    A bound rests on assumptions, such as how long each callback runs. Where the recording refutes
+    one, the bound is called unfounded: it promises nothing, whatever was measured.
     """
     evaluation = inputs.evaluate(inputs.sort(traces_and_documents), analysis, goals)
     for warning in evaluation.warnings:
@@ -54,6 +56,5 @@ def latency(
             console.say(line)
     else:
         console.say("takt: no chain: nothing in the recording triggers anything else")
-    failed = [v for v in verdicts if v.missed or (guaranteed and v.status is Status.NOT_GUARANTEED)]
-    if failed:
+    if any(each.missed or (guaranteed and each.unpromised) for each in verdicts):
         raise typer.Exit(ANSWER_IS_NO)

@@ -105,7 +105,9 @@ def model(
     given: dict[str, Any] = {"name": name or inputs.title(traces)}
     for option, path in (("chains_from", chains_from), ("supplies_from", supplies_from)):
         if path is not None:
-            given[option] = files.read_document(path)
+            other = inputs.ModelText(files.read_document(path), files.source_name(path))
+            other.parsed()  # its mistakes are told with its name
+            given[option] = other.text
     if phases:
         given["phases"] = True
     if timer_phases:

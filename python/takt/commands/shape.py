@@ -66,8 +66,14 @@ def shape(
         ),
     ] = Objective.MEAN,
     tail: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=0.9999, help="Of cvar.")
-    ] = 0.95,
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=0.9999,
+            help=f"Of --objective cvar; else {plans.Request.tail}.",
+        ),
+    ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
@@ -153,6 +159,10 @@ def shape(
     plan says what they become, what they would be under logical execution time, and what a consumer
     sees when an execution takes longer than any observed; takt apply enacts it (docs/shaping.md).
     """
+    if tail is not None and objective is not Objective.CVAR:
+        raise UserError("--tail: of no use without --objective cvar; add that, or leave it out")
+    if picture_file == files.STANDARD_STREAM:
+        raise UserError("--picture -: name a file for the picture")
     text = inputs.model(models, goals)
     model = json_format.loads(text.text)
     text.parsed()
@@ -160,7 +170,7 @@ def shape(
         bands=bands,
         freshness=_time(freshness),
         objective=objective.value,
-        tail=tail,
+        tail=plans.Request.tail if tail is None else tail,
         confidence=confidence,
         grid=times.parse(grid),
         slack=_time(slack),
@@ -169,8 +179,12 @@ def shape(
         phase=loops.parse(phase_of, _time(phase_delay)),
         logical=let.value if let else None,
     )
-    if let is not None and (bands > 1 or freshness is not None or confidence is not None):
-        raise UserError("--let has one slot; leave out --bands, --freshness and --confidence")
+    chosen = bands > 1 or objective is Objective.CVAR or freshness or confidence
+    if let is not None and chosen:
+        raise UserError(
+            "--let has one slot, at the end of the period; leave out --bands, --freshness, "
+            "--objective and --confidence"
+        )
     wanted = files.read_object(options) if options is not None else {}
     traces = [] if inputs.is_document(models[0]) else models
     if len(set(chain)) < len(chain):

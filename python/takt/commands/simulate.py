@@ -12,7 +12,7 @@ from takt import console, documents, files, gantt, inputs, perfetto, pipeline
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
 from takt.errors import UserError
-from takt.formatting import NONE, count, grouped
+from takt.formatting import NONE, count, grouped, printable
 from takt.formatting import duration as readable
 from takt.names import labels
 from takt.shaping import gates, plans
@@ -28,6 +28,9 @@ takt simulate model.json --perfetto trace.json       every instance, for ui.perf
 takt simulate model.json --replay trace/             do executors decide as recorded ones did?
 """
 
+DEFAULT_SECONDS = 10
+"""Simulated time."""
+
 LONGEST_TIMELINE = 1_000_000
 """Instances listed one by one."""
 
@@ -35,8 +38,14 @@ LONGEST_TIMELINE = 1_000_000
 def simulate(
     models: inputs.Models,
     duration: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1e-9, max=1e6, help="Simulated time.")
-    ] = 10,
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=1e-9,
+            max=1e6,
+            help=f"Simulated time. {DEFAULT_SECONDS} unless given.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -90,7 +99,8 @@ def simulate(
     """Simulate a model: its executors' decisions on threads that Linux schedules.
 
     A simulation is one legal schedule, so what it shows is never above the bounds of takt analyze.
-    Exit status 1 if a chain is seen to miss its goal, or if an order of --replay differs.
+    Exit status 1 if a chain is seen to miss its goal, or if an order of --replay differs. A chain
+    that never completed misses nothing, but a warning says that its goal was not tested.
     """
     model = inputs.model(models, goals)
     text, source = model
@@ -103,7 +113,8 @@ def simulate(
             )
         _replay(replay, text, source, json, output)
         return
-    wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
+    given: dict[str, Any] = files.read_object(options) if options is not None else {}
+    wanted = dict(given)
     if plan_file is not None:
         gated, _ = plans.enacted(text, plan_file, executor, simulated=True)
         model = inputs.ModelText(json_format.dumps(gated), source)
@@ -111,7 +122,8 @@ def simulate(
         # Gates take as long as planned, whatever else is random.
         times = gates.publish_times(gated) | wanted.get("execution_times", {})
         wanted["execution_times"] = times
-    wanted["duration"] = round(duration * 1e9)
+    if duration is not None or "duration" not in wanted:
+        wanted["duration"] = round((duration or DEFAULT_SECONDS) * 1e9)
     if seed is not None:
         wanted |= {"seed": seed, "execution": "random"}
         # A plan's cycles begin when its chains do.
@@ -125,11 +137,19 @@ def simulate(
         wanted["timeline"] = LONGEST_TIMELINE
     elif people_read:
         wanted.setdefault("timeline", gantt.MOST_INSTANCES)
-    simulation = pipeline.simulate(text, source, wanted)
+    from_file = [name for name, value in given.items() if wanted[name] == value]
+    with inputs.options_from(options, from_file):
+        simulation = pipeline.simulate(text, source, wanted)
     simulated_text = documents.to_json(simulation)
     valid = model.parsed()
     for warning in simulation.warnings:
         console.say(f"takt: warning: {warning}")
+    for chain in filter(_untested, simulation.chains):
+        console.say(
+            f"takt: warning: chain {printable(chain.id)} never completed, so its goal of "
+            f"{readable(chain.goal)} was not tested; try a longer --duration, or other phases by "
+            "--seed"
+        )
     if output is not None and output != files.STANDARD_STREAM:
         files.write_text(output, simulated_text)
     if perfetto_file is not None:
@@ -203,6 +223,10 @@ def _missed(chain: documents.SimulatedChain) -> bool:
     return chain.goal is not None and chain.max is not None and chain.max > chain.goal
 
 
+def _untested(chain: documents.SimulatedChain) -> bool:
+    return chain.goal is not None and chain.max is None
+
+
 def _print(model: Model, simulation: Simulation, before: Simulation | None) -> None:
     """`before`: the same with the model's own executors, if others took their place."""
     output = console.output()
@@ -245,7 +269,9 @@ def _chains(simulation: Simulation, before: Simulation | None) -> Table:
         values += _change(former.get(chain.id), chain.max) if before else []
         values.append(readable(chain.goal))
         verdict = NONE
-        if chain.goal is not None and chain.max is not None:
+        if _untested(chain):
+            verdict = "[yellow]never completed[/]"
+        elif chain.goal is not None:
             verdict = "[red]missed[/]" if _missed(chain) else "[green]kept[/]"
         table.add_row(cell(chain.id), grouped(chain.count), *values, verdict)
     return table

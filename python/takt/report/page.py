@@ -29,8 +29,14 @@ TONES = {
     Status.NOT_GUARANTEED: "warn",
     Status.MISSED: "bad",
     Status.VIOLATED: "bad",
+    Status.UNFOUNDED: "warn",
     Status.UNBOUNDED: "warn",
     Status.UNSEEN: "warn",
+}
+
+DOUBTS = {
+    Standing.VIOLATED: "The recording refutes what the bounds rest on",
+    Standing.UNSECURED: "The bounds are conditional",
 }
 
 WALL_TIME = (
@@ -110,9 +116,10 @@ def notices(
     if reasons:
         title = f"No bound for {count(len(reasons), 'callback')}"
         yield {"tone": "warn", "title": title, "lines": list(dict.fromkeys(reasons))}
-    unsecured = [f.text for f in findings if f.standing is Standing.UNSECURED]
-    if unsecured and any(bound.bound is not None for bound in bounds.callbacks):
-        yield {"tone": "warn", "title": "The bounds are conditional", "lines": unsecured}
+    if any(bound.bound is not None for bound in bounds.callbacks):
+        for standing, title in DOUBTS.items():
+            if doubts := [f.text for f in findings if f.standing is standing]:
+                yield {"tone": "warn", "title": title, "lines": doubts}
     if measurement is not None:
         if measurement.provenance.get("execution_time") in ("wall_time", "mixed"):
             yield {"tone": "none", "title": "Execution times are wall times", "lines": [WALL_TIME]}

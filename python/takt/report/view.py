@@ -159,13 +159,17 @@ def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
     """First how many goals were kept, then each chain that misses or nearly misses, worst first."""
     goals = [judged for judged in verdicts if judged.chain.goal is not None]
     missed = sum(judged.missed for judged in goals)
+    unpromised = sum(judged.unpromised for judged in goals)
     if goals:
-        text = (
-            f"{missed} of {count(len(goals), 'goal')} missed."
-            if missed
-            else f"{count(len(goals), 'goal')}, none missed in this recording."
-        )
-        yield {"tone": "bad" if missed else "good", "text": text, "chain": -1}
+        number = count(len(goals), "goal")
+        if missed:
+            tone, text = "bad", f"{missed} of {number} missed."
+        elif unpromised:
+            tone = "warn"
+            text = f"{number}, none missed in this recording, but {unpromised} not guaranteed."
+        else:
+            tone, text = "good", f"{number}, none missed in this recording."
+        yield {"tone": tone, "text": text, "chain": -1}
     else:
         text = "No chain has a goal: give them with --goals, and the page says which are missed."
         yield {"tone": "none", "text": text, "chain": -1}

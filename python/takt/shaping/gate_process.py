@@ -60,6 +60,7 @@ class Gates:
     def __init__(
         self, plan: Shaping, priority: int, cpu: int | None = None, *, adapt: bool = False
     ) -> None:
+        self._plan = plan
         self._chains = [chain.id for chain in plan.chains]
         method = plan.method if adapt else None
         self._settings = [settings(chain, priority, cpu, method) for chain in plan.chains]
@@ -105,6 +106,16 @@ class Gates:
         with self._changed:
             said = [one for answers in self._answers.values() for one in answers]
         return [one["refusal"] for one in said if one["event"] == "connected" and one["refusal"]]
+
+    def unconnected(self) -> list[ShapedChain]:
+        """The chains whose gates have not found publishers yet."""
+        with self._changed:
+            found = {
+                chain
+                for chain, answers in self._answers.items()
+                if any(one["event"] == "connected" for one in answers)
+            }
+        return [chain for chain in self._plan.chains if chain.id not in found]
 
     def wait_connected(self, seconds: float) -> bool:
         """Whether all gates have found their publishers, after that time at most. UserError if one

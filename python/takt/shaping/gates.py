@@ -131,7 +131,8 @@ def _redirect(model: Json, callback: str, gate: str, reached: set[str]) -> None:
 
     for join in model.get("joins", []):
         if join["callback"] in reached:
-            join["inputs"] = renamed(join["inputs"])
+            for senders in join.keys() & {"inputs", "completed_by"}:
+                join[senders] = renamed(join[senders])
     for edge in model["edges"]:
         if edge["from"] in reached and edge.get("triggered_by"):
             edge["triggered_by"] = renamed(edge["triggered_by"])
