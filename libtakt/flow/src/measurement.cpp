@@ -163,7 +163,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   if (has_statistics_) {
     measured.execution_time.record(instance.execution_time());
     measured.response_time.record(instance.end - record.activation);
-    measured.activations.add(record.activation);
+    measured.activations.add(state.grid ? state.grid->spaced() : record.activation);
   }
   for (const std::size_t chain : state.first_in) {
     ++measured_.chains[chain].begun;

@@ -50,8 +50,9 @@ void TimerGrid::insert(Part part) {
 
 void TimerGrid::move(Duration earlier) {
   phase_ -= earlier;
-  // No point of the first grid is a whole period before the first instance.
-  is_same_grid_ = is_same_grid_ && correction_ - earlier > -period_;
+  // The point is at most a period before the first instance at first, and then goes through less
+  // than a period.
+  is_same_grid_ = is_same_grid_ && correction_ - earlier > -2 * period_;
   if (is_same_grid_) correction_ -= earlier;
   for (Part& part : parts_) {
     const Duration length = part.end - part.begin;
@@ -111,6 +112,8 @@ Instant TimerGrid::add(const execution::CallbackInstance& instance) {
   count(correction_ < before);
   const Instant due = found - correction_;
   most_correction_ = std::min(most_correction_, instance.start - due);
+  const Instant next = spaced_ ? *spaced_ + period_ : due;
+  spaced_ = next > instance.start + period_ ? due : std::max(due, next);
   return due;
 }
 

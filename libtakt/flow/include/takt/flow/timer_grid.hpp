@@ -29,6 +29,11 @@ class TimerGrid {
   /// Returns when the timer was due for an instance, without correction().
   Instant add(const execution::CallbackInstance& instance);
 
+  /// The due time that add() returned last, but at least a period after the one before: what is
+  /// learned of a grid in between is no shorter distance. One of more than a period after the start
+  /// shows that the period is not what it was, and is that of add().
+  [[nodiscard]] Instant spaced() const { return spaced_.value(); }
+
   /// The time to add to every due time returned so far. None is after the start of its instance
   /// then.
   [[nodiscard]] Duration correction() const { return correction_; }
@@ -66,6 +71,7 @@ class TimerGrid {
   /// a point of the same grid.
   Duration correction_{};
   bool is_same_grid_ = true;
+  std::optional<Instant> spaced_;
   /// Instances of the present stretch, and those of them that moved the point to an earlier time.
   std::size_t instances_ = 0;
   std::size_t moves_ = 0;
