@@ -10,7 +10,6 @@ namespace {
 
 using Kind = Type::Kind;
 
-constexpr std::uint64_t packet_magic = 0xc1fc1fc1;
 constexpr auto longest_clock = static_cast<std::uint64_t>(longest_time.count());
 
 }  // namespace

@@ -16,6 +16,9 @@
 
 namespace takt::events::ctf {
 
+/// Begins every packet of events (CTF 1.8.3, section 5.1).
+inline constexpr std::uint32_t packet_magic = 0xc1fc1fc1;
+
 /// The streams of a trace share this.
 struct TraceContext {
   const TracePlan* plan = nullptr;

@@ -1,9 +1,13 @@
 #include "layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <fstream>
 #include <system_error>
 
 #include "ctf_metadata.hpp"
+#include "ctf_stream.hpp"
 #include "mapped_file.hpp"
 
 namespace takt::events {
@@ -12,6 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int max_depth = 16;  // LTTng's deepest layout has 8
+
+bool begins_with_a_packet(const fs::path& path) {
+  std::uint32_t magic = 0;
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(&magic), sizeof magic);
+  return file && (magic == ctf::packet_magic || __builtin_bswap32(magic) == ctf::packet_magic);
+}
 
 }  // namespace
 
@@ -43,6 +54,40 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
   }
   std::ranges::sort(found);
   return found;
+}
+
+StreamLosses without_metadata(const fs::path& root) {
+  StreamLosses losses;
+  const auto look_into = [&](const fs::path& directory) {
+    std::error_code unreadable;
+    if (fs::exists(directory / "metadata", unreadable)) {
+      return;
+    }
+    for (const fs::path& file : stream_files(directory)) {
+      const std::uint64_t size = fs::file_size(file, unreadable);
+      if (unreadable || !begins_with_a_packet(file)) {
+        continue;
+      }
+      losses.unreadable_bytes += size;
+      if (losses.faults.size() < StreamLosses::max_faults) {
+        losses.faults.push_back(fmt::format("{}: {} bytes of events without metadata",
+                                            file.lexically_relative(root).string(), size));
+      }
+    }
+  };
+  look_into(root);
+  std::error_code code;
+  fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (entry.depth() >= max_depth) {
+      entry.disable_recursion_pending();
+    }
+    std::error_code unreadable;
+    if (fs::is_directory(entry->symlink_status(unreadable))) {
+      look_into(entry->path());
+    }
+  }
+  return losses;
 }
 
 std::vector<fs::path> stream_files(const fs::path& directory) {

@@ -18,6 +18,10 @@ namespace takt::events {
 [[nodiscard]] std::vector<std::filesystem::path> stream_files(
     const std::filesystem::path& directory);
 
+/// Counts as unreadable what lies at or below `root` in files that begin as CTF packets do and have
+/// no metadata beside them, so that nobody knows what is in them. Does not follow symbolic links.
+[[nodiscard]] StreamLosses without_metadata(const std::filesystem::path& root);
+
 /// Size of the traces in `directories`, under the name the user gave. Error: a file cannot be read.
 [[nodiscard]] Result<Input> describe(const std::string& name,
                                      const std::vector<std::filesystem::path>& directories);

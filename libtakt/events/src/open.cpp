@@ -90,6 +90,21 @@ Result<std::unique_ptr<EventStream>> open_after_trial(const std::vector<Given>& 
   return open_with_babeltrace(directories, *corrections, std::move(inputs), std::move(unpacked));
 }
 
+Result<std::unique_ptr<EventStream>> open_with_a_decoder(const std::vector<Given>& given,
+                                                         std::vector<TemporaryDirectory> unpacked,
+                                                         const OpenOptions& options) {
+  if (options.decoder == Decoder::babeltrace) {
+    return open_after_trial(given, std::move(unpacked), options.waiting);
+  }
+  // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
+  auto source = open_ctf(given);
+  if (source || options.decoder == Decoder::own) {
+    return source;
+  }
+  auto fallback = open_after_trial(given, std::move(unpacked), options.waiting);
+  return fallback ? std::move(fallback) : std::move(source);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
@@ -99,6 +114,7 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
   }
   std::vector<TemporaryDirectory> unpacked;
   std::vector<Given> given;
+  StreamLosses lost;
   for (const fs::path& path : paths) {
     const auto root = trace_root(path, options, unpacked);
     if (!root) {
@@ -113,17 +129,13 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
       return tl::unexpected(input.error());
     }
     given.push_back({std::move(*input), std::move(*traces)});
+    lost += without_metadata(*root);
   }
-  if (options.decoder == Decoder::babeltrace) {
-    return open_after_trial(given, std::move(unpacked), options.waiting);
+  auto source = open_with_a_decoder(given, std::move(unpacked), options);
+  if (source) {
+    (*source)->add(lost);
   }
-  // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
-  auto source = open_ctf(given);
-  if (source || options.decoder == Decoder::own) {
-    return source;
-  }
-  auto fallback = open_after_trial(given, std::move(unpacked), options.waiting);
-  return fallback ? std::move(fallback) : std::move(source);
+  return source;
 }
 
 }  // namespace takt::events

@@ -66,8 +66,6 @@ Seen read_both(const std::filesystem::path& trace) {
   EXPECT_EQ(own.error, "");
   EXPECT_EQ(oracle.error, "");
   EXPECT_EQ(own.counts, oracle.counts);
-  EXPECT_EQ(own.losses.discarded_events, oracle.losses.discarded_events);
-  EXPECT_EQ(own.losses.discarded_packets, oracle.losses.discarded_packets);
   EXPECT_EQ(own.losses.cut_elements, oracle.losses.cut_elements);
   EXPECT_EQ(own.threads, oracle.threads);
   EXPECT_EQ(own.events.size(), oracle.events.size());
@@ -311,9 +309,11 @@ TEST_F(Packets, InSeveralFilesHaveTheirLossesCountedOnce) {
   // A packet is lost between the files, the later of which comes first.
   writer.write(scratch,
                {packet(30, 4, 9) + packet(40, 5, 12), packet(10, 1, 0) + packet(20, 2, 5)});
-  const Seen seen = read_both(scratch);
-  EXPECT_EQ(seen.losses.discarded_events, 12u);
-  EXPECT_EQ(seen.losses.discarded_packets, 1u);
+  for (const Decoder decoder : {Decoder::own, Decoder::babeltrace}) {
+    const Seen seen = read({scratch.path() / "trace"}, decoder);
+    EXPECT_EQ(seen.losses.discarded_events, 12u);
+    EXPECT_EQ(seen.losses.discarded_packets, 1u);
+  }
 }
 
 TEST_F(Packets, OfTwoSnapshotsAreNotLostBetweenThem) {

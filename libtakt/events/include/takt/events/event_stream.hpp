@@ -68,6 +68,8 @@ class EventStream {
 
   [[nodiscard]] const Threads& threads() const { return threads_; }
   [[nodiscard]] const StreamLosses& losses() const { return losses_; }
+  /// Adds what is known to be missing before anything is read.
+  void add(const StreamLosses& losses) { losses_ += losses; }
   [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// Events read so far by full name, those of unknown types included.
   [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
