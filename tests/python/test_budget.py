@@ -68,17 +68,65 @@ def test_a_goal_out_of_reach_is_status_1_with_what_it_needs(tmp_path: Path) -> N
     assert "possible with a goal of at least" in done.stdout
 
 
-def test_too_few_cores_are_named(tmp_path: Path) -> None:
-    found = document(REFERENCE_SYSTEM, "--cores", "1", status=1)
-    missing = next(chain for chain in found["chains"] if chain["state"] == "not possible")
+def test_too_few_cores_are_named() -> None:
+    few = ("--cores", "1", "--capacity", "50")
+    found = document(REFERENCE_SYSTEM, *few, status=1)
+    missing = next(chain for chain in found["chains"] if not chain["met"])
+    assert missing["state"] == "not found"
     assert missing["needs"]["cores"] == 2
+    done = run_takt("budget", REFERENCE_SYSTEM, *few)
+    assert "not found: possible with 2 cores" in done.stdout
 
 
-def test_analyze_points_to_it(tmp_path: Path) -> None:
-    model = changed(tmp_path, lidar=1_000_000)
-    done = run_takt("analyze", model)
+SYNTHETIC = MODELS / "synthetic.json"
+
+
+def test_executors_that_wait_for_each_other_fit_on_two_cores(tmp_path: Path) -> None:
+    planned = tmp_path / "planned.json"
+    found = document(SYNTHETIC, "--cores", "2", "-o", planned)
+    assert [chain["state"] for chain in found["chains"]] == ["guaranteed"] * 4
+    assert run_takt("analyze", planned).returncode == 0
+
+
+def test_one_chain_of_them_takes_less_than_a_core() -> None:
+    found = document(SYNTHETIC, "--cores", "2", "--capacity", "50", status=1)
+    assert found["chains"][0]["state"] == "guaranteed"
+    assert found["processors"]["bandwidth"] < 0.91
+
+
+def test_what_a_chain_needs_is_enough(tmp_path: Path) -> None:
+    few = ("--cores", "1")
+    found = document(SYNTHETIC, *few, status=1)
+    missing = next(i for i, chain in enumerate(found["chains"]) if not chain["met"])
+    needs = found["chains"][missing]["needs"]
+    assert {chain["state"] for chain in found["chains"][missing + 1 :]} == {"degraded"}
+    assert all(chain["needs"] is None for chain in found["chains"][missing + 1 :])
+    more = document(SYNTHETIC, "--cores", str(needs["cores"]))
+    assert more["chains"][missing]["met"]
+    model = json.loads(SYNTHETIC.read_text())
+    model["chains"][missing]["goal"] = needs["goal"]
+    later = tmp_path / "later.json"
+    later.write_text(json.dumps(model))
+    assert document(later, *few, status=1)["chains"][missing]["met"]
+
+
+def test_a_model_without_reservations_is_not_said_to_have_some(tmp_path: Path) -> None:
+    planned = tmp_path / "planned.json"
+    done = run_takt("budget", changed(tmp_path, lidar=1_000_000), "--cores", "2", "-o", planned)
     assert done.returncode == 1
-    assert f"takt budget {model}" in done.stderr
+    assert "% of a core" not in done.stderr
+    assert "Best effort, as no guaranteed chain needs them" in done.stderr
+    assert f"The model without reservations: {planned}" in done.stderr
+    supplies = {e["supply"]["kind"] for e in json.loads(planned.read_text())["executors"]}
+    assert supplies == {"dedicated"}
+
+
+def test_analyze_points_to_it_where_it_helps(tmp_path: Path) -> None:
+    for goal, helps in ((40_000_000, True), (1_000_000, False)):
+        model = changed(tmp_path, lidar=goal)
+        done = run_takt("analyze", model)
+        assert done.returncode == 1
+        assert (f"takt budget {model}" in done.stderr) == helps
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ std::string_view to_string(ChainPlan::State state) {
       return "guaranteed";
     case ChainPlan::State::not_possible:
       return "not possible";
+    case ChainPlan::State::not_found:
+      return "not found";
     case ChainPlan::State::degraded:
       return "degraded";
   }

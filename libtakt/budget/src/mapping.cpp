@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <numeric>
 
 #include "takt/scheduling/global_edf.hpp"
@@ -101,6 +102,21 @@ std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& co
   if (!mapping) mapping = partition(all, cores, Fit::first);
   if (mapping) mapping->core_of.resize(loads.size());
   return mapping;
+}
+
+bool exceed(std::span<const Load> loads, const Cores& cores) {
+  const auto count = static_cast<double>(cores.numbers.size());
+  double total = 0;
+  std::map<int, double> bound;
+  const auto add = [&](const Load& load) {
+    total += load.total();
+    if (load.core) bound[*load.core] += load.total();
+  };
+  std::ranges::for_each(loads, add);
+  std::ranges::for_each(cores.taken, add);
+  return total > count * (cores.capacity + tolerance) ||
+         std::ranges::any_of(
+             bound, [&](const auto& core) { return core.second > cores.capacity + tolerance; });
 }
 
 }  // namespace takt::budget

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "bisection.hpp"
+#include "planner.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/curves/execution_time_curve.hpp"
+#include "takt/curves/saturating.hpp"
 #include "trial.hpp"
 
 namespace takt::budget {
@@ -18,10 +20,10 @@ namespace {
 
 using model::CallbackIndex;
 
-/// Changes are looked for in steps of a hundredth: execution times down to one, periods up to ten
-/// times as long.
+/// Changes are looked for in steps of a hundredth: execution times down to one, goals and periods
+/// up to ten times as long.
 constexpr int unchanged = 100;
-constexpr int longest_period = 1000;
+constexpr int longest = 1000;
 /// At most this many additional cores are tried.
 constexpr std::size_t most_cores = 64;
 
@@ -45,29 +47,48 @@ model::Activation with_period(model::Activation activation, Duration period) {
   return activation;
 }
 
-/// One chain, as if every executor that it depends on had a core of its own.
-class Alone {
+/// The time rounded up to three digits, as reports print it.
+Duration rounded_up(Duration time) {
+  Duration unit{1};
+  while (time / unit >= 1000) unit *= 10;
+  return (time + unit - epsilon) / unit * unit;
+}
+
+/// The changes that one chain needs.
+///
+/// What the chain would need if every executor had all that a core grants costs little to find, and
+/// nothing less can be enough. Whether it is enough, or what else is, a search on the changed model
+/// tells.
+class Remedies {
  public:
-  Alone(const model::Model& model, const Options& options, std::size_t chain)
-      : model_(model), chain_(chain), trial_(model, options) {
+  /// The chain is the last and least important one of `chains`.
+  Remedies(const model::Model& model, const Options& options, std::vector<std::size_t> chains)
+      : model_(model),
+        options_(options),
+        chains_(std::move(chains)),
+        chain_(chains_.back()),
+        alone_(model, options) {
     std::vector<char> involved(model.executors.size(), 0);
-    for (const auto executor : influencing(model, model.chains[chain])) {
+    for (const auto executor : influencing(model, model.chains[chain_])) {
       involved[executor.value()] = 1;
+      const Range& range = alone_.range(executor);
+      if (range.adjustable && range.least <= range.most) {
+        alone_.set_budget(executor, range.most);
+      }
     }
     for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
       if (involved[model.callbacks[c].executor.value()] != 0) callbacks_.emplace_back(c);
     }
   }
 
-  [[nodiscard]] bool met() { return trial_.met(chain_); }
-
-  Needs needs() {
+  Needs find() {
     Needs needs;
-    needs.goal = trial_.bounds().chains[chain_].bound;
-    if (met()) return needs;
-    needs.all_execution_times = closest(
-        unchanged, 1, [&](int percent) { return with_execution_times(callbacks_, percent); });
-    if (callbacks_.size() <= most_callbacks) {
+    needs.least_bound = alone_.bounds().chains[chain_].bound;
+    needs.goal = later_goal(needs.least_bound);
+    needs.all_execution_times = all_execution_times();
+    if (met()) {
+      needs.cores = more_cores();
+    } else if (callbacks_.size() <= most_callbacks) {
       needs.execution_time = shorter_callback();
       needs.period = longer_period();
     }
@@ -75,89 +96,142 @@ class Alone {
   }
 
  private:
-  bool with_execution_times(const std::vector<CallbackIndex>& callbacks, int percent) {
-    for (const CallbackIndex c : callbacks) trial_.set_execution_time(c, percent);
+  [[nodiscard]] bool met() { return alone_.met(chain_); }
+
+  [[nodiscard]] bool is_guaranteed(const model::Model& model, const Options& options) const {
+    return Planner(model, options).plan(chains_) == Planner::Outcome::found;
+  }
+  [[nodiscard]] bool is_guaranteed(const model::Model& model) const {
+    return is_guaranteed(model, options_);
+  }
+
+  [[nodiscard]] model::Model with_execution_times(const std::vector<CallbackIndex>& callbacks,
+                                                  int percent) const {
+    model::Model changed = model_;
+    for (const CallbackIndex c : callbacks) {
+      auto& curve = changed.callbacks[c.value()].execution_time;
+      curve = curves::scaled(curve, percent);
+    }
+    return changed;
+  }
+
+  [[nodiscard]] bool met_with_execution_times(const std::vector<CallbackIndex>& callbacks,
+                                              int percent) {
+    for (const CallbackIndex c : callbacks) alone_.set_execution_time(c, percent);
     const bool found = met();
-    for (const CallbackIndex c : callbacks) trial_.set_execution_time(c, unchanged);
+    for (const CallbackIndex c : callbacks) alone_.set_execution_time(c, unchanged);
     return found;
   }
 
+  [[nodiscard]] bool met_with_period(CallbackIndex c, Duration period) {
+    alone_.set_activation(c, with_period(*model_[c].activation, period));
+    const bool found = met();
+    alone_.set_activation(c, *model_[c].activation);
+    return found;
+  }
+
+  std::optional<Duration> later_goal(std::optional<Duration> least_bound) {
+    if (!least_bound) return std::nullopt;
+    const Duration least = std::max(*model_.chains[chain_].goal, *least_bound);
+    if (least > curves::longest_time) return std::nullopt;
+    const auto goal = [&](int percent) { return rounded_up(least * percent / 100); };
+    model::Model changed = model_;
+    const auto percent = closest(unchanged, longest, [&](int p) {
+      changed.chains[chain_].goal = goal(p);
+      return is_guaranteed(changed);
+    });
+    if (!percent) return std::nullopt;
+    return goal(*percent);
+  }
+
+  std::optional<int> all_execution_times() {
+    const auto holds = [&](int percent) { return met_with_execution_times(callbacks_, percent); };
+    const auto most = closest(unchanged, 1, holds);
+    if (!most) return std::nullopt;
+    return closest(*most, 1, [&](int percent) {
+      return is_guaranteed(with_execution_times(callbacks_, percent));
+    });
+  }
+
+  std::optional<std::size_t> more_cores() {
+    const auto with = [&](std::size_t more) {
+      Options options = options_;
+      auto& numbers = options.cores.numbers;
+      for (; more > 0; --more) numbers.push_back(*std::ranges::max_element(numbers) + 1);
+      return options;
+    };
+    const auto more = closest(
+        std::int64_t{1},
+        static_cast<std::int64_t>(std::clamp(model_.executors.size(), std::size_t{1}, most_cores)),
+        [&](std::int64_t m) { return is_guaranteed(model_, with(static_cast<std::size_t>(m))); });
+    if (!more) return std::nullopt;
+    return options_.cores.numbers.size() + static_cast<std::size_t>(*more);
+  }
+
   std::optional<Needs::Change> shorter_callback() {
-    std::optional<Needs::Change> best;
+    std::optional<CallbackIndex> best;
     int most = 0;
     for (const CallbackIndex c : callbacks_) {
       // Only a change that is smaller than the best so far is of interest.
       const auto percent =
-          closest(unchanged, most + 1, [&](int p) { return with_execution_times({c}, p); });
+          closest(unchanged, most + 1, [&](int p) { return met_with_execution_times({c}, p); });
       if (!percent || *percent <= most) continue;
       most = *percent;
-      const std::vector<Duration>& curve = model_[c].execution_time;
-      best = Needs::Change{c, curve.front(), curves::scaled(curve, most).front()};
+      best = c;
       if (most == unchanged) break;
     }
-    return best;
+    if (!best) return std::nullopt;
+    const auto percent =
+        closest(most, 1, [&](int p) { return is_guaranteed(with_execution_times({*best}, p)); });
+    if (!percent) return std::nullopt;
+    const std::vector<Duration>& curve = model_[*best].execution_time;
+    return Needs::Change{*best, curve.front(), curves::scaled(curve, *percent).front()};
   }
 
   std::optional<Needs::Change> longer_period() {
-    std::optional<Needs::Change> best;
-    int least = longest_period + 1;
+    std::optional<CallbackIndex> best;
+    int least = longest + 1;
     for (const CallbackIndex c : callbacks_) {
       const auto period = period_of(model_[c]);
       if (!period || least == unchanged) continue;
-      const auto percent = closest(unchanged, least - 1, [&](int p) {
-        trial_.set_activation(c, with_period(*model_[c].activation, *period * p / 100));
-        return met();
-      });
-      trial_.set_activation(c, *model_[c].activation);
+      const auto percent = closest(unchanged, least - 1,
+                                   [&](int p) { return met_with_period(c, *period * p / 100); });
       if (!percent) continue;
       least = *percent;
-      best = Needs::Change{c, *period, *period * least / 100};
+      best = c;
     }
-    return best;
+    if (!best) return std::nullopt;
+    const Duration present = *period_of(model_[*best]);
+    const auto period = [&](int percent) { return rounded_up(present * percent / 100); };
+    model::Model changed = model_;
+    auto& activation = changed.callbacks[best->value()].activation;
+    const auto percent = closest(least, longest, [&](int p) {
+      activation = with_period(*activation, period(p));
+      return is_guaranteed(changed);
+    });
+    if (!percent) return std::nullopt;
+    return Needs::Change{*best, present, period(*percent)};
   }
 
   const model::Model& model_;
+  const Options& options_;
+  std::vector<std::size_t> chains_;
   std::size_t chain_;
-  Trial trial_;
+  /// Every executor on which the chain depends has all that a core grants.
+  Trial alone_;
+  /// The callbacks of these executors.
   std::vector<CallbackIndex> callbacks_;
 };
-
-bool is_guaranteed(const model::Model& model, const Options& options, std::size_t chain) {
-  const auto plan = search(model, options);
-  return plan && std::ranges::any_of(plan->chains, [&](const ChainPlan& planned) {
-           return planned.chain == chain && planned.state == ChainPlan::State::guaranteed;
-         });
-}
-
-/// Finds changes that make room for a chain that would be guaranteed if it were alone on the cores.
-void add_room(const model::Model& model, Options options, std::size_t chain, Needs& needs) {
-  options.find_needs = false;
-  options.lower = false;
-  needs.all_execution_times = closest(unchanged, 1, [&](int percent) {
-    model::Model shorter = model;
-    for (model::Callback& callback : shorter.callbacks) {
-      callback.execution_time = curves::scaled(callback.execution_time, percent);
-    }
-    return is_guaranteed(shorter, options, chain);
-  });
-  std::vector<int>& numbers = options.cores.numbers;
-  const std::size_t limit = numbers.size() + std::min(model.executors.size(), most_cores);
-  while (numbers.size() < limit && !needs.cores) {
-    numbers.push_back(*std::ranges::max_element(numbers) + 1);
-    if (is_guaranteed(model, options, chain)) needs.cores = numbers.size();
-  }
-}
 
 }  // namespace
 
 void add_needs(const model::Model& model, const Options& options, ReservationPlan& plan) {
+  std::vector<std::size_t> chains;
   for (ChainPlan& planned : plan.chains) {
+    chains.push_back(planned.chain);
     if (planned.state == ChainPlan::State::guaranteed) continue;
-    Alone alone(model, options, planned.chain);
-    planned.needs = alone.needs();
-    if (planned.state == ChainPlan::State::not_possible && alone.met()) {
-      add_room(model, options, planned.chain, *planned.needs);
-    }
+    planned.needs = Remedies(model, options, std::move(chains)).find();
+    return;
   }
 }
 

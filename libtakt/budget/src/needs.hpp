@@ -6,9 +6,8 @@
 
 namespace takt::budget {
 
-/// Adds to each chain that is not guaranteed the changes that it would need. The first such chain
-/// is examined together with those before it. The others are examined as if they were alone,
-/// because the room left for them depends on how the first one is helped.
+/// Adds the changes that it would need to the first chain that is not guaranteed. What the chains
+/// after it would need depends on how that one is helped.
 void add_needs(const model::Model& model, const Options& options, ReservationPlan& plan);
 
 }  // namespace takt::budget

@@ -31,7 +31,7 @@ Range range_of(const model::ReservationSupply& reservation, const Options& optio
   return {.adjustable = true,
           .unit = unit,
           .least = whole_units(least_runtime + unit - epsilon),
-          .most = whole_units(most),
+          .most = most,
           .whole = reservation.deadline};
 }
 

@@ -76,20 +76,20 @@ model::Model with_reservations(model::Model model,
 std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool waits) {
   if (waits) return "waits until there has been room for it for a while";
   if (chain.state == State::degraded) return "a more important chain is degraded";
-  if (!chain.needs) return "its reservations do not fit beside those of more important chains";
+  if (!chain.needs) return "there is no room for it beside more important chains";
   const budget::Needs& needs = *chain.needs;
   const auto milliseconds = [](Duration time) {
     return std::chrono::duration<double, std::milli>(time).count();
   };
-  if (needs.cores) {
-    return fmt::format("there is room for it on {} cores only", *needs.cores);
+  if (needs.cores) return fmt::format("there would be room for it on {} cores", *needs.cores);
+  if (needs.least_bound && *needs.least_bound <= *model.chains[chain.chain].goal) {
+    return chain.state == State::not_possible
+               ? "there is no room for it beside more important chains"
+               : "no reservations were found for it beside those of more important chains";
   }
-  if (needs.goal && *needs.goal <= *model.chains[chain.chain].goal) {
-    return "its reservations do not fit beside those of more important chains";
-  }
-  if (needs.goal) {
-    return fmt::format("its bound is {:.3g} ms even with a whole core for each executor",
-                       milliseconds(*needs.goal));
+  if (needs.least_bound) {
+    return fmt::format("its bound is {:.3g} ms even with all that a core grants each executor",
+                       milliseconds(*needs.least_bound));
   }
   if (needs.period) {
     return fmt::format(

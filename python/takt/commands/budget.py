@@ -73,8 +73,9 @@ def budget(
     """Find the smallest reservations under which every chain meets its goal.
 
     Each executor that a chain's bound depends on gets a budget in every period (SCHED_DEADLINE)
-    and, where that is needed, a core. Chains are taken by rank: one that cannot be guaranteed is
-    degraded with all that are less important, and what it would need is said. Exit status 1 then.
+    and, where that is needed, a core. Chains are guaranteed by rank: the first one for which there
+    are no reservations, or none were found, is degraded with all that are less important, and what
+    it would need is said. Exit status 1 then.
     """
     model = inputs.model(models, goals)
     document, planned = pipeline.budget(
@@ -94,7 +95,8 @@ def budget(
     elif output != files.STANDARD_STREAM:
         _print(model, document)
         if output is not None:
-            console.say(f"The model with these reservations: {output}")
+            what = "with these reservations" if document["executors"] else "without reservations"
+            console.say(f"The model {what}: {output}")
     if not document["met"]:
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -127,18 +129,18 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
             f"{100 * share:.1f} %",
             "any" if core is None else str(core),
         )
-    if reservations.row_count:
+    if document["executors"]:
         console.output().print(reservations, "")
-    processors = document["processors"]
-    console.say(
-        f"{100 * processors['bandwidth']:.0f} % of a core in all, on "
-        f"{count(len(processors['cores']), 'core')} "
-        + (
-            "without pinning (the test of Goossens, Funk and Baruah holds)"
-            if processors["mapping"] == "global"
-            else "with each reservation pinned to its core"
+        processors = document["processors"]
+        console.say(
+            f"{100 * processors['bandwidth']:.0f} % of a core in all, on "
+            f"{count(len(processors['cores']), 'core')} "
+            + (
+                "without pinning (the test of Goossens, Funk and Baruah holds)"
+                if processors["mapping"] == "global"
+                else "with each reservation pinned to its core"
+            )
         )
-    )
     if document["best_effort"]:
         others = ", ".join(executor_names[executor] for executor in document["best_effort"])
         console.say(f"Best effort, as no guaranteed chain needs them: {others}")
@@ -146,13 +148,15 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
 
 def _needs(chain: dict[str, Any], names: dict[str, str]) -> str:
     """What would guarantee the goal of a chain, in words."""
+    if chain["state"] == "degraded":
+        return ": a more important chain comes first"
     needs = chain["needs"]
     if not needs:
         return ""
     found = []
     if needs["cores"]:
         found.append(f"with {count(needs['cores'], 'core')}")
-    elif needs["goal"] and needs["goal"] > chain["goal"]:
+    if needs["goal"]:
         found.append(f"with a goal of at least {duration(needs['goal'])}")
     for kind, verb in (("execution_time", "ran"), ("period", "was activated every")):
         if change := needs[kind]:
@@ -164,6 +168,4 @@ def _needs(chain: dict[str, Any], names: dict[str, str]) -> str:
     if needs["all_execution_times_percent"]:
         shorter = 100 - needs["all_execution_times_percent"]
         found.append(f"if all callbacks that it depends on ran {shorter} % shorter")
-    if not found:
-        return ": a more important chain comes first" if chain["state"] == "degraded" else ""
-    return ": possible " + ", or ".join(found)
+    return ": possible " + ", or ".join(found) if found else ""

@@ -132,5 +132,14 @@ TEST(Mapping, Fact25NoCoreCarriesMoreThanItsCapacity) {
   EXPECT_GT(refused, 20);
 }
 
+TEST(Mapping, LoadsThatExceedTheCoresHaveNoMapping) {
+  const Cores cores{.numbers = {0, 1}, .capacity = 0.9, .taken = {{.density = 0.2}}};
+  EXPECT_FALSE(exceed(std::vector<Load>(4, {.density = 0.4}), cores));
+  EXPECT_TRUE(exceed(std::vector<Load>(4, {.density = 0.401}), cores));
+  EXPECT_TRUE(exceed(std::vector<Load>(2, {.density = 0.401, .threads = 2}), cores));
+  EXPECT_FALSE(exceed(std::vector<Load>(2, {.density = 0.45, .core = 1}), cores));
+  EXPECT_TRUE(exceed(std::vector<Load>(2, {.density = 0.451, .core = 1}), cores));
+}
+
 }  // namespace
 }  // namespace takt::budget

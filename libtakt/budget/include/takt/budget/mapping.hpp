@@ -54,4 +54,8 @@ struct Mapping {
 /// the first of worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
 [[nodiscard]] std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores);
 
+/// Whether the loads and the taken ones are more than the cores have: together, or those that are
+/// bound to one core. There is no mapping of them then, whatever the order. O(n log n).
+[[nodiscard]] bool exceed(std::span<const Load> loads, const Cores& cores);
+
 }  // namespace takt::budget

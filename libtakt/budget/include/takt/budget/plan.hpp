@@ -18,19 +18,21 @@ struct Reservation {
   Duration budget{};
   Duration deadline{};
   Duration period{};
-  /// The budget at which the search for more began (ros-llama Alg. 3).
-  Duration start{};
+  /// No reservations guarantee the same chains with a smaller budget here.
+  Duration least{};
   /// The core that the reservation is pinned to, if the mapping is partitioned.
   std::optional<int> core{};
 };
 
-/// Changes that would let a goal be guaranteed. Each is enough on its own, and the smallest of its
-/// kind.
+/// Changes with which a search guarantees the goal of a chain, and those of all more important
+/// chains. Each is enough on its own, and has been tried by such a search.
 struct Needs {
-  /// The smallest goal that could be guaranteed: the bound with a whole core for each executor.
-  /// None: there is no bound even then.
+  /// The chain's bound with all that a core grants for each executor; no reservations give a
+  /// smaller one. None: there is no bound even then.
+  std::optional<Duration> least_bound{};
+  /// A later goal.
   std::optional<Duration> goal{};
-  /// The number of cores; given only if a whole core for each executor would be enough.
+  /// More cores.
   std::optional<std::size_t> cores{};
   /// A change of one callback's value.
   struct Change {
@@ -38,9 +40,9 @@ struct Needs {
     Duration from{};
     Duration to{};
   };
-  /// A shorter longest execution time of one callback: the least reduction in proportion.
+  /// A shorter longest execution time of one callback.
   std::optional<Change> execution_time{};
-  /// A longer period, or least separation, of one callback: the least growth in proportion.
+  /// A longer period, or least separation, of one callback.
   std::optional<Change> period{};
   /// All execution times on the executors that the chain depends on, to this percentage.
   std::optional<int> all_execution_times{};
@@ -50,8 +52,12 @@ struct Needs {
 struct ChainPlan {
   enum class State {
     guaranteed,
-    /// The search found no reservations for it in addition to those of more important chains.
+    /// There are no reservations for it in addition to those of more important chains: with all
+    /// that a core grants for each executor a goal is missed, or the least budgets with which the
+    /// goals hold are more than the cores have.
     not_possible,
+    /// The search found none, and it is not proven that there are none.
+    not_found,
     /// A more important chain is not guaranteed (ros-llama S-4.5.3).
     degraded,
   };
@@ -60,7 +66,7 @@ struct ChainPlan {
   State state = State::degraded;
   /// The bound with the planned reservations, within the goal if the chain is guaranteed.
   std::optional<Duration> bound{};
-  /// What would guarantee the chain, if it is not guaranteed.
+  /// What would guarantee the chain, if it is not_possible or not_found.
   std::optional<Needs> needs{};
 };
 

@@ -19,7 +19,7 @@ struct Options {
   /// The period of every reservation. None: those that the model has, and for other executors
   /// default_period.
   std::optional<Duration> period{};
-  /// The step by which budgets grow during the search, in percent of the period.
+  /// The step by which budgets shrink at first, in percent of the period.
   int step = 5;
   /// The goals are to be guaranteed even if all execution times are longer by this many percent.
   int margin = 0;
@@ -37,11 +37,15 @@ inline constexpr std::chrono::milliseconds default_period{5};
   return std::max<Duration>(period / 1000, epsilon);
 }
 
-/// Plans a valid model. Chains are taken by rank, the most important first; for each, the executors
-/// that its bound depends on get reservations. These grow step by step where they delay it most,
-/// until its bound is within its goal, so are those of the chains before it, and no callback of
-/// these executors lacks a bound that it would have on a whole core. A chain that cannot be
-/// guaranteed is degraded with all that are less important.
+/// Plans a valid model: guarantees as many chains as it can by rank, the most important first. The
+/// first one that it cannot guarantee is degraded with all that are less important. Reservations go
+/// to the executors that the bounds of guaranteed chains depend on.
+///
+/// The search first asks for all chains, and then finds the number of chains by bisection. For each
+/// number it gives the executors all that a core grants, without regard to the number of cores.
+/// Then it lowers budgets step by step, always the one that costs the chains the least of their
+/// slack, while all goals hold and no callback of these executors lacks a bound that it would have
+/// on a whole core. It has a plan when the budgets fit on the cores.
 ///
 /// In an analysis of with_reservations(), every guaranteed chain meets its goal, by construction.
 /// The result is a local minimum: with any one budget smaller by its granularity() some goal would
