@@ -31,14 +31,15 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
 
 import takt_native
+from takt.errors import UserError
 from takt.formatting import megabytes
-from takt.recorder import DEFAULT_EVENTS, lost, preloaded, status_of, traced
+from takt.recorder import DEFAULT_EVENTS, Running, lost, preloaded, traced
 
 
 @expose_action("takt_record")
 class Record(Action):
     """Records the processes that are started after it. The trace is complete when launch has shut
-    down and they have ended.
+    down and they have ended. A recording that fails meanwhile ends, and says so; they go on.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Record(Action):
         self._backend = normalize_to_list_of_substitutions(backend)
         self._events = [normalize_to_list_of_substitutions(event) for event in events]
         self._kernel = normalize_typed_substitution(kernel, bool)
-        self._recording: takt_native.Recording | None = None
+        self._running: Running | None = None
         self._trace = Path()
         self._processes: set[int] = set()
         """Those that were started after this action and have not ended."""
@@ -83,16 +84,18 @@ class Record(Action):
         self._trace = Path(output or time.strftime("takt-trace-%Y%m%d-%H%M%S"))
         events = [perform_substitutions(context, event) for event in self._events]
         libraries = preloaded(backend, events)
-        self._recording = takt_native.Recording(
+        recording = takt_native.Recording(
             backend,
             str(self._trace),
             events,
             kernel=perform_typed_substitution(context, self._kernel, bool),
             only_started=True,
         )
+        self._running = Running(recording, self._trace, self._log.error)
+        self._running.look_by_itself()
         # Completes the trace also if launch ends without a shutdown.
         atexit.register(self._complete)
-        context.environment.update(traced(context.environment, self._recording, libraries))
+        context.environment.update(traced(context.environment, recording, libraries))
         self._log.info(f"recording to {self._trace}")
 
         ended = context.asyncio_loop.create_future()
@@ -119,12 +122,13 @@ class Record(Action):
 
     def _complete(self) -> None:
         atexit.unregister(self._complete)
-        if self._recording is None:
+        if self._running is None:
             return
-        recording, self._recording = self._recording, None
-        status = status_of(recording.stop())
-        whole = not any(status.losses.values()) and not status.failure
-        say = self._log.info if whole else self._log.warning
-        failure = f" ({status.failure})" if status.failure else ""
-        trace = f"{self._trace}.partial" if status.failure else self._trace
-        say(f"recorded {megabytes(status.bytes)}, {lost(status.losses)}: {trace}{failure}")
+        running, self._running = self._running, None
+        try:
+            status = running.stop()
+        except (UserError, takt_native.InputError) as error:
+            self._log.error(str(error))
+            return
+        say = self._log.warning if any(status.losses.values()) else self._log.info
+        say(f"recorded {megabytes(status.bytes)}, {lost(status.losses)}: {self._trace}")

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import math
 import os
-import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from ctypes.util import find_library
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import takt_native
-from takt import console, elf, files, runtime
+from takt import console, elf, files, runtime, supervision
 from takt.errors import UserError
 from takt.formatting import count
+from takt.supervision import TICK
 
 Watch = Callable[[float, int, dict[str, int]], None]
 """Called now and then with the seconds passed, the bytes written and the losses so far, by kind."""
 
 DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
 
-# An unmodified ROS 2 program ends itself on SIGINT; the others are for one that does not.
-REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-PATIENCE = 5.0  # seconds between two of them
-
 RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
 """The first folder on a Python program's path, so that rclpy's callbacks are traced."""
-
-TICK = 0.5  # seconds between two looks at the recording
-
-ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-SNAPSHOT = signal.SIGUSR1  # asks a snapshot recording to write what it holds
-FROM_THE_KERNEL = 0x80  # SI_KERNEL: the terminal sent it, to the command as well as to us
 
 
 @dataclass
@@ -166,51 +155,35 @@ def record(request: Request, watch: Watch) -> Recorded:
     takt_native.InputError if it cannot start or the trace cannot be completed.
     """
     libraries = preloaded(request.tracer, request.events) if request.command else []
-    with _signals_kept() as former_mask:
-        recording = takt_native.Recording(
-            request.tracer,
-            str(request.output),
-            list(request.events),
-            kernel=request.kernel,
-            only_started=bool(request.command),
-            snapshot_size=request.snapshot_size,
-        )
-        started = time.monotonic()
-        command = None
-        if request.command:
-            _become_subreaper()
+    with supervision.signals_kept() as former_mask:
+        with closing(Snapshots(request)) as snapshots:
+            recording = takt_native.Recording(
+                request.tracer,
+                str(request.output),
+                list(request.events),
+                kernel=request.kernel,
+                only_started=bool(request.command),
+                snapshot_size=request.snapshot_size,
+            )
+            running = Running(recording, request.output)
             try:
-                command = _Command(request, traced(os.environ, recording, libraries), former_mask)
-            except OSError as error:
-                recording.discard()
-                what = request.command[0]
-                raise UserError(f"{what}: cannot be started: {error.strerror}") from error
-        snapshots = Snapshots(request, recording)
-        ended: _Ended | None = None
+                environment = traced(os.environ, recording, libraries)
+                command = _started(request, environment, former_mask)
+            except UserError:
+                running.discard()
+                raise
 
-        def look() -> bool:
-            nonlocal ended
-            seconds = time.monotonic() - started
-            if ended is None:
-                status = status_of(recording.status())
-                watch(seconds, status.bytes, status.losses)
-                if status.failure:
-                    ended = _Ended(seconds, status_of(recording.stop()))
-                    console.say(f"takt: {status.failure}: the recording ends")
-            return ended is None
+            def look() -> bool:
+                status = running.look()
+                if status:
+                    watch(running.seconds(), status.bytes, status.losses)
+                return status is not None
 
-        try:
-            _until_the_end(command, request.duration, look, snapshots.take)
-        finally:
-            snapshots.close()
-        if ended is None:
-            ended = _Ended(time.monotonic() - started, status_of(recording.stop()))
-    seconds, status = ended
-    if status.failure:
-        raise UserError(
-            f"{status.failure}; the recording ended after {seconds:.1f} s, {lost(status.losses)} "
-            f"until then: {request.output}.partial"
-        )
+            supervision.supervise(
+                command, request.duration, look, lambda: snapshots.take(recording)
+            )
+        seconds = running.seconds()
+        status = running.stop()
     return Recorded(
         request.output,
         seconds,
@@ -227,18 +200,11 @@ def supervise(
     """Starts the request's command, if it has one, with this environment, and calls `look` every
     `tick` seconds until the command or the duration ends, a signal says so, or, without a command,
     `look` returns False. Returns the command's status; None: there was no command. UserError if it
-    cannot be started.
+    cannot be started. What `look` raises ends the command.
     """
-    with _signals_kept() as former_mask:
-        command = None
-        if request.command:
-            _become_subreaper()
-            try:
-                command = _Command(request, environment, former_mask)
-            except OSError as error:
-                what = request.command[0]
-                raise UserError(f"{what}: cannot be started: {error.strerror}") from error
-        _until_the_end(command, request.duration, look, lambda: None, tick)
+    with supervision.signals_kept() as former_mask:
+        command = _started(request, environment, former_mask)
+        supervision.supervise(command, request.duration, look, lambda: None, tick)
     return command.status if command else None
 
 
@@ -250,11 +216,6 @@ class Status(NamedTuple):
     """Lost events by kind."""
     failure: str
     """Why recording has stopped; empty: it goes on."""
-
-
-class _Ended(NamedTuple):
-    seconds: float
-    status: Status
 
 
 def status_of(text: str) -> Status:
@@ -274,21 +235,108 @@ def lost(losses: Mapping[str, int]) -> str:
     return ", ".join(kinds) or "nothing lost"
 
 
+class Running:
+    """A recording that goes on while somebody looks at it now and then. It ends when it fails: the
+    disk is full, for instance, or LTTng's daemon has ended.
+    """
+
+    def __init__(
+        self,
+        recording: takt_native.Recording,
+        output: Path,
+        say: Callable[[str], None] = lambda message: console.say(f"takt: {message}"),
+    ) -> None:
+        """`say` gets one line when it fails, perhaps in another thread."""
+        self._recording = recording
+        self._output = output
+        self._say = say
+        self._began = time.monotonic()
+        self._failure: str | None = None
+        self._over = threading.Event()
+        self._looking: threading.Thread | None = None
+
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self._began
+
+    def look(self) -> Status | None:
+        """Its state; None: it has failed, and so ended."""
+        if self._failure is not None:
+            return None
+        try:
+            status = status_of(self._recording.status())
+        except takt_native.InputError as error:
+            self._fail(str(error))
+            return None
+        if status.failure:
+            self._fail(status.failure)
+            return None
+        return status
+
+    def look_by_itself(self) -> None:
+        """Looks every TICK seconds in a thread of its own, for those who wait for other things."""
+
+        def looking() -> None:
+            while not self._over.wait(TICK) and self.look():
+                pass
+
+        self._looking = threading.Thread(target=looking, name="takt-recording", daemon=True)
+        self._looking.start()
+
+    def stop(self) -> Status:
+        """Completes the trace. UserError if the recording has failed, takt_native.InputError if it
+        cannot be ended in good order.
+        """
+        self._look_no_more()
+        if self._failure is None:
+            seconds = self.seconds()
+            status = status_of(self._recording.stop())
+            if not status.failure:
+                return status
+            self._failure = self._sentence(status.failure, seconds, status)
+        raise UserError(self._failure)
+
+    def discard(self) -> None:
+        """Ends it and removes what was recorded."""
+        self._look_no_more()
+        self._recording.discard()
+
+    def _look_no_more(self) -> None:
+        self._over.set()
+        if self._looking:
+            self._looking.join()
+
+    def _fail(self, reason: str) -> None:
+        seconds = self.seconds()
+        try:
+            status = status_of(self._recording.stop())
+        except takt_native.InputError:
+            status = None
+        self._failure = self._sentence(reason, seconds, status)
+        self._say(f"{reason}: the recording ends")
+
+    def _sentence(self, reason: str, seconds: float, status: Status | None) -> str:
+        losses = lost(status.losses) if status else "an unknown number of events lost"
+        places = (Path(f"{self._output}.partial"), self._output)
+        place = next((f": {place}" for place in places if place.exists()), "")
+        return f"{reason}; the recording ended after {seconds:.1f} s, {losses} until then{place}"
+
+
 class Snapshots:
     """The traces that a snapshot recording has written. While it runs, a file announces it to `takt
     snapshot`.
     """
 
-    def __init__(self, request: Request, recording: takt_native.Recording) -> None:
+    def __init__(self, request: Request) -> None:
+        """UserError if it cannot be announced."""
         self.taken: list[Path] = []
         self._request = request
-        self._recording = recording
         self._file = snapshot_files() / f"{os.getpid()}.json" if request.snapshot_size else None
         self._error: str | None = None
         self._asked = -1
         self._write()
 
-    def take(self) -> None:
+    def take(self, recording: takt_native.Recording) -> None:
         """Writes the next one: OUTPUT-1, OUTPUT-2 and so on. An error is reported to the `takt
         snapshot` that asked, and the recording goes on.
         """
@@ -296,13 +344,16 @@ class Snapshots:
             return
         output = Path(f"{self._request.output}-{len(self.taken) + 1}").absolute()
         try:
-            self._recording.snapshot(str(output))
+            recording.snapshot(str(output))
         except takt_native.InputError as error:
             self._error = str(error)
         else:
             self._error = None
             self.taken.append(output)
-        self._write()
+        try:
+            self._write()
+        except UserError as error:  # the one who asked waits in vain, and the recording goes on
+            console.say(f"takt: {error}")
 
     def close(self) -> None:
         if self._file:
@@ -318,11 +369,14 @@ class Snapshots:
                 "error": self._error,
             }
             temporary = self._file.with_suffix(".new")
-            temporary.unlink(missing_ok=True)  # left by a killed recorder with this process id
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with os.fdopen(os.open(temporary, flags, 0o600), "w") as file:
-                file.write(json.dumps(state))
-            temporary.replace(self._file)
+            try:
+                temporary.unlink(missing_ok=True)  # left by a killed recorder with this process id
+                with os.fdopen(os.open(temporary, flags, 0o600), "w") as file:
+                    file.write(json.dumps(state))
+                temporary.replace(self._file)
+            except OSError as error:
+                raise UserError(f"{self._file}: cannot be written: {error.strerror}") from error
 
 
 def began(process: int) -> int | None:
@@ -354,144 +408,10 @@ def snapshot_files() -> Path:
     return folder
 
 
-class _Command:
-    """A program that is being recorded."""
-
-    def __init__(
-        self, request: Request, environment: Mapping[str, str], mask: Iterable[int]
-    ) -> None:
-        self.status: int | None = None
-        self._requests = iter(REQUESTS_TO_END)
-        actions = []
-        if request.command_output is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, request.command_output, 1))
-        self._pid = os.posix_spawnp(
-            request.command[0],
-            request.command,
-            environment,
-            file_actions=actions,
-            setsigmask=mask,
-        )
-        self.told_to_end = False
-
-    def ended(self) -> bool:
-        """Whether the program has ended; then sets `status` as a shell would, but 0 if it was told
-        to end.
-        """
-        pid, status = os.waitpid(self._pid, os.WNOHANG)
-        if pid == 0:
-            return False
-        code = os.waitstatus_to_exitcode(status)
-        self.status = 0 if self.told_to_end else code if code >= 0 else 128 - code
-        return True
-
-    def forward(self, received: signal.struct_siginfo) -> None:
-        """Passes a signal on, unless the terminal has sent it to the program already."""
-        self.told_to_end = True
-        if received.si_code != FROM_THE_KERNEL:
-            os.kill(self._pid, received.si_signo)
-
-    def ask_to_end(self) -> None:
-        """Asks more firmly each time."""
-        self.told_to_end = True
-        os.kill(self._pid, next(self._requests, signal.SIGKILL))
-
-
-def _until_the_end(
-    command: _Command | None,
-    duration: float | None,
-    look: Callable[[], bool],
-    snapshot: Callable[[], None],
-    tick: float = TICK,
-) -> None:
-    """Waits for the command's end, or for a signal if there is none, or for the duration's end. A
-    command may outlive its recording, which has ended when `look` returns False.
-    """
-    deadline = time.monotonic() + duration if duration is not None else math.inf
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            if command is None:
-                return
-            command.ask_to_end()
-            deadline = time.monotonic() + PATIENCE
-            continue
-        received = signal.sigtimedwait(ENDING | {signal.SIGCHLD, SNAPSHOT}, min(left, tick))
-        if received and received.si_signo == SNAPSHOT:
-            snapshot()
-        if received and received.si_signo in ENDING:
-            if command is None:
-                return
-            command.forward(received)
-        if command and command.ended():
-            if command.told_to_end:
-                _end_what_it_left()
-            return
-        if not look() and command is None:
-            return
-
-
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-
-
-def _become_subreaper() -> None:
-    """Processes that a descendant leaves running become children of this process, which can end
-    them.
-    """
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _end_what_it_left() -> None:
-    """Ends the processes that a command left running, except those in a session of their own, as
-    daemons have.
-    """
-    for request in REQUESTS_TO_END:
-        deadline = time.monotonic() + PATIENCE
-        for process in _descendants():
-            with suppress(ProcessLookupError):
-                os.kill(process, request)
-        while (left := deadline - time.monotonic()) > 0:
-            if not _descendants():
-                return
-            signal.sigtimedwait({signal.SIGCHLD}, min(left, 0.05))
-
-
-def _descendants() -> list[int]:
-    """The processes of this session that descend from this one. Reaps those that have ended."""
-    session = os.getsid(0)
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with suppress(OSError):
-            fields = (entry / "stat").read_text("latin-1").rpartition(")")[2].split()
-            state, threads = fields[0], int(fields[17])
-            parent, its_session = int(fields[1]), int(fields[3])
-            # A process whose first thread has ended looks like a zombie while others go on.
-            if state in "ZX" and threads <= 1:
-                if parent == os.getpid():
-                    os.waitpid(int(entry.name), os.WNOHANG)
-            elif its_session == session:
-                parents[int(entry.name)] = parent
-
-    def descends(process: int) -> bool:
-        while process in parents:
-            process = parents[process]
-            if process == os.getpid():
-                return True
-        return False
-
-    return [process for process in parents if descends(process)]
-
-
-@contextmanager
-def _signals_kept() -> Iterator[set[int]]:
-    """Keeps the signals that end a recording pending for sigtimedwait; yields the former mask."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING | {signal.SIGCHLD, SNAPSHOT})
-    try:
-        yield {int(number) for number in former}
-    finally:
-        # A second Ctrl-C while the trace was completed must not end what comes after.
-        while signal.sigtimedwait(ENDING | {SNAPSHOT}, 0):
-            pass
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+def _started(
+    request: Request, environment: Mapping[str, str], mask: Iterable[int]
+) -> supervision.Command | None:
+    """The request's command, if it has one. UserError if it cannot be started."""
+    if not request.command:
+        return None
+    return supervision.Command(request.command, environment, mask, request.command_output)

@@ -27,7 +27,7 @@ import takt_native
 from takt import flow as flow_words
 from takt import losses, pipeline
 from takt.errors import UserError
-from takt.recorder import DEFAULT_EVENTS, Request, record
+from takt.recorder import DEFAULT_EVENTS, Request, Running, record
 
 Event = dict[str, Any]
 
@@ -107,10 +107,14 @@ class Flow:
 def recording(output: Path, *, backend: str = "ring") -> Iterator[Recorded]:
     """Records what runs, this process included, while the block is executed. The ring and LTTng see
     processes that have loaded Takt's libtracetools.so (takt.runtime.tracetools()), ebpf all.
+    UserError at the block's end if the recording has failed meanwhile, because the disk was full
+    for instance.
     """
-    running = takt_native.Recording(
+    started = takt_native.Recording(
         backend, str(output), list(DEFAULT_EVENTS), kernel=False, only_started=False
     )
+    running = Running(started, output)
+    running.look_by_itself()
     try:
         yield Recorded(output)
     except BaseException:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if needs_privileges.mark in item.iter_markers("skipif"):
             item.add_marker("alone")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 MiB, which `recording.fill` makes too small for LTTng."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(mounted)], check=True)
+    yield mounted
+    subprocess.run(["umount", "--lazy", str(mounted)], check=True)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def stop(process: int) -> None:
 
     os.kill(process, signal.SIGSTOP)
     until(lambda: all(map(stopped, Path(f"/proc/{process}/task").iterdir())))
+
+
+def fill(disk: Path) -> None:
+    """Leaves 4 MiB of it, with which LTTng could lose events unseen."""
+    with (disk / "other").open("wb") as other:
+        os.posix_fallocate(other.fileno(), 0, shutil.disk_usage(disk).free - (4 << 20))
 
 
 BREAKPOINT = 0xCC  # what a probe puts in place of an instruction's first byte (x86-64)

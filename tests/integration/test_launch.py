@@ -14,7 +14,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS
+from recording import PROGRAMS, fill
 
 pytest.importorskip("ros2launch", reason="ROS 2's launch is not installed")
 
@@ -112,14 +112,15 @@ def test_yaml_names_it_takt_record(tmp_path: Path) -> None:
     assert published(tmp_path / "trace") == [20]
 
 
+TICKING = PYTHON.replace("ExecuteProcess(cmd", "#").replace(
+    "    ])", f"    ExecuteProcess(cmd=[{TICK}], output='screen')])"
+)
+
+
 def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
     """What programs do between launch's end and theirs is in the trace."""
     file = tmp_path / "robot.launch.py"
-    file.write_text(
-        PYTHON.replace("ExecuteProcess(cmd", "#").replace(
-            "    ])", f"    ExecuteProcess(cmd=[{TICK}], output='screen')])"
-        )
-    )
+    file.write_text(TICKING)
     trace = tmp_path / "trace"
     command = [*ROS2, "launch", str(file), f"trace:={trace}"]
     with Child(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launched:
@@ -133,6 +134,27 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
     (emitted,) = (int(number) for number in PRINTED.findall(rest))
     ticks = [e.fields["timeout"] for e in babeltrace.events(trace) if e.name == TICKED]
     assert ticks == list(range(emitted))
+
+
+def test_a_disk_that_becomes_full_ends_the_recording_and_not_the_launch(
+    tmp_path: Path, disk: Path
+) -> None:
+    file = tmp_path / "robot.launch.py"
+    file.write_text(TICKING)
+    trace = disk / "trace"
+    command = [*ROS2, "launch", str(file), f"trace:={trace}", "backend:=lttng"]
+    with Child(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as launched:
+        assert launched.stdout
+        for line in launched.stdout:
+            if PRINTED.search(line):
+                fill(disk)
+            if "the disk is full" in line:
+                break
+        launched.send_signal(signal.SIGINT)
+        rest, _ = launched.communicate()
+    assert launched.returncode == 0, rest
+    assert PRINTED.search(rest)  # the program's last line: it went on until it was told to end
+    assert "; the recording ended after" in rest
 
 
 def test_a_recording_that_cannot_start_ends_the_launch(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from children import Child
 from recording import TAKT
 from takt import loopback, runtime
 from takt.shaping import plans
@@ -163,6 +164,59 @@ def test_watch_shows_chains_as_they_are(
     assert chain["total"] > 0
     assert 0 < chain["p50"] <= chain["p99"] <= chain["max"] <= chain["worst"]
     assert {executor["id"] for executor in document["executors"]} == {"sensing", "acting"}
+
+
+# It is another user before the library is loaded, as a robot that is started as that user is. This
+# user may not read where this checkout lies.
+OTHER_USERS_ROBOT = """
+import ctypes, os, sys, tempfile
+with open(sys.argv[1], "rb") as file:
+    code = file.read()
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+with tempfile.NamedTemporaryFile(dir="/tmp") as copy:
+    copy.write(code)
+    copy.flush()
+    library = ctypes.CDLL(copy.name)
+library.ros_trace_rcl_node_init(ctypes.c_void_p(1), ctypes.c_void_p(2), b"talker", b"/")
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(1000):
+    library.ros_trace_rclcpp_executor_wait_for_work(ctypes.c_int64(i))
+"""
+
+
+def rings(process: int) -> set[int]:
+    """The inodes of the rings that a process has mapped."""
+    lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+    return {int(line.split()[4]) for line in lines if "/memfd:takt-ring" in line}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root hears programs of other users")
+def test_a_robot_that_another_user_starts_later_is_heard(
+    environment: dict[str, str], goals: Path
+) -> None:
+    def found() -> Json:
+        return status(environment) or {}
+
+    with managing(environment, *takt("manage", "--goals", goals, "--dry-run")):
+        for _ in until("that the manager hears what starts"):
+            if found():
+                break
+        manager = found()["process"]
+        robot = [sys.executable, "-c", OTHER_USERS_ROBOT, str(runtime.tracetools())]
+        with Child(robot, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout
+            assert other.stdout.readline() == "ready\n"
+            for _ in until("that the manager finds the robot"):
+                if rings(other.pid) & rings(manager):
+                    break
+            before = found()["events"]
+            other.communicate("go\n")
+        for _ in until("that the manager has its events"):
+            if found()["events"] >= before + 1000:
+                break
 
 
 def test_a_dry_run_decides_and_changes_nothing(

@@ -87,6 +87,44 @@ def test_the_newest_events_and_all_objects(
     assert process.returncode == 0
 
 
+CRASH = """
+import ctypes, os, signal
+library = ctypes.CDLL("libtracetools.so")
+library.ros_trace_rcl_node_init(ctypes.c_void_p(1), ctypes.c_void_p(2), b"talker", b"/")
+for i in range(1000):
+    library.ros_trace_rclcpp_executor_wait_for_work(ctypes.c_int64(i))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+RUN_TO_THE_CRASH = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", sys.argv[1]])
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("backend", ["lttng", "ring"])
+def test_the_objects_of_a_program_that_has_crashed(tmp_path: Path, backend: str) -> None:
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    output = tmp_path / "robot"
+    command = [sys.executable, "-c", RUN_TO_THE_CRASH, CRASH]
+    with Child(
+        [*TAKT, "record", "--snapshot", "--backend", backend, "-o", str(output), "--", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        done = snapshot(environment)
+        assert done.returncode == 0, done.stderr
+        process.communicate()
+    info = json.loads(takt_native.info([f"{output}-1"]))
+    assert [node["name"] for node in info["nodes"]] == ["/talker"]
+    assert info["by_name"]["ros2:rclcpp_executor_wait_for_work"] == 1000
+
+
 def test_a_signal_asks_as_well(
     recorder: tuple[subprocess.Popen[str], Path, dict[str, str]],
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recording import PROGRAMS
+from recording import PROGRAMS, fill, until
 from takt.errors import UserError
 from takt.testing import Recorded, recorded, recording
 
@@ -57,3 +57,15 @@ def test_a_failed_block_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), recording(tmp_path / "trace"):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_becomes_full_is_no_success(
+    disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def filled() -> None:
+        with recording(disk / "trace", backend="lttng"):
+            fill(disk)
+            until(lambda: "the disk is full" in capsys.readouterr().err)
+
+    with pytest.raises(UserError, match=r"the disk is full: .*; the recording ended after"):
+        filled()

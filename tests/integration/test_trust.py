@@ -24,7 +24,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS, TAKT, Run, needs_privileges, stop, until
+from recording import PROGRAMS, TAKT, Run, fill, needs_privileges, stop, until
 from takt.runtime import tracetools
 
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
@@ -129,34 +129,54 @@ def test_lttng_is_not_let_write_to_a_disk_that_it_could_fill_unseen(small_disk: 
     assert list(small_disk.iterdir()) == []
 
 
-@needs_root
-def test_a_disk_that_others_fill_while_lttng_records(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(disk)], check=True)
-    try:
-        trace = disk / "trace"
-        with Child(
-            [*TAKT, "record", "-o", str(trace), "--", *TICK],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as recorder:
-            assert recorder.stdout
-            assert recorder.stderr
-            assert int(recorder.stdout.readline()) > 0
-            with (disk / "other").open("wb") as other:
-                other.truncate(0)
-                os.posix_fallocate(other.fileno(), 0, shutil.disk_usage(disk).free - (4 << 20))
-            while "the disk is full" not in recorder.stderr.readline():
-                assert recorder.poll() is None
-            recorder.send_signal(signal.SIGINT)
-            _, complained = recorder.communicate()
-        assert recorder.returncode == 2
-        assert "the recording ended after" in complained
-        assert info(Path(f"{trace}.partial"))["events"] > 0
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+def test_a_disk_that_others_fill_while_lttng_records(disk: Path) -> None:
+    trace = disk / "trace"
+    with Child(
+        [*TAKT, "record", "-o", str(trace), "--", *TICK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        assert recorder.stdout
+        assert recorder.stderr
+        assert int(recorder.stdout.readline()) > 0
+        fill(disk)
+        while "the disk is full" not in recorder.stderr.readline():
+            assert recorder.poll() is None
+        recorder.send_signal(signal.SIGINT)
+        _, complained = recorder.communicate()
+    assert recorder.returncode == 2
+    assert "the recording ended after" in complained
+    assert info(Path(f"{trace}.partial"))["events"] > 0
+
+
+def test_a_robot_goes_on_when_lttngs_daemon_is_killed(
+    tmp_path: Path, ordinary_user: list[str]
+) -> None:
+    trace = tmp_path / "trace"
+    with Child(
+        [*ordinary_user, *TAKT, "record", "-o", str(trace), "--", *TICK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        assert recorder.stdout
+        assert recorder.stderr
+        assert int(recorder.stdout.readline()) > 0
+        daemon = tmp_path / "home" / ".lttng" / "lttng-sessiond.pid"
+        os.kill(int(daemon.read_text()), signal.SIGKILL)
+        daemon.unlink()
+        while "No session daemon is available: the recording ends" not in (
+            recorder.stderr.readline()
+        ):
+            assert recorder.poll() is None
+        recorder.send_signal(signal.SIGINT)
+        ticked, complained = recorder.communicate()
+    assert recorder.returncode == 2
+    assert int(ticked) > 0
+    (line,) = complained.splitlines()
+    assert line.startswith("takt: LTTng cannot say what it lost: No session daemon is available; ")
+    assert line.endswith(f"an unknown number of events lost until then: {trace}.partial")
 
 
 # Recording nothing
@@ -402,6 +422,20 @@ def test_a_descriptor_of_the_programs_own_stays_open_in_its_children(tmp_path: P
     assert done.returncode == 0, done.stderr
 
 
+def test_a_robot_whose_standard_output_is_closed_prints_into_no_ring(tmp_path: Path) -> None:
+    program = (
+        EMIT + "for i in range(1000): emit(i)\n"
+        "try: os.write(1, b'said to nobody ' * 50)\n"
+        "except OSError: pass\n"
+        "for i in range(1000, 2000): emit(i)\n"
+    )
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", program]
+    run = Run.of(tmp_path / "t", closed, backend="ring")
+    ticks = [e.fields["timeout"] for e in babeltrace.events(run.trace) if e.name == TICKED]
+    assert ticks == list(range(2000))
+    assert not any(run.document["losses"].values())
+
+
 def test_a_forked_child_without_free_descriptors_goes_on(tmp_path: Path) -> None:
     program = (
         EMIT + INIT + "import resource\nemit(1)\n"
@@ -513,6 +547,33 @@ def test_a_stopped_recorder_keeps_no_robot_from_starting(tmp_path: Path) -> None
         said, complained = recorder.communicate("\n")
     assert json.loads(said)["losses"]["late_processes"] == 1
     assert "1 late process" in complained
+
+
+@needs_root
+def test_a_robot_outside_of_the_recorders_name_space_of_processes_is_counted(
+    tmp_path: Path,
+) -> None:
+    """The recorder has no number for it, and so cannot tell when it ends."""
+    inside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    said = tmp_path / "environment"
+    wait = f"env -0 > {said}.new; mv {said}.new {said}; read line"
+    with Child(
+        [
+            *(*inside, *TAKT, "record", "--json", "--backend", "ring"),
+            *("-o", str(tmp_path / "trace"), "--", "sh", "-c", wait),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as recorder:
+        until(lambda: said.exists() or recorder.poll() is not None)
+        entries = said.read_bytes().decode().split("\0")
+        environment = dict(entry.split("=", 1) for entry in entries if entry)
+        robot = [sys.executable, "-c", EMIT + "emit(1)"]
+        assert subprocess.run(robot, env=environment, check=False).returncode == 0
+        document, complained = recorder.communicate("\n")
+    assert json.loads(document)["losses"]["unrecorded_processes"] == 1, complained
 
 
 def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
@@ -729,13 +790,16 @@ def place_for_all() -> Iterator[Path]:
         yield place
 
 
+def python_of_all() -> str:
+    """A Python that other users can read; our own may be where they cannot."""
+    return str(shutil.which("python3", path="/usr/bin:/bin"))
+
+
 @contextmanager
 def attacker_of(prefix: Path, malice: str) -> Iterator[Child[str]]:
     """A process of another user that runs `MALICE` with what is installed in `prefix`."""
-    # Our own Python may be where other users cannot read.
-    python = [str(shutil.which("python3", path="/usr/bin:/bin")), "-c", MALICE]
     with Child(
-        [*AS_OTHER_USER, *python, str(prefix), malice],
+        [*AS_OTHER_USER, python_of_all(), "-c", MALICE, str(prefix), malice],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -873,6 +937,144 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
     assert recorder.returncode == 0, said
     assert peak < REASONABLE
     assert "1 unrecorded process" in said
+    ticks = [
+        e.fields["timeout"]
+        for e in babeltrace.events(trace, lossy=True)
+        if e.process == robot.pid and e.name == TICKED
+    ]
+    assert ticks
+
+
+# Waits until somebody opens the library that it uses, and then makes that a terabyte long.
+GROW = """
+import ctypes, os, sys
+library = sys.argv[1]
+ctypes.CDLL(library)
+libc = ctypes.CDLL(None)
+watch = libc.inotify_init1(0)
+opened = 0x20
+assert libc.inotify_add_watch(watch, library.encode(), opened) > 0
+print("ready", flush=True)
+os.read(watch, 4096)
+os.truncate(library, 1 << 40)
+print("grown", flush=True)
+sys.stdin.read()
+"""
+
+
+def bytes_read(process: int) -> int:
+    (line,) = (
+        line
+        for line in Path(f"/proc/{process}/io").read_text().splitlines()
+        if line.startswith("rchar:")
+    )
+    return int(line.split()[1])
+
+
+@needs_root
+@needs_privileges
+def test_a_library_that_grows_while_it_is_read_is_not_read_to_its_end(
+    tmp_path: Path, place_for_all: Path
+) -> None:
+    library = place_for_all / "libtracetools.so"
+    shutil.copy(tracetools(), library)
+    os.chown(library, 65534, 65534)
+    trace = tmp_path / "trace"
+    with (
+        Child(
+            [*AS_OTHER_USER, python_of_all(), "-c", GROW, str(library)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as attacker,
+        Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
+    ):
+        assert attacker.stdin
+        assert attacker.stdout
+        assert robot.stdout
+        assert attacker.stdout.readline() == "ready\n"
+        robot.stdout.readline()
+        with Child(
+            [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as recorder:
+            assert attacker.stdout.readline() == "grown\n"
+            streams = f"ebpf/*-{robot.pid}-*/*"
+            limit = 1 << 30
+
+            def is_settled() -> bool:
+                recorded = any(Path(f"{trace}.partial").glob(streams))
+                return recorded or recorder.poll() is not None or bytes_read(recorder.pid) > limit
+
+            until(is_settled)
+            assert recorder.poll() is None
+            assert bytes_read(recorder.pid) < limit
+            recorder.send_signal(signal.SIGINT)
+            _, said = recorder.communicate()
+        robot.send_signal(signal.SIGINT)
+        attacker.stdin.close()
+    assert recorder.returncode == 0, said
+
+
+# Processes that use a library of their own each, named by its number.
+MANY = """
+import mmap, os, sys
+place, count = sys.argv[1], int(sys.argv[2])
+for number in range(count):
+    if os.fork() == 0:
+        with open(f"{place}/{number}/libtracetools.so", "rb") as library:
+            mapped = mmap.mmap(library.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        sys.stdin.read()
+        os._exit(0)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@needs_root
+@needs_privileges
+def test_processes_with_many_libraries_leave_the_recorder_its_descriptors(
+    tmp_path: Path, place_for_all: Path
+) -> None:
+    descriptors, count = 200, 300
+    source = tmp_path / "library.c"
+    source.write_text("void ros_trace_rcl_init(void) {}\n")
+    library = tmp_path / "libtracetools.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    for number in range(count):
+        place = place_for_all / str(number)
+        place.mkdir()
+        shutil.copy(library, place)
+    with (
+        Child(
+            [*AS_OTHER_USER, python_of_all(), "-c", MANY, str(place_for_all), str(count)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as others,
+        Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
+    ):
+        assert others.stdin
+        assert others.stdout
+        assert robot.stdout
+        assert others.stdout.readline() == "ready\n"
+        robot.stdout.readline()
+        trace = tmp_path / "trace"
+        done = subprocess.run(
+            [
+                *("prlimit", f"--nofile={descriptors}:{descriptors}", *TAKT, "record", "--json"),
+                *("--backend", "ebpf", "--duration", "1", "-o", str(trace)),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        robot.send_signal(signal.SIGINT)
+        others.stdin.close()
+    assert done.returncode == 0, done.stderr
+    unrecorded = json.loads(done.stdout)["losses"]["unrecorded_processes"]
+    assert count - descriptors < unrecorded <= count
     ticks = [
         e.fields["timeout"]
         for e in babeltrace.events(trace, lossy=True)

@@ -197,11 +197,16 @@ void Gate::serve() {
       continue;
     }
     const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!peer) {  // too many files are open, for instance; the process stays in the queue
+      constexpr int pause = 10;  // milliseconds
+      poll(sources.data(), 1, pause);
+      continue;
+    }
     ucred who{};  // from the kernel, not from the process
     socklen_t size = sizeof who;
-    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 0) {
+    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
       if (auto greeting = receive_greeting(peer.get())) {
-        admit_(who.pid, std::move(greeting->ring));
+        admit_(who.pid, who.pid > 0 ? std::move(greeting->ring) : Descriptor());
         late_ += greeting->waits && has_gone(peer.get()) ? 1 : 0;
       }
     }

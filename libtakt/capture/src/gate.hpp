@@ -21,7 +21,8 @@ namespace takt::capture {
 class Gate {
  public:
   /// Called on a thread of the gate, once per process and before the process continues, with the
-  /// ring's memory, if the process sent one.
+  /// ring's memory, if the process sent one. A process outside of this one's pid namespace has no
+  /// number here: its number is 0, it comes without a ring, and is to be counted as unrecorded.
   using Admit = std::function<void(pid_t process, Descriptor ring)>;
 
   /// Opens a gate that only processes with gate_variable find. It is in the file system, so that

@@ -15,6 +15,7 @@
 #include "ebpf/recorder.hpp"
 #endif
 #include "ctf/storage.hpp"
+#include "descriptors.hpp"
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
 
@@ -52,6 +53,41 @@ bool holds_a_trace(const fs::path& directory) {
     found = found || entry.path().filename() == "metadata";
   });
   return found;
+}
+
+Result<void> check_that_it_holds_a_trace(const fs::path& directory) {
+  if (!holds_a_trace(directory)) {
+    return error(
+        "nothing was recorded: no process with ROS 2's tracepoints ran; record a ROS 2 program, or "
+        "start it with 'takt record -- COMMAND'");
+  }
+  return {};
+}
+
+/// Gives a directory a name that is free; false if it is not, or for another reason, see errno.
+bool rename_to_free_name(const fs::path& directory, const fs::path& name) {
+  if (renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  if (errno != EINVAL) {
+    return false;
+  }
+  // The file system, such as NFS, cannot check the name itself.
+  std::error_code unknown;
+  if (fs::exists(fs::symlink_status(name, unknown))) {
+    errno = EEXIST;
+    return false;
+  }
+  return std::rename(directory.c_str(), name.c_str()) == 0;
+}
+
+/// Gives a complete trace its name.
+Result<void> complete(const fs::path& partial, const fs::path& output) {
+  if (!rename_to_free_name(partial, output)) {
+    return error("{}: cannot be given its name: {}; the trace is in {}", output.string(),
+                 std::strerror(errno), partial.string());
+  }
+  return {};
 }
 
 /// Where a trace is written to, and its final place, wherever this process goes meanwhile.
@@ -163,6 +199,9 @@ Recording::~Recording() = default;
 
 Result<Recording> Recording::start(const Options& options) {
   Recording recording;
+  if (!options.only_started) {  // otherwise the command would have this limit, too
+    raise_descriptor_limit();
+  }
   if (options.snapshot) {
     auto newest = std::make_unique<ctf::Newest>(options.snapshot_size);
     recording.newest_ = newest.get();
@@ -210,6 +249,7 @@ Result<Losses> Recording::losses() {
       return backend->losses().map([&](const Losses& losses) { return sum + losses; });
     });
   }
+  if (all && newest_ != nullptr) all->lost_packets += newest_->lost_packets();
   return all;
 }
 
@@ -254,26 +294,15 @@ Result<Status> Recording::snapshot(const fs::path& output) {
                   lost = losses();  // with those that the hand-over found
                   return lost.map([](const Losses&) {});
                 })
-                .and_then([&] { return complete(partial->path, partial->output); });
+                .and_then([&] { return check_that_it_holds_a_trace(partial->path); });
   if (!written) {
     std::error_code kept;
     fs::remove_all(partial->path, kept);
     return tl::unexpected(written.error());
   }
-  return Status{size_of(output), *lost, {}};
-}
-
-Result<void> Recording::complete(const fs::path& partial, const fs::path& output) const {
-  if (!holds_a_trace(partial)) {
-    return error(
-        "nothing was recorded: no process with ROS 2's tracepoints ran; record a ROS 2 program, or "
-        "start it with 'takt record -- COMMAND'");
-  }
-  if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, output.c_str(), RENAME_NOREPLACE) != 0) {
-    return error("{}: cannot be given its name: {}; the trace is in {}", output.string(),
-                 std::strerror(errno), partial.string());
-  }
-  return {};
+  return complete(partial->path, partial->output).map([&] {
+    return Status{size_of(partial->output), *lost, {}};
+  });
 }
 
 Result<Status> Recording::stop() {

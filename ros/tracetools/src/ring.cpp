@@ -88,10 +88,22 @@ bool map(std::byte* place, std::size_t offset, std::size_t size) {
               ring_memory.descriptor, static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
+/// Makes the file of the ring. A program whose standard output is closed would write what it prints
+/// into a file that had its number.
+int make_memory() {
+  const int made = memfd_create(ring::memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (made < 0 || made > STDERR_FILENO) {
+    return made;
+  }
+  const int beyond_standard_streams = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(made);
+  return beyond_standard_streams;
+}
+
 /// Makes the ring of this process, in memory that cannot shrink while a recorder has it mapped.
 /// Null if it cannot be made.
 ring::Header* make_ring() {
-  ring_memory = {memfd_create(ring::memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  ring_memory = {make_memory()};
   struct stat status {};
   if (fstat(ring_memory.descriptor, &status) != 0) {
     return nullptr;

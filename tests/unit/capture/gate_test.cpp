@@ -1,6 +1,7 @@
 #include "gate.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -131,6 +132,55 @@ TEST(Gate, CountsWhoDoesNotWait) {
   (*gate)->close();
   EXPECT_EQ(admitted, 2);
   EXPECT_EQ((*gate)->late(), 1U);
+}
+
+/// A recorder in a pid namespace of its own, where a process outside has no number.
+TEST(Gate, SaysOfAProcessFromOutsideThatItHasNoNumberHere) {
+  std::array<int, 2> said{};
+  ASSERT_EQ(pipe(said.data()), 0);
+  const pid_t outer = fork();
+  if (outer == 0) {
+    if (unshare(geteuid() == 0 ? CLONE_NEWPID : CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+      _exit(1);
+    }
+    const pid_t inner = fork();
+    if (inner == 0) {
+      std::atomic<int> admitted = 0;
+      std::atomic<bool> nameless = true;
+      const auto gate = Gate::open([&](pid_t process, const Descriptor& ring) {
+        nameless = nameless && process == 0 && !ring;
+        ++admitted;
+        admitted.notify_one();
+      });
+      const std::string address = gate ? (*gate)->address() : "";
+      if (write(said[1], address.data(), address.size()) < 1) {
+        _exit(1);
+      }
+      admitted.wait(0);
+      (*gate)->close();
+      _exit(nameless && admitted == 1 ? 0 : 2);  // as the namespace's first process it ends all
+    }
+    int status = 0;
+    waitpid(inner, &status, 0);
+    _exit(WEXITSTATUS(status));
+  }
+  close(said[1]);
+  std::array<char, 200> address{};
+  const ssize_t length = read(said[0], address.data(), address.size());
+  close(said[0]);
+  if (length > 0) {
+    const int peer = connected({address.data(), static_cast<std::size_t>(length)});
+    send(peer, STDIN_FILENO, 1);
+    char nothing = 0;
+    EXPECT_EQ(read(peer, &nothing, 1), 0);
+    close(peer);
+  }
+  int status = 0;
+  waitpid(outer, &status, 0);
+  if (length <= 0) {
+    GTEST_SKIP() << "this user gets no namespace of processes";
+  }
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Gate, LeavesNothingBehind) {

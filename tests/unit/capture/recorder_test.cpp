@@ -4,18 +4,22 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "ctf/storage.hpp"
+#include "refused_call.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
@@ -81,7 +85,7 @@ class Traced {
 class Names : public ctf::Storage {
  public:
   bool append(const std::filesystem::path& file, std::span<const std::byte> /*bytes*/,
-              bool /*lasting*/) override {
+              ctf::Kept /*kept*/) override {
     const std::scoped_lock lock(mutex_);
     names_.insert(file.filename());
     return true;
@@ -143,6 +147,52 @@ class Place {
   std::filesystem::path former_;
   std::filesystem::path place_;
 };
+
+// Network file systems, for instance, cannot refuse a name that is taken.
+TEST(Recording, GetsItsNameWhereTheFileSystemCannotCheckThatItIsFree) {
+  const Place place;
+  for (const bool taken : {false, true}) {
+    const auto output = place.path() / (taken ? "taken" : "free");
+    auto recording =
+        Recording::start({.tracer = Tracer::ring, .output = output, .only_started = true});
+    ASSERT_TRUE(recording) << recording.error().message;
+    Traced process(recording->environment());
+    write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+    if (taken) {
+      std::filesystem::create_directory(output);
+    }
+    Result<Status> status;
+    std::jthread([&] {
+      refuse_call(SYS_renameat2, EINVAL);
+      status = recording->stop();
+    }).join();
+    auto partial = output;
+    partial += ".partial";
+    EXPECT_EQ(status.has_value(), !taken);
+    EXPECT_EQ(std::filesystem::is_directory(output / "ring"), !taken);
+    EXPECT_EQ(std::filesystem::is_directory(partial / "ring"), taken);
+  }
+}
+
+TEST(Recording, KeepsASnapshotThatCannotBeGivenItsName) {
+  const Place place;
+  auto recording = Recording::start(
+      {.tracer = Tracer::ring, .output = {}, .only_started = true, .snapshot = true});
+  ASSERT_TRUE(recording) << recording.error().message;
+  const auto output = place.path() / "trace";
+  EXPECT_FALSE(recording->snapshot(output));
+  EXPECT_TRUE(std::filesystem::is_empty(place.path())) << "nothing has happened";
+  Traced process(recording->environment());
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+  Result<Status> status;
+  std::jthread([&] {
+    refuse_call(SYS_renameat2, EIO);
+    status = recording->snapshot(output);
+  }).join();
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, testing::HasSubstr("the trace is in"));
+  EXPECT_TRUE(std::filesystem::is_directory(place.path() / "trace.partial" / "ring"));
+}
 
 TEST(Recording, IsWhereItWasAskedForWhereverTheProcessGoes) {
   const Place place;

@@ -101,6 +101,7 @@ TEST(Ring, CarriesPayloadsOfEverySizeAroundItsEnd) {
     const auto event = reader->next();
     ASSERT_TRUE(event);
     ASSERT_EQ(text_in(*event), text);
+    ASSERT_FALSE(reader->next());
   }
 }
 
@@ -302,6 +303,57 @@ TEST(Ring, RefusesOtherMemory) {
   Process process;
   process.ring().fingerprint ^= 1;
   EXPECT_FALSE(Reader::attach(process.memory(), 1, 0));
+}
+
+/// Writes complete records that make no sense, as fast as they are read.
+class Flood {
+ public:
+  static constexpr std::uint64_t slots_of_each = slots_of(payload_limit);
+
+  explicit Flood(Process& process) : writer_([this, &process] { write(process); }) {
+    full_.wait(false);
+  }
+  Flood(const Flood&) = delete;
+  Flood& operator=(const Flood&) = delete;
+  ~Flood() { stopped_ = true; }
+
+ private:
+  void write(Process& process) {
+    for (std::uint64_t slot = 0;; slot += slots_of_each) {
+      while (slot + slots_of_each - process.ring().tail > slot_count) {
+        full_ = true;
+        full_.notify_one();
+        if (stopped_) {
+          return;
+        }
+      }
+      auto* record =
+          reinterpret_cast<Record*>(process.bytes() + slots_offset + slot % slot_count * slot_size);
+      record->head = {now(), 1, payload_limit, wait_for_work, 0};
+      record->commit = slot + 1;
+      process.ring().head = slot + slots_of_each;
+    }
+  }
+
+  std::atomic<bool> full_ = false;
+  std::atomic<bool> stopped_ = false;
+  std::jthread writer_;
+};
+
+// Whoever reads until there is nothing more holds a lock meanwhile.
+TEST(Ring, AProcessThatWritesNonsenseWithoutEndKeepsNoReader) {
+  constexpr std::uint64_t at_once = slot_count / Flood::slots_of_each + 1;
+  Process process;
+  const auto reader = process.read();
+  const Flood flood(process);
+  EXPECT_FALSE(reader->next());
+  EXPECT_LE(reader->malformed(), at_once);
+  EXPECT_FALSE(reader->next());
+  EXPECT_LE(reader->malformed(), 2 * at_once) << "it goes on where it has stopped";
+  do {
+    EXPECT_FALSE(reader->next());
+  } while (reader->pass_incomplete());
+  EXPECT_LE(reader->malformed(), 4 * at_once + slot_count);
 }
 
 // A trace with an event of the far future could not be read.

@@ -53,7 +53,7 @@ class ProcessTrace {
       : process_(process),
         forgets_(forgets),
         trace_(std::move(trace)),
-        objects_(trace_->open_stream("objects", true)) {}
+        objects_(trace_->open_stream("objects", Kept::while_room)) {}
 
   Thread* find(std::uint32_t thread, std::span<const char, 16> name);
 

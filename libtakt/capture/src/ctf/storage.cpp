@@ -15,9 +15,6 @@ namespace takt::capture::ctf {
 
 namespace {
 
-// More than the objects of any robot. Beyond this, lasting packets are kept like all others.
-constexpr std::size_t lasting_limit = std::size_t{256} << 20;
-
 Error cannot_write(const std::filesystem::path& path) {
   return Error{fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
 }
@@ -33,7 +30,7 @@ void take_back(const std::filesystem::path& path, int file, off_t size) {
 }  // namespace
 
 bool Files::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
-                   bool /*lasting*/) {
+                   Kept /*kept*/) {
   if (!written()) {
     return false;
   }
@@ -73,32 +70,69 @@ void Files::fail(Error error) {
 }
 
 bool Newest::append(const std::filesystem::path& file, std::span<const std::byte> bytes,
-                    bool lasting) {
+                    Kept kept) {
   const std::scoped_lock lock(mutex_);
-  if (lasting && lasting_size_ + bytes.size() <= lasting_limit) {
-    auto& content = lasting_[file];
+  if (kept == Kept::with_their_trace ||
+      (kept == Kept::while_room && lasting_size_ + bytes.size() <= lasting_limit_)) {
+    Lasting& lasting = lasting_[file.parent_path()];
+    auto& content = lasting.files[file];
     content.insert(content.end(), bytes.begin(), bytes.end());
+    lasting.size += bytes.size();
     lasting_size_ += bytes.size();
     return true;
   }
-  newest_.push_back({file, {bytes.begin(), bytes.end()}});
+  newest_.push_back({file, {bytes.begin(), bytes.end()}, kept});
   newest_size_ += bytes.size();
   while (newest_size_ > limit_) {
-    newest_size_ -= newest_.front().bytes.size();
-    newest_.pop_front();
+    drop_oldest();
   }
   return true;
+}
+
+void Newest::complete(const std::filesystem::path& directory) {
+  const std::scoped_lock lock(mutex_);
+  const auto ended = lasting_.find(directory);
+  if (ended == lasting_.end()) {
+    return;
+  }
+  lasting_size_ -= ended->second.size;
+  complete_size_ += ended->second.size;
+  newest_.push_back({directory, {}, Kept::with_their_trace});
+  while (complete_size_ > lasting_limit_) {
+    lost_packets_ += newest_.front().kept == Kept::with_their_trace ? 1U : 0U;
+    drop_oldest();
+  }
+}
+
+std::uint64_t Newest::lost_packets() const {
+  const std::scoped_lock lock(mutex_);
+  return lost_packets_;
+}
+
+void Newest::drop_oldest() {
+  const Packet& oldest = newest_.front();
+  newest_size_ -= oldest.bytes.size();
+  lost_packets_ += oldest.kept == Kept::while_room ? 1U : 0U;
+  if (oldest.kept == Kept::with_their_trace) {  // all packets of that trace were before its end
+    const auto ended = lasting_.find(oldest.file);
+    complete_size_ -= ended->second.size;
+    lasting_.erase(ended);
+  }
+  newest_.pop_front();
 }
 
 Result<void> Newest::write(const std::filesystem::path& root) const {
   const std::scoped_lock lock(mutex_);
   Files files(root);
   bool written = true;
-  for (const auto& [file, content] : lasting_) {
-    written = written && files.append(file, content, true);
+  for (const auto& [directory, lasting] : lasting_) {
+    for (const auto& [file, content] : lasting.files) {
+      written = written && files.append(file, content, Kept::with_their_trace);
+    }
   }
   for (const auto& packet : newest_) {
-    written = written && files.append(packet.file, packet.bytes, false);
+    written = written && (packet.kept == Kept::with_their_trace ||
+                          files.append(packet.file, packet.bytes, packet.kept));
   }
   return files.written();
 }

@@ -38,9 +38,9 @@ void put(std::vector<std::byte>& bytes, const Value& value) {
 
 }  // namespace
 
-Stream::Stream(Storage& storage, std::filesystem::path file, bool lasting,
+Stream::Stream(Storage& storage, std::filesystem::path file, Kept kept,
                std::array<std::byte, 16> trace, std::uint64_t number)
-    : storage_(storage), file_(std::move(file)), lasting_(lasting), packet_(sizeof(PacketHead)) {
+    : storage_(storage), file_(std::move(file)), kept_(kept), packet_(sizeof(PacketHead)) {
   PacketHead head{};
   head.magic = packet_magic;
   head.trace = trace;
@@ -93,7 +93,7 @@ void Stream::flush() {
   head.sequence = sequence_++;
   head.discarded = discarded_;
   std::memcpy(packet_.data(), &head, sizeof head);
-  if (!storage_.append(file_, packet_, lasting_)) {
+  if (!storage_.append(file_, packet_, kept_)) {
     unwritten_ += events_;
   }
   packet_.resize(sizeof head);
@@ -107,14 +107,15 @@ Result<std::unique_ptr<Trace>> Trace::create(Storage& storage,
   std::unique_ptr<Trace> trace(new Trace(storage, directory));
   trace->uuid_ = make_uuid();
   const std::string text = metadata(description, trace->uuid_);
-  if (!storage.append(directory / "metadata", std::as_bytes(std::span(text)), true)) {
+  if (!storage.append(directory / "metadata", std::as_bytes(std::span(text)),
+                      Kept::with_their_trace)) {
     return tl::unexpected(storage.written().error());
   }
   return trace;
 }
 
-std::unique_ptr<Stream> Trace::open_stream(const std::string& name, bool lasting) {
-  return std::make_unique<Stream>(storage_, directory_ / name, lasting, uuid_, streams_++);
+std::unique_ptr<Stream> Trace::open_stream(const std::string& name, Kept kept) {
+  return std::make_unique<Stream>(storage_, directory_ / name, kept, uuid_, streams_++);
 }
 
 }  // namespace takt::capture::ctf

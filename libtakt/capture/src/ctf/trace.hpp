@@ -33,9 +33,8 @@ struct Description {
 /// A sequence of events in the order of their times, in a file of its own.
 class Stream {
  public:
-  /// `lasting`: its events are worth more than newer ones of others.
-  Stream(Storage& storage, std::filesystem::path file, bool lasting,
-         std::array<std::byte, 16> trace, std::uint64_t number);
+  Stream(Storage& storage, std::filesystem::path file, Kept kept, std::array<std::byte, 16> trace,
+         std::uint64_t number);
 
   /// Appends an event. An event earlier than the one before is given that one's time: the times of
   /// a stream never decrease.
@@ -52,7 +51,7 @@ class Stream {
  private:
   Storage& storage_;
   std::filesystem::path file_;
-  bool lasting_;
+  Kept kept_;
   std::vector<std::byte> packet_;
   std::uint64_t begin_ = 0;  // times of the packet's first and last event
   std::uint64_t last_ = 0;
@@ -72,8 +71,14 @@ class Trace {
   [[nodiscard]] static Result<std::unique_ptr<Trace>> create(Storage& storage,
                                                              const std::filesystem::path& directory,
                                                              const Description& description);
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  /// Completes the trace.
+  ~Trace() { storage_.complete(directory_); }
+
   /// A new stream, in the file `name`.
-  [[nodiscard]] std::unique_ptr<Stream> open_stream(const std::string& name, bool lasting = false);
+  [[nodiscard]] std::unique_ptr<Stream> open_stream(const std::string& name,
+                                                    Kept kept = Kept::among_newest);
 
  private:
   Trace(Storage& storage, std::filesystem::path directory)

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "../process.hpp"
 #include "../regular_file.hpp"
@@ -42,28 +43,29 @@ std::vector<std::string> paths_in(const char* variable) {
 
 constexpr std::string_view own_root = "/";
 
-LibraryPointer open_library(const fs::path& file, const fs::path& path, const fs::path& root) {
+std::optional<Library> open_library(const fs::path& file, const fs::path& path,
+                                    const fs::path& root) {
   auto opened = open_regular_file(file, O_RDONLY);
   struct stat status {};
   if (!opened || fstat(opened.get(), &status) != 0 || status.st_size > library_limit) {
-    return nullptr;
+    return std::nullopt;
   }
-  return std::make_shared<Library>(Library{std::move(opened), path, root});
+  return Library{std::move(opened), path, root, {status.st_dev, status.st_ino}};
 }
 
-/// The library that a program started here and now would load; null if there is none.
-LibraryPointer in_search_path(std::string_view name) {
+/// The library that a program started here and now would load, if there is one.
+std::optional<Library> in_search_path(std::string_view name) {
   for (const auto& [variable, folder] :
        {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
     for (const auto& directory : paths_in(variable)) {
       std::error_code none;
       const auto path = fs::canonical(fs::path(directory) / folder / name, none);
-      if (auto library = none ? nullptr : open_library(path, path, own_root)) {
+      if (auto library = none ? std::nullopt : open_library(path, path, own_root)) {
         return library;
       }
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// A line of /proc/PID/maps with a library of that name: where it is mapped, and its path.
@@ -90,7 +92,7 @@ std::optional<Mapped> mapped_library(pid_t process, std::string_view name) {
 
 /// The file that a process has mapped: the mapping's own, which may need more privileges, or the
 /// one of its path, seen from the process's root or from ours.
-LibraryPointer library_of(pid_t process, const Mapped& mapped) {
+std::optional<Library> library_of(pid_t process, const Mapped& mapped) {
   const fs::path directory = fmt::format("/proc/{}", process);
   const fs::path root = directory / "root";
   for (const fs::path& file : {directory / "map_files" / mapped.range,
@@ -99,58 +101,48 @@ LibraryPointer library_of(pid_t process, const Mapped& mapped) {
       return library;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-/// The entry of the list with the same file as the library, which is added if there is none.
-LibraryPointer known_as(std::vector<LibraryPointer>& libraries, LibraryPointer library) {
-  const auto same = std::ranges::find_if(
-      libraries, [&](const LibraryPointer& known) { return is_same_file(*known, *library); });
-  if (same != libraries.end()) {
-    return *same;
-  }
-  libraries.push_back(std::move(library));
-  return libraries.back();
+/// Calls `use` with every process that uses a shared library of that name, and the library, if it
+/// can be opened.
+void for_each_user(std::string_view name,
+                   const std::function<void(pid_t, const std::optional<Library>&)>& use) {
+  for_each_other_process([&](pid_t process) {
+    if (const auto mapped = mapped_library(process, name)) {
+      use(process, library_of(process, *mapped));
+    }
+  });
 }
 
 }  // namespace
 
 fs::path Library::opened() const { return fmt::format("/proc/self/fd/{}", file.get()); }
 
-bool is_same_file(const Library& a, const Library& b) {
-  struct stat one {};
-  struct stat other {};
-  return fstat(a.file.get(), &one) == 0 && fstat(b.file.get(), &other) == 0 &&
-         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 bool is_brought_along(const Library& library) { return library.root.native() != own_root; }
 
-std::map<pid_t, LibraryPointer> processes_with(std::string_view name) {
-  std::map<pid_t, LibraryPointer> processes;
-  std::vector<LibraryPointer> libraries;
-  for_each_other_process([&](pid_t process) {
-    if (const auto mapped = mapped_library(process, name)) {
-      auto library = library_of(process, *mapped);
-      processes[process] = library ? known_as(libraries, std::move(library)) : nullptr;
-    }
+std::map<pid_t, std::optional<FileIdentity>> processes_with(std::string_view name) {
+  std::map<pid_t, std::optional<FileIdentity>> processes;
+  for_each_user(name, [&](pid_t process, const std::optional<Library>& library) {
+    processes[process] = library ? std::optional(library->identity) : std::nullopt;
   });
   return processes;
 }
 
-std::vector<LibraryPointer> libraries_named(std::string_view name, bool running) {
-  std::vector<LibraryPointer> libraries;
-  if (auto library = in_search_path(name)) {
-    libraries.push_back(std::move(library));
-  }
-  if (running || libraries.empty()) {
-    for (const auto& [process, library] : processes_with(name)) {
-      if (library) {
-        known_as(libraries, library);
-      }
+Result<void> for_each_library(std::string_view name, bool running,
+                              const std::function<Result<void>(const Library&)>& use) {
+  std::set<FileIdentity> known;
+  Result<void> used;
+  const auto use_once = [&](const std::optional<Library>& library) {
+    if (used && library && known.insert(library->identity).second) {
+      used = use(*library);
     }
+  };
+  use_once(in_search_path(name));
+  if (running || known.empty()) {
+    for_each_user(name, [&](pid_t /*process*/, const auto& library) { use_once(library); });
   }
-  return libraries;
+  return used;
 }
 
 std::string tracetools_version(const Library& tracetools) {
@@ -169,24 +161,6 @@ std::string tracetools_version(const Library& tracetools) {
     }
   }
   return {};
-}
-
-unsigned gid_size_of(const Library& tracetools) {
-  // Gids became shorter a little before the functions that follow service calls were added, and the
-  // text of the library shows whether it has those.
-  constexpr std::string_view sign = "ros_trace_rmw_take_request";
-  std::string piece;
-  for (off_t offset = 0;; offset += static_cast<off_t>(piece.size() - sign.size())) {
-    piece.resize(std::size_t{1} << 20);
-    const ssize_t count = pread(tracetools.file.get(), piece.data(), piece.size(), offset);
-    piece.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    if (piece.find(sign) != std::string::npos) {
-      return 16;
-    }
-    if (piece.size() <= sign.size()) {
-      return 24;
-    }
-  }
 }
 
 }  // namespace takt::capture::ebpf

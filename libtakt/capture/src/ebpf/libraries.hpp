@@ -2,16 +2,26 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "takt/base/descriptor.hpp"
+#include "takt/base/error.hpp"
 
 namespace takt::capture::ebpf {
+
+/// Says which file is meant, without keeping it open: a robot's user can bring any number of them.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t number = 0;
+
+  auto operator<=>(const FileIdentity&) const = default;
+};
 
 /// A file that programs use as a shared library. Its path may mean something else to us, or
 /// nothing: the program may run in a container, or the file may have been replaced since.
@@ -19,24 +29,22 @@ struct Library {
   Descriptor file;
   std::filesystem::path path;  // as its users see it
   std::filesystem::path root;  // of its users' file system
+  FileIdentity identity;
 
   /// A path that means this very file to this process, as long as the object lives.
   [[nodiscard]] std::filesystem::path opened() const;
 };
 
-using LibraryPointer = std::shared_ptr<const Library>;
-
 /// The processes that use a shared library whose name begins with `name`, "libtracetools.so", with
-/// that library; null: it cannot be opened. Processes that use the same file have the same one.
-[[nodiscard]] std::map<pid_t, LibraryPointer> processes_with(std::string_view name);
+/// the library's file; none: it cannot be opened.
+[[nodiscard]] std::map<pid_t, std::optional<FileIdentity>> processes_with(std::string_view name);
 
-/// The libraries of this name that programs use, or that a program started here and now would use.
-/// `running`: look at what runs, too; otherwise only if nothing is found that a new program would
-/// use.
-[[nodiscard]] std::vector<LibraryPointer> libraries_named(std::string_view name, bool running);
-
-/// Whether two descriptors are of the same file.
-[[nodiscard]] bool is_same_file(const Library& a, const Library& b);
+/// Calls `use` once with each library of this name that programs use, or that a program started
+/// here and now would use: that one is the first. One at a time is open. `running`: look at what
+/// runs, too; otherwise only if nothing is found that a new program would use. An error of `use`
+/// ends it.
+[[nodiscard]] Result<void> for_each_library(std::string_view name, bool running,
+                                            const std::function<Result<void>(const Library&)>& use);
 
 /// Whether only running processes name the library, and no search path of ours. It may be anything
 /// then, and what is wrong with it must harm those processes alone.
@@ -45,8 +53,5 @@ using LibraryPointer = std::shared_ptr<const Library>;
 /// Version of the package that a tracetools library belongs to or, if that does not tell, of the
 /// one that a program started here and now would use; empty: not known.
 [[nodiscard]] std::string tracetools_version(const Library& tracetools);
-
-/// Bytes of the gids in the events of a tracetools library: those before 8.4 have more.
-[[nodiscard]] unsigned gid_size_of(const Library& tracetools);
 
 }  // namespace takt::capture::ebpf

@@ -63,12 +63,12 @@ struct {
 // itself.
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 16 * 1024 * 1024);
+  __uint(max_entries, TAKT_BPF_BUFFER_SIZE);
 } call_records SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 16 * 1024 * 1024);
+  __uint(max_entries, TAKT_BPF_BUFFER_SIZE);
 } sched_records SEC(".maps");
 
 struct takt_dropped dropped = {};

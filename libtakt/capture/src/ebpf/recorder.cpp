@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 
+#include "../descriptors.hpp"
 #include "../process.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
@@ -53,6 +54,13 @@ constexpr std::uint64_t bit(EventType event) {
 
 constexpr std::uint64_t middleware_events = bit(EventType::dds_write) | bit(EventType::dds_receive);
 
+/// Bytes of the gids in the events of a tracing library, which exports the functions at these
+/// positions. Gids became shorter a little before the functions that follow service calls were
+/// added.
+unsigned gid_size_of(const FunctionOffsets& functions) {
+  return functions[static_cast<std::size_t>(EventType::rmw_take_request)] ? 16 : 24;
+}
+
 /// The capabilities that a thread must keep to ask what probes missed. Before Linux 5.19 the kernel
 /// tells only threads that may make probes.
 std::uint64_t counting_capabilities() {
@@ -63,7 +71,6 @@ std::uint64_t counting_capabilities() {
 
 void Recorder::Deleter::operator()(bpf_object* object) const { bpf_object__close(object); }
 void Recorder::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(link); }
-void Recorder::Deleter::operator()(ring_buffer* buffer) const { ring_buffer__free(buffer); }
 
 Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options,
                                                   bool calls) {
@@ -135,16 +142,11 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     const auto recipe = recipe_of(static_cast<EventType>(event));
     bpf_map_update_elem(recipes, &event, &recipe, BPF_ANY);
   }
-  const auto take = [](void* recorder, void* data, std::size_t length) {
-    static_cast<Recorder*>(recorder)->take({static_cast<const std::byte*>(data), length});
-    return 0;
-  };
-  const auto records = [this](const char* name) {
-    return bpf_object__find_map_fd_by_name(object_.get(), name);
-  };
-  buffers_.reset(ring_buffer__new(records("call_records"), take, this, nullptr));
-  if (!buffers_ || ring_buffer__add(buffers_.get(), records("sched_records"), take, this) != 0) {
-    return tl::unexpected(refused("map the probes' records", -errno));
+  for (const char* name : {"call_records", "sched_records"}) {
+    const int buffer = bpf_object__find_map_fd_by_name(object_.get(), name);
+    if (const int failed = records_.add(buffer, TAKT_BPF_BUFFER_SIZE); failed < 0) {
+      return tl::unexpected(refused("map the probes' records", failed));
+    }
   }
   return {};
 }
@@ -187,6 +189,10 @@ Result<void> Recorder::attach(const char* name) {
 
 Result<void> Recorder::attach(const char* name, const Library& library,
                               const std::vector<Function>& functions) {
+  // Probes keep descriptors, and the traces need some, too.
+  if (is_brought_along(library) && !half_are_left_after(library.file.get())) {
+    return tl::unexpected(refused(fmt::format("watch {}", library.path.string()), -EMFILE));
+  }
   if (const int failed = probes_.attach(program(name), library.opened(), functions); failed < 0) {
     return tl::unexpected(refused(fmt::format("watch {}", library.path.string()), failed));
   }
@@ -200,13 +206,13 @@ Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool ru
   }
   Result<void> failed =
       error("no {} is known or in use: is ROS 2 set up, or does a ROS 2 program run?", tracetools);
-  for (const auto& library : libraries_named(tracetools, running)) {
-    const auto offsets = untrusted_function_offsets(library->file.get(), names);
+  const auto watch = [&](const Library& library) -> Result<void> {
+    const auto offsets = untrusted_function_offsets(library.file.get(), names);
     if (!offsets || std::ranges::none_of(*offsets, &std::optional<std::uint64_t>::has_value)) {
-      continue;
+      return {};
     }
     const auto place = std::min<std::size_t>(watched_.size(), TAKT_BPF_LIBRARIES - 1);
-    const auto gid_size = gid_size_of(*library);
+    const unsigned gid_size = gid_size_of(*offsets);
     std::vector<Function> functions;
     std::uint64_t watched_events = 0;
     for (std::size_t number = 0; number < names.size(); ++number) {
@@ -216,31 +222,34 @@ Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool ru
         watched_events |= std::uint64_t{1} << number;
       }
     }
-    auto attached = attach("on_call", *library, functions);
-    if (!attached && !is_brought_along(*library)) {
+    auto attached = attach("on_call", library, functions);
+    if (!attached && !is_brought_along(library)) {
       return attached;
     }
     if (!attached) {
       failed = std::move(attached);
-      continue;
+      return {};
     }
-    watched_.push_back(library);
-    versions_.push_back(tracetools_version(*library));
+    watched_.push_back({library.identity, gid_size, tracetools_version(library)});
     events_ |= watched_events;
-  }
-  return watched_.empty() ? failed : Result<void>();
+    return {};
+  };
+  return for_each_library(tracetools, running, watch).and_then([&] {
+    return watched_.empty() ? failed : Result<void>();
+  });
 }
 
 Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) {
   // The first tracing library is that of this machine's ROS 2, if it has one.
-  const auto gid_size = gid_size_of(*watched_.front());
+  const auto gid_size = watched_.front().gid_size;
   for (const auto& middleware : middlewares()) {
     std::vector<std::string> names;
     for (const auto& function : middleware.functions) {
       names.emplace_back(function.symbol);
     }
-    for (const auto& library : libraries_named(middleware.library, running)) {
-      const auto offsets = untrusted_function_offsets(library->file.get(), names);
+    std::set<FileIdentity> unwatched;
+    const auto watch = [&](const Library& library) -> Result<void> {
+      const auto offsets = untrusted_function_offsets(library.file.get(), names);
       std::vector<Function> functions;
       for (std::size_t i = 0; offsets && i < names.size(); ++i) {
         const auto event = middleware.functions[i].event;
@@ -251,30 +260,34 @@ Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) 
           events_ |= bit(event);
         }
       }
-      auto attached = attach("on_message", *library, functions);
-      if (!attached && !is_brought_along(*library)) {
+      auto attached = attach("on_message", library, functions);
+      if (!attached && !is_brought_along(library)) {
         return attached;
       }
       if (!attached || !offsets) {
-        add_unwatched(middleware.library, *library);
+        unwatched.insert(library.identity);
+      }
+      return {};
+    };
+    if (auto attached = for_each_library(middleware.library, running, watch); !attached) {
+      return attached;
+    }
+    if (unwatched.empty()) {
+      continue;
+    }
+    for (const auto& [process, library] : processes_with(middleware.library)) {
+      if (library && unwatched.contains(*library)) {
+        unwatched_.emplace(process, start_of(process));
       }
     }
   }
   return {};
 }
 
-/// Counts the running processes that use a library as unrecorded.
-void Recorder::add_unwatched(std::string_view name, const Library& library) {
-  for (const auto& [process, used] : processes_with(name)) {
-    if (used && is_same_file(*used, library)) {
-      unwatched_.emplace(process, start_of(process));
-    }
-  }
-}
-
-bool Recorder::is_watched(const Library& library) const {
-  return std::ranges::any_of(
-      watched_, [&](const LibraryPointer& watched) { return is_same_file(*watched, library); });
+const Recorder::Watched* Recorder::watched(const std::optional<FileIdentity>& library) const {
+  const auto found =
+      std::ranges::find_if(watched_, [&](const Watched& each) { return each.file == library; });
+  return found == watched_.end() ? nullptr : &*found;
 }
 
 bool Recorder::is_followed(pid_t process) const {
@@ -292,7 +305,7 @@ void Recorder::look_for_unwatched_processes() {
     return;
   }
   for (const auto& [process, library] : processes_with(tracetools)) {
-    if ((!library || !is_watched(*library)) && (!only_started_ || is_followed(process))) {
+    if (watched(library) == nullptr && (!only_started_ || is_followed(process))) {
       unwatched_.emplace(process, start_of(process));
     }
   }
@@ -340,7 +353,7 @@ Result<Losses> Recorder::losses() {
 
 Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
   const std::scoped_lock lock(mutex_);
-  ring_buffer__consume(buffers_.get());
+  records_.consume();
   flush();
   return {};
 }
@@ -361,7 +374,7 @@ void Recorder::run() {
   while (!stopping_) {
     {
       const std::scoped_lock lock(mutex_);
-      ring_buffer__consume(buffers_.get());
+      records_.consume();
       const auto now = std::chrono::steady_clock::now();
       if (now >= next_flush) {
         next_flush += flush_interval;
@@ -377,7 +390,7 @@ void Recorder::run() {
   probes_.detach();
   links_.clear();
   const std::scoped_lock lock(mutex_);
-  ring_buffer__consume(buffers_.get());
+  records_.consume();
   flush();
 }
 
@@ -407,7 +420,7 @@ void Recorder::retire_ended_processes() {
   if (ended.empty()) {
     return;
   }
-  ring_buffer__consume(buffers_.get());  // what they did last
+  records_.consume();  // what they did last
   flush();
   for (const auto& identity : ended) {
     unwritten_of_ended_ += processes_.at(identity).trace->unwritten();
@@ -438,7 +451,7 @@ void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
   }
   call.gid_size = static_cast<unsigned char>(its->gid_size);
   const std::string_view version =
-      call.library < versions_.size() ? std::string_view(versions_[call.library]) : "";
+      call.library < watched_.size() ? std::string_view(watched_[call.library].version) : "";
   if (!its->trace->append(call.time, call.thread, call.name, call.event,
                           fields_of(call, texts, version))) {
     ++untraced_calls_;
@@ -469,18 +482,17 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
 void Recorder::recover_older_objects(std::uint64_t time) {
   const auto deadline = std::chrono::steady_clock::now() + recoveries_patience;
   for (const auto& [pid, library] : processes_with(tracetools)) {
-    if (library) {
+    if (const Watched* its = watched(library)) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           deadline - std::chrono::steady_clock::now());
-      recover(pid, *library, time,
+      recover(pid, its->gid_size, time,
               std::clamp<std::chrono::milliseconds>(left, 0ms, recovery_patience));
     }
   }
 }
 
-void Recorder::recover(pid_t pid, const Library& library, std::uint64_t time,
+void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
                        std::chrono::milliseconds patience) {
-  const auto gid_size = gid_size_of(library);
   const auto start = static_cast<std::uint32_t>(start_of(pid));
   const auto mapping = ring::Mapping::of(ring::ring_of(pid).get());
   const bool remembers = mapping && mapping->gid_size() == gid_size;

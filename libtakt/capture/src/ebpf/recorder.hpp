@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,11 +23,11 @@
 #include "libraries.hpp"
 #include "probe_set.hpp"
 #include "record.h"
+#include "records.hpp"
 #include "takt/capture/recording.hpp"
 
 struct bpf_link;
 struct bpf_object;
-struct ring_buffer;
 
 namespace takt::capture::ebpf {
 
@@ -52,7 +54,6 @@ class Recorder : public Backend {
   struct Deleter {
     void operator()(bpf_object* object) const;
     void operator()(bpf_link* link) const;
-    void operator()(ring_buffer* buffer) const;
   };
   struct Process {
     std::unique_ptr<ctf::ProcessTrace> trace;
@@ -65,7 +66,15 @@ class Recorder : public Backend {
     std::uint64_t processes = 0;
   };
 
-  explicit Recorder(ctf::Storage& storage) : storage_(storage) {}
+  /// A tracing library whose calls are recorded.
+  struct Watched {
+    FileIdentity file;
+    unsigned gid_size = 0;
+    std::string version;
+  };
+
+  explicit Recorder(ctf::Storage& storage)
+      : storage_(storage), records_([this](std::span<const std::byte> record) { take(record); }) {}
 
   Result<void> load(const Options& options, bool calls);
   Result<void> follow_processes(const Options& options);
@@ -83,11 +92,10 @@ class Recorder : public Backend {
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
   void recover_older_objects(std::uint64_t time);
-  void recover(pid_t process, const Library& library, std::uint64_t time,
+  void recover(pid_t process, unsigned gid_size, std::uint64_t time,
                std::chrono::milliseconds patience);
-  void add_unwatched(std::string_view name, const Library& library);
   void look_for_unwatched_processes();
-  [[nodiscard]] bool is_watched(const Library& library) const;
+  [[nodiscard]] const Watched* watched(const std::optional<FileIdentity>& library) const;
   [[nodiscard]] bool is_followed(pid_t process) const;
   void end();
 
@@ -96,7 +104,7 @@ class Recorder : public Backend {
   std::unique_ptr<bpf_object, Deleter> object_;
   ProbeSet probes_;
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
-  std::unique_ptr<ring_buffer, Deleter> buffers_;
+  Records records_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
   Process* first_ = nullptr;  // its trace tells of calls that were lost, so it stays
   std::uint64_t unwritten_of_ended_ = 0;
@@ -107,8 +115,7 @@ class Recorder : public Backend {
   Continuity continuity_;
   mutable std::mutex mutex_;  // guards the traces and counts that records change
   bool only_started_ = false;
-  std::vector<LibraryPointer> watched_;  // tracing libraries; calls name them by their positions
-  std::vector<std::string> versions_;    // of each
+  std::vector<Watched> watched_;                         // calls name them by their positions
   std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other libraries; starts
   std::chrono::steady_clock::time_point next_look_;
   std::atomic<bool> stopping_ = false;

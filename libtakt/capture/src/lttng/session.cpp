@@ -11,7 +11,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
 #include "daemon.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
@@ -114,6 +114,9 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   clear_abandoned_sessions();
 
   std::unique_ptr<Session> session(new Session(*events, options.snapshot));
+  if (options.snapshot) {
+    session->keep_objects(options.snapshot_size);
+  }
   auto ready = session->create(directory)
                    .and_then([&] { return session->add_channel(options.snapshot_size); })
                    .and_then([&] { return session->add_contexts(); });
@@ -130,15 +133,19 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   if (const int code = lttng_start_tracing(session->name_.c_str()); code < 0) {
     return tl::unexpected(refused("start to trace", code));
   }
-  if (!options.only_started && !options.snapshot) {
-    if (auto recorded = session->record_objects(storage, session->start_); !recorded) {
-      return tl::unexpected(recorded.error());
-    }
+  if (options.only_started) {
+    return session;
+  }
+  if (options.snapshot) {
+    session->search_for_objects();
+  } else if (auto recorded = session->record_older_objects(storage); !recorded) {
+    return tl::unexpected(recorded.error());
   }
   return session;
 }
 
-void Session::close_gate() {
+void Session::admit_no_more() {
+  search_.reset();
   if (gate_) {
     gate_->close();
     late_processes_ = gate_->late();
@@ -147,7 +154,7 @@ void Session::close_gate() {
 }
 
 Session::~Session() {
-  close_gate();
+  admit_no_more();
   if (!name_.empty()) {
     lttng_destroy_session(name_.c_str());
   }
@@ -166,6 +173,9 @@ Result<Losses> Session::losses() {
 }
 
 Result<void> Session::hand_over(const std::filesystem::path& directory) {
+  if (search_) {
+    search_->look_now();
+  }
   const std::scoped_lock lock(control_);
   std::unique_ptr<lttng_snapshot_output, decltype(&lttng_snapshot_output_destroy)> output(
       lttng_snapshot_output_create(), &lttng_snapshot_output_destroy);
@@ -173,8 +183,8 @@ Result<void> Session::hand_over(const std::filesystem::path& directory) {
   if (const int code = lttng_snapshot_record(name_.c_str(), output.get(), 0); code < 0) {
     return tl::unexpected(refused("write what it holds", code));
   }
-  ctf::Files files(directory);
-  return record_objects(files, std::numeric_limits<std::uint64_t>::max());
+  objects_->collect();
+  return kept_objects_->write(directory);
 }
 
 /// LTTng's daemon writes the trace and does not report when it cannot. So there must be room for
@@ -184,9 +194,25 @@ std::uint64_t Session::needed_space() const {
   return (processors() + sub_buffer_count) * sub_buffer_size;
 }
 
-Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until) {
+/// What is kept beside LTTng's buffers does not grow old with them: nobody knows of which processes
+/// they still hold events.
+void Session::keep_objects(std::size_t size) {
+  kept_objects_ = std::make_unique<ctf::Newest>(size);
+  objects_ = std::make_unique<ring::Objects>(
+      *kept_objects_, events_ & tracepoints::initialisation_events(), ring::now());
+}
+
+void Session::search_for_objects() {
+  search_ = std::make_unique<ring::Search>(
+      [this](pid_t process, const Descriptor& memory) {
+        const std::scoped_lock lock(control_);
+        return objects_->admit(process, memory);
+      },
+      watching_capabilities);
+}
+
+Result<void> Session::record_older_objects(ctf::Storage& storage) {
   Result<void> recorded;
-  object_losses_ = {};
   for (const auto& [process, memory] : ring::running_rings()) {
     const auto mapping = ring::Mapping::of(memory.get());
     if (!mapping) {  // by another version of Takt: nobody will know what its handles mean
@@ -202,7 +228,7 @@ Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until)
                                            "takt-objects", process, events, mapping->gid_size());
     recorded = trace.map([&](const auto& objects) {
       object_losses_ =
-          object_losses_ + ring::append_objects(*mapping, events, start_, until, *objects);
+          object_losses_ + ring::append_objects(*mapping, events, start_, start_, *objects);
       objects->flush();
     });
   }
@@ -210,7 +236,7 @@ Result<void> Session::record_objects(ctf::Storage& storage, std::uint64_t until)
 }
 
 Result<Losses> Session::stop() {
-  close_gate();
+  admit_no_more();
   const std::scoped_lock lock(control_);
   const int stopped = lttng_stop_tracing(name_.c_str());
   auto losses = read_losses();
@@ -326,8 +352,15 @@ Result<void> Session::track_only_started() {
       LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK) {
     return error("LTTng cannot select processes by their id");
   }
-  auto gate = Gate::open([this](pid_t process, const Descriptor&) {
+  auto gate = Gate::open([this](pid_t process, const Descriptor& memory) {
     const std::scoped_lock lock(control_);
+    if (process == 0) {  // outside of our namespace of processes
+      ++unrecorded_processes_;
+      return;
+    }
+    if (objects_) {
+      objects_->admit(process, memory);
+    }
     // LTTng knows programs by their numbers in its own namespace here, in spite of the name.
     const auto added =
         lttng_process_attr_virtual_process_id_tracker_handle_add_pid(tracker_.get(), process);
@@ -350,6 +383,10 @@ Result<Losses> Session::read_losses() {
     return tl::unexpected(refused("say what it lost", count));
   }
   Losses losses = object_losses_;
+  if (objects_) {
+    losses = objects_->losses();
+    losses.lost_packets = kept_objects_->lost_packets();
+  }
   losses.unrecorded_processes += unrecorded_processes_;
   losses.late_processes = late_processes_ + (gate_ ? gate_->late() : 0);
   for (int i = 0; i < count; ++i) {

@@ -11,6 +11,8 @@
 #include "../ctf/storage.hpp"
 #include "../gate.hpp"
 #include "../if_killed.hpp"
+#include "../ring/discovery.hpp"
+#include "../ring/objects.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace takt::capture::lttng {
@@ -21,7 +23,8 @@ namespace takt::capture::lttng {
 class Session : public Backend {
  public:
   /// Creates the session and starts to trace into `directory` or, for snapshots, into memory. The
-  /// object logs of processes that already run with Takt's tracetools go to `storage`.
+  /// object logs of processes that already run with Takt's tracetools go to `storage`; for
+  /// snapshots those of all processes are kept, since LTTng would forget what is in them.
   [[nodiscard]] static Result<std::unique_ptr<Session>> start(
       const std::filesystem::path& directory, ctf::Storage& storage, const Options& options);
 
@@ -49,12 +52,14 @@ class Session : public Backend {
 
   Result<void> create(const std::filesystem::path& directory);
   Result<void> add_channel(std::uint64_t snapshot_size);
-  Result<void> record_objects(ctf::Storage& storage, std::uint64_t until);
+  Result<void> record_older_objects(ctf::Storage& storage);
+  void keep_objects(std::size_t size);
+  void search_for_objects();
   Result<void> enable(const std::string& event);
   Result<void> add_contexts();
   Result<void> track_only_started();
   Result<Losses> read_losses();
-  void close_gate();
+  void admit_no_more();
 
   std::uint64_t events_;
   bool snapshot_;
@@ -63,11 +68,15 @@ class Session : public Backend {
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
   std::uint64_t unrecorded_processes_ = 0;
-  Losses object_losses_;              // of the object logs, when they were read last
+  Losses object_losses_;              // of the object logs of older processes
   std::uint64_t late_processes_ = 0;  // of a gate that is closed
   std::unique_ptr<IfKilled> guard_;   // destroys the session if this process is killed
   std::mutex control_;                // liblttng-ctl keeps its connection in a global variable
-  std::unique_ptr<Gate> gate_;        // last: its thread uses the members above
+  std::unique_ptr<ctf::Newest> kept_objects_;  // in snapshots
+  std::unique_ptr<ring::Objects> objects_;     // in snapshots; writes into the member above
+  // Last: their threads use the members above.
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<ring::Search> search_;
 };
 
 }  // namespace takt::capture::lttng

@@ -1,16 +1,14 @@
 #include "takt/capture/ring/listener.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "../gate.hpp"
+#include "../life.hpp"
 #include "../process.hpp"
 #include "../selection.hpp"
 #include "discovery.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/reader.hpp"
 #include "takt/capture/ring/writer.hpp"
@@ -18,23 +16,19 @@
 namespace takt::capture::ring {
 
 struct Listener::Source {
-  pid_t process = 0;
+  pid_t process;
   std::string program;
-  Descriptor life;  // readable when the process has ended
+  Life life;
+  Identity ring;
   std::unique_ptr<Reader> reader;
-  std::uint64_t start = 0;
-
-  [[nodiscard]] bool has_ended() const {
-    pollfd state{life.get(), POLLIN, 0};
-    return !life || poll(&state, 1, 0) > 0;
-  }
+  std::uint64_t start;
 
   void drain(const Take& take, bool ended) {
     while (auto object = reader->next_object()) {
       object->time = std::max(object->time, start);
       take(process, program, *object);
     }
-    for (std::uint64_t left = slot_count; left != 0; --left) {
+    for (;;) {
       if (const auto event = reader->next()) {
         take(process, program, *event);
       } else if (!ended || !reader->pass_incomplete()) {
@@ -58,13 +52,13 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   std::unique_ptr<Listener> listener(new Listener);
   listener->only_started_ = only_started;
   const auto admit = [made = listener.get()](pid_t process, const Descriptor& memory) {
-    made->admit(process, memory.get());
+    return made->admit(process, memory);
   };
   auto gate = only_started ? Gate::open(admit) : Gate::open_for_user(admit);
   if (!gate) return tl::unexpected(gate.error());
   listener->gate_ = std::move(*gate);
   if (!only_started) {  // after the gate is open, so that no process is missed
-    for (const auto& [process, memory] : running_rings()) listener->admit(process, memory.get());
+    listener->search_ = std::make_unique<Search>(admit, watching_capabilities);
   }
   return listener;
 }
@@ -72,6 +66,7 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
 Listener::Listener() : beginning_(now()) {}
 
 Listener::~Listener() {
+  search_.reset();
   if (gate_) gate_->close();
 }
 
@@ -80,28 +75,29 @@ std::map<std::string, std::string> Listener::environment() const {
   return {{gate_variable, gate_->address()}};
 }
 
-void Listener::admit(pid_t process, int memory) {
+bool Listener::admit(pid_t process, const Descriptor& memory) {
   static const std::vector<std::string> patterns{"ros2:*", "takt:*"};
-  auto reader = Reader::attach(memory, select(patterns).value(), beginning_);
+  const auto ring = identity_of(memory);
   const std::scoped_lock lock(mutex_);
+  if (std::ranges::any_of(sources_, [&](const auto& source) { return source->ring == ring; })) {
+    return false;  // the gate and the search both find it
+  }
+  auto reader = Reader::attach(memory.get(), select(patterns).value(), beginning_);
   if (!reader) {
     ++ended_.unrecorded_processes;
-    return;
+    return false;
   }
-  auto source = std::make_unique<Source>();
-  source->process = process;
-  source->program = file_name_of(process);
-  source->life = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  source->start = (*reader)->start();
-  source->reader = std::move(*reader);
-  sources_.push_back(std::move(source));
+  const std::uint64_t start = (*reader)->start();
+  sources_.push_back(std::make_unique<Source>(
+      Source{process, file_name_of(process), Life(process), ring, std::move(*reader), start}));
+  return true;
 }
 
 std::vector<pid_t> Listener::drain(const Take& take) {
   const std::scoped_lock lock(mutex_);
   std::vector<pid_t> gone;
   std::erase_if(sources_, [&](const auto& source) {
-    const bool ended = source->has_ended();
+    const bool ended = source->life.has_ended();
     gid_size_ = source->reader->gid_size();
     source->drain(take, ended);
     if (!ended) return false;
@@ -115,7 +111,7 @@ std::vector<pid_t> Listener::drain(const Take& take) {
 Losses Listener::losses() {
   const std::scoped_lock lock(mutex_);
   Losses all = ended_;
-  all.late_processes += gate_->late();
+  all.late_processes += gate_->late() + (search_ ? search_->late() : 0);
   for (const auto& source : sources_) all = all + source->losses();
   return all;
 }

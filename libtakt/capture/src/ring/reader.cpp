@@ -42,7 +42,7 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   reader->start_ = now();
   reader->earliest_ = inherited ? beginning : reader->start_;
   if (!inherited) {  // what a killed recorder left unread is older than this recording
-    for (std::uint64_t left = slot_count; left != 0 && reader->next(); --left) {
+    while (reader->next()) {
     }
     reader->malformed_ = 0;
     for (std::size_t entry = 0; entry <= thread_count; ++entry) {
@@ -68,7 +68,7 @@ bool Reader::complete(std::uint64_t slot) const {
 }
 
 std::optional<Event> Reader::next() {
-  while (!broken_ && complete(tail_)) {
+  while (!broken_ && turn_left_ != 0 && complete(tail_)) {
     const auto head = copy_shared<RecordHead>(&record_at(tail_)->head);
     Event event{std::max(head.time, earliest_), head.thread, {}, head.event, {}};
     const std::size_t size = head.size;
@@ -85,6 +85,7 @@ std::optional<Event> Reader::next() {
     std::memcpy(payload_.data(), slots + begin, fits);
     std::memcpy(payload_.data() + fits, slots, size - fits);
 
+    turn_left_ -= std::min(turn_left_, slots_of(size));
     const std::uint64_t last = tail_ + slots_of(size);
     for (; tail_ != last; ++tail_) {
       if (gives_back_) {
@@ -103,20 +104,33 @@ std::optional<Event> Reader::next() {
     }
     ++malformed_;
   }
+  if (gives_back_) {
+    turn_left_ = slot_count;
+  }
   return std::nullopt;
 }
 
 bool Reader::pass_incomplete() {
-  const std::uint64_t head = ring_->head.load();
-  if (broken_ || head - tail_ > slot_count || head == tail_) {
+  if (gives_back_) {
+    const std::uint64_t begun = ring_->head.load() - tail_;
+    if (begun > slot_count) {
+      return false;
+    }
+    gives_back_ = false;
+    turn_left_ = begun;
+  }
+  if (broken_ || turn_left_ == 0) {
     return false;
   }
-  gives_back_ = false;
+  if (complete(tail_)) {  // by now, or next() did not come that far
+    return true;
+  }
   ++malformed_;
   do {
     ++tail_;
-  } while (tail_ != head && !complete(tail_));
-  return tail_ != head;
+    --turn_left_;
+  } while (turn_left_ != 0 && !complete(tail_));
+  return turn_left_ != 0;
 }
 
 bool Reader::empty() const { return broken_ || ring_->head.load() == tail_; }

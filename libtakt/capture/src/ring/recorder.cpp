@@ -9,7 +9,6 @@
 
 #include "../process.hpp"
 #include "../selection.hpp"
-#include "discovery.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
@@ -39,7 +38,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   }
   std::unique_ptr<Recorder> recorder(new Recorder(storage, *events));
   const auto admit = [recorder = recorder.get()](pid_t process, const Descriptor& memory) {
-    recorder->admit(process, memory);
+    return recorder->admit(process, memory);
   };
   auto gate = options.only_started ? Gate::open(admit) : Gate::open_for_user(admit);
   if (!gate) {
@@ -49,7 +48,9 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   if (options.only_started) {
     recorder->gate_address_ = recorder->gate_->address();
   } else {
-    recorder->admit_running();  // after the gate is open, so that no process is missed
+    // After the gate is open, so that no process is missed.
+    recorder->search_ =
+        std::make_unique<Search>(admit, watching_capabilities | writing_capabilities);
   }
   recorder->drainer_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   return recorder;
@@ -68,8 +69,8 @@ std::map<std::string, std::string> Recorder::environment() const {
 Result<Losses> Recorder::losses() {
   const std::scoped_lock lock(mutex_);
   Losses all = ended_;
-  all.late_processes += gate_ ? gate_->late() : 0;
-  for (const auto& source : sources_) {
+  all.late_processes += (gate_ ? gate_->late() : 0) + (search_ ? search_->late() : 0);
+  for (const auto& [ring, source] : sources_) {
     all = all + source->losses();
   }
   return all;
@@ -85,27 +86,26 @@ Result<Losses> Recorder::stop() {
   return ended_;
 }
 
-void Recorder::admit(pid_t process, const Descriptor& memory) {
-  auto reader = Reader::attach(memory.get(), events_, beginning_);
+bool Recorder::admit(pid_t process, const Descriptor& memory) {
+  const auto ring = identity_of(memory);
   const std::scoped_lock lock(mutex_);
+  if (sources_.contains(ring)) {
+    return false;  // the gate and the search both find it
+  }
+  auto reader = Reader::attach(memory.get(), events_, beginning_);
   if (!reader) {
     ++ended_.unrecorded_processes;
-    return;
+    return false;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
   auto trace =
       Source::create(process, std::move(*reader), storage_, fs::path("ring") / name, events_);
-  if (trace) {
-    sources_.push_back(std::move(*trace));
-  } else {
+  if (!trace) {
     ++ended_.unrecorded_processes;
+    return false;
   }
-}
-
-void Recorder::admit_running() {
-  for (const auto& [process, memory] : running_rings()) {
-    admit(process, memory);
-  }
+  sources_.emplace(ring, std::move(*trace));
+  return true;
 }
 
 void Recorder::run() {
@@ -125,7 +125,8 @@ void Recorder::run() {
 
 void Recorder::drain(bool flush) {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(sources_, [&](const auto& source) {
+  std::erase_if(sources_, [&](const auto& entry) {
+    const auto& source = entry.second;
     const bool ended = source->has_ended();
     ended ? source->drain_remains() : source->drain();
     if (flush || ended) {
@@ -141,7 +142,7 @@ void Recorder::drain(bool flush) {
 void Recorder::finish() {
   {
     const std::scoped_lock lock(mutex_);
-    for (const auto& source : sources_) {
+    for (const auto& [ring, source] : sources_) {
       source->disable();
     }
   }
@@ -150,7 +151,7 @@ void Recorder::finish() {
     drain(false);
     {
       const std::scoped_lock lock(mutex_);
-      if (std::ranges::all_of(sources_, [](const auto& source) { return source->empty(); })) {
+      if (std::ranges::all_of(sources_, [](const auto& entry) { return entry.second->empty(); })) {
         break;
       }
     }
@@ -160,7 +161,7 @@ void Recorder::finish() {
     std::this_thread::sleep_for(last_look_interval);
   }
   const std::scoped_lock lock(mutex_);
-  for (const auto& source : sources_) {
+  for (const auto& [ring, source] : sources_) {
     source->drain_remains();
     source->flush();
     ended_ = ended_ + source->losses();
@@ -169,6 +170,12 @@ void Recorder::finish() {
 }
 
 void Recorder::end() {
+  if (search_) {
+    search_->close();
+    const std::scoped_lock lock(mutex_);
+    ended_.late_processes += search_->late();
+    search_.reset();
+  }
   if (gate_) {
     gate_->close();
     const std::scoped_lock lock(mutex_);

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "../gate.hpp"
+#include "discovery.hpp"
 #include "source.hpp"
 #include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
@@ -36,8 +36,8 @@ class Recorder : public Backend {
  private:
   Recorder(ctf::Storage& storage, std::uint64_t events);
 
-  void admit(pid_t process, const Descriptor& memory);
-  void admit_running();
+  /// Whether it is a ring that is not recorded yet and can be.
+  bool admit(pid_t process, const Descriptor& memory);
   void run();
   void drain(bool flush);
   void finish();
@@ -49,10 +49,11 @@ class Recorder : public Backend {
   std::string gate_address_;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;  // guards what follows
-  std::vector<std::unique_ptr<Source>> sources_;
+  std::map<Identity, std::unique_ptr<Source>> sources_;
   std::uint64_t admitted_ = 0;
   Losses ended_;  // of processes that are no longer in the list
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Search> search_;  // unless only what is started is recorded
   std::thread drainer_;
 };
 

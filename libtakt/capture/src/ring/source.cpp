@@ -1,9 +1,5 @@
 #include "source.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +19,7 @@ Result<std::unique_ptr<Source>> Source::create(pid_t process, std::unique_ptr<Re
 
 Source::Source(pid_t process, std::unique_ptr<Reader> reader,
                std::unique_ptr<ctf::ProcessTrace> trace, std::uint64_t events)
-    : life_(static_cast<int>(syscall(SYS_pidfd_open, process, 0))),
+    : life_(process),
       reader_(std::move(reader)),
       trace_(std::move(trace)),
       events_(events),
@@ -47,21 +43,15 @@ bool Source::pass_on() {
   return event.has_value();
 }
 
-// Both move at most one ring's worth, so that a process that writes without end, or one that goes
-// on in the memory of one that has ended, does not stop the others.
-
 void Source::drain() {
   drain_objects();
-  for (std::uint64_t left = slot_count; left != 0 && pass_on(); --left) {
+  while (pass_on()) {
   }
 }
 
 void Source::drain_remains() {
   drain_objects();
-  for (std::uint64_t left = slot_count; left != 0; --left) {
-    if (!pass_on() && !reader_->pass_incomplete()) {
-      return;
-    }
+  while (pass_on() || reader_->pass_incomplete()) {
   }
 }
 
@@ -74,11 +64,6 @@ void Source::flush() {
   }
   trace_->set_discarded_objects(reader_->dropped_objects() + malformed());
   trace_->flush();
-}
-
-bool Source::has_ended() const {
-  pollfd life{life_.get(), POLLIN, 0};
-  return !life_ || poll(&life, 1, 0) > 0;
 }
 
 Losses Source::losses() const {

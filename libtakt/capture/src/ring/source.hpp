@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "../ctf/process_trace.hpp"
-#include "takt/base/descriptor.hpp"
+#include "../life.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/reader.hpp"
 
@@ -21,7 +21,9 @@ class Source {
       pid_t process, std::unique_ptr<Reader> reader, ctf::Storage& storage,
       const std::filesystem::path& directory, std::uint64_t events);
 
-  /// Moves what the ring holds to the trace.
+  /// Moves what the ring holds to the trace, at most one ring's worth: a process that writes
+  /// without end, or one that goes on in the memory of one that has ended, does not stop the
+  /// others.
   void drain();
   /// At the end of the process or of the recording: also reads the events behind those that were
   /// not completed.
@@ -29,7 +31,7 @@ class Source {
   /// Writes what is buffered, and what each thread has lost.
   void flush();
 
-  [[nodiscard]] bool has_ended() const;
+  [[nodiscard]] bool has_ended() const { return life_.has_ended(); }
   void disable() { reader_->disable(); }
   [[nodiscard]] bool empty() const { return reader_->empty(); }
   [[nodiscard]] Losses losses() const;
@@ -43,7 +45,7 @@ class Source {
   bool pass_on();
   [[nodiscard]] std::uint64_t malformed() const { return reader_->malformed() + without_stream_; }
 
-  Descriptor life_;  // readable when the process has ended
+  Life life_;
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<ctf::ProcessTrace> trace_;
   std::uint64_t events_;

@@ -91,9 +91,9 @@ class Storage;
 /// read.
 class Recording {
  public:
-  /// Begins to record. LTTng gets a session daemon if none runs. Errors: `output` exists or cannot
-  /// be created, the disk is full, LTTng is not installed or its daemon cannot be started or
-  /// refuses.
+  /// Begins to record. LTTng gets a session daemon if none runs. This process may open more files
+  /// from now on, unless it records `only_started`. Errors: `output` exists or cannot be created,
+  /// the disk is full, LTTng is not installed or its daemon cannot be started or refuses.
   [[nodiscard]] static Result<Recording> start(const Options& options);
 
   Recording(Recording&&) noexcept;
@@ -104,7 +104,8 @@ class Recording {
   [[nodiscard]] std::map<std::string, std::string> environment() const;
   [[nodiscard]] Result<Status> status();
   /// Writes what a snapshot recording holds as a trace, and goes on. The directory must not exist;
-  /// it appears when the trace is complete. Error: it cannot be written, or nothing has happened.
+  /// it appears when the trace is complete. Error: it cannot be written, nothing has happened, or
+  /// it cannot be given its name (the complete trace stays under its partial name).
   [[nodiscard]] Result<Status> snapshot(const std::filesystem::path& output);
   /// Ends the recording and moves the trace to its place; if Status::failure says why it ended
   /// before, the trace keeps its partial name. No bytes: there is no trace, as no traced process
@@ -116,8 +117,6 @@ class Recording {
  private:
   Recording();
 
-  [[nodiscard]] Result<void> complete(const std::filesystem::path& partial,
-                                      const std::filesystem::path& output) const;
   [[nodiscard]] Result<Losses> losses();
   [[nodiscard]] std::string failure();
 

@@ -18,9 +18,9 @@ namespace takt::live {
 /// What programs do, as it happens: the events of their rings, in time order.
 class Stream final : public events::EventStream {
  public:
-  /// `only_started`: programs with environment() and what they start; else every program of this
-  /// user that has Takt's libtracetools.so, those that run already included. Errors: somebody else
-  /// records these programs.
+  /// `only_started`: programs with environment() and what they start; else every program that has
+  /// Takt's libtracetools.so and that this user may look into, those that run already included.
+  /// Errors: somebody else records these programs.
   [[nodiscard]] static Result<std::unique_ptr<Stream>> start(bool only_started);
 
   /// Variables to set for a program that is to be heard.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/event.hpp"
@@ -21,9 +22,13 @@ class Gate;
 
 namespace takt::capture::ring {
 
+class Search;
+
 /// Takes the events of programs from their rings, without a trace: of programs that are started
-/// with environment(), or of every process of this user that has Takt's libtracetools.so. Needs no
-/// privilege. Memory is bounded; events that come too fast are lost in the rings and counted.
+/// with environment(), or of every process that has Takt's libtracetools.so and that this user may
+/// look into. Needs no privilege. Processes of this user are heard from their first event on,
+/// others within seconds, and are counted as late. Memory is bounded; events that come too fast are
+/// lost in the rings and counted.
 class Listener {
  public:
   /// `only_started` as in Options. Errors: another recorder listens to the processes of this user.
@@ -51,13 +56,15 @@ class Listener {
   struct Source;
 
   Listener();
-  void admit(pid_t process, int memory);
+  /// Whether it is a ring that is not read yet and can be.
+  bool admit(pid_t process, const Descriptor& memory);
 
-  std::mutex mutex_;  // guards what follows; processes are admitted by a thread of the gate
+  std::mutex mutex_;  // guards what follows; processes are admitted by other threads
   std::vector<std::unique_ptr<Source>> sources_;
   Losses ended_;
   std::size_t gid_size_ = 0;
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Search> search_;  // unless only what is started is heard
   bool only_started_ = false;
   const std::uint64_t beginning_;
 };

@@ -35,7 +35,9 @@ class Reader {
   /// Asks for no more events and lets go of the ring.
   ~Reader();
 
-  /// The next event; none if the ring is empty now. O(size of the event).
+  /// The next event; none if the ring is empty now, or if a ring's worth has been read since there
+  /// was none: who reads until there is none comes to an end, however fast the process writes, and
+  /// whatever it writes. O(size of the records that are passed over).
   [[nodiscard]] std::optional<Event> next();
 
   /// The next entry of the object log, without those that next() gives, too; none if there is none
@@ -48,7 +50,7 @@ class Reader {
   /// events that were begun and not completed, and counts them as malformed; such events beside
   /// each other count as one, since nobody knows where one of them ends. True if there is more to
   /// read. From then on the process gets no slots back, because a thread that was stopped may still
-  /// complete its event.
+  /// complete its event, and what is begun after the first such call is not read.
   [[nodiscard]] bool pass_incomplete();
 
   /// Whether everything that was begun has been read.
@@ -87,6 +89,7 @@ class Reader {
   Descriptor lock_;  // keeps other readers away
   std::optional<ObjectLog> objects_;
   std::uint64_t tail_ = 0;
+  std::uint64_t turn_left_ = slot_count;  // slots that are read before next() gives none once
   std::uint64_t malformed_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t earliest_ = 0;  // earliest time that an event of this recording can have

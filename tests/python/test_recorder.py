@@ -1,0 +1,252 @@
+"""Who is in charge of a recorded command: of its end, of what it leaves, and of its recording."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import takt_native
+from takt import recorder, supervision
+from takt.errors import UserError
+from takt.recorder import Request, Running, supervise
+
+# An orphan ends after its parent. Its number is free again when the one that it was left to has
+# reaped it.
+ORPHAN = """
+(sh -c 'while [ ! -e go ]; do sleep 0.01; done' & echo $! > orphan)
+touch go
+read orphan < orphan
+while [ -e /proc/$orphan ]; do sleep 0.01; done
+"""
+
+STATUS = '{"bytes": 1, "failure": "", "discarded_events": 0}'
+FULL = '{"bytes": 1, "failure": "the disk is full", "discarded_events": 2}'
+
+
+def shell(script: str) -> Request:
+    return Request("ring", Path(), command=("sh", "-c", script))
+
+
+def goes_on() -> bool:
+    return True
+
+
+def is_gone(process: int) -> bool:
+    return recorder.began(process) is None
+
+
+@pytest.fixture
+def child() -> Iterator[Callable[[str], subprocess.Popen[bytes]]]:
+    """Starts processes of the test's own."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(script: str) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sh", "-c", script]))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# The command
+
+
+def test_an_error_ends_the_command_and_what_it_started(
+    here: Path,
+    child: Callable[[str], subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervision, "PATIENCE", 0.05)  # what it started is deaf to SIGINT
+    other = child("exec sleep 1000")
+
+    def look() -> bool:
+        if Path("all").exists():
+            raise ZeroDivisionError
+        return True
+
+    with pytest.raises(ZeroDivisionError):
+        supervise(
+            shell(
+                "sleep 1000 & echo $$ $! > some; mv some all; trap 'exit 0' INT; "
+                "while :; do sleep 0.01; done"
+            ),
+            os.environ,
+            look,
+            0.01,
+        )
+    assert all(is_gone(int(process)) for process in Path("all").read_text().split())
+    assert other.poll() is None
+
+
+def test_a_recorder_that_cannot_be_asked_for_snapshots_starts_no_command(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.chmod(0o700)
+    (here / "takt-snapshots").mkdir()
+    (here / "takt-snapshots").chmod(0o777)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(here))
+    request = Request(
+        "ring", here / "robot", command=("touch", str(here / "started")), snapshot_size=1 << 20
+    )
+    with pytest.raises(UserError, match="not a directory of this user alone"):
+        recorder.record(request, lambda *_: None)
+    assert not (here / "started").exists()
+
+
+@pytest.mark.parametrize("name", ["PIPE", "XFSZ"])
+def test_a_signal_that_python_ignores_ends_a_command(name: str) -> None:
+    number = signal.Signals[f"SIG{name}"]
+    assert supervise(shell(f"kill -{name} $$"), os.environ, goes_on) == 128 + number
+
+
+# What it leaves
+
+
+def test_orphans_are_reaped_while_the_command_runs(here: Path) -> None:
+    assert supervise(shell(ORPHAN), os.environ, goes_on) == 0
+
+
+def test_an_older_child_is_left_to_those_who_started_it(
+    here: Path, child: Callable[[str], subprocess.Popen[bytes]]
+) -> None:
+    """Though it has ended, and so is the first that the kernel shows."""
+    older = child("exit 7")
+    os.waitid(os.P_PID, older.pid, os.WEXITED | os.WNOWAIT)
+    assert supervise(shell(ORPHAN), os.environ, goes_on) == 0
+    assert older.wait() == 7
+
+
+def test_a_child_of_another_thread_is_left_to_it(here: Path) -> None:
+    over = threading.Event()
+    statuses: list[int] = []
+
+    def start() -> None:
+        process = subprocess.Popen(["sh", "-c", "exit 7"])
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        Path("ended").touch()
+        over.wait()
+        statuses.append(process.wait())
+
+    thread = threading.Thread(target=start)
+
+    def look() -> bool:
+        if thread.ident is None:
+            thread.start()
+        return True
+
+    script = "while [ ! -e ended ]; do sleep 0.01; done" + ORPHAN
+    assert supervise(shell(script), os.environ, look, 0.01) == 0
+    over.set()
+    thread.join()
+    assert statuses == [7]
+
+
+# The recording
+
+
+class Recording:
+    """Says what it is told to say; an exception is raised."""
+
+    def __init__(self, states: list[str | Exception], end: str | Exception) -> None:
+        self.states = iter(states)
+        self.end = end
+
+    def status(self) -> str:
+        return self._said(next(self.states))
+
+    def stop(self) -> str:
+        return self._said(self.end)
+
+    @staticmethod
+    def _said(what: str | Exception) -> str:
+        if isinstance(what, Exception):
+            raise what
+        return what
+
+
+GONE = takt_native.InputError("LTTng cannot say what it lost")
+
+
+@pytest.mark.parametrize(
+    ("state", "end", "reason", "losses"),
+    [
+        (FULL, FULL, "the disk is full", "2 discarded events"),
+        (GONE, STATUS, "LTTng cannot say what it lost", "nothing lost"),
+        (GONE, GONE, "LTTng cannot say what it lost", "an unknown number of events lost"),
+    ],
+)
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_a_recording_that_fails_ends_and_says_so_once(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    state: str | Exception,
+    end: str | Exception,
+    reason: str,
+    losses: str,
+    by_itself: bool,
+) -> None:
+    monkeypatch.setattr(recorder, "TICK", 0.001)
+    (here / "trace.partial").mkdir()
+    said: list[str] = []
+    over = threading.Event()
+
+    def say(message: str) -> None:
+        said.append(message)
+        over.set()
+
+    recording: Any = Recording([STATUS, state], end)
+    running = Running(recording, here / "trace", say)
+    if by_itself:
+        running.look_by_itself()
+        over.wait()
+    else:
+        assert running.look() is not None
+        assert running.look() is None
+    assert running.look() is None
+    assert said == [f"{reason}: the recording ends"]
+    with pytest.raises(UserError) as failed:
+        running.stop()
+    message = str(failed.value)
+    assert message.startswith(f"{reason}; the recording ended after ")
+    assert message.endswith(f"{losses} until then: {here / 'trace'}.partial")
+
+
+def test_a_command_goes_on_when_its_recording_has_failed(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends only after its recording has."""
+    monkeypatch.setattr(recorder, "TICK", 0.001)
+
+    class Failing(Recording):
+        def __init__(self, *_: object, **__: object) -> None:
+            super().__init__([GONE], GONE)
+
+        def environment(self) -> dict[str, str]:
+            return {}
+
+        def stop(self) -> str:
+            Path("failed").touch()
+            return super().stop()
+
+    monkeypatch.setattr(takt_native, "Recording", Failing)
+    script = "while [ ! -e failed ]; do sleep 0.01; done; touch whole"
+    with pytest.raises(UserError, match="LTTng cannot say what it lost; the recording ended"):
+        recorder.record(
+            Request("lttng", here / "trace", command=("sh", "-c", script)), lambda *_: None
+        )
+    assert Path("whole").exists()
