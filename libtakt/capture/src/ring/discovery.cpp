@@ -69,6 +69,13 @@ Identity identity_of(const Descriptor& memory) {
   return fstat(memory.get(), &status) == 0 ? Identity{status.st_dev, status.st_ino} : Identity{};
 }
 
+bool Unreadable::add(const Descriptor& memory) {
+  if (known_.size() == most_known) {
+    known_.clear();
+  }
+  return !memory || known_.insert(identity_of(memory)).second;
+}
+
 void for_each_ring(const std::function<void(pid_t, const Descriptor&)>& use) {
   std::set<Identity> known;
   const auto look_at = [&](pid_t process) {

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,6 +25,20 @@ namespace takt::capture::ring {
 /// A ring, whichever descriptor it is open by.
 using Identity = std::pair<dev_t, ino_t>;
 [[nodiscard]] Identity identity_of(const Descriptor& memory);
+
+/// The rings that cannot be read. A gate and a search both find them.
+class Unreadable {
+ public:
+  /// Whether the ring was not added before. No memory: a process without a ring, which nothing else
+  /// finds.
+  [[nodiscard]] bool add(const Descriptor& memory);
+
+ private:
+  /// Beyond this many, some may be taken for new ones again.
+  static constexpr std::size_t most_known = 1 << 16;
+
+  std::set<Identity> known_;
+};
 
 /// Calls `use` for the rings of the processes that run now and that this user may look into, with
 /// their memory. Each ring comes once, with the process that writes it, although recorders hold

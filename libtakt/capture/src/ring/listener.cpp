@@ -63,7 +63,7 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   return listener;
 }
 
-Listener::Listener() : beginning_(now()) {}
+Listener::Listener() : unreadable_(std::make_unique<Unreadable>()), beginning_(now()) {}
 
 Listener::~Listener() {
   search_.reset();
@@ -84,7 +84,7 @@ bool Listener::admit(pid_t process, const Descriptor& memory) {
   }
   auto reader = Reader::attach(memory.get(), select(patterns).value(), beginning_);
   if (!reader) {
-    ++ended_.unrecorded_processes;
+    ended_.unrecorded_processes += unreadable_->add(memory) ? 1U : 0U;
     return false;
   }
   const std::uint64_t start = (*reader)->start();

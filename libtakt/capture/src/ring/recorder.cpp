@@ -94,7 +94,7 @@ bool Recorder::admit(pid_t process, const Descriptor& memory) {
   }
   auto reader = Reader::attach(memory.get(), events_, beginning_);
   if (!reader) {
-    ++ended_.unrecorded_processes;
+    ended_.unrecorded_processes += unreadable_.add(memory) ? 1U : 0U;
     return false;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);

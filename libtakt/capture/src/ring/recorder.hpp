@@ -51,6 +51,7 @@ class Recorder : public Backend {
   std::mutex mutex_;  // guards what follows
   std::map<Identity, std::unique_ptr<Source>> sources_;
   std::uint64_t admitted_ = 0;
+  Unreadable unreadable_;
   Losses ended_;  // of processes that are no longer in the list
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<Search> search_;  // unless only what is started is recorded

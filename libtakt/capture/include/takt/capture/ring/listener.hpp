@@ -23,6 +23,7 @@ class Gate;
 namespace takt::capture::ring {
 
 class Search;
+class Unreadable;
 
 /// Takes the events of programs from their rings, without a trace: of programs that are started
 /// with environment(), or of every process that has Takt's libtracetools.so and that this user may
@@ -61,6 +62,7 @@ class Listener {
 
   std::mutex mutex_;  // guards what follows; processes are admitted by other threads
   std::vector<std::unique_ptr<Source>> sources_;
+  std::unique_ptr<Unreadable> unreadable_;
   Losses ended_;
   std::size_t gid_size_ = 0;
   std::unique_ptr<Gate> gate_;
