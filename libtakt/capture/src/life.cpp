@@ -1,11 +1,11 @@
 #include "life.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "process.hpp"
 

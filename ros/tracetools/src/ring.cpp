@@ -105,7 +105,7 @@ int make_memory() {
 ring::Header* make_ring() {
   ring_memory = {make_memory()};
   struct stat status {};
-  if (fstat(ring_memory.descriptor, &status) != 0) {
+  if (ring_memory.descriptor < 0 || fstat(ring_memory.descriptor, &status) != 0) {
     return nullptr;
   }
   ring_memory.device = status.st_dev;

@@ -44,7 +44,7 @@ enum takt_record_kind { TAKT_RECORD_CALL, TAKT_RECORD_SCHED };
    (unsigned long long)(detail) << 16)
 
 // Bytes of a buffer for records.
-#define TAKT_BPF_BUFFER_SIZE (16 * 1024 * 1024)
+#define TAKT_BPF_BUFFER_SIZE (16ul * 1024 * 1024)
 
 // Libraries beyond this many share a number.
 #define TAKT_BPF_LIBRARIES 256
