@@ -48,9 +48,10 @@ needs_strace = pytest.mark.skipif(
 ROBOT = """
 import ctypes, sys
 emit = ctypes.CDLL("libtracetools.so").ros_trace_rclcpp_executor_wait_for_work
+emit(ctypes.c_int64(0))  # from here on it has a trace
 print("ready", flush=True)
 sys.stdin.readline()
-for i in range(1000): emit(ctypes.c_int64(i))
+for i in range(1, 1000): emit(ctypes.c_int64(i))
 print("done", flush=True)
 sys.stdin.read()
 print("whole", flush=True)
