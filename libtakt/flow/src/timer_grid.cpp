@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t most_parts = 8;
 /// So many late wake-ups in a row are no coincidence.
 constexpr std::size_t convincing = 8;
-/// Of a stretch of so many instances, at most so many move a true grid: nearly always. The n-th one
-/// is the least late of all so far, and so does, once in n times.
+/// If more instances than this of a stretch move the point to an earlier time, the timer keeps to
+/// no grid. The n-th instance of a true grid does so with a probability of 1/n: only if it is the
+/// least late of all so far.
 constexpr std::size_t stretch = 64;
 constexpr std::size_t most_moves = 16;
 
