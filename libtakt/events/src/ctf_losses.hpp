@@ -17,7 +17,8 @@ struct PacketCounters {
   std::uint32_t discarded_bits = 64;
 };
 
-/// What was lost from one packet to the next. Counters are as wide as in the packet and may wrap.
+/// Returns what was lost from one packet to the next. Counters are as wide as in the packet and may
+/// wrap.
 [[nodiscard]] StreamLosses lost_between(const PacketCounters& before, const PacketCounters& after);
 
 /// A file, which holds all of a stream or a part of it (LTTng begins a new one at a size).
@@ -29,8 +30,8 @@ struct StreamPart {
   PacketCounters last;
 };
 
-/// What was lost before the first packets of streams and between their parts. Parts that overlap
-/// (snapshots of one session) lost nothing between them. O(n log n).
+/// Returns what was lost before the first packets of streams and between their parts. Parts that
+/// overlap (snapshots of one session) lost nothing between them. O(n log n).
 [[nodiscard]] StreamLosses lost_between_parts(std::vector<StreamPart> parts);
 
 }  // namespace takt::events::ctf

@@ -62,8 +62,7 @@ struct Chunk {
   /// Bytes of the stream that have been looked at, and so are in the processor's cache.
   std::uint64_t decoded = 0;
   bool is_last = false;
-  /// Of the last chunk, if the file has a packet: the losses of the other chunks are those within
-  /// the file.
+  /// The last chunk has this, if the file has a packet. Losses of chunks are those within the file.
   std::optional<StreamPart> part;
 
   void clear();

@@ -80,7 +80,7 @@ class Newest : public Storage {
   [[nodiscard]] Result<void> write(const std::filesystem::path& root) const;
 
  private:
-  /// What is kept of a trace beside its newest packets.
+  /// The metadata and objects of a trace, which are kept beside the newest packets.
   struct Lasting {
     std::map<std::filesystem::path, std::vector<std::byte>> files;
     std::size_t size = 0;

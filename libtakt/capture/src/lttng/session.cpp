@@ -194,8 +194,8 @@ std::uint64_t Session::needed_space() const {
   return (processors() + sub_buffer_count) * sub_buffer_size;
 }
 
-/// What is kept beside LTTng's buffers does not grow old with them: nobody knows of which processes
-/// they still hold events.
+/// Objects do not grow old with LTTng's buffers, beside which they are kept: nobody knows of which
+/// processes these still hold events.
 void Session::keep_objects(std::size_t size) {
   kept_objects_ = std::make_unique<ctf::Newest>(size);
   objects_ = std::make_unique<ring::Objects>(
