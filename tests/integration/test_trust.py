@@ -796,10 +796,10 @@ def python_of_all() -> str:
 
 
 @contextmanager
-def attacker_of(prefix: Path, malice: str) -> Iterator[Child[str]]:
-    """A process of another user that runs `MALICE` with what is installed in `prefix`."""
+def attacker_of(script: str, *arguments: str) -> Iterator[Child[str]]:
+    """A process of another user that runs a Python script, as soon as that says it is ready."""
     with Child(
-        [*AS_OTHER_USER, python_of_all(), "-c", MALICE, str(prefix), malice],
+        [*AS_OTHER_USER, python_of_all(), "-c", script, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -831,7 +831,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
         description.symlink_to("/dev/zero")
     for path in [prefix, *prefix.rglob("*")]:
         os.chown(path, 65534, 65534, follow_symlinks=False)
-    with attacker_of(prefix, malice) as attacker:
+    with attacker_of(MALICE, str(prefix), malice) as attacker:
         assert attacker.stdin
         trace = tmp_path / "trace"
         with Child(
@@ -915,7 +915,7 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
     library.parent.mkdir()
     library.write_bytes(malice(tracetools().read_bytes()))
     with (
-        attacker_of(place_for_all, "library"),
+        attacker_of(MALICE, str(place_for_all), "library"),
         Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
     ):
         assert robot.stdout
@@ -981,18 +981,12 @@ def test_a_library_that_grows_while_it_is_read_is_not_read_to_its_end(
     os.chown(library, 65534, 65534)
     trace = tmp_path / "trace"
     with (
-        Child(
-            [*AS_OTHER_USER, python_of_all(), "-c", GROW, str(library)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as attacker,
+        attacker_of(GROW, str(library)) as attacker,
         Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
     ):
         assert attacker.stdin
         assert attacker.stdout
         assert robot.stdout
-        assert attacker.stdout.readline() == "ready\n"
         robot.stdout.readline()
         with Child(
             [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
@@ -1047,18 +1041,11 @@ def test_processes_with_many_libraries_leave_the_recorder_its_descriptors(
         place.mkdir()
         shutil.copy(library, place)
     with (
-        Child(
-            [*AS_OTHER_USER, python_of_all(), "-c", MANY, str(place_for_all), str(count)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as others,
+        attacker_of(MANY, str(place_for_all), str(count)) as others,
         Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
     ):
         assert others.stdin
-        assert others.stdout
         assert robot.stdout
-        assert others.stdout.readline() == "ready\n"
         robot.stdout.readline()
         trace = tmp_path / "trace"
         done = subprocess.run(
