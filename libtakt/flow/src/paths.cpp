@@ -94,6 +94,20 @@ void add_ends_of_loops(const Edges& edges, const Causality& causality, Sinks& si
   }
 }
 
+/// The publishers of which a message was handled.
+std::vector<bool> find_handled(const History& history, const execution::Objects& objects) {
+  std::vector<bool> handled(objects.publishers.size());
+  const Store& store = history.store();
+  for (std::uint64_t number = store.first_message(); number < store.end_message(); ++number) {
+    const auto id = static_cast<PublicationId>(number);
+    const auto& publisher = store.find(id)->publisher;
+    if (publisher && !history.receivers_of(id).empty()) {
+      handled[publisher->value()] = true;
+    }
+  }
+  return handled;
+}
+
 }  // namespace
 
 bool has_too_many_ways(const History& history, const execution::Objects& objects,
@@ -107,13 +121,17 @@ Sinks find_sinks(const History& history, const execution::Objects& objects,
   const std::size_t count = objects.callbacks.size();
   Sinks sinks{std::vector<bool>(count), std::vector<bool>(count)};
   std::vector<bool> leads_on(count);
+  const std::vector<bool> handled = find_handled(history, objects);
   const Store& store = history.store();
   for (std::uint64_t number = store.first_message(); number < store.end_message(); ++number) {
     const auto id = static_cast<PublicationId>(number);
     const Message& message = *store.find(id);
     if (message.run != InstanceId::none && !execution::is_infrastructure(objects[message.topic])) {
       sinks.senders[message.callback.value()] = true;
-      if (!history.receivers_of(id).empty()) {
+      // The only message of a seldom callback may still be on its way when the recording ends, so
+      // those that other callbacks send with the same publisher count, too.
+      if (!history.receivers_of(id).empty() ||
+          (message.publisher && handled[message.publisher->value()])) {
         leads_on[message.callback.value()] = true;
       }
     }

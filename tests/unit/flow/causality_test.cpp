@@ -428,6 +428,13 @@ TEST_F(TwoInputs, ASinkBesideTwoRelaysIsStillASink) {
               ElementsAre("? > /merger:/a > /sink:/c", "? > /merger:/b", "? > /merger:/d"));
 }
 
+TEST_F(TwoInputs, AMessageOnItsWayAtTheEndIsNoEndOfFlowsAlsoIfItsCallbackSentNoOther) {
+  receive(a, on_a, 1, true);
+  scenario.publish(outside, b, 1);
+  scenario.handle(program, on_b, 1, 10, std::pair(c, 2));  // nothing handles it
+  EXPECT_THAT(paths(follow(scenario)), ElementsAre("? > /merger:/a > /sink:/c"));
+}
+
 TEST_F(TwoInputs, TwoRelaysThatPublishOnOneTopicAreNoJoin) {
   for (std::int64_t i = 0; i < 20; ++i) {
     receive(a, on_a, 20 * i + 1, true);
