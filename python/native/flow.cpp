@@ -48,12 +48,14 @@ FlowRequest parse_request(const std::string& text) {
           value.get<bool>() ? takt::flow::Inference::on : takt::flow::Inference::off;
     } else if (key == "asked" && value.is_number_unsigned()) {
       options.asked = value.get<std::uint64_t>();
-    } else if (key == "joins_from" && value.is_string()) {
-      request.model = unwrap(model::parse(value.get<std::string>(), "joins_from")).model;
+    } else if (key == "model" && value.is_string()) {
+      request.model = unwrap(model::parse(value.get<std::string>(), "options.model")).model;
+    } else if (key == "joins" && value.is_boolean()) {
+      options.joins_of_model = value.get<bool>();
     } else {
       throw InputError(fmt::format(
-          "options.{}: not known, or not of its type; from, to, joins_from: strings; instances, "
-          "infer: booleans; asked: a number",
+          "options.{}: not known, or not of its type; from, to, model: strings; instances, infer, "
+          "joins: booleans; asked: a number",
           key));
     }
   }
@@ -83,8 +85,9 @@ void bind_flow(nanobind::module_& module) {
              "The flows of messages in the traces at `paths`, as a takt/flow document. Options\n"
              "(JSON): from, to, names of where flows begin and end; instances, whether to list\n"
              "them; asked, the number of one whose story is told; infer, whether to believe what\n"
-             "the nodes' behaviour suggests where they declare no links; joins_from, the text of\n"
-             "a model whose joins count for links. Raises InputError.");
+             "the nodes' behaviour suggests where they declare no links; model, the text of a\n"
+             "model whose callbacks the document names; joins, whether its joins count for links,\n"
+             "which they do by default. Raises InputError.");
 }
 
 }  // namespace takt::native

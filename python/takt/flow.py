@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from takt.documents import Callback, Edge, Model
+from takt.documents import Model
 from takt.formatting import NONE, count, duration, grouped
 from takt.tables import cell
 
@@ -86,48 +86,6 @@ def names(flows: list[Json]) -> list[str]:
     return found
 
 
-def in_model(model: Model) -> dict[str, str]:
-    """The model's callback for each id that a callback can have in a recording. A join has an id
-    for each topic that it receives, because a recording has a callback for each of its inputs.
-    """
-    edges: dict[str, list[Edge]] = defaultdict(list)
-    for edge in model.edges:
-        edges[edge.target].append(edge)
-    used: Counter[str] = Counter()
-    found = {}
-    for callback in model.callbacks:
-        for stem in _recorded_ids(callback, edges[callback.id]):
-            used[stem] += 1
-            found[stem if used[stem] == 1 else f"{stem}#{used[stem]}"] = callback.id
-    return found | {callback.id: callback.id for callback in model.callbacks}
-
-
-def _recorded_ids(callback: Callback, edges: list[Edge]) -> Iterator[str]:
-    """The ids that recordings give to a callback, without their numbers, as
-    libtakt/execution/src/names.cpp makes them.
-    """
-    node = _absolute(callback.node or "takt")  # takt run gives a node to callbacks without one
-    if callback.kind == "timer":
-        period = callback.activation.period if callback.activation else None
-        if period is not None:
-            yield f"{node}:timer-{_compact(period)}"
-        return
-    end = ":response" if callback.kind == "client" else ""
-    topics = dict.fromkeys([edge.topic or callback.topic for edge in edges] or [callback.topic])
-    yield from (f"{node}:{_absolute(topic)}{end}" for topic in topics if topic)
-
-
-def _absolute(name: str) -> str:
-    return name if name.startswith("/") else f"/{name}"
-
-
-def _compact(period: int) -> str:
-    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
-        if period % size == 0:
-            return f"{period // size}{unit}"
-    return f"{period}ns"
-
-
 class Chains(NamedTuple):
     """Flows as chains of a timing model."""
 
@@ -139,9 +97,9 @@ class Chains(NamedTuple):
     """The names of the flows that are not chains of the model, each with the reason."""
 
 
-def chains(flows: list[Json], model: Model) -> Chains:
-    """The flows as chains of a timing model of the same trace, at most MOST_CHAINS of them."""
-    ids = in_model(model)
+def chains(document: Json, model: Model) -> Chains:
+    """The flows as chains of the model that the document was made with, at most MOST_CHAINS."""
+    flows, ids = document["flows"], document["in_model"]
     edges = {(edge.source, edge.target) for edge in model.edges}
     found: dict[tuple[str, ...], Json] = {}
     missing = {}
@@ -150,7 +108,7 @@ def chains(flows: list[Json], model: Model) -> Chains:
         callbacks = tuple(ids.get(step, step) for step in steps)
         gap = next((pair for pair in itertools.pairwise(callbacks) if pair not in edges), None)
         if gap:
-            missing[name] = f"the model of the traces has no edge from {gap[0]} to {gap[1]}"
+            missing[name] = f"the model has no edge from {gap[0]} to {gap[1]}"
         elif len(callbacks) == 1:
             missing[name] = "a chain of the page has at least two callbacks"
         elif callbacks not in found and len(found) == MOST_CHAINS:

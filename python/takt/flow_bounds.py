@@ -53,8 +53,8 @@ def compare(document: Json, model: ModelText, analysis: str) -> Json:
     that an instance of the flow spent on it. UserError if no chain matches.
     """
     parsed = model.parsed()
-    ids = flows.in_model(parsed)
-    chain, flow = _matching(document, parsed, ids, model.source)
+    ids = document["in_model"]
+    chain, flow = _matching(document, parsed, model.source)
     explanation = pipeline.explain(model.text, model.source, chain, analysis)
     terms = _terms(explanation, {executor.id for executor in parsed.executors})
     observed = _observed(flow, ids, terms)
@@ -92,12 +92,12 @@ def table(compared: Json) -> Table:
     return shown
 
 
-def _matching(document: Json, model: Model, ids: dict[str, str], source: str) -> tuple[str, Json]:
+def _matching(document: Json, model: Model, source: str) -> tuple[str, Json]:
     """A chain of the model and the worst flow whose callbacks are the chain's."""
     if not document["flows"]:
         raise UserError(f"--bound: {flows.nothing(document['from'], document['to'])}")
     for flow in document["flows"]:
-        callbacks = tuple(ids.get(step["callback"]) for step in flow["path"])
+        callbacks = tuple(document["in_model"].get(step["callback"]) for step in flow["path"])
         for chain in model.chains:
             if chain.callbacks == callbacks:
                 return chain.id, flow

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from robot import run_takt
-from takt.documents import Activation, Callback, Edge, Model
-from takt.flow import MOST_CHAINS, cause, chains, in_model, left_out, names, story
+from takt.documents import Callback, Edge, Model
+from takt.flow import MOST_CHAINS, cause, chains, left_out, names, story
 from takt.testing import Recorded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,35 +156,18 @@ def test_a_chain_over_inferred_joins_has_its_bound_beside_what_was_seen(tmp_path
 
 
 def test_callbacks_of_a_recording_are_found_in_the_model_that_ran() -> None:
-    ids = in_model(Model.model_validate_json(AUTOWARE_MODEL.read_text()))
-    paths = [flow["path"] for flow in document(AUTOWARE)["flows"]]
-    assert {step["callback"] for path in paths for step in path} <= ids.keys()
-    assert ids["/VehicleInterface:/MPCController"] == "VehicleInterface"
-    assert ids["/BehaviorPlanner:timer-100ms"] == "BehaviorPlanner"
     ends = ("--from", LIDAR, "--to", ESTIMATOR)
-    compared = document(AUTOWARE, *ends, "--bound", AUTOWARE_MODEL)["bound"]
+    found = document(AUTOWARE, *ends, "--bound", AUTOWARE_MODEL)
+    ids = found["in_model"]
+    model = Model.model_validate_json(AUTOWARE_MODEL.read_text())
+    callbacks = {callback.id for callback in model.callbacks}
+    assert set(ids.values()) == callbacks
+    assert ids["/VehicleInterface:/MPCController"] == "VehicleInterface"
+    assert ids["/VehicleInterface:/BehaviorPlanner"] == "VehicleInterface"
+    assert ids["/BehaviorPlanner:timer-100ms"] == "BehaviorPlanner"
+    compared = found["bound"]
     assert compared["chain"] == "lidar to collision estimate"
-    assert {term["callback"] for term in compared["terms"]} <= {None, *ids.values()}
-
-
-def test_callbacks_of_a_model_have_the_ids_of_recordings() -> None:
-    period = Activation(kind="periodic", period=2_500_000)
-    callbacks = [
-        Callback(id="t", node="n", executor="e", kind="timer", activation=period),
-        Callback(id="a", node="/n", executor="e", kind="subscription", topic="in"),
-        Callback(id="b", node="/n", executor="e", kind="subscription", topic="/in"),
-        Callback(id="s", node="/n", executor="e", kind="service", topic="/call"),
-        Callback(id="c", node="/n", executor="e", kind="client", topic="/call"),
-    ]
-    model = Model(format="takt/model", version=1, callbacks=tuple(callbacks))
-    recorded = {
-        "/n:timer-2500us": "t",
-        "/n:/in": "a",
-        "/n:/in#2": "b",
-        "/n:/call": "s",
-        "/n:/call:response": "c",
-    }
-    assert in_model(model) == recorded | {id_: id_ for id_ in "tabsc"}
+    assert {term["callback"] for term in compared["terms"]} <= {None, *callbacks}
 
 
 def test_that_there_is_no_flow_to_compare_is_said_in_a_line() -> None:
@@ -314,12 +297,12 @@ def model_of(edges: dict[str, list[str]]) -> Model:
 
 def test_flows_are_chains_of_a_model_where_it_has_their_edges() -> None:
     model = model_of({"/a": ["/b"], "/b": ["/c"]})
-    direct, stored, source = path("/a", "/b", "/c"), path("/a", "/c"), path("/a")
-    found = chains([direct, stored, source], model)
+    flows = [path("/a", "/b", "/c"), path("/a", "/c"), path("/a")]
+    found = chains({"flows": flows, "in_model": {}}, model)
     callbacks = ["/a:in", "/b:in", "/c:in"]
     assert found.chains == [{"id": "/a → /c via /b", "callbacks": callbacks}]
     assert found.missing == {
-        "/a → /c": "the model of the traces has no edge from /a:in to /c:in",
+        "/a → /c": "the model has no edge from /a:in to /c:in",
         "/a → /a": "a chain of the page has at least two callbacks",
     }
 
@@ -327,9 +310,12 @@ def test_flows_are_chains_of_a_model_where_it_has_their_edges() -> None:
 def test_the_inputs_of_a_join_are_its_callback_in_a_model() -> None:
     model = model_of({"/a": ["/join"], "/b": ["/join"]})
     flows = [path("/a", "/join"), path("/b", "/join")]
+    ids = {}
     for flow, topic in zip(flows, ("/a", "/b"), strict=True):
         flow["path"][1]["callback"] = f"/join:{topic}"
-    assert [chain["callbacks"] for chain in chains(flows, model).chains] == [
+        ids[f"/join:{topic}"] = "/join:in"
+    found = chains({"flows": flows, "in_model": ids}, model)
+    assert [chain["callbacks"] for chain in found.chains] == [
         ["/a:in", "/join:in"],
         ["/b:in", "/join:in"],
     ]
@@ -338,7 +324,7 @@ def test_the_inputs_of_a_join_are_its_callback_in_a_model() -> None:
 def test_more_flows_than_chains_are_told() -> None:
     ways = [f"/{number}" for number in range(MOST_CHAINS + 3)]
     model = model_of({"/a": ways})
-    found = chains([path("/a", way) for way in ways], model)
+    found = chains({"flows": [path("/a", way) for way in ways], "in_model": {}}, model)
     assert len(found.chains) == MOST_CHAINS
     assert list(left_out(found.missing)) == [
         "/a → /1000 and 2 other flows: the page has the 1000 worst flows at most"

@@ -10,6 +10,7 @@
 #include "takt/base/json_text.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
+#include "takt/flow/matching.hpp"
 #include "takt/statistics/json.hpp"
 
 namespace takt::flow {
@@ -58,6 +59,18 @@ class Writer {
                       {"outputs", outputs}});
     }
     return list;
+  }
+
+  /// The model's callback for each of the recording's that it has, by id.
+  [[nodiscard]] Json in_model(const model::Model& model) const {
+    Matcher matcher(model);
+    Json json = Json::object();
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      if (const auto match = matcher.match(objects_, execution::ObservedCallbackIndex(i))) {
+        json[ids_[i]] = model[match->callback].id;
+      }
+    }
+    return json;
   }
 
   [[nodiscard]] Json clocks(const events::Threads& threads) const {
@@ -241,6 +254,9 @@ std::string to_json(const events::EventStream& source, const execution::Database
   json["links"] = writer.links();
   json["flows"] = writer.flows();
   json["unlinked"] = writer.unlinked();
+  if (options.model != nullptr) {
+    json["in_model"] = writer.in_model(*options.model);
+  }
   return json_text(json);
 }
 

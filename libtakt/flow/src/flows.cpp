@@ -124,7 +124,8 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
     states_.align(threads, clocks_);
   }
   const History history(store_);
-  groups_ = find_groups(objects, history, options_.model, options_.inference);
+  const model::Model* const joins = options_.joins_of_model ? options_.model : nullptr;
+  groups_ = find_groups(objects, history, joins, options_.inference);
   std::optional<Causality> causality(std::in_place, history, objects, groups_);
   if (has_too_many_ways(history, objects, *causality) && doubt_groups(groups_, history)) {
     causality.emplace(history, objects, groups_);

@@ -98,11 +98,12 @@ def flow(
         if not why.isdecimal():
             raise UserError(f"--why {why}: not the number of an instance, and not 'worst'")
         options["asked"] = int(why)
-    model = None if bound is None else inputs.model([bound])
-    if model is not None:
-        options["joins_from"] = model.text
+    model = None
+    if bound is not None or output is not None:
+        model = inputs.model(traces if bound is None else [bound])
+        options |= {"model": model.text, "joins": bound is not None}
     document = pipeline.flow(traces, options)
-    if model is not None:
+    if model is not None and bound is not None:
         document["bound"] = flow_bounds.compare(document, model, pipeline.DEFAULT_ANALYSIS)
     for warning in document["provenance"]["warnings"]:
         console.say(f"takt: warning: {warning}")
@@ -116,7 +117,7 @@ def flow(
             raise UserError(f"--why {why}: {lost}")
         for line in flows.story(*pair):
             console.output().print(line, markup=False)
-    elif model is not None:
+    elif bound is not None:
         console.output().print(flow_bounds.table(document["bound"]))
     elif found:
         console.output().print(flows.table(found))
@@ -126,8 +127,8 @@ def flow(
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:
         console.say(f"takt: {flows.nothing(source, sink)}")
-    if output is not None:
-        page, missing = _page(traces, found)
+    if model is not None and output is not None:
+        page, missing = _page(traces, document, *model)
         files.write_text(output, page)
         for line in flows.left_out(missing):
             console.say(f"takt: not in {output}: {line}")
@@ -136,14 +137,15 @@ def flow(
         _check(found, most)
 
 
-def _page(traces: list[str], found: list[pipeline.Json]) -> tuple[str, dict[str, str]]:
-    """The viewer's page with those flows as its chains, and the flows that it cannot show: their
-    names, each with the reason.
+def _page(
+    traces: list[str], document: pipeline.Json, text: str, source: str
+) -> tuple[str, dict[str, str]]:
+    """The viewer's page with the document's flows as chains of the model, and the flows that it
+    cannot show: their names, each with the reason.
     """
     from takt.report import view
 
-    text, source = inputs.model(traces)
-    chains, missing = flows.chains(found, documents.parse(Model, text, source))
+    chains, missing = flows.chains(document, documents.parse(Model, text, source))
     given = inputs.Given(traces, _with_chains(text, source, chains))
     evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
     # The page measures chains, which at a join follow the message that completes the set.

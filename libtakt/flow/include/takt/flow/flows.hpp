@@ -22,9 +22,10 @@ struct FlowOptions {
   /// The number of an instance (PathInstance) whose latency is reported in parts.
   std::optional<std::uint64_t> asked;
   Inference inference = Inference::on;
-  /// Its joins are used for nodes whose programs declared no links. May be null; outlives the
-  /// tracker.
+  /// The document names its callbacks. May be null; outlives the tracker.
   const model::Model* model = nullptr;
+  /// Whether the model's joins are used for nodes whose programs declared no links.
+  bool joins_of_model = true;
   /// How many rows are kept at once: runs, messages, and times that threads were off their
   /// processors. Flows that reach back over more than half of them are cut, and counted.
   std::uint64_t window = std::uint64_t{1} << 23;
