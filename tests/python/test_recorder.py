@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import takt_native
+from robot import run_takt
 from takt import recorder, supervision
 from takt.errors import UserError
 from takt.recorder import Request, Running, supervise
@@ -250,3 +251,9 @@ def test_a_command_goes_on_when_its_recording_has_failed(
             Request("lttng", here / "trace", command=("sh", "-c", script)), lambda *_: None
         )
     assert Path("whole").exists()
+
+
+def test_a_trace_is_a_folder_not_standard_output(here: Path) -> None:
+    done = run_takt("record", "-o", "-", "--", "true")
+    assert (done.returncode, done.stderr) == (2, "takt: -o -: name a folder for the trace\n")
+    assert not list(here.iterdir())

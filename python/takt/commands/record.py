@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 
 import takt_native
-from takt import console
+from takt import console, files
+from takt.errors import UserError
 from takt.formatting import megabytes
 from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost
 from takt.recorder import record as record_trace
@@ -93,6 +94,8 @@ def record(
     With --snapshot nothing is written until 'takt snapshot' (or SIGUSR1) asks for it: then the
     newest events, and all that tell what objects are, become the trace DIR-1, the next time DIR-2.
     """
+    if output == Path(files.STANDARD_STREAM):
+        raise UserError("-o -: name a folder for the trace")
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
         backend.value,
