@@ -2,6 +2,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "native.hpp"
 #include "takt/goals/goals.hpp"
@@ -30,13 +32,18 @@ class Watch {
     live::Monitor::Options options;
     options.only_started = only_started;
     options.window = Duration{window};
-    if (goals_text) options.goals = unwrap(goals::parse(*goals_text, goals_source)).goals;
+    if (goals_text) {
+      goals::ParsedGoals parsed = unwrap(goals::parse(*goals_text, goals_source));
+      options.goals = std::move(parsed.goals);
+      warnings_ = std::move(parsed.warnings);
+    }
     monitor_ = unwrap(live::Monitor::start(std::move(options)));
   }
 
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return monitor_->environment();
   }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   void poll() { monitor_->poll(); }
   bool refresh() { return monitor_->refresh(); }
   [[nodiscard]] std::uint64_t structure() const { return monitor_->structure(); }
@@ -45,6 +52,7 @@ class Watch {
 
  private:
   std::unique_ptr<live::Monitor> monitor_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace
@@ -61,6 +69,7 @@ void bind_live(nb::module_& module) {
            "nanoseconds latencies are reported.")
       .def("environment", &Watch::environment,
            "Variables to set for a command that is to be watched.")
+      .def("warnings", &Watch::warnings, "What the goals file says that nobody knows.")
       .def("poll", &Watch::poll, released, "Takes in what has happened since; call it often.")
       .def("refresh", &Watch::refresh, released,
            "Makes and bounds the model anew. False: nothing ran yet.")

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 
 import takt_native
-from takt import alerts, files, recorder, tables
+from takt import alerts, console, files, recorder, tables
 from takt.formatting import NONE, count, duration, significant
 
 Json = dict[str, Any]
@@ -47,6 +47,8 @@ def watch(
         only_started=bool(command),
         window=round(window * 1e9),
     )
+    for warning in watched.warnings():
+        console.say(f"takt: warning: {warning}")
     clock = _Clock(watched, show)
     environment = recorder.traced(os.environ, watched, libraries) if command else {}
     request = recorder.Request(

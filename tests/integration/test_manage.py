@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -93,6 +94,9 @@ def status(environment: dict[str, str]) -> Json | None:
         takt("status", "--json"), env=environment, capture_output=True, text=True, check=False
     )
     found: Json | None = json.loads(done.stdout) if done.stdout else None
+    if found is not None:
+        states = {chain["state"] for chain in found["chains"]}
+        assert done.returncode == (0 if states == {"guaranteed"} else 1)
     return found
 
 
@@ -164,6 +168,16 @@ def test_watch_shows_chains_as_they_are(
     assert chain["total"] > 0
     assert 0 < chain["p50"] <= chain["p99"] <= chain["max"] <= chain["worst"]
     assert {executor["id"] for executor in document["executors"]} == {"sensing", "acting"}
+
+
+@pytest.mark.parametrize("command", ["watch", "manage"])
+def test_fields_of_goals_that_nobody_knows_are_said(
+    environment: dict[str, str], goals: Path, command: str
+) -> None:
+    goals.write_text(GOALS.replace("period", "priod"))
+    done = run_takt(command, "--goals", goals, "--duration", "1", **environment)
+    assert f"{goals}: " in done.stderr
+    assert "priod" in done.stderr
 
 
 # It is another user before the library is loaded, as a robot that is started as that user is. This
@@ -250,6 +264,45 @@ def test_threads_get_back_what_they_had(
                 break
         assert policies <= {0, None}
     assert status(environment) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_robot_that_is_started_again_is_managed_again(
+    environment: dict[str, str], goals: Path, model: Path, tmp_path: Path
+) -> None:
+    """Its chains are those of what runs now, not also those of what has ended."""
+    first, again = (shlex.join(robot(model, seconds)) for seconds in (100, 101))
+    script = f"{first} & echo $! >{tmp_path}/first; wait; exec {again}"
+    with managing(environment, *takt("manage", "--goals", goals, "--", "sh", "-c", script)):
+        before = threads(status_with_a_guarantee(environment))
+        os.kill(int((tmp_path / "first").read_text()), signal.SIGINT)
+        for _ in until("that the first robot has ended"):
+            if {scheduling(*thread) for thread in before} == {None}:
+                break
+        for _ in until("a decision without it"):
+            found = status(environment)
+            if found and not set(before) & set(threads(found)):
+                break
+        found = status_with_a_guarantee(environment)
+    assert {executor["id"] for executor in found["executors"]} == {"sensing", "acting"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_robot_in_a_container_is_managed(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    """Its threads have other numbers than they think."""
+    contained = ["unshare", "--pid", "--fork", *robot(model, 40)]  # ends by itself alone
+    with managing(environment, *takt("manage", "--goals", goals, "--", *contained)):
+        for _ in until("a guarantee"):
+            found = status(environment)
+            if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
+                break
+        assert found is not None
+        for executor in found["executors"]:
+            process = executor["process"]
+            tasks = Path(f"/proc/{process}/task").iterdir()
+            assert DEADLINE in {scheduling(process, int(task.name)) for task in tasks}
 
 
 CAPABILITIES = {"nice": 23, "ptrace": 19, "read": 2}
@@ -356,14 +409,15 @@ def test_a_shaped_chain_runs_beside_a_guaranteed_one(
         managing(traced, *robot(model, 120)),
         managing(environment, *takt("manage", "--goals", goals, "--plan", plan)),
     ):
-        for _ in until("the guarantee of one chain beside the other"):
+        for _ in until("the guarantee of one chain beside the other, which is shaped"):
             found = status(environment)
-            states = {one["id"]: one["state"] for one in found["chains"]} if found else {}
-            if states == {"image": "guaranteed", "control": "unmanaged"}:
+            chains = {one["id"]: one for one in found["chains"]} if found else {}
+            if (
+                {name: one["state"] for name, one in chains.items()}
+                == {"image": "guaranteed", "control": "unmanaged"}
+            ) and "its chain is shaped" in chains["control"]["reason"]:
                 break
         assert found is not None
-        (reason,) = {one["reason"] for one in found["chains"] if one["id"] == "control"}
-        assert "its chain is shaped" in reason
         by_executor = {one["id"]: one for one in found["executors"]}
         (thread,) = by_executor["control"]["threads"]
         assert by_executor["control"]["reservation"] is None

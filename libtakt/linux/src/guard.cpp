@@ -59,9 +59,11 @@ void forget(std::vector<SavedThread>& saved, const ThreadIdentity& thread) {
 }
 
 void restore_all(const std::vector<SavedThread>& saved) {
-  // Threads that were changed last may have bandwidth that the first ones need again.
-  for (auto thread = saved.rbegin(); thread != saved.rend(); ++thread) {
-    static_cast<void>(restore(*thread));
+  // A thread may need bandwidth for its own reservation that another one gives back after it.
+  for (int turn = 0; turn < 2; ++turn) {
+    for (auto thread = saved.rbegin(); thread != saved.rend(); ++thread) {
+      static_cast<void>(restore(*thread));
+    }
   }
 }
 

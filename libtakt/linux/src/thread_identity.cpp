@@ -29,12 +29,50 @@ std::optional<std::uint64_t> statistic(pid_t process, pid_t thread, int number) 
   return value;
 }
 
+/// Whether a thread has this number in the innermost of its namespaces (proc(5), status, NSpid).
+bool knows_itself_as(pid_t process, pid_t thread, pid_t number) {
+  constexpr std::string_view field = "NSpid:";
+  std::ifstream file(fmt::format("/proc/{}/task/{}/status", process, thread));
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(field)) continue;
+    std::istringstream numbers(line.substr(field.size()));
+    pid_t own = 0;
+    while (numbers >> own) {
+    }
+    return own == number;
+  }
+  return false;
+}
+
+/// The threads that a process has now, by their names in /proc.
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code gone;  // threads come and go
+  for (auto entry =
+           std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone);
+       !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+    const std::string number = entry->path().filename();
+    pid_t thread = 0;
+    std::from_chars(number.data(), number.data() + number.size(), thread);
+    threads.push_back(thread);
+  }
+  return threads;
+}
+
 }  // namespace
 
 std::optional<ThreadIdentity> identify(pid_t process, pid_t thread) {
   const auto start = statistic(process, thread, 22);
   if (!start) return std::nullopt;
   return ThreadIdentity{process, thread, *start};
+}
+
+std::optional<ThreadIdentity> identify_by_own_number(pid_t process, pid_t number) {
+  if (knows_itself_as(process, number, number)) return identify(process, number);
+  for (const pid_t thread : threads_of(process)) {
+    if (knows_itself_as(process, thread, number)) return identify(process, thread);
+  }
+  return std::nullopt;
 }
 
 std::optional<int> processor_of(const ThreadIdentity& thread) {
@@ -45,16 +83,10 @@ std::optional<int> processor_of(const ThreadIdentity& thread) {
 
 std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning) {
   std::vector<ThreadIdentity> result;
-  std::error_code gone;  // threads come and go
-  for (auto entry =
-           std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone);
-       !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+  for (const pid_t thread : threads_of(process)) {
     std::string name;
-    std::getline(std::ifstream(entry->path() / "comm"), name);
+    std::getline(std::ifstream(fmt::format("/proc/{}/task/{}/comm", process, thread)), name);
     if (!name.starts_with(beginning)) continue;
-    const std::string number = entry->path().filename();
-    pid_t thread = 0;
-    std::from_chars(number.data(), number.data() + number.size(), thread);
     if (const auto found = identify(process, thread)) result.push_back(*found);
   }
   return result;

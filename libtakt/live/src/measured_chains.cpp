@@ -34,8 +34,9 @@ bool same_chain(const model::Model& a, const model::Chain& x, const model::Model
 
 }  // namespace
 
-void MeasuredChains::replace(const model::Model& model, const execution::Database& database) {
-  if (measurer_ && same_structure(*model_, model)) return;
+void MeasuredChains::replace(const model::Model& model, const execution::Database& database,
+                             bool others) {
+  if (measurer_ && !others && same_structure(*model_, model)) return;
   if (measurer_) measurer_->finish();
   auto replacement = std::make_unique<const model::Model>(model);
   std::vector<ChainWindow> windows(model.chains.size());

@@ -1,10 +1,11 @@
 #include "takt/live/monitor.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
-#include "takt/execution/names.hpp"
+#include "replaced.hpp"
 #include "takt/flow/matching.hpp"
 
 namespace takt::live {
@@ -21,6 +22,23 @@ Instant clock_now() {
 }
 
 }  // namespace
+
+std::vector<execution::Executor> SteadyExecutors::all(const execution::Objects& objects,
+                                                      const events::Threads& threads) const {
+  auto executors = finder_.executors(objects, threads);
+  for (execution::Executor& executor : executors) {
+    if (!executor.announced || executor.is_source) continue;
+    for (const execution::ExecutorThread& announced : objects.executor_threads) {
+      if (threads[announced.thread].process != executor.process ||
+          announced.executor != executor.announced->executor ||
+          std::ranges::count(executor.threads, announced.thread) != 0) {
+        continue;
+      }
+      executor.threads.push_back(announced.thread);
+    }
+  }
+  return executors;
+}
 
 Result<std::unique_ptr<Monitor>> Monitor::start(Options options) {
   const bool only_started = options.only_started;
@@ -63,8 +81,22 @@ bool Monitor::refresh() {
   options.name = "live";
   auto model = synthesizer_.model(*stream_, interpreter_.database(), pass_, options);
   if (!model) return false;
+  const execution::Objects& objects = database().objects();
+  auto observed = executors_.all(objects, stream_->threads());
+  assert(observed.size() == model->executors.size());
+  const auto is_replaced = replaced(observed, objects, [this](events::ProcessIndex process) {
+    return stream_->has_ended(process);
+  });
+  std::set<events::ProcessIndex> processes;
+  for (std::size_t e = 0; e < observed.size(); ++e) {
+    if (is_replaced[e]) processes.insert(observed[e].process);
+  }
+  take_out_replaced(*model, observed, is_replaced, objects);
+  observed_ = std::move(observed);
   apply_goals(*model);
-  chains_.replace(*model, interpreter_.database());
+  leave_out_unused(*model);
+  const bool others = std::exchange(replaced_, processes) != processes;
+  chains_.replace(*model, database(), others);
   bounds_ = analysis::analyze(*model, options_.analysis);
   model_ = std::move(*model);
   return true;
@@ -88,20 +120,33 @@ void Monitor::apply_goals(model::Model& model) {
   }
 }
 
+/// Programs that have ended and that no goal is about.
+void Monitor::leave_out_unused(model::Model& model) {
+  if (!options_.goals) return;
+  std::vector<bool> unused;
+  for (const execution::Executor& executor : observed_) {
+    unused.push_back(stream_->has_ended(executor.process));
+  }
+  for (const model::Chain& chain : model.chains) {
+    for (const model::CallbackIndex callback : chain.callbacks) {
+      unused[model[callback].executor.value()] = false;
+    }
+  }
+  std::size_t e = 0;
+  std::erase_if(observed_, [&](const auto&) { return unused[e++]; });
+  take_out(model, unused);
+}
+
 std::vector<Monitor::Threads> Monitor::threads() const {
-  const execution::Objects& objects = database().objects();
   const events::Threads& known = stream_->threads();
-  const auto found = executors_.executors(objects, known);
-  const auto ids = execution::executor_ids(found, known);
-  std::vector<Threads> result(model_->executors.size());
-  for (std::size_t e = 0; e < result.size(); ++e) {
-    const auto place = std::ranges::find(ids, model_->executors[e].id);
-    if (place == ids.end()) continue;
-    const execution::Executor& executor = found[static_cast<std::size_t>(place - ids.begin())];
-    result[e].process = known[executor.process].id;
+  std::vector<Threads> result;
+  for (const execution::Executor& executor : observed_) {
+    Threads& threads = result.emplace_back();
+    threads.process = known[executor.process].id;
+    threads.ended = stream_->has_ended(executor.process);
     for (const events::ThreadIndex thread : executor.threads) {
-      result[e].threads.push_back(known[thread].id);
-      result[e].busy += busy_.share(thread, now_);
+      threads.threads.push_back(known[thread].id);
+      threads.busy += busy_.share(thread, now_);
     }
   }
   return result;
@@ -111,7 +156,7 @@ void Monitor::set_prompt(const std::set<std::int64_t>& threads) {
   const events::Threads& known = stream_->threads();
   prompt_.remove_if(
       [&](events::ThreadIndex thread) { return !threads.contains(known[thread].id); });
-  for (const execution::Executor& executor : executors_.executors(database().objects(), known)) {
+  for (const execution::Executor& executor : executors_.all(database().objects(), known)) {
     for (const events::ThreadIndex thread : executor.threads) {
       if (threads.contains(known[thread].id)) prompt_.add(thread, clock_now());
     }
@@ -122,9 +167,12 @@ std::vector<Monitor::Runs> Monitor::runs() const {
   const execution::Objects& objects = database().objects();
   flow::Matcher matcher(*model_);
   std::vector<std::optional<Runs>> found(model_->callbacks.size());
-  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
-    const execution::ObservedCallbackIndex index{i};
-    const auto match = busy_.runs(index) == 0 ? std::nullopt : matcher.match(objects, index);
+  std::set<execution::ObservedCallbackIndex> observed;  // the matcher wants them in this order
+  for (const execution::Executor& executor : observed_) {
+    observed.insert(executor.callbacks.begin(), executor.callbacks.end());
+  }
+  for (const execution::ObservedCallbackIndex index : observed) {
+    const auto match = matcher.match(objects, index);
     if (!match) continue;
     // The callback of a join is several subscriptions.
     auto& runs = found[match->callback.value()];

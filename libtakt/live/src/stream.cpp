@@ -54,8 +54,10 @@ Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(st
 void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ring::Event& given) {
   Event event;
   event.time = Instant{bounded(Duration{static_cast<std::int64_t>(given.time)})};
-  event.thread = threads_.thread(host_, process, static_cast<std::int64_t>(given.thread),
-                                 given.thread_name.data());
+  const auto [running, is_new] = running_.try_emplace(process, heard_ + 1);
+  if (is_new) ++heard_;
+  event.thread = threads_.thread(host_, {process, running->second},
+                                 static_cast<std::int64_t>(given.thread), given.thread_name.data());
   events::Payload payload;
   if (decode(given.number, given.payload, listener_->gid_size(), event, payload)) {
     event.payload = static_cast<std::uint32_t>(payloads_.size());
@@ -70,6 +72,12 @@ bool Stream::read(events::Batch& batch) {
   const auto gone = listener_->drain([this](pid_t process, std::string_view program,
                                             const auto& event) { keep(process, program, event); });
   ended_programs_ += gone.size();
+  for (const pid_t process : gone) {
+    const auto running = running_.find(process);
+    if (running == running_.end()) continue;
+    ended_.insert(threads_.process(host_, {process, running->second}));
+    running_.erase(running);
+  }
   std::ranges::stable_sort(pending_, {}, &Event::time);
   const auto end = std::ranges::upper_bound(pending_, until, {}, &Event::time);
   batch.events.assign(pending_.begin(), end);

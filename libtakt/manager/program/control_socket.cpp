@@ -91,7 +91,8 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::listen(std::string path, A
   if (other.get() < 0 || fresh.get() < 0) {
     return error("{}: no socket can be made: {}", path, std::strerror(errno));
   }
-  if (connect(other.get(), name, sizeof address) == 0) {
+  // One that is busy, and has more clients waiting than its socket holds, says EAGAIN.
+  if (connect(other.get(), name, sizeof address) == 0 || errno == EAGAIN) {
     return error("{}: another takt manage runs already; see takt status", path);
   }
   unlink(path.c_str());  // of a manager that was killed

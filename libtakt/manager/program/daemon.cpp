@@ -66,6 +66,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
   if (guard != nullptr && !guard->can_isolate()) cores->pinnable.emplace();
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
                                             std::move(parsed->goals), std::move(*cores)));
+  daemon->warnings_ = std::move(parsed->warnings);
   auto monitor = live::Monitor::start({.only_started = daemon->settings_.only_started,
                                        .goals = daemon->goals_,
                                        .only_prompt_delays = daemon->guard_ != nullptr});
@@ -114,6 +115,7 @@ std::string Daemon::run(int signals) {
   std::array<pollfd, 3> events{{{STDIN_FILENO, POLLIN, 0},
                                 {signals, POLLIN, 0},
                                 {socket_ ? socket_->descriptor() : -1, POLLIN, 0}}};
+  say(monitor_->now(), warnings_);
   auto next = Clock::now();
   for (;;) {
     next += look_interval;
@@ -251,6 +253,7 @@ std::string Daemon::status_line() {
 std::string Daemon::reload() {
   auto parsed = read_goals(settings_.goals);
   if (!parsed) return json_text(Json{{"error", parsed.error().message}}) + "\n";
+  say(monitor_->now(), parsed->warnings);
   goals_ = std::move(parsed->goals);
   monitor_->set_goals(goals_);
   asked_ = true;

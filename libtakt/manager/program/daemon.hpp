@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "control_socket.hpp"
 #include "decision_log.hpp"
@@ -57,6 +58,8 @@ class Daemon {
   std::unique_ptr<linux_os::Guard> guard_;
   std::optional<Enactor> enactor_;
   goals::Goals goals_;
+  /// Of the goals file that it started with.
+  std::vector<std::string> warnings_;
   budget::Cores cores_;
   Manager manager_;
   Doubts doubts_;

@@ -12,6 +12,11 @@ namespace takt::manager {
 
 Result<DecisionLog> DecisionLog::create(std::string path) {
   std::error_code ignored;
+  // A device, a pipe or a folder is nothing to be removed.
+  if (const auto former = std::filesystem::status(path, ignored);
+      std::filesystem::exists(former) && !std::filesystem::is_regular_file(former)) {
+    return error("{}: cannot be written: it is no regular file; name another for the log", path);
+  }
   std::filesystem::remove(path, ignored);
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) return error("{}: cannot be written: {}", path, std::strerror(errno));

@@ -111,6 +111,11 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
   for (const auto& goal : monitor.missing_goals()) {
     situation.missing_goals.push_back({goal.name, goal.reason});
   }
+  const auto threads = monitor.threads();
+  for (std::size_t e = 0; e < threads.size(); ++e) {
+    if (!threads[e].ended) continue;
+    situation.doubts.push_back({situation.model.executors[e].id, "its program has ended"});
+  }
   const auto runs = monitor.runs();
   for (std::size_t c = 0; c < runs.size(); ++c) {
     if (runs[c].all >= enough_instances || comes_seldom(runs[c], situation.time)) continue;

@@ -42,7 +42,7 @@ std::vector<Enactor::Wanted> Enactor::wanted(const Decision& decision,
       continue;
     }
     for (const pid_t thread : executor->threads) {
-      const auto identity = linux_os::identify(executor->process, thread);
+      const auto identity = linux_os::identify_by_own_number(executor->process, thread);
       if (!identity) {
         refused.push_back({reservation.executor, "a thread of it has ended"});
         break;
@@ -50,7 +50,7 @@ std::vector<Enactor::Wanted> Enactor::wanted(const Decision& decision,
       result.push_back(
           {*identity, reservation.executor,
            DeadlineScheduling{reservation.budget, reservation.deadline, reservation.period},
-           reservation.core});
+           reservation.core, thread});
     }
   }
   // Reservations for only a part of an executor's threads guarantee nothing.
@@ -65,7 +65,7 @@ void Enactor::add_middleware(std::vector<Wanted>& wanted) {
   for (const Wanted& executor : wanted) processes.insert(executor.thread.process);
   for (const pid_t process : processes) {
     for (const auto& thread : linux_os::threads_named(process, middleware_threads)) {
-      wanted.push_back({thread, "", middleware_scheduling});
+      wanted.push_back({.thread = thread, .executor = "", .scheduling = middleware_scheduling});
     }
   }
 }
@@ -74,7 +74,7 @@ std::set<std::int64_t> Enactor::reserved() const {
   std::set<std::int64_t> threads;
   for (const Wanted& thread : enacted_) {
     if (std::holds_alternative<DeadlineScheduling>(thread.scheduling)) {
-      threads.insert(thread.thread.thread);
+      threads.insert(thread.number);
     }
   }
   return threads;
@@ -103,7 +103,11 @@ Result<void> Enactor::isolate(const std::vector<Wanted>& wanted) {
 
 Result<void> Enactor::set(const Wanted& wanted) {
   const Wanted* former = enacted(wanted.thread);
-  if (former != nullptr && former->scheduling == wanted.scheduling) return {};
+  // The program, or somebody else, may have scheduled it otherwise meanwhile.
+  if (former != nullptr && former->scheduling == wanted.scheduling &&
+      linux_os::get_scheduling(wanted.thread.thread) == wanted.scheduling) {
+    return {};
+  }
   if (auto remembered = guard_.remember(wanted.thread); !remembered) return remembered;
   if (wanted.core) {
     const auto kept = guard_.keep(wanted.thread, *wanted.core);
@@ -111,8 +115,8 @@ Result<void> Enactor::set(const Wanted& wanted) {
     if (!*kept) {
       pending_.insert(wanted.executor);
       std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
-      enacted_.push_back(
-          {wanted.thread, wanted.executor, linux_os::OtherScheduling{}, wanted.core});
+      enacted_.push_back({wanted.thread, wanted.executor, linux_os::OtherScheduling{}, wanted.core,
+                          wanted.number});
       return {};
     }
   }
@@ -123,9 +127,13 @@ Result<void> Enactor::set(const Wanted& wanted) {
   return {};
 }
 
-void Enactor::give_up(const std::string& executor) {
+void Enactor::give_up(const Wanted& refused) {
+  // It may be on its core already, without a reservation there.
+  static_cast<void>(guard_.restore(refused.thread));
   std::erase_if(enacted_, [&](const Wanted& thread) {
-    return thread.executor == executor && guard_.restore(thread.thread).has_value();
+    const bool concerned = thread.thread == refused.thread ||
+                           (!refused.executor.empty() && thread.executor == refused.executor);
+    return concerned && guard_.restore(thread.thread).has_value();
   });
 }
 
@@ -151,11 +159,10 @@ std::vector<Doubt> Enactor::enact(const Decision& decision,
   for (const auto& [grows, wanted] : order) {
     if (std::ranges::find(refused, wanted->executor, &Doubt::executor) != refused.end()) continue;
     const auto done = set(*wanted);
+    if (done) continue;
+    give_up(*wanted);
     // Without a priority for the middleware messages are slower, and the model sees that.
-    if (!done && !wanted->executor.empty()) {
-      refused.push_back({wanted->executor, done.error().message});
-      give_up(wanted->executor);
-    }
+    if (!wanted->executor.empty()) refused.push_back({wanted->executor, done.error().message});
   }
   return refused;
 }

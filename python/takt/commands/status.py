@@ -46,7 +46,8 @@ def status(
         console.print_json(document)
     else:
         console.output().print(managing.view(document))
-    if any(chain["state"] != "guaranteed" for chain in document["chains"]):
+    chains = document["chains"]  # none before the first decision
+    if not chains or any(chain["state"] != "guaranteed" for chain in chains):
         raise typer.Exit(ANSWER_IS_NO)
 
 

@@ -1,7 +1,9 @@
 #include "takt/linux/guard.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,11 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "sleeper.hpp"
 #include "takt/linux/affinity.hpp"
@@ -57,10 +62,75 @@ TEST(ThreadIdentity, TellsThreadsApart) {
   EXPECT_FALSE(identify(1 << 30, 1).has_value());
 }
 
+/// A container's processes count from 1.
+TEST(ThreadIdentity, FindsAThreadInANamespaceOfItsOwnByItsOwnNumber) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const pid_t outer = fork();
+  ASSERT_GE(outer, 0);
+  if (outer == 0) {
+    pid_t inner = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+    if (inner == 0) {
+      pause();
+      _exit(0);
+    }
+    const bool told = write(ends[1], &inner, sizeof inner) == sizeof inner;
+    if (told && inner > 0) waitpid(inner, nullptr, 0);
+    _exit(0);
+  }
+  pid_t inner = 0;
+  ASSERT_EQ(read(ends[0], &inner, sizeof inner), ssize_t{sizeof inner});
+  if (inner > 0) {
+    const auto found = identify_by_own_number(inner, 1);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found, identify(inner, inner));
+    EXPECT_FALSE(identify_by_own_number(inner, inner).has_value());
+    kill(inner, SIGKILL);
+  }
+  waitpid(outer, nullptr, 0);
+  for (const int end : ends) close(end);
+  if (inner < 0) GTEST_SKIP() << "needs root, for a namespace of processes";
+}
+
+TEST(ThreadIdentity, FindsAThreadOfThisNamespaceByItsNumber) {
+  const Sleeper sleeper;
+  EXPECT_EQ(identify_by_own_number(getpid(), sleeper.identity().thread), sleeper.identity());
+  EXPECT_FALSE(identify_by_own_number(getpid(), 1 << 30).has_value());
+}
+
 TEST(ThreadIdentity, FindsThreadsByName) {
   const Sleeper sleeper;
   EXPECT_THAT(threads_named(getpid(), ""), testing::Contains(sleeper.identity()));
   EXPECT_TRUE(threads_named(getpid(), "no thread is called").empty());
+}
+
+/// Its own reservation needs what others have until they are restored, too.
+TEST(ThreadScheduling, AThreadWithAReservationOfItsOwnGetsItBack) {
+  if (const Result<void> may = check_deadline_scheduling(); !may) {
+    GTEST_SKIP() << may.error().message;
+  }
+  const Duration period = std::chrono::milliseconds{10};
+  const DeadlineScheduling large{period * 8 / 10, period, period};
+  const DeadlineScheduling small{period / 50, period, period};
+  const Sleeper owner{true};
+  std::vector<std::unique_ptr<Sleeper>> others;
+  for (std::size_t core = 0; core < affinity(0).value().size(); ++core) {
+    others.push_back(std::make_unique<Sleeper>(true));
+  }
+  auto guard = std::move(*Guard::start());
+  for (const auto& other : others) ASSERT_TRUE(guard->remember(other->identity()));
+  ASSERT_TRUE(set_scheduling(owner.identity().thread, large));
+  ASSERT_TRUE(guard->remember(owner.identity()));
+  ASSERT_TRUE(set_scheduling(owner.identity().thread, small));
+  for (const auto& other : others) {
+    if (!set_scheduling(other->identity().thread, large)) {
+      guard->restore();
+      GTEST_SKIP() << "somebody else has reservations on this machine";
+    }
+  }
+  guard->restore();
+  EXPECT_EQ(get_scheduling(owner.identity().thread), ThreadScheduling{large});
+  EXPECT_EQ(get_scheduling(others[0]->identity().thread), ThreadScheduling{OtherScheduling{}});
 }
 
 // The kernel would keep the bandwidth of each round, and refuse the hundredth (Linux 6.18).

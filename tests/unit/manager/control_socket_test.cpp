@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "takt/base/descriptor.hpp"
 
@@ -88,6 +89,21 @@ TEST_F(ControlSocketTest, DropsAClientThatKeepsSendingALittle) {
   socket_->serve();
   slow.join();
   EXPECT_LT(sent, 4096U);
+}
+
+/// Its clients wait while it plans: a second manager must not take its socket away.
+TEST_F(ControlSocketTest, IsStillThereWhenItHasMoreClientsThanItHolds) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof address.sun_path - 1);
+  std::vector<Descriptor> clients;
+  do {
+    clients.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  } while (::connect(clients.back().get(), reinterpret_cast<const sockaddr*>(&address),
+                     sizeof address) == 0);
+  const auto second = ControlSocket::listen(path_, [](std::string_view) { return ""; });
+  ASSERT_FALSE(second.has_value());
+  EXPECT_NE(second.error().message.find("another takt manage runs already"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -80,6 +81,23 @@ TEST_F(DecisionLogTest, SaysOnceThatItCannotBeWrittenAndCountsWhatIsMissing) {
   // The reader passes over a last line without its line break.
   EXPECT_THAT(content(), StartsWith("one\na line"));
   EXPECT_EQ(content().find('\n'), content().rfind('\n'));
+}
+
+/// Root could remove /dev/null.
+TEST_F(DecisionLogTest, RemovesNothingButFiles) {
+  const std::string link = folder_ / "link";
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  std::filesystem::create_symlink(path_, link);
+  const std::string folder = folder_ / "folder";
+  std::filesystem::create_directory(folder);
+  for (const std::string& path : {path_, link, folder}) {
+    const auto log = DecisionLog::create(path);
+    ASSERT_FALSE(log.has_value()) << path;
+    EXPECT_THAT(log.error().message, HasSubstr("it is no regular file"));
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
 }
 
 TEST_F(DecisionLogTest, NeedsAFolder) {

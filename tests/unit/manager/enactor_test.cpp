@@ -95,6 +95,21 @@ TEST_F(EnactorTest, TellsWhatTheKernelRefuses) {
   EXPECT_EQ(b_.scheduling(), other_);
 }
 
+/// A program may change its own threads, and people may, too.
+TEST_F(EnactorTest, ReservesAgainWhereSomebodyElseChangedAThread) {
+  EXPECT_THAT(enact({{"a", 10}}), IsEmpty());
+  ASSERT_TRUE(linux_os::set_scheduling(a_.number(), other_));
+  EXPECT_THAT(enact({{"a", 10}}), IsEmpty());
+  EXPECT_EQ(a_.scheduling(), linux_os::ThreadScheduling{percent(10)});
+}
+
+TEST_F(EnactorTest, ForgetsAThreadThatTheKernelRefused) {
+  Decision decision;
+  decision.reservations.push_back({"a", Duration{100}, milliseconds{5}, milliseconds{5}});
+  EXPECT_THAT(enactor_->enact(decision, {{"a", getpid(), {a_.number()}}}), SizeIs(1));
+  EXPECT_THAT(guard_->threads(), IsEmpty());
+}
+
 TEST_F(EnactorTest, ShrinksBeforeItGrows) {
   // Neither order of the executors may make the kernel refuse what fits in the end. Others on this
   // machine may hold reservations, too, so the sum stays small.
@@ -125,6 +140,25 @@ TEST_F(EnactorTest, KeepsThreadsOnCoresAndGivesThemBack) {
   EXPECT_THAT(enact({{"b", 30}}), IsEmpty());
   EXPECT_EQ(linux_os::affinity(b_.number()).value(), all);
   EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(30)});
+}
+
+/// It would share the core with reservations, at best effort.
+TEST_F(EnactorTest, LeavesNoThreadOnACoreWhoseReservationWasRefused) {
+  if (const auto cores = linux_os::ExclusiveCores::find(); !cores) {
+    GTEST_SKIP() << cores.error().message;
+  }
+  const auto all = linux_os::affinity(0).value();
+  if (all.size() < 2) GTEST_SKIP() << "needs two processors";
+  Decision decision;
+  decision.reservations.push_back(
+      {"a", Duration{100}, milliseconds{5}, milliseconds{5}, all.back()});
+  std::vector<Doubt> refused;
+  do {
+    refused = enactor_->enact(decision, {{"a", getpid(), {a_.number()}}});
+  } while (!enactor_->pending().empty());
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_EQ(linux_os::affinity(a_.number()).value(), all);
+  EXPECT_THAT(guard_->threads(), IsEmpty());
 }
 
 }  // namespace

@@ -22,6 +22,11 @@ struct ThreadIdentity {
 /// The thread that has these numbers now; none if the process has no such thread.
 [[nodiscard]] std::optional<ThreadIdentity> identify(pid_t process, pid_t thread);
 
+/// The thread of a process that knows itself by this number: another than it has here if the
+/// process is in a namespace of processes of its own, as in a container. None if there is no such
+/// thread.
+[[nodiscard]] std::optional<ThreadIdentity> identify_by_own_number(pid_t process, pid_t number);
+
 /// The processor that it ran on last; none if it is gone.
 [[nodiscard]] std::optional<int> processor_of(const ThreadIdentity& thread);
 

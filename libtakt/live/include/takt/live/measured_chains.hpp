@@ -32,8 +32,9 @@ class MeasuredChains final : public execution::Observer {
 
   /// From now on measures the chains of this model. A chain that was measured before, through the
   /// same callbacks to the same goal, keeps its window; chains that have ended are counted in it.
-  /// Does nothing if the model has the structure of the one before.
-  void replace(const model::Model& model, const execution::Database& database);
+  /// Does nothing if the model has the structure of the one before, unless `others` run what is
+  /// called the same in it.
+  void replace(const model::Model& model, const execution::Database& database, bool others = false);
 
   /// Counts the chains that ended before this time.
   void follow_until(Instant time) {

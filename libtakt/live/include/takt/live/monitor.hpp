@@ -27,8 +27,29 @@
 
 namespace takt::live {
 
+/// The executors since start-up is over, which are those of the model. Their threads are also those
+/// that announced themselves and have not run a callback yet: any of them may run the next one.
+class SteadyExecutors final : public execution::Observer {
+ public:
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override {
+    finder_.on_instance(database, instance);
+  }
+  void on_steady_state(const execution::Database& /*database*/, Instant /*time*/) override {
+    finder_ = {};
+  }
+  [[nodiscard]] std::vector<execution::Executor> all(const execution::Objects& objects,
+                                                     const events::Threads& threads) const;
+
+ private:
+  execution::ExecutorFinder finder_;
+};
+
 /// What runs now: its timing model, the bounds of its chains and their measured latencies. Memory
 /// is bounded by the number of objects of the programs.
+///
+/// A program that has ended is left out of the model as soon as another one has taken its place, or
+/// if no goal's chain passes through it: a robot that was started again has its chains again.
 class Monitor {
  public:
   struct Options {
@@ -53,6 +74,8 @@ class Monitor {
     std::vector<std::int64_t> threads;
     /// The share of a core that its callbacks took in the last seconds.
     double busy = 0;
+    /// Its program does not run any more.
+    bool ended = false;
   };
   /// How often a callback of the model has run since the beginning, and on prompt threads. For a
   /// join: how often each of its inputs has run at least.
@@ -106,13 +129,14 @@ class Monitor {
   Monitor(Options options, std::unique_ptr<Stream> stream);
   void take_in_batch();
   void apply_goals(model::Model& model);
+  void leave_out_unused(model::Model& model);
 
   Options options_;
   std::unique_ptr<Stream> stream_;
   execution::Interpreter interpreter_;
   synthesis::PromptThreads prompt_;
   synthesis::Synthesizer synthesizer_;
-  execution::ExecutorFinder executors_;
+  SteadyExecutors executors_;
   BusyThreads busy_;
   MeasuredChains chains_;
   events::Batch batch_;
@@ -120,6 +144,10 @@ class Monitor {
   Instant now_{};
 
   std::optional<model::Model> model_;
+  /// The model's executors, as they were observed.
+  std::vector<execution::Executor> observed_;
+  /// The processes that others have replaced.
+  std::set<events::ProcessIndex> replaced_;
   analysis::Bounds bounds_;
   std::vector<MissingGoal> missing_;
   Alerts alerts_;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "takt/base/error.hpp"
@@ -38,6 +40,10 @@ class Stream final : public events::EventStream {
   /// Events that were handed out, and programs that have ended, since the beginning.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] std::uint64_t ended_programs() const { return ended_programs_; }
+  /// A process that gets the number of one that has ended is another one here.
+  [[nodiscard]] bool has_ended(events::ProcessIndex process) const {
+    return ended_.contains(process);
+  }
 
  private:
   explicit Stream(std::unique_ptr<capture::ring::Listener> listener);
@@ -50,6 +56,11 @@ class Stream final : public events::EventStream {
   std::vector<events::Payload> payloads_;
   std::uint64_t total_ = 0;
   std::uint64_t ended_programs_ = 0;
+  /// The processes that run and were heard, by their number, with what tells each apart from others
+  /// of that number.
+  std::unordered_map<pid_t, std::uint64_t> running_;
+  std::uint64_t heard_ = 0;
+  std::set<events::ProcessIndex> ended_;
 };
 
 }  // namespace takt::live

@@ -15,7 +15,7 @@
 
 namespace takt::manager {
 
-/// The threads that run an executor.
+/// The threads that run an executor, by the numbers that they know themselves by.
 struct ExecutorThreads {
   std::string executor;
   pid_t process = 0;
@@ -42,7 +42,7 @@ class Enactor {
   [[nodiscard]] const std::set<std::string>& pending() const { return pending_; }
   /// False once the machine has refused to keep threads on cores.
   [[nodiscard]] bool can_pin() const { return can_pin_; }
-  /// The threads of executors that have reservations now.
+  /// The threads of executors that have reservations now, by their numbers in ExecutorThreads.
   [[nodiscard]] std::set<std::int64_t> reserved() const;
 
  private:
@@ -52,6 +52,8 @@ class Enactor {
     std::string executor;
     linux_os::ThreadScheduling scheduling;
     std::optional<int> core{};
+    /// As in ExecutorThreads.
+    pid_t number = 0;
   };
   [[nodiscard]] std::vector<Wanted> wanted(const Decision& decision,
                                            const std::vector<ExecutorThreads>& threads,
@@ -62,7 +64,8 @@ class Enactor {
   /// not change while threads have reservations in it, so they leave them first.
   [[nodiscard]] Result<void> isolate(const std::vector<Wanted>& wanted);
   [[nodiscard]] Result<void> set(const Wanted& wanted);
-  void give_up(const std::string& executor);
+  /// Gives a thread that the kernel refused, and all of its executor, their own scheduling back.
+  void give_up(const Wanted& refused);
   [[nodiscard]] const Wanted* enacted(const linux_os::ThreadIdentity& thread) const;
 
   linux_os::Guard& guard_;
