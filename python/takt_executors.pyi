@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+MOST_WAITING: int
+"""Expiries of a timer that wait to run, at most."""
+
 class Executable: ...
 
 class Subscription(Executable):

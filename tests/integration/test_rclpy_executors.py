@@ -188,6 +188,27 @@ def test_the_earliest_deadline_runs_first(node: Node) -> None:
     executor.shutdown()
 
 
+def test_an_urgency_that_is_none_is_refused_at_once(node: Node) -> None:
+    timer = node.create_timer(0.001, lambda: ran.append(1))
+    ran: list[int] = []
+    by_deadline = EdfExecutor()
+    for seconds in (0, -1, 1e-10, float("inf"), float("nan"), 1e12):
+        with pytest.raises(ValueError, match=r"set_deadline: .* above 0 and at most 100 years"):
+            by_deadline.set_deadline(timer, seconds)
+    by_priority = FixedPriorityExecutor()
+    for priority in (2**62, -(2**62)):
+        with pytest.raises(ValueError, match=r"set_priority: .* not between"):
+            by_priority.set_priority(timer, priority)
+    for wrong in (1.5, True, None):
+        with pytest.raises(TypeError, match=r"set_priority: .* is not an integer"):
+            by_priority.set_priority(timer, wrong)  # type: ignore[arg-type]
+    by_priority.shutdown()
+    # Nothing of it is left behind.
+    by_deadline.add_node(node)
+    until(by_deadline, lambda: bool(ran))
+    by_deadline.shutdown()
+
+
 def test_the_most_important_chain_runs_first_from_its_end(node: Node) -> None:
     order: list[str] = []
     publishers, subscriptions = three(node, order)
@@ -440,6 +461,52 @@ def test_coroutines_wait_for_what_others_bring(node: Node) -> None:
     executor.shutdown()
 
 
+def test_coroutines_wake_for_each_future_that_another_thread_completes(node: Node) -> None:
+    futures: list[Future] = [Future(), Future()]
+    seen: list[int] = []
+
+    async def waiting() -> None:
+        timer.cancel()
+        seen.append(await futures[0])
+        seen.append(await futures[1])
+
+    timer = node.create_timer(0.001, waiting)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    spun = threading.Thread(target=executor.spin)
+    spun.start()
+    for number, future in enumerate(futures):
+        # Meanwhile the executor has gone to sleep.
+        time.sleep(0.1)
+        future.set_result(number)
+    end = time.monotonic() + LONG
+    while len(seen) < len(futures) and time.monotonic() < end:
+        time.sleep(0.001)
+    executor.shutdown()
+    spun.join(LONG)
+    assert seen == [0, 1]
+
+
+def test_a_future_is_asked_once_to_wake_the_executor(node: Node) -> None:
+    future: Future = Future()
+    ran: list[int] = []
+
+    async def waiting() -> None:
+        await future
+
+    node.create_timer(0.001, lambda: ran.append(1))
+    executor = EventsExecutor()
+    executor.add_node(node)
+    task = executor.create_task(waiting)
+    until(executor, lambda: len(ran) >= 20)
+    executor.spin_once_until_future_complete(future, 0.01)
+    assert len(future._callbacks) == 1
+    future.set_result(None)
+    executor.spin_until_future_complete(task, LONG)
+    assert task.done()
+    executor.shutdown()
+
+
 def test_a_coroutine_keeps_its_exclusive_group(node: Node) -> None:
     future: Future = Future()
     order: list[str] = []
@@ -468,6 +535,29 @@ def test_a_coroutine_keeps_its_exclusive_group(node: Node) -> None:
     executor.wake()
     until(executor, lambda: "other" in order)
     assert order[:3] == ["begins", "ends", "other"]
+    executor.shutdown()
+
+
+def test_a_coroutine_holds_up_a_hundred_expiries_at_most(node: Node) -> None:
+    future: Future = Future()
+    ran: list[int] = []
+    beats: list[int] = []
+
+    async def holding() -> None:
+        once.cancel()
+        await future
+
+    once = node.create_timer(0.001, holding)
+    node.create_timer(0.001, lambda: ran.append(1))
+    node.create_timer(0.01, lambda: beats.append(1), callback_group=ReentrantCallbackGroup())
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: once.is_canceled())
+    ran.clear()
+    until(executor, lambda: len(beats) >= 50)
+    assert ran == []
+    assert len(executor._deferred) <= 100
+    future.set_result(None)
     executor.shutdown()
 
 
@@ -545,6 +635,42 @@ def test_waitables(node: Node) -> None:
     signal.guard.destroy()
 
 
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError])
+def test_what_a_waitable_raises_comes_out_of_spin(node: Node, kind: type[Exception]) -> None:
+    class Broken(Waitable):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(ReentrantCallbackGroup())
+
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def get_num_entities(self) -> NumberOfEntities:
+            return NumberOfEntities()
+
+        def add_to_wait_set(self, wait_set: Any) -> None:
+            raise kind("of the waitable")
+
+    seen: list[int] = []
+    guard = node.create_guard_condition(lambda: seen.append(1))
+    broken = Broken()
+    node.add_waitable(broken)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    for _ in range(2):
+        with pytest.raises(kind, match="of the waitable"):
+            until(executor, lambda: False)
+    node.remove_waitable(broken)
+    # What is left works again. The failure may have come once more before it was removed.
+    guard.trigger()
+    with contextlib.suppress(kind):
+        executor.spin_once(0.1)
+    until(executor, lambda: bool(seen))
+    executor.shutdown()
+
+
 def test_spin_once_until_future_complete_ends_with_either(node: Node) -> None:
     executor = EventsExecutor()
     executor.add_node(node)
@@ -578,6 +704,42 @@ def test_it_wakes_for_tasks_of_other_threads_and_ends_with_its_context(node: Nod
     spun.start()
     spun.join(LONG)
     assert not spun.is_alive()
+
+
+def test_a_timer_without_period_leaves_time_for_others(node: Node) -> None:
+    ran: list[int] = []
+    others: list[int] = []
+    node.create_timer(0.0, lambda: ran.append(1))
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: len(ran) >= 10)
+    node.create_timer(0.001, lambda: others.append(1))
+    until(executor, lambda: len(others) >= 10)
+    executor.shutdown()
+
+
+def test_expiries_before_a_timers_reset_do_not_run_after_it(node: Node) -> None:
+    period = 0.03
+    reset_at: list[float] = []
+    after: list[float] = []
+
+    def barks() -> None:
+        if reset_at:
+            after.append(time.monotonic() - reset_at[0])
+
+    def lasts_long() -> None:
+        once.cancel()
+        time.sleep(5 * period)
+        reset_at.append(time.monotonic())
+        watchdog.reset()
+
+    watchdog = node.create_timer(period, barks)
+    once = node.create_timer(0.001, lasts_long)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    until(executor, lambda: bool(after))
+    assert after[0] >= period
+    executor.shutdown()
 
 
 def test_timers_follow_a_simulated_clock(node: Node) -> None:

@@ -25,12 +25,12 @@ class Rest(Awaitable[None]):
     """The remaining steps of a coroutine that was begun elsewhere."""
 
     def __init__(self, coroutine: Any) -> None:
-        self._coroutine = coroutine
+        self.coroutine = coroutine
 
     def __await__(self) -> Generator[None, None, None]:
         while True:
             try:
-                self._coroutine.send(None)
+                self.coroutine.send(None)
             except StopIteration:
                 return
             yield

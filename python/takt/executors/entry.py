@@ -41,6 +41,8 @@ class Entry:
         self.address = address
         self._handle = handle
         self.executable: Any = None
+        self.deferred = 0
+        """Instances that wait for the end of a coroutine of the callback group."""
         self._taken: dict[int, Any] = {}
         """Messages, by number, that were taken early to reach newer ones."""
         self._next = 0

@@ -66,6 +66,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._entries_lock = threading.RLock()
         self._deferred: deque[tuple[Entry, int]] = deque()
         self._ran = False
+        self._awaited: weakref.WeakSet[Future] = weakref.WeakSet()
+        """Futures that wake the executor when they are done."""
         myself = weakref.ref(self)
 
         def housekeeping(*_: object) -> None:
@@ -76,7 +78,9 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         # rclpy triggers its guard condition whenever something has changed.
         self._guard.destroy()
         self._guard = Wake(self._housekeeping)
-        self._watcher = Watcher(self._context, self._sigint_gc, self._core.cancel)
+        self._watcher = Watcher(
+            self._context, self._sigint_gc, self._core.cancel, self._housekeeping.trigger
+        )
         self._schedule()
         # Before it spins, the program may take its time to make nodes.
         self._warning.cancel()
@@ -100,7 +104,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self, future: Future, timeout_sec: float | TimeoutObject | None = None
     ) -> None:
         """Waits for one callback and runs it, but no longer than `future` is pending."""
-        future.add_done_callback(lambda _: self.wake())
+        self._wake_when_done(future)
         self._spin_once_until_future_complete(future, timeout_sec)
 
     def _spin_once_until_future_complete(
@@ -158,7 +162,11 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._refresh()
         self._run_tasks()
         for _ in range(len(self._deferred)):
-            self.run_entry(*self._deferred.popleft())
+            entry, which = self._deferred.popleft()
+            entry.deferred -= 1
+            self.run_entry(entry, which)
+        if (failure := self._watcher.take_failure()) is not None:
+            raise failure
 
     def run_entry(self, entry: Entry, which: int) -> None:
         """Runs one instance of an entity up to its end, or its first `await` that has to wait."""
@@ -167,7 +175,9 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         group = entry.entity.callback_group
         if not group.beginning_execution(entry.entity):
             # A coroutine of its callback group is still running.
-            self._deferred.append((entry, which))
+            if entry.kind != "timer" or entry.deferred < takt_executors.MOST_WAITING:
+                entry.deferred += 1
+                self._deferred.append((entry, which))
             return
         self._ran = True
         suspended = False
@@ -213,11 +223,20 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
     def _wake_for(self, coroutine: Any) -> None:
         """Wakes the executor when the future that the coroutine awaits is done, in any thread."""
         awaited = coroutine
-        while (inner := getattr(awaited, "cr_await", None)) is not None:
-            awaited = inner
-        frame = getattr(awaited, "gi_frame", None)
-        future = frame.f_locals.get("self") if frame is not None else None
-        if isinstance(future, Future):
+        while True:
+            while (inner := getattr(awaited, "cr_await", None)) is not None:
+                awaited = inner
+            frame = getattr(awaited, "gi_frame", None)
+            owner = frame.f_locals.get("self") if frame is not None else None
+            if not isinstance(owner, Rest):
+                break
+            awaited = owner.coroutine
+        if isinstance(owner, Future):
+            self._wake_when_done(owner)
+
+    def _wake_when_done(self, future: Future) -> None:
+        if future not in self._awaited:
+            self._awaited.add(future)
             future.add_done_callback(lambda _: self.wake())
 
     def _add_task(self, task: Task) -> None:

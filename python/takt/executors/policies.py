@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from takt.executors.kinds import Entity, Json
-from takt.executors.planned import PlannedExecutor
+from takt.executors.planned import MOST_URGENT, PlannedExecutor
 from takt.executors.plans import planned_callbacks
+
+LONGEST_DEADLINE = 100 * 365 * 24 * 3600.0
+"""In seconds; plans have no longer one."""
 
 
 class EventsExecutor(PlannedExecutor):
@@ -26,7 +29,11 @@ class FixedPriorityExecutor(PlannedExecutor):
         super().__init__(plan, executor, **options)
 
     def set_priority(self, entity: Entity, priority: int) -> None:
-        """From now on the entity's callback has this priority."""
+        """From now on the entity's callback has this priority, an integer."""
+        if isinstance(priority, bool) or not isinstance(priority, int):
+            raise TypeError(f"set_priority: {priority!r} is not an integer")
+        if not -MOST_URGENT < priority < MOST_URGENT:
+            raise ValueError(f"set_priority: {priority} is not between -2**62 and 2**62")
         self._set(self._priorities, entity, priority)
 
     def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
@@ -53,6 +60,8 @@ class EdfExecutor(PlannedExecutor):
 
     def set_deadline(self, entity: Entity, seconds: float) -> None:
         """From now on the entity's callback has this relative deadline, above 0."""
+        if not 1e-9 <= seconds <= LONGEST_DEADLINE:
+            raise ValueError(f"set_deadline: {seconds} s is not above 0 and at most 100 years")
         self._set(self._deadlines, entity, round(seconds * 1e9))
 
     def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:

@@ -19,15 +19,22 @@ class Watcher:
     """Waits for guard conditions, waitables and signals, which the middleware does not report."""
 
     def __init__(
-        self, context: Context, signals: GuardCondition, on_signal: Callable[[], None]
+        self,
+        context: Context,
+        signals: GuardCondition,
+        on_signal: Callable[[], None],
+        on_failure: Callable[[], None],
     ) -> None:
         self._context = context
         self._signals = signals
         self._on_signal = on_signal
+        self._on_failure = on_failure
         self._interrupt = GuardCondition(callback=None, callback_group=None, context=context)
         self._lock = threading.Lock()
         self._watched: list[Entry] = []
         self._triggered: set[Entry] = set()
+        self._failure: Exception | None = None
+        """What a waitable raised. Until somebody has asked for it, signals alone are waited for."""
         self._ended = False
         self._thread = threading.Thread(target=self._work, daemon=True, name="takt watcher")
         self._thread.start()
@@ -47,6 +54,13 @@ class Watcher:
             self._triggered.discard(entry)
         self._interrupt.trigger()
 
+    def take_failure(self) -> Exception | None:
+        """What a waitable has raised. From now on all are waited for again."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._interrupt.trigger()
+        return failure
+
     def end(self) -> None:
         self._ended = True
         try:
@@ -60,11 +74,17 @@ class Watcher:
         while not self._ended and self._context.ok():
             with self._lock:
                 entries = [entry for entry in self._watched if entry not in self._triggered]
+            if self._failure is not None:
+                entries = []
             try:
                 self._wait(entries)
-            except (InvalidHandle, RuntimeError):
+            except InvalidHandle:
+                continue
+            except Exception as failure:
                 if not self._context.ok():
                     break
+                self._failure = failure
+                self._on_failure()
         self._on_signal()
 
     def _wait(self, entries: list[Entry]) -> None:

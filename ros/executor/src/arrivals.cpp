@@ -27,6 +27,7 @@ void Arrivals::note(std::size_t entry, std::size_t count, Instant when) {
   WakeUp* woken = nullptr;
   {
     const std::scoped_lock lock(mutex_);
+    if (came_.size() >= most_) merge();
     came_.push_back(arrival);
     is_unseen_.store(true, std::memory_order_release);
     const bool is_ignored = entry < is_ignored_.size() && is_ignored_[entry];
@@ -42,6 +43,29 @@ void Arrivals::wake_one() {
     woken = wake_last();
   }
   if (woken != nullptr) woken->signal();
+}
+
+/// With the lock held. Of an entry for which many came, the later ones become a number.
+void Arrivals::merge() {
+  struct Kept {
+    std::size_t number = 0;
+    std::size_t last = 0;
+  };
+  std::vector<Kept> kept;
+  std::size_t size = 0;
+  for (const Arrival& arrival : came_) {
+    if (arrival.entry >= kept.size()) kept.resize(arrival.entry + 1);
+    Kept& of_entry = kept[arrival.entry];
+    if (of_entry.number < TimerExecutable::most_waiting) {
+      ++of_entry.number;
+      of_entry.last = size;
+      came_[size++] = arrival;
+    } else {
+      came_[of_entry.last].count += arrival.count;
+    }
+  }
+  came_.resize(size);
+  most_ = std::max(most_unseen, 2 * size);
 }
 
 WakeUp* Arrivals::wake_last() {

@@ -76,14 +76,19 @@ class Arrivals {
   [[nodiscard]] bool is_cancelled() const { return cancelled_; }
 
  private:
+  /// With more of them, those of one entry are merged: nobody takes them for long.
+  static constexpr std::size_t most_unseen = 65'536;
+
   /// With the lock held: an idle worker that is not idle any more and must be signalled.
   [[nodiscard]] WakeUp* wake_last();
+  void merge();
   void heed_all();
 
   // What noting an arrival touches lies together.
   std::mutex mutex_;
   /// Guarded by it.
   std::vector<Arrival> came_;
+  std::size_t most_ = most_unseen;
   std::vector<Worker*> idle_;
   /// By entry, up to the last one that is ignored.
   std::vector<bool> is_ignored_;

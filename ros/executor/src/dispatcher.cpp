@@ -42,8 +42,14 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
     ++waiting_of[instance.payload];
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].messages == nullptr || entries_[i].is_removed) continue;
-    if (Result<void> done = let_stay_or_bind(entries_[i], waiting_of[i]); !done) return done;
+    Entry& entry = entries_[i];
+    if (entry.is_free() || entry.is_removed) continue;
+    if (entry.timer != nullptr) {
+      const bool keeps_newest = dispatch_.queueing(entry.callback) == Queueing::newest_only;
+      entry.staying = std::min(waiting_of[i], keeps_newest ? 1 : TimerExecutable::most_waiting);
+    } else if (Result<void> done = let_stay_or_bind(entry, waiting_of[i]); !done) {
+      return done;
+    }
   }
   for (const Entry& entry : entries_) {
     for (std::size_t n = 0; n < entry.running && !entry.is_removed; ++n) {
@@ -123,19 +129,23 @@ bool Dispatcher::removed_run(std::optional<std::size_t> but) const {
 
 // --- What waits
 
-[[gnu::always_inline]] inline void Dispatcher::release(const Entry& entry, const Arrival& arrival,
-                                                       Instant origin) {
+[[gnu::always_inline]] inline std::optional<std::size_t> Dispatcher::release(const Entry& entry,
+                                                                             const Arrival& arrival,
+                                                                             Instant origin) {
   if (entry.traced != nullptr) {
     trace_release(entry.traced, arrival.when, own_origin_ ? arrival.when : origin,
                   dispatch_.completed());
   }
-  dispatch_.release(entry.callback, arrival.when, origin, arrival.entry);
+  return dispatch_.release(entry.callback, arrival.when, origin, arrival.entry);
 }
 
 /// How many instances an expiry, or messages that stay where they are, activate.
 inline std::size_t Dispatcher::count_activated(Entry& entry, const Arrival& arrival) {
   if (entry.timer != nullptr) {
-    return skips_missed_periods_ && dispatch_.waiting(entry.callback) > 0 ? 0 : 1;
+    const std::size_t most = skips_missed_periods_ ? 1 : TimerExecutable::most_waiting;
+    if (entry.staying >= most) return 0;
+    ++entry.staying;
+    return 1;
   }
   const std::size_t free = entry.room - std::min(entry.room, entry.staying + entry.bound);
   const std::size_t activated = std::min(arrival.count, free);
@@ -153,7 +163,8 @@ Result<void> Dispatcher::admit(std::span<const Arrival> arrivals) {
     }
     const Instant origin = entry.timer != nullptr ? arrival.when : arrival.origin;
     for (std::size_t n = count_activated(entry, arrival); n > 0; --n) {
-      release(entry, arrival, origin);
+      const std::optional<std::size_t> displaced = release(entry, arrival, origin);
+      if (displaced) leave(entries_[*displaced]);
     }
   }
   return {};
@@ -164,7 +175,8 @@ Result<void> Dispatcher::admit_messages(const Entry& entry, const Arrival& arriv
   for (std::size_t i = 0; i < arrival.count; ++i) {
     const auto admitted = entry.messages->admit(queueing);
     if (!admitted) return tl::unexpected(admitted.error());
-    if (admitted->activates) release(entry, arrival, admitted->origin.value_or(arrival.origin));
+    if (!admitted->activates) continue;
+    (void)release(entry, arrival, admitted->origin.value_or(arrival.origin));
   }
   return {};
 }

@@ -90,8 +90,8 @@ class Dispatcher {
     scheduling::LocalIndex callback;
     /// How many messages stay, see MessageExecutable::room().
     std::size_t room = 0;
-    /// Instances that wait: those whose messages stay and, before them, those whose messages were
-    /// bound to them under an earlier policy.
+    /// Instances that wait: a timer's, or those whose messages stay and, before them, those whose
+    /// messages were bound to them under an earlier policy.
     std::size_t staying = 0;
     std::size_t bound = 0;
     std::size_t running = 0;
@@ -105,7 +105,12 @@ class Dispatcher {
   [[nodiscard]] Result<void> let_stay_or_bind(Entry& entry, std::size_t waiting);
   [[nodiscard]] std::size_t count_activated(Entry& entry, const Arrival& arrival);
   [[nodiscard]] Result<void> admit_messages(const Entry& entry, const Arrival& arrival);
-  void release(const Entry& entry, const Arrival& arrival, Instant origin);
+  /// The entry of the instance that gave way.
+  std::optional<std::size_t> release(const Entry& entry, const Arrival& arrival, Instant origin);
+  /// An instance of the entry that was counted as staying waits no longer.
+  static void leave(Entry& entry) {
+    if (entry.staying > 0) --entry.staying;
+  }
   void choose_message(Worker& worker);
 
   Arrivals& arrivals_;

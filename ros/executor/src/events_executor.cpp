@@ -1,7 +1,10 @@
 #include "takt/executor/events_executor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -214,8 +217,14 @@ Result<void> EventsExecutor::spin() {
   for (std::size_t i = 0; i < workers.size(); ++i) workers[i].number = i;
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i) {
-      threads.emplace_back([this, &worker = workers[i]] { spin_worker(worker); });
+    try {
+      for (std::size_t i = 1; i < workers.size(); ++i) {
+        threads.emplace_back([this, &worker = workers[i]] { spin_worker(worker); });
+      }
+    } catch (const std::system_error& refused) {
+      // Those that have started must not go on.
+      const Lock failing(decision_);
+      fail({fmt::format("cannot start {} threads: {}", workers.size(), refused.what())});
     }
     // A single thread that runs callbacks is mostly the only one that decides.
     const linux_os::OwnedMutex::Ownership ownership(threads.empty() ? &decision_ : nullptr);
@@ -239,7 +248,9 @@ void EventsExecutor::spin_worker(Worker& worker) {
 
 Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
   std::optional<TimePoint> deadline;
-  if (timeout) deadline = std::chrono::steady_clock::now() + *timeout;
+  // The longest timeouts end after all that a clock can tell.
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (timeout && *timeout < TimePoint::max() - now) deadline = now + *timeout;
   Lock decision(decision_);
   if (free_workers_.empty()) {
     return error("more threads spin the executor than it has: {}", options_.threads);

@@ -1,5 +1,8 @@
 #include "takt/executor/expiry_times.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace takt::executor {
 namespace {
 
@@ -16,10 +19,18 @@ void ExpiryTimes::set(Instant monotonic, Duration own, Duration period) {
   monotonic_ = monotonic;
   own_ = own;
   period_ = period;
+  // A simulated clock may leap, by which a later expiry seems to be older.
+  first_ = std::exchange(is_reset_, false) ? monotonic : std::min(first_, monotonic);
 }
 
-Duration ExpiryTimes::own(Instant expiry) const {
+void ExpiryTimes::reset() {
   const std::scoped_lock lock(mutex_);
+  is_reset_ = true;
+}
+
+std::optional<Duration> ExpiryTimes::own(Instant expiry) const {
+  const std::scoped_lock lock(mutex_);
+  if (is_reset_ || expiry < first_) return std::nullopt;
   if (period_ == Duration{0}) return own_;
   // Readings of two clocks differ a little, expiries are whole periods apart.
   return own_ + nearest_multiple(expiry - monotonic_, period_);

@@ -73,25 +73,30 @@ Result<std::optional<Duration>> TimerReleaser::release_due() {
   const std::scoped_lock watching(watching_);
   std::optional<Duration> next;
   for (const Watched& watched : timers_) {
-    while (true) {
-      Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
-      if (!left) return left;
-      if (!*left) break;
-      if (**left > Duration{0}) {
-        next = std::min(next.value_or(**left), **left);
-        break;
+    Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
+    if (left && *left && **left <= Duration{0}) {
+      if (const Result<void> released = release(watched); !released) {
+        return tl::unexpected(released.error());
       }
-      const auto expiry = watched.timer->expire();
-      if (!expiry) return tl::unexpected(expiry.error());
-      if (!*expiry) break;
-      Instant when = (*expiry)->when;
-      for (std::size_t n = 0; n <= std::min((*expiry)->missed, most_missed); ++n) {
-        release_(watched.id, when);
-        when += (*expiry)->period;
-      }
+      // It may be due again, but others take their turn first.
+      left = watched.timer->time_until_expiry();
     }
+    if (!left) return left;
+    if (*left) next = std::min(next.value_or(**left), **left);
   }
   return next;
+}
+
+Result<void> TimerReleaser::release(const Watched& watched) {
+  const auto expiry = watched.timer->expire();
+  if (!expiry) return tl::unexpected(expiry.error());
+  if (!*expiry) return {};
+  Instant when = (*expiry)->when;
+  for (std::size_t n = 0; n <= std::min((*expiry)->missed, TimerExecutable::most_waiting); ++n) {
+    release_(watched.id, when);
+    when += (*expiry)->period;
+  }
+  return {};
 }
 
 }  // namespace takt::executor

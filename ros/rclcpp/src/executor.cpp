@@ -213,7 +213,7 @@ std::vector<CallbackGroup::WeakPtr> Executor::get_automatically_added_callback_g
 
 void Executor::reorder(const std::function<void(Ordering&)>& change) {
   {
-    const std::scoped_lock lock(refreshing_);
+    const std::scoped_lock lock(ordering_changes_);
     change(*ordering_);
   }
   changed();
@@ -231,7 +231,11 @@ void Executor::entities_changed() {
   // Now, so that what was removed may be added again.
   collector_.update_collections();
   changed();
-  if (!spinning) refresh_if_changed();
+  if (spinning) return;
+  // Who holds the lock may wait for the end of the callback that calls this. The next spinning
+  // begins with what it does not see.
+  const std::unique_lock lock(refreshing_, std::try_to_lock);
+  if (lock && is_changed_.exchange(false)) refresh();
 }
 
 void Executor::remember(const NodeBaseInterface::SharedPtr& node) {
@@ -255,8 +259,13 @@ void Executor::refresh() {
   }
   Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
   std::vector<std::string> missing;
-  const scheduling::PolicyDescription policy =
-      planned_ ? follow(*planned_, roster, missing) : describe(*ordering_, roster.callbacks);
+  scheduling::PolicyDescription policy;
+  if (planned_) {
+    policy = follow(*planned_, roster, missing);
+  } else {
+    const std::scoped_lock lock(ordering_changes_);
+    policy = describe(*ordering_, roster.callbacks);
+  }
   value_or_throw(core_->replace(roster.executables, scheduling::make_policy(policy, capacity),
                                 policy.callbacks.size(), roster.groups));
   adapters_->keep_only(roster);

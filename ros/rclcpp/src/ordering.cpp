@@ -42,6 +42,8 @@ void describe_callbacks(const Ordering& ordering, std::span<const Callback> call
     } else if (callback.period) {
       described.deadline = *callback.period;
     }
+    // Added to a time, a longer one would be beyond all times.
+    described.deadline = std::min(described.deadline, PolicyDescription::longest_deadline);
     described.is_root = callback.category == scheduling::Category::timer ||
                         priority != ordering.priorities.end() ||
                         deadline != ordering.deadlines.end();
@@ -76,7 +78,8 @@ void describe_chain_deadlines(const Ordering& ordering, std::span<const Callback
     const std::optional<Duration> period = callbacks[locals.front().value()].period;
     description.chains.push_back(
         {.callbacks = std::move(locals),
-         .relative_deadline = chain.deadline.value_or(PolicyDescription::longest_deadline),
+         .relative_deadline = std::min(chain.deadline.value_or(PolicyDescription::longest_deadline),
+                                       PolicyDescription::longest_deadline),
          .period = period});
   }
 }

@@ -80,12 +80,17 @@ class Adapters::Listing {
   /// Groups list subscriptions before waitables.
   void add_waitable(const ::rclcpp::Waitable::SharedPtr& waitable) {
     const auto within = std::dynamic_pointer_cast<WithinProcessAdapter::Subscription>(waitable);
-    const auto subscription = subscriptions_.find(waitable);
-    if (within && subscription != subscriptions_.end()) {
-      roster_.executables.push_back({.executable = &executable<WithinProcessAdapter>(within),
-                                     .callback = subscription->second});
-    } else {
+    if (!within) {
       add(waitable, executable<WaitableAdapter>(waitable));
+      return;
+    }
+    auto& adapter = executable<WithinProcessAdapter>(within);
+    const auto subscription = subscriptions_.find(waitable);
+    if (subscription != subscriptions_.end()) {
+      roster_.executables.push_back({.executable = &adapter, .callback = subscription->second});
+    } else {
+      // Its subscription is being destroyed.
+      add(waitable, adapter);
     }
   }
 

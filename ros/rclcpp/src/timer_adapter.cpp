@@ -96,7 +96,10 @@ Result<void> TimerAdapter::on_change(std::function<void()> changed) {
     jumps_ = clock_->create_jump_callback(
         nullptr, [changed](const rcl_time_jump_t&) { changed(); }, any_step);
   }
-  timer->set_on_reset_callback([changed](std::size_t) { changed(); });
+  timer->set_on_reset_callback([this, changed](std::size_t) {
+    expiries_.reset();
+    changed();
+  });
   return {};
 }
 
@@ -107,11 +110,12 @@ Result<void> TimerAdapter::run(std::size_t /*worker*/) {
     if (changed_) changed_();
   }
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
-  if (!timer || timer->is_canceled()) return {};
+  const std::optional<Duration> due = expiries_.own(*executor::current_origin());
+  if (!timer || !due || timer->is_canceled()) return {};
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute,
                         static_cast<const void*>(timer->get_timer_handle().get()));
   const auto info = std::make_shared<rcl_timer_call_info_t>();
-  info->expected_call_time = expiries_.own(*executor::current_origin()).count();
+  info->expected_call_time = due->count();
   info->actual_call_time = clock_->now().nanoseconds();
   timer->execute_callback(info);
   return {};

@@ -14,7 +14,7 @@
 namespace takt::rclcpp {
 
 /// Makes a timer an executable. It may go at any time, and its instances with it; instances of a
-/// timer that is cancelled meanwhile do not run.
+/// timer that is cancelled or reset meanwhile do not run.
 class TimerAdapter final : public executor::TimerExecutable {
  public:
   explicit TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer);
@@ -29,7 +29,7 @@ class TimerAdapter final : public executor::TimerExecutable {
 
  private:
   [[nodiscard]] bool is_simulated() const;
-  [[nodiscard]] bool is_continuous() const { return period_ == Duration{0}; }
+  [[nodiscard]] bool is_continuous() const { return period_ < shortest_period; }
 
   std::weak_ptr<::rclcpp::TimerBase> timer_;
   const void* source_;
@@ -37,7 +37,7 @@ class TimerAdapter final : public executor::TimerExecutable {
   std::shared_ptr<::rclcpp::Clock> clock_;
   /// Tells of steps of a clock that is not the machine's.
   std::shared_ptr<::rclcpp::JumpHandler> jumps_;
-  /// A timer without a period expires anew when it runs.
+  /// The expiry of a continuous timer has not run yet.
   std::atomic<bool> waits_ = false;
   executor::ExpiryTimes expiries_;
   /// Guards what follows.

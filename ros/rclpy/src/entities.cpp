@@ -119,6 +119,7 @@ Timer::Timer(std::uintptr_t handle, nanobind::callable run)
 }
 
 Result<std::optional<Duration>> Timer::time_until_expiry() const {
+  if (waits_) return std::nullopt;
   std::int64_t left = 0;
   const rcl_ret_t code = rcl_timer_get_time_until_next_call(handle_, &left);
   if (code == RCL_RET_TIMER_CANCELED) {
@@ -150,8 +151,10 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
   if (!result) return tl::unexpected(result.error());
   const Duration late(info.actual_call_time - info.expected_call_time);
   Expiry expiry{.when = linux_os::monotonic_now() - late, .period = Duration(period)};
-  // A simulated clock may jump as it likes: nothing was missed on it.
-  if (late > expiry.period && expiry.period > Duration{0} && clock_->type == RCL_STEADY_TIME) {
+  if (expiry.period < shortest_period) {
+    waits_ = true;
+  } else if (late > expiry.period && clock_->type == RCL_STEADY_TIME) {
+    // A simulated clock may jump as it likes: nothing was missed on it.
     expiry.missed = static_cast<std::size_t>((late - epsilon) / expiry.period);
   }
   expiries_.set(expiry.when, Duration(info.expected_call_time), expiry.period);
@@ -161,21 +164,34 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
 Result<void> Timer::on_change(std::function<void()> changed) {
   Result<void> result =
       check(rcl_timer_set_on_reset_callback(handle_, nullptr, nullptr), "watch a timer");
-  if (result && changed_) result = watch_clock(false);
-  changed_ = std::move(changed);
-  if (!result || !changed_) return result;
+  const bool begins = changed != nullptr;
+  bool began = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    began = std::exchange(changed_, std::move(changed)) != nullptr;
+  }
+  if (result && began) result = watch_clock(false);
+  if (!result || !begins) return result;
   const auto forward = [](const void* self, std::size_t) {
-    static_cast<const Timer*>(self)->changed_();
+    // rcl passes on what it was given.
+    auto& timer = *static_cast<Timer*>(const_cast<void*>(self));
+    timer.expiries_.reset();
+    timer.tell_of_change();
   };
   result = check(rcl_timer_set_on_reset_callback(handle_, forward, this), "watch a timer");
   return result ? watch_clock(true) : result;
+}
+
+void Timer::tell_of_change() {
+  const std::scoped_lock lock(mutex_);
+  if (changed_) changed_();
 }
 
 /// Jumps of a simulated clock may make the timer expire.
 Result<void> Timer::watch_clock(bool watch) {
   if (clock_ == nullptr || clock_->type != RCL_ROS_TIME) return {};
   const auto jumped = [](const rcl_time_jump_t*, bool before, void* self) {
-    if (!before) static_cast<const Timer*>(self)->changed_();
+    if (!before) static_cast<Timer*>(self)->tell_of_change();
   };
   if (!watch) {
     return check(rcl_clock_remove_jump_callback(clock_, jumped, this), "forget a clock");
@@ -188,7 +204,9 @@ Result<void> Timer::watch_clock(bool watch) {
 }
 
 Result<void> Timer::run(std::size_t /*worker*/) {
-  callback_(expiries_.own(*executor::current_origin()).count());
+  if (waits_.exchange(false)) tell_of_change();
+  const std::optional<Duration> due = expiries_.own(*executor::current_origin());
+  if (due) callback_(due->count());
   return {};
 }
 

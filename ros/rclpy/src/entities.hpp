@@ -154,11 +154,16 @@ class Timer final : public executor::TimerExecutable {
 
  private:
   [[nodiscard]] Result<void> watch_clock(bool watch);
+  void tell_of_change();
 
   rcl_timer_t* handle_;
   rcl_clock_t* clock_ = nullptr;
   Callback callback_;
   executor::ExpiryTimes expiries_;
+  /// The expiry of a timer that runs as often as it can has not run yet.
+  std::atomic<bool> waits_ = false;
+  /// Guards what follows.
+  std::mutex mutex_;
   std::function<void()> changed_;
 };
 

@@ -17,6 +17,8 @@ NB_MODULE(takt_executors, module) {
       "The core of takt.executors. Handles are addresses of rcl's structures, which must outlive\n"
       "their scheduling. Callbacks are called with the number of older messages to pass over.";
 
+  module.attr("MOST_WAITING") = takt::executor::TimerExecutable::most_waiting;
+
   nb::class_<takt::executor::Executable>(module, "Executable");
   nb::class_<Subscription, takt::executor::Executable>(module, "Subscription")
       .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);

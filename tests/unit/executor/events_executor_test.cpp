@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -229,6 +231,49 @@ TEST_F(EventsExecutorTest, ATimerKeepsItsRateBesideALongCallback) {
   EXPECT_TRUE(std::ranges::is_sorted(expiries));
 }
 
+TEST_F(EventsExecutorTest, AHundredExpiriesOfATimerWaitAtMost) {
+  auto timer = must(Timer::create(node_, milliseconds(1), "t", [] {}));
+  Timer& fast = *timer;
+  schedule(std::move(timer));
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  must(fast.start());
+  // Nobody spins the executor meanwhile.
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_EQ(must(executor_->catch_up()), TimerExecutable::most_waiting);
+  must(fast.stop());
+  while (must(executor_->spin_once(Duration{0}))) {
+  }
+  EXPECT_EQ(must(executor_->catch_up()), 0U);
+  // It goes on from there.
+  must(fast.start());
+  EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+}
+
+TEST_F(EventsExecutorTest, ATimerThatIsAlwaysDueLeavesTimeForOthers) {
+  auto timer = must(Timer::create(node_, Duration(1), "t", [] {}));
+  Timer& fast = *timer;
+  schedule(std::move(timer));
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  must(fast.start());
+  EXPECT_LE(must(executor_->catch_up()), TimerExecutable::most_waiting);
+  must(fast.stop());
+}
+
+TEST_F(EventsExecutorTest, WhatComesWhileNobodySpinsTakesNoMemory) {
+  constexpr std::size_t triggers = 1'000'000;
+  Waitable& triggered = waitable([] {});
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  const auto allocated = [] {
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+  };
+  const std::size_t before = allocated();
+  for (std::size_t i = 0; i < triggers; ++i) triggered.trigger();
+  EXPECT_LT(allocated(), before + 8'000'000);
+  // None is lost.
+  EXPECT_EQ(must(executor_->catch_up()), triggers);
+}
+
 TEST_F(EventsExecutorTest, LosesAndDoublesNothing) {
   constexpr int triggers = 250'000;
   constexpr int threads = 4;
@@ -373,6 +418,35 @@ TEST_F(EventsExecutorTest, SpinOnceWakesForWhatComes) {
   const std::jthread triggering([&] { late.trigger(); });
   EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
   EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(EventsExecutorTest, TheLongestTimeoutIsAsLongAsNone) {
+  Waitable& late = waitable([this] { order_.push_back(0); });
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  const std::jthread triggering([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    late.trigger();
+  });
+  EXPECT_TRUE(must(executor_->spin_once(Duration::max())));
+  EXPECT_THAT(order_, ElementsAre(0));
+}
+
+TEST_F(EventsExecutorTest, ThreadsThatCannotStartEndTheSpinning) {
+  waitable([] {});
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity), {.threads = 3});
+  pthread_attr_t before;
+  pthread_attr_t too_large;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&too_large), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&too_large, std::size_t{1} << 50U), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&too_large), 0);
+  const Result<void> spun = executor_->spin();
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  ASSERT_FALSE(spun.has_value());
+  EXPECT_THAT(spun.error().message, testing::StartsWith("cannot start 3 threads: "));
+  // All that is left of it is the error.
+  executor_->cancel();
+  must(executor_->spin());
 }
 
 TEST_F(EventsExecutorTest, TheNumberOfThreadsIsALimit) {

@@ -366,5 +366,63 @@ TEST_F(ComplaintsTest, ACallbackMayRemoveItsOwnNodeAndWhatItThrowsOnAnyThreadCom
   EXPECT_EQ(runs, 1);
 }
 
+TEST_F(ComplaintsTest, ACallbackThatRemovedItsNodeMayDeclareAndRemoveMore) {
+  // The executor waits for the end of this callback, before it lets go of the node.
+  rclcpp::FixedPriorityExecutor executor(options());
+  const auto other = make_node();
+  const auto timer = other->create_wall_timer(1h, [] {});
+  const auto signal = add_signal(*node_, [&](int) {
+    executor.remove_node(node_);
+    std::this_thread::sleep_for(50ms);
+    executor.set_priority(timer, 1);
+    executor.cancel();
+    executor.remove_node(other);
+  });
+  executor.add_node(node_);
+  executor.add_node(other);
+  signal->trigger();
+  executor.spin();
+}
+
+TEST_F(ComplaintsTest, AnAddedNodeRunsAlsoWhileASubscriptionIsBeingDestroyed) {
+  rclcpp::EventsExecutor executor(options());
+  const auto node = make_node(/*intra_process=*/true);
+  auto subscription = node->create_subscription<Packet>("~/topic", 10, [](const Packet&) {});
+  executor.add_node(node);
+  std::jthread spinning([&] { executor.spin(); });
+  // A subscription under destruction has gone, but not yet what it receives through.
+  const auto waitable = subscription->get_intra_process_waitable();
+  subscription.reset();
+  std::atomic<bool> has_run = false;
+  const auto other = make_node();
+  const auto signal = add_signal(*other, [&](int) { has_run = true; });
+  executor.add_node(other);
+  signal->trigger();
+  wait_until([&] { return has_run.load(); });
+  executor.cancel();
+}
+
+TEST_F(ComplaintsTest, ExpiriesBeforeATimersResetDoNotRunAfterIt) {
+  // A watchdog, which a callback resets that lasted longer than its period.
+  rclcpp::EventsExecutor executor(options());
+  std::vector<Duration> after_reset;
+  std::chrono::steady_clock::time_point reset_at;
+  constexpr auto period = 30ms;
+  const auto watchdog = node_->create_wall_timer(period, [&] {
+    if (reset_at == std::chrono::steady_clock::time_point{}) return;
+    after_reset.emplace_back(std::chrono::steady_clock::now() - reset_at);
+    executor.cancel();
+  });
+  const auto signal = add_signal(*node_, [&](int) {
+    std::this_thread::sleep_for(5 * period);
+    reset_at = std::chrono::steady_clock::now();
+    watchdog->reset();
+  });
+  executor.add_node(node_);
+  signal->trigger();
+  executor.spin();
+  EXPECT_THAT(after_reset, Each(testing::Ge(Duration(period))));
+}
+
 }  // namespace
 }  // namespace takt::test

@@ -122,6 +122,30 @@ TEST_F(OrderTest, EarliestDeadlineFirst) {
   EXPECT_THAT(order_, ElementsAre("early", "late"));
 }
 
+TEST_F(OrderTest, TheLongestDeadlineIsTheLatest) {
+  rclcpp::EdfExecutor executor(options());
+  const auto late = noting("late");
+  const auto early = noting("early");
+  executor.set_deadline(late, Duration::max());
+  executor.set_deadline(early, 1min);
+  add_to(executor);
+  for (const auto& signal : {late, early}) signal->trigger();
+  executor.spin_some();
+  EXPECT_THAT(order_, ElementsAre("early", "late"));
+}
+
+TEST_F(OrderTest, TheLongestDeadlineOfAChainIsTheLatest) {
+  rclcpp::ChainEdfExecutor executor(options());
+  const auto late = noting("late");
+  const auto early = noting("early");
+  executor.add_chain({{late}, Duration::max()});
+  executor.add_chain({{early}, 1min});
+  add_to(executor);
+  for (const auto& signal : {late, early}) signal->trigger();
+  executor.spin_some();
+  EXPECT_THAT(order_, ElementsAre("early", "late"));
+}
+
 TEST_F(OrderTest, AChainHasOneInstanceInProgress) {
   rclcpp::ChainEdfExecutor executor(options());
   std::shared_ptr<Signal> tail = noting("tail");

@@ -2,6 +2,7 @@
 
 #include <rcl/wait.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -87,6 +88,13 @@ class TimerExecutable : public virtual Executable {
     std::size_t missed = 0;
     Duration period{};
   };
+
+  /// A timer with a shorter period, or none, runs as often as it can: it expires anew when it runs.
+  static constexpr Duration shortest_period = std::chrono::microseconds(1);
+
+  /// Expiries that wait to run, at most; a further one activates nothing. So far behind, the
+  /// machine or the process stood still, nobody spins the executor, or it cannot keep up.
+  static constexpr std::size_t most_waiting = 100;
 
   [[nodiscard]] scheduling::Category category() const final { return scheduling::Category::timer; }
 

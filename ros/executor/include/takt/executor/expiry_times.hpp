@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
 #include "takt/time/time.hpp"
 
@@ -13,14 +14,20 @@ class ExpiryTimes {
   /// The timer, which has this period, has expired: when, by both clocks.
   void set(Instant monotonic, Duration own, Duration period);
 
-  /// When an expiry was due by the timer's own clock.
-  [[nodiscard]] Duration own(Instant expiry) const;
+  /// The timer has been reset: the expiries so far are void.
+  void reset();
+
+  /// When an expiry was due by the timer's own clock; none: it is void.
+  [[nodiscard]] std::optional<Duration> own(Instant expiry) const;
 
  private:
   mutable std::mutex mutex_;
   Instant monotonic_;
   Duration own_{};
   Duration period_{};
+  /// The oldest expiry that is not void; while `is_reset_`, all are.
+  Instant first_;
+  bool is_reset_ = false;
 };
 
 }  // namespace takt::executor

@@ -29,10 +29,6 @@ class TimerReleaser {
   /// Called on the releaser's thread with when the timer expired, in the order of its expiries.
   using Release = std::function<void(std::size_t id, Instant expiry)>;
 
-  /// Expiries that are made up for at once, at most: further behind, the machine or the process
-  /// stood still.
-  static constexpr std::size_t most_missed = 100;
-
   /// Starts the thread, without timers. If the kernel refuses `scheduling`, it runs as best effort.
   TimerReleaser(linux_os::ThreadScheduling scheduling, Release release);
 
@@ -44,8 +40,8 @@ class TimerReleaser {
   /// it has returned, no other one is released any more. Not from a release.
   [[nodiscard]] Result<void> watch(std::vector<Watched> timers);
 
-  /// Releases what is due, on the calling thread. The time until the next expiry, none if no timer
-  /// runs.
+  /// Releases what is due, on the calling thread: each timer once, and what it missed. The time
+  /// until the next expiry, none if no timer runs.
   [[nodiscard]] Result<std::optional<Duration>> release_due();
 
   /// The first error of a timer.
@@ -54,6 +50,7 @@ class TimerReleaser {
  private:
   void run(const linux_os::ThreadScheduling& scheduling);
   void look_again();
+  [[nodiscard]] Result<void> release(const Watched& watched);
 
   Release release_;
   /// Guards the timers; held while they are released.

@@ -52,9 +52,10 @@ struct Options {
 /// its own releases timers, and a thread that runs callbacks wakes only when there is one to run.
 ///
 /// What it promises beyond rclcpp's executors: a timer keeps its rate and each of its expiries
-/// becomes an instance (the kinds that drop some say so); a message that has come is decided on
-/// with the next decision; a group that is busy costs nothing, and its members run in the policy's
-/// order; what a callback throws on any thread comes out of spin().
+/// becomes an instance, while no more than 100 of them wait (the kinds that drop some say so); a
+/// message that has come is decided on with the next decision; a group that is busy costs nothing,
+/// and its members run in the policy's order; what a callback throws on any thread comes out of
+/// spin().
 ///
 /// Entities may be added and removed at any time. While the executor spins, a thread of its own
 /// carries this out, as soon as it can. What has been taken for an entity that is removed goes with
@@ -123,6 +124,8 @@ class Executor : public ::rclcpp::Executor {
   std::atomic<bool> is_changed_ = true;
   /// Guards what follows, and replacements in the core.
   std::mutex refreshing_;
+  /// Guards the ordering, which callbacks may change while a replacement waits for their end.
+  std::mutex ordering_changes_;
   std::unique_ptr<Ordering> ordering_;
   /// Decides in the ordering's place, where there is one.
   std::unique_ptr<plan::ExecutorPlan> planned_;
