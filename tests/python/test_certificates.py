@@ -57,6 +57,7 @@ def test_rounding_does_not_make_a_matrix_positive() -> None:
     # Its least eigenvalue is -1e-17, less than rounding shows.
     assert not sums_of_squares._is_positive(numpy.array([[1.0, 1.0], [1.0, 1.0 - 1e-16]]))
     assert not sums_of_squares._is_positive(numpy.zeros((2, 2)))
+    assert not sums_of_squares._is_positive(numpy.array([[1.0, 0.0], [0.0, numpy.nan]]))
 
 
 def certificate(plant: Plant, scale: float) -> Certificate | None:

@@ -169,7 +169,7 @@ def test_half_the_dimensions_give_the_same_safe_set_as_all_of_them() -> None:
     barrier = abs(nodes[:, 1]) / plant.epsilon - 1.0
     whole = largest_over_time(grid, feet, barrier, one.window_steps)
     halves = numpy.full(len(nodes), -1.0)
-    for now, costate in one.safe_steps:
+    for now, costate in one.safe_steps():
         value = one.grid.interpolation(nodes[:, :1]).linear(now)
         halves = numpy.maximum(halves, (value + nodes[:, 1:] * costate[:, 0]).max(axis=1) - 1.0)
     near = (abs(nodes[:, 0]) < 1.0) & (halves < 0.5)

@@ -91,10 +91,11 @@ def handoff(
     which it never does, whatever inputs come during the hand-over, and the region from which the
     way back is safe. Needs the extra "estimation".
     """
-    found, document = _design(plant, model, callback, analysis, pairs)
+    attacked = check is not None or picture is not None
+    found, document = _design(plant, model, callback, analysis, pairs, attacked)
     if keep is not None:
         document["design"]["keep"] = _keep(found, keep, model, analysis)
-    worst = _attack(found, check, seed) if check or picture else None
+    worst = _attack(found, check, seed) if attacked else None
     if worst is not None and check:
         document["design"]["check"] = {
             "sequences": worst.sequences,
@@ -120,7 +121,12 @@ def handoff(
 
 
 def _design(
-    path: str, models: list[str] | None, callback: str | None, analysis: str, pairs: bool
+    path: str,
+    models: list[str] | None,
+    callback: str | None,
+    analysis: str,
+    pairs: bool,
+    attacked: bool,
 ) -> tuple[Design, dict[str, Any]]:
     if (models is None) != (callback is None):
         raise UserError("--model and --callback belong together: give both")
@@ -134,6 +140,11 @@ def _design(
         ) from missing
     text = files.read_document(path)
     read = plant.parse(text, files.source_name(path))
+    if attacked and len(read.states) > design.LARGEST_GRID:
+        raise UserError(
+            f"{read.source}: --check and --picture are for plants of up to {design.LARGEST_GRID} "
+            f"states, and this one has {len(read.states)}; leave them out"
+        )
     origins = [(files.source_name(path), text)]
     window = timing.Window(read.timing)
     if models is not None and callback is not None:
@@ -211,9 +222,15 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
 
 
 def _kept(kept: dict[str, Any]) -> str:
+    from takt.handoff.design import LONGEST_WINDOW
+
+    share = f"{100 * kept['share']:.3g} % of the inputs: "
+    if kept["longest_window"] == 0:
+        return f"{share}no hand-over is short enough for that"
+    if kept["longest_window"] == LONGEST_WINDOW:
+        return f"{share}no hand-over is too long, as no physical input breaks the bound"
     lines = [
-        f"{100 * kept['share']:.3g} % of the inputs: a hand-over may take "
-        f"{duration(kept['longest_window'])}, so the period may be "
+        f"{share}a hand-over may take {duration(kept['longest_window'])}, so the period may be "
         f"{duration(kept['longest_period'])}"
     ]
     reservation = kept.get("reservation")

@@ -15,7 +15,6 @@ import numpy
 from takt.handoff import game
 from takt.handoff.design import Design
 from takt.handoff.expressions import Array
-from takt.handoff.grids import Surface
 from takt.handoff.linear import Linear, Motion
 from takt.handoff.plant import Plant
 from takt.handoff.search import Search
@@ -26,6 +25,8 @@ DIRECTIONS = 4
 """The number of directions along which the error is driven."""
 AFTER = 3.0
 """How many windows or time constants the input stays outside without the guard."""
+LARGEST = 1e6
+"""Larger errors, and those without a value, count as this, in units of the bound."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Attack:
         rows = coarse.directions.rows
         rows = rows[:: max(len(rows) // DIRECTIONS, 1)]
         values = game.Values(coarse.grid, rows)
-        self.surfaces: list[Surface] = []
+        self.values: list[Array] = []
         self.costates: list[Array] = []
         physical = coarse.physical
         decision = coarse.linear_mode(design.scale)
@@ -68,7 +69,7 @@ class Attack:
         self._shape = self.plant.weights / self.plant.epsilon
 
     def _keep(self, values: game.Values) -> None:
-        self.surfaces.append(Surface(values.grid, values.now.astype(numpy.float32)))
+        self.values.append(values.now.astype(numpy.float32))
         self.costates.append(values.costate.copy())
 
     def run(
@@ -142,14 +143,16 @@ class Attack:
         self, motion: Motion, states: Array, corners: Array, direction: Any, left: int
     ) -> tuple[Array, Array]:
         """Advances each state by a step, with the corner input that leads to the largest error."""
-        surface, costate = self.surfaces[left], self.costates[left]
+        values, costate = self.values[left], self.costates[left]
         everyone = numpy.arange(len(states))
         best = numpy.full(len(states), -numpy.inf)
         state, drive = numpy.empty_like(states), numpy.empty_like(states)
         for corner in corners:
             after, rho = motion(states, corner)
-            there = self.search.grid.interpolation(after).linear(surface.values)
+            there = self.search.grid.interpolation(after).linear(values)
             score = there[everyone, direction] + (rho * costate[direction]).sum(axis=1)
+            # Where the plant has no value there is no worse input.
+            score = numpy.where(numpy.isnan(score), numpy.inf, score)
             better = score > best
             best[better], state[better], drive[better] = score[better], after[better], rho[better]
         return state, drive
@@ -157,6 +160,7 @@ class Attack:
     def _norm(self, errors: Array) -> Array:
         weighted = errors * self._shape
         if self.plant.norm == "maximum":
-            found: Array = abs(weighted).max(axis=1)
-            return found
-        return numpy.asarray(numpy.linalg.norm(weighted, axis=1))
+            found = abs(weighted).max(axis=1)
+        else:
+            found = numpy.linalg.norm(weighted, axis=1)
+        return numpy.where(found < LARGEST, found, LARGEST)

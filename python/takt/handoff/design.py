@@ -26,6 +26,8 @@ PAIR_NODES = {1: 161**2, 2: 22**4}
 ROOM = 0.95
 """The share of the largest scale that a zonotope's design uses: the rest is where it may start."""
 WINDOW_PRECISION = 1e-3
+LONGEST_WINDOW = 10**13
+"""Nanoseconds; a longer one is not looked for."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,12 @@ def longest_window(plant: Plant, scale: float, progress: Progress = None) -> int
     0: none.
     """
     linear = linearise(plant)
+    # If no physical input breaks the bound at any time, no window is too long.
+    if _test(replace(plant, decision=plant.physical), linear, 1.0)(plant.timing.window):
+        return LONGEST_WINDOW
     holds = _test(plant, linear, scale)
     low, high = 0, max(plant.timing.window, 1000)
-    while high < 10**13 and holds(high):
+    while high < LONGEST_WINDOW and holds(high):
         low, high = high, 2 * high
     rounds = 0
     while high - low > max(WINDOW_PRECISION * high, 1000) and rounds < 60:
@@ -117,7 +122,11 @@ def _test(plant: Plant, linear: Linear, scale: float) -> Callable[[int], bool]:
         )
     if method == "grid":
         plant = replace(plant, timing=replace(plant.timing, return_window=None))
-        return lambda window: search.Search(plant, linear, window, coarse=True).holds(scale)
+        limit = search.longest(plant, linear)
+        return lambda window: (
+            window * NANOSECONDS <= limit
+            and search.Search(plant, linear, window, coarse=True).holds(scale)
+        )
     if method == "certificate":
         return lambda window: (
             certificates.Certificates(plant, linear, window).find(decision) is not None
@@ -230,7 +239,7 @@ def _grid(plant: Plant, linear: Linear, window: Window, progress: Progress, pair
             numpy.concatenate([inside.max(axis=0), size]),
         )
         safe = _safe(one, grid)
-        steps = itertools.chain(one.safe_steps, one.linear_steps(scale, found.steps))
+        steps = itertools.chain(one.safe_steps(), one.linear_steps(scale, found.steps))
         reach = _pairs_of(found.grid, steps, grid, found.error)
     return Design(
         plant,
@@ -333,7 +342,7 @@ def _pair_grid(plant: Plant, low: Array, high: Array) -> Grid:
 
 
 def _safe(one: search.Search, grid: Grid) -> Region:
-    return _pairs_of(one.grid, one.safe_steps, grid, 0.0)
+    return _pairs_of(one.grid, one.safe_steps(), grid, 0.0)
 
 
 def _pairs_of(

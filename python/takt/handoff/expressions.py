@@ -58,9 +58,14 @@ def parse(text: str, names: Mapping[str, sympy.Symbol], where: str) -> sympy.Exp
         raise UserError(f"{where}: '{text}' is no expression that can be read") from error
     if expression.has(sympy.I):
         raise UserError(f"{where}: '{text}' is no real number")
-    if expression.has(sympy.nan, sympy.oo, sympy.zoo, -sympy.oo):
+    if not is_real_and_finite(expression):
         raise UserError(f"{where}: '{text}' is not finite")
     return expression
+
+
+def is_real_and_finite(expression: sympy.Expr) -> bool:
+    """Whether no part of it is known to be anything else."""
+    return not expression.has(sympy.I, sympy.nan, sympy.oo, sympy.zoo, -sympy.oo)
 
 
 class _UnknownError(Exception):
@@ -130,6 +135,16 @@ def derivative(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
     return found.replace(sympy.DiracDelta, lambda *_: sympy.Integer(0))
 
 
+def jumps(expression: sympy.Expr) -> bool:
+    """Whether it may jump at a place where its derivative says nothing of that."""
+    return bool(expression.has(sympy.sign, sympy.Heaviside, sympy.atan2))
+
+
+def has_kinks(expression: sympy.Expr) -> bool:
+    """Whether its derivative may jump, so that the second derivative says too little."""
+    return jumps(expression) or bool(expression.has(sympy.Abs, sympy.Min, sympy.Max))
+
+
 def jacobian(
     expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
 ) -> list[list[sympy.Expr]]:
@@ -142,7 +157,10 @@ def function(
     inputs: Sequence[sympy.Symbol],
 ) -> Function:
     """Evaluates expressions at many points at once."""
-    evaluate = sympy.lambdify([*states, *inputs], list(expressions), modules="numpy", cse=True)
+    # With names of its own: a state may be called as a function of NumPy.
+    evaluate = sympy.lambdify(
+        [*states, *inputs], list(expressions), modules="numpy", cse=True, dummify=True
+    )
 
     def call(points: Array, controls: Array) -> Array:
         points, controls = numpy.atleast_2d(points), numpy.atleast_2d(controls)

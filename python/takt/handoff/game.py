@@ -76,8 +76,11 @@ def moves(grid: Grid, motion: Motion, controls: Array) -> Moves:
     nodes, found = grid.nodes(), Moves([], [], motion.error_matrix)
     for control in controls:
         after, rho = motion(nodes, control)
+        # An error without a value counts as one that breaks the bound.
+        defined = numpy.asarray(numpy.isfinite(rho).all(axis=1))
+        after[~defined] = numpy.nan
         found.interpolations.append(grid.interpolation(after))
-        found.drives.append(numpy.where(numpy.isfinite(rho), rho, 0.0))
+        found.drives.append(numpy.where(defined[:, None], rho, 0.0))
     return found
 
 
@@ -113,6 +116,10 @@ class Values:
         return other
 
 
+def _size(costate: Array) -> float:
+    return float(numpy.linalg.norm(costate, axis=1).max())
+
+
 def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> bool:
     """Advances in linear mode, so that `values.largest` holds for all later steps as well.
 
@@ -123,16 +130,17 @@ def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress 
 
     False if the search was given up: the bound is broken at `start`, or the end was too far.
     """
-    first = float(numpy.linalg.norm(values.costate, axis=1).max())
+    first = _size(values.costate)
     at_start = values.grid.interpolation(start[None, :])
     left = 1.0
     while left > FORGOTTEN:
         values.advance(linear_mode, BETWEEN_LOOKS)
-        left = float(numpy.linalg.norm(values.costate, axis=1).max()) / first
+        left = _size(values.costate) / first if first > 0 else 0.0
         if float(at_start.linear(values.largest)[0]) > 0 or values.steps > LONGEST_RUN:
             return False
         if progress is not None:
-            progress(int(50 * min(math.log(left) / math.log(FORGOTTEN), 1.0)), 100)
+            forgotten = math.log(max(left, FORGOTTEN)) / math.log(FORGOTTEN)
+            progress(int(50 * forgotten), 100)
     here = values.now.max(axis=1) - 1.0 + left
     later = here
     for number in range(LONGEST_RUN):

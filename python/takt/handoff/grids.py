@@ -47,6 +47,14 @@ class Grid:
     def size(self) -> int:
         return int(numpy.prod(self.shape))
 
+    @property
+    def interpolation_bytes(self) -> int:
+        """The memory of an interpolation at as many points as there are nodes."""
+        dimensions = len(self.shape)
+        neighbours = 2**dimensions + (4**dimensions if dimensions <= CUBIC else 0)
+        # Each has a weight and the number of its node.
+        return int(self.size * neighbours * 12)
+
     def axes(self) -> list[Array]:
         return [
             numpy.linspace(low, high, count)

@@ -10,6 +10,7 @@ This is what makes 2n dimensions n of them (docs/estimation.md, "Half the dimens
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy
@@ -28,7 +29,11 @@ more than rounding, less than any intended motion.
 """
 STABLE = 1.0 - 1e-9
 RUNGE_KUTTA_STEPS = 4
-"""Within one step of a design, which is a small part of the fastest time constant."""
+"""The fewest within one step of a design, which usually is a small part of the fastest time
+constant. A period can be many time constants.
+"""
+RUNGE_KUTTA_STEPS_PER_TIME_CONSTANT = 10
+MOST_RUNGE_KUTTA_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,8 @@ class Motion:
             self.error_matrix = linear.error_matrix
         else:
             self.error_matrix = scipy.linalg.expm(linear.continuous[0] * step)
+        needed = RUNGE_KUTTA_STEPS_PER_TIME_CONSTANT * step / self.time_constant()
+        self._parts = min(max(math.ceil(needed), RUNGE_KUTTA_STEPS), MOST_RUNGE_KUTTA_STEPS)
 
     def __call__(self, points: Array, controls: Array) -> tuple[Array, Array]:
         """Phi and rho."""
@@ -166,14 +173,14 @@ class Motion:
             return after, error - (after - plant.state)
         a, b = linear.continuous
         driven = du @ b.T
-        h = self.step / RUNGE_KUTTA_STEPS
+        h = self.step / self._parts
 
         def rates(state: Array, error: Array) -> tuple[Array, Array]:
             moving = self._dynamics(state, controls)
             return moving, (state - plant.state + error) @ a.T + driven - moving
 
         state, error = points, numpy.zeros_like(points)
-        for _ in range(RUNGE_KUTTA_STEPS):
+        for _ in range(self._parts):
             k1, l1 = rates(state, error)
             k2, l2 = rates(state + h / 2 * k1, error + h / 2 * l1)
             k3, l3 = rates(state + h / 2 * k2, error + h / 2 * l2)
@@ -188,6 +195,17 @@ class Motion:
             return self.step
         rates = abs(numpy.linalg.eigvals(self.linear.continuous[0]))
         return float(1 / max(rates.max(), 1e-12))
+
+
+def affine_inputs(plant: Plant) -> list[bool]:
+    """Of each input, whether the plant is affine in it while the others are held; then the ends of
+    its interval suffice for an adversary.
+    """
+    return [
+        all(sympy.simplify(sympy.diff(one, symbol, 2)) == 0 for one in plant.dynamics)
+        and all(sympy.simplify(sympy.diff(one, symbol, 2)) == 0 for one in plant.outputs)
+        for symbol in plant.input_symbols
+    ]
 
 
 def is_affine_in_inputs(plant: Plant) -> bool:

@@ -4,11 +4,12 @@ The augmented state z = (x, e) moves by  x' = f(x, u),  e' = A (x + e) + B u - f
 deviations from the operating point. If, with some signs s_i, each s_i s_j dz_i'/dz_j (i /= j) and
 each s_i t_j dz_i'/du_j is at least 0 everywhere, the order s z is kept: the input that is largest
 in the order of t keeps z above every other one's. The signs are proved by interval arithmetic over
-the domain.
+the domain. Derivatives show no jumps, so there must be none.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy
@@ -48,6 +49,9 @@ def order(plant: Plant, linear: Linear) -> Order | None:
     rates = _rates(plant, linear, errors)
     box = intervals.over(plant.state_symbols, plant.domain)
     box |= intervals.over(plant.input_symbols, plant.physical)
+    for rate in plant.with_values(plant.dynamics):
+        if expressions.jumps(rate) or not math.isfinite(intervals.enclose(rate, box).magnitude):
+            return None
     variables = [*plant.state_symbols, *errors, *plant.input_symbols]
     links: list[tuple[int, int, int]] = []
     for i, rate in enumerate(rates):
@@ -60,6 +64,8 @@ def order(plant: Plant, linear: Linear) -> Order | None:
             if slope.free_symbols & set(errors):
                 return None
             found = intervals.enclose(slope, box)
+            if not math.isfinite(found.magnitude):
+                return None
             # The linear estimate's slope is a difference of two rounded numbers at the centre.
             slack = 1e-12 * (1 + found.magnitude)
             if found.low >= -slack:

@@ -59,15 +59,16 @@ def _summary(design: Design) -> str:
 
 def _sets(design: Design, worst: Outcome) -> list[str]:
     plant = design.plant
-    if len(plant.states) == 1 and design.safe is not None:
-        area = design.safe.grid
-        low, high = area.lower, area.upper
+    if len(plant.states) == 1:
+        low, high = numpy.tile(plant.domain.lower, 2), numpy.tile(plant.domain.upper, 2)
+        if design.safe is not None:
+            low, high = design.safe.grid.lower, design.safe.grid.upper
         names = (plant.states[0], f"{plant.states[0]}, estimated")
         sets = [("safe", design.safe), ("reach", design.reach)]
         points: Array = numpy.array([])
     else:
         low, high = plant.domain.lower[:2], plant.domain.upper[:2]
-        names = (plant.states[0], plant.states[1] if len(plant.states) > 1 else "")
+        names = (plant.states[0], plant.states[1])
         sets = [("back", design.back)]
         points = numpy.array([state[:2] for _, state, _ in worst.trajectory])
 

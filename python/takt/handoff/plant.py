@@ -43,8 +43,12 @@ class Box:
         return bool((self.lower <= other.lower).all() and (other.upper <= self.upper).all())
 
     def scaled(self, centre: Array, scale: float) -> Box:
-        """The box with its distances from `centre` times `scale`."""
-        return Box(centre + scale * (self.lower - centre), centre + scale * (self.upper - centre))
+        """The box with its distances from `centre` times `scale`, which is at most 1."""
+        # Rounding must not lead out of this box.
+        return Box(
+            numpy.maximum(centre + scale * (self.lower - centre), self.lower),
+            numpy.minimum(centre + scale * (self.upper - centre), self.upper),
+        )
 
 
 @dataclass(frozen=True)
@@ -215,6 +219,16 @@ def _check(plant: Plant) -> None:
         raise UserError(f"{source}: error.weights: none may be below 0, and one must be above")
     if plant.degree % 2:
         raise UserError(f"{source}: method.degree: must be even")
+    for kind, names, wanted in (
+        ("dynamics", plant.states, plant.dynamics),
+        ("outputs", plant.measurements, plant.outputs),
+    ):
+        for name, one in zip(names, plant.with_values(wanted), strict=True):
+            if not expressions.is_real_and_finite(one):
+                raise UserError(
+                    f"{source}: {kind}.{name}: with the values of the parameters it is not real "
+                    "and finite"
+                )
     returning = plant.timing.return_window
     if returning is not None and returning < plant.timing.window:
         raise UserError(

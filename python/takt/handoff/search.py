@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from takt.handoff import game
 from takt.handoff.expressions import Array
 from takt.handoff.game import Moves, Progress, Values
 from takt.handoff.grids import Grid
-from takt.handoff.linear import NANOSECONDS, Linear, Motion, is_affine_in_inputs
+from takt.handoff.linear import NANOSECONDS, Linear, Motion, affine_inputs
 from takt.handoff.plant import Box, Plant
 
 NODES = {1: 801, 2: 121, 3: 41, 4: 19}
@@ -21,8 +22,10 @@ NODES = {1: 801, 2: 121, 3: 41, 4: 19}
 STEPS_PER_TIME_CONSTANT = 25
 LEAST_STEPS = 4
 """The least steps of a window."""
-BETWEEN_CORNERS = 7
-"""Values of each input that an adversary tries if the plant is not affine in it."""
+BETWEEN_CORNERS = 13
+"""Values of each input that an adversary tries if the plant is not affine in it. With half as many,
+what the halving changes tells how much is left between them.
+"""
 MARGIN = 0.01
 """The share of the bound that the search leaves free at the operating point. The value is lowest
 there, so without a margin any error of the computation would empty the region.
@@ -54,8 +57,8 @@ class Search:
     """The game of a plant on one grid, with one step length."""
 
     def __init__(self, plant: Plant, linear: Linear, window: int, coarse: bool = False) -> None:
-        """`coarse`: with half as many nodes along each axis, and half as many steps if their number
-        is free.
+        """`coarse`: with half as many nodes along each axis, half as many steps if their number is
+        free, and half as many values of inputs between their ends.
         """
         self.plant, self.linear, self.window = plant, linear, window
         n = len(plant.states)
@@ -68,14 +71,16 @@ class Search:
         self.directions = game.directions(plant)
         self.fixed_step = linear.corrects or linear.continuous is None
         period = plant.timing.period * NANOSECONDS
-        self.affine = is_affine_in_inputs(plant)
+        self.affine = affine_inputs(plant)
+        self.between = (BETWEEN_CORNERS + 1) // 2 if coarse else BETWEEN_CORNERS
+        self._check_memory()
         returning = max(plant.timing.return_window or window, window)
         if self.fixed_step:
             step = window_step = period
             self.window_steps = math.ceil(window / plant.timing.period)
             self.return_steps = math.ceil(returning / plant.timing.period)
         else:
-            step = Motion(plant, linear, period).time_constant() / STEPS_PER_TIME_CONSTANT
+            step = free_step(plant, linear)
             seconds = window * NANOSECONDS
             self.window_steps = max(math.ceil(seconds / step), LEAST_STEPS)
             if coarse:
@@ -86,29 +91,32 @@ class Search:
             )
         self.motion = Motion(plant, linear, step)
         self.physical_motion = Motion(plant, linear, window_step)
-        self.physical = physical = game.moves(
-            self.grid, self.physical_motion, self.controls(plant.physical)
-        )
-        values = Values(self.grid, self.directions.rows)
-        # (v, p M^k) of each step, of which the augmented sets are made.
-        self.safe_steps = [(values.now.copy(), values.costate.copy())]
-        for _ in range(self.window_steps):
-            values.advance(physical)
-            self.safe_steps.append((values.now.copy(), values.costate.copy()))
-        self.after_window = values
-        longer = values.copy()
-        longer.advance(physical, self.return_steps - self.window_steps)
+        self.physical = game.moves(self.grid, self.physical_motion, self.controls(plant.physical))
+        self.after_window = Values(self.grid, self.directions.rows)
+        self.after_window.advance(self.physical, self.window_steps)
+        longer = self.after_window.copy()
+        longer.advance(self.physical, self.return_steps - self.window_steps)
         self.returning: Array = longer.largest
 
     def controls(self, box: Box) -> Array:
         """The inputs that an adversary may want: rows."""
-        if self.affine:
-            return box.corners()
         axes = [
-            numpy.linspace(low, high, BETWEEN_CORNERS)
-            for low, high in zip(box.lower, box.upper, strict=True)
+            sorted({low, high}) if affine else numpy.linspace(low, high, self.between)
+            for low, high, affine in zip(box.lower, box.upper, self.affine, strict=True)
         ]
         return numpy.stack([a.ravel() for a in numpy.meshgrid(*axes, indexing="ij")], axis=1)
+
+    def _check_memory(self) -> None:
+        """UserError if a step with each of the inputs takes more memory than there is."""
+        combinations = math.prod(2 if affine else self.between for affine in self.affine)
+        # Physical inputs, and those of the decision bound.
+        needed = 2 * combinations * self.grid.interpolation_bytes
+        if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+            raise UserError(
+                f"{self.plant.source}: inputs: {combinations} combinations of them on a grid of "
+                f"{self.grid.size} nodes need {needed / 1e9:.0f} GB of memory; fewer nodes "
+                "(method.nodes), fewer inputs or method: {kind: zonotope} need less"
+            )
 
     def linear_mode(self, scale: float) -> Moves:
         decision = self.plant.decision.scaled(self.plant.input, scale)
@@ -122,6 +130,16 @@ class Search:
         values = self.after_window.copy()
         return values, game.settle(values, self.linear_mode(scale), self.plant.state, progress)
 
+    def safe_steps(self) -> Iterator[tuple[Array, Array]]:
+        """(v, p M^k) of each step of a window, of which the augmented sets are made. All of them
+        together can be too many for the memory.
+        """
+        values = Values(self.grid, self.directions.rows)
+        yield values.now, values.costate
+        for _ in range(self.window_steps):
+            values.advance(self.physical)
+            yield values.now, values.costate
+
     def linear_steps(self, scale: float, steps: int) -> Iterator[tuple[Array, Array]]:
         """As safe_steps, for the steps of linear mode before a window, up to `steps` in all."""
         values, moves = self.after_window.copy(), self.linear_mode(scale)
@@ -132,6 +150,19 @@ class Search:
     def holds(self, scale: float) -> bool:
         values, settled = self.values(scale)
         return settled and self.at_start(values.largest) <= -MARGIN
+
+
+def free_step(plant: Plant, linear: Linear) -> float:
+    """The length of a step, in seconds, where the period does not give it."""
+    period = plant.timing.period * NANOSECONDS
+    return Motion(plant, linear, period).time_constant() / STEPS_PER_TIME_CONSTANT
+
+
+def longest(plant: Plant, linear: Linear) -> float:
+    """The longest window, in seconds, that a search may have."""
+    period = plant.timing.period * NANOSECONDS
+    fixed = linear.corrects or linear.continuous is None
+    return game.LONGEST_RUN * (period if fixed else free_step(plant, linear))
 
 
 def largest_scale(search: Search, progress: Progress = None) -> float:

@@ -296,8 +296,10 @@ def _is_positive(matrix: Array) -> bool:
     size = len(matrix)
     rounding = 2 * (size + 2) * UNIT * float(numpy.trace(abs(matrix)))
     rounding += 2 * size * UNIT * float(abs(matrix).max()) + 1e-290
-    try:
-        numpy.linalg.cholesky(matrix - 2 * rounding * numpy.eye(size))
-    except numpy.linalg.LinAlgError:
-        return False
-    return True
+    with numpy.errstate(all="ignore"):
+        try:
+            factor = numpy.linalg.cholesky(matrix - 2 * rounding * numpy.eye(size))
+        except numpy.linalg.LinAlgError:
+            return False
+    # LAPACK goes on where a pivot is not a number.
+    return bool(numpy.isfinite(factor).all())

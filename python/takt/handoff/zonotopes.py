@@ -36,6 +36,8 @@ GROWTH = 1e-6
 """Relative amount by which a box is enlarged, to be a fixed point in spite of rounding."""
 FORGOTTEN = 1e-6
 LONGEST_RUN = 20_000
+FADED = 0.5
+"""The spectral radius of |M^K| at which powers of M are no longer added up one by one."""
 SCALE_PRECISION = 1e-4
 QUADRATURE = 16
 STEPS_PER_TIME_CONSTANT = 100
@@ -49,8 +51,12 @@ class Sums:
 
     def __init__(self, rows: Array, matrix: Array, generators: Array, steps: int) -> None:
         everywhere = numpy.eye(len(matrix))
-        terms, whole, power = [], numpy.zeros_like(generators), everywhere
-        for _ in range(steps):
+        terms: list[Array] = []
+        whole, power = numpy.zeros_like(generators), everywhere
+        # |M^K| can be large for a matrix M whose powers vanish in the end.
+        while len(terms) < steps or _radius(abs(power)) > FADED:
+            if len(terms) > LONGEST_RUN:
+                raise UserError("states that hardly settle have no zonotope that holds them")
             terms.append(abs(rows @ power @ generators))
             whole = whole + abs(power @ generators)
             power = power @ matrix
@@ -177,6 +183,7 @@ class _Remainder:
         )
         self._distances = list(zip(symbols, map(float, centre), strict=True))
         self._direct = sympy.expand(expression - linear)
+        self._has_kinks = expressions.has_kinks(expression)
         self._second = [
             (expressions.derivative(slope, symbol), i, j)
             for i, slope in enumerate(slopes)
@@ -184,8 +191,12 @@ class _Remainder:
         ]
 
     def magnitude(self, box: dict[sympy.Symbol, intervals.Interval]) -> float:
-        """The smaller of two bounds: by interval arithmetic on it, and by Lagrange's form."""
+        """The smaller of two bounds: by interval arithmetic on it, and by Lagrange's form if it has
+        second derivatives.
+        """
         direct = intervals.enclose(self._direct, box).magnitude
+        if self._has_kinks:
+            return float(direct)
         away = [
             max(abs(box[symbol].low - value), abs(box[symbol].high - value))
             for symbol, value in self._distances
@@ -245,8 +256,12 @@ def _over_step(plant: Plant, linear: Linear, step: float) -> tuple[Array, Array,
     return scipy.linalg.expm(a * step), by_input, by_remainder
 
 
+def _radius(matrix: Array) -> float:
+    return float(abs(numpy.linalg.eigvals(matrix)).max())
+
+
 def _horizon(plant: Plant, matrix: Array) -> int:
-    radius = float(abs(numpy.linalg.eigvals(matrix)).max())
+    radius = _radius(matrix)
     steps = math.log(FORGOTTEN) / math.log(radius) if 0 < radius < 1 else 1.0
     if radius >= 1 or steps > LONGEST_RUN:
         raise UserError(
