@@ -14,7 +14,7 @@ import takt_native
 from takt import pipeline
 from takt.documents import Edge, Link, Model
 from takt.errors import UserError
-from takt.formatting import duration
+from takt.formatting import duration, printable
 
 Json = dict[str, Any]
 
@@ -57,13 +57,13 @@ def plan(text: str, source: str, hosts: str) -> str:
     numbers = _numbers(links)
     bounds = _bounds(text, source, topics, priorities, numbers)
     lines = [
-        f"# Of {source} by takt plan --link; made for `takt bridge` on each of the hosts.",
+        f"# Of {_remark(source)} by takt plan --link; made for `takt bridge` on each of the hosts.",
         "key: bridge.key  # made by: takt bridge --make-key bridge.key",
         "hosts:",
         *(
-            f"  {name}: {{address: {json.dumps(address)}, port: {PORT}}}"
-            f"  # {_nodes(model, host_of, host)}"
-            for host, (name, address) in enumerate(named)
+            f"  {name}: {{address: {json.dumps(address)}, port: {port}}}"
+            f"  # {_remark(_nodes(model, host_of, host))}"
+            for host, ((name, address), port) in enumerate(zip(named, _ports(named), strict=True))
         ),
         f"link: {{bandwidth: {numbers.bandwidth}bit/s"
         + (f", overhead: {numbers.overhead}ns" if numbers.overhead else "")
@@ -82,7 +82,7 @@ def plan(text: str, source: str, hosts: str) -> str:
             f"depth: {_depth(model, topic)}",
             f"largest_message: {_room(model, topic)}",
         ]
-        lines.append(f"  - {{{', '.join(fields)}}}{_remark(topic)}")
+        lines.append(f"  - {{{', '.join(fields)}}}{_goal(topic)}")
     return "\n".join(lines) + "\n"
 
 
@@ -162,6 +162,17 @@ def _named(hosts: str, model: Model, host_of: dict[str, int], source: str) -> li
         those = "; ".join(f"{host + 1}: {_nodes(model, host_of, host)}" for host in range(count))
         raise UserError(f"--link: {source} has {count} hosts, name each of them once: {those}")
     return found
+
+
+def _ports(named: Sequence[tuple[str, str]]) -> list[int]:
+    """The first port of each host. It has one for each other host, and those of hosts with the same
+    address differ.
+    """
+    addresses = [address for _, address in named]
+    return [
+        PORT + addresses[:host].count(address) * (len(named) - 1)
+        for host, address in enumerate(addresses)
+    ]
 
 
 def _topics(
@@ -260,7 +271,12 @@ def _room(model: Model, topic: _Topic) -> int:
     return max(LEAST_ROOM, round(MORE_ROOM * largest))
 
 
-def _remark(topic: _Topic) -> str:
+def _goal(topic: _Topic) -> str:
     if topic.goal is None:
         return ""
-    return f"  # {', '.join(topic.chains)}: {duration(topic.goal)}"
+    return f"  # {_remark(', '.join(topic.chains))}: {duration(topic.goal)}"
+
+
+def _remark(text: str) -> str:
+    """Names of the model on one line, which they must not leave."""
+    return printable(text).replace("\n", " ")

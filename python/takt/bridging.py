@@ -202,7 +202,8 @@ def _program(request: Request) -> Iterator[subprocess.Popen[bytes]]:
     """The program in its own session, so that Ctrl-C reaches only us. It ends with the body."""
     program = subprocess.Popen(
         [str(runtime.bridge()), request.file, request.host, str(request.priority)],
-        env=runtime.environment(),
+        # What ROS 2 logs must not come between the program's lines.
+        env=runtime.environment() | {"RCUTILS_LOGGING_USE_STDOUT": "0"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -91,6 +91,24 @@ def test_chunks_waste_little_of_the_link(tmp_path: Path) -> None:
     assert link["chunk"] == pytest.approx(2.85e-3 * 1e9 / 8, rel=1e-3)
 
 
+def test_hosts_of_one_machine_have_ports_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(_model()))
+    done = run_takt("plan", str(path), "--link", "robot=127.0.0.1,base=127.0.0.1")
+    assert done.returncode == 0, done.stderr
+    hosts = yaml.safe_load(done.stdout)["hosts"]
+    assert [hosts[name]["port"] for name in ("robot", "base")] == [7500, 7501]
+
+
+def test_names_of_the_model_add_no_lines(tmp_path: Path) -> None:
+    model = _model()
+    more = '\n  - {topic: "/more", from: base, to: [robot]}\n#'
+    model["chains"][0]["id"] += more
+    model["callbacks"][0]["node"] += more
+    planned = _plan(model, tmp_path)
+    assert {topic["topic"] for topic in planned["topics"]} == {"/image", "/log", "/drive"}
+
+
 def test_priorities_of_edges_stay(tmp_path: Path) -> None:
     model = _model()
     model["edges"][1]["priority"] = 7

@@ -139,7 +139,9 @@ bool UdpSocket::send(std::span<const std::byte> datagrams, std::size_t datagram_
   }
   if (sendmsg(descriptor_, &header, MSG_NOSIGNAL) >= 0) return true;
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
-  if (several && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP)) {
+  if (several && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP || errno == EMSGSIZE)) {
+    // The kernel fragments a datagram that is longer than the network's packets, but none of
+    // several. It says so by EINVAL, newer ones by EMSGSIZE.
     segments_ = false;
     return send(datagrams, datagram_bytes);
   }

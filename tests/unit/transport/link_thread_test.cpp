@@ -3,8 +3,12 @@
 #include "takt/transport/link_thread.hpp"
 
 #include <gmock/gmock.h>
+#include <net/if.h>
 #include <openssl/crypto.h>
 #include <openssl/provider.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +25,8 @@
 #include "cipher.hpp"
 #include "network.hpp"
 #include "queue_pair.hpp"
+#include "takt/base/descriptor.hpp"
+#include "wire.hpp"
 
 namespace takt::transport {
 namespace {
@@ -257,6 +263,40 @@ TEST(Udp, ItsPriorityIsWhatQueuesSee) {
   socklen_t length = sizeof priority;
   ASSERT_EQ(getsockopt((*socket)->descriptor(), SOL_SOCKET, SO_PRIORITY, &priority, &length), 0);
   EXPECT_EQ(priority, 6);
+}
+
+/// Gives the calling thread a network of its own, whose loopback interface has so short packets.
+bool enter_network_of(int packet_bytes) {
+  if (unshare(CLONE_NEWNET) != 0) return false;
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_mtu = packet_bytes;
+  if (ioctl(any.get(), SIOCSIFMTU, &request) != 0) return false;
+  request.ifr_flags = IFF_UP;
+  return ioctl(any.get(), SIOCSIFFLAGS, &request) == 0;
+}
+
+TEST(Udp, DatagramsThatAreLongerThanPacketsOfTheNetworkArrive) {
+  bool entered = false;
+  std::size_t arrived = 0;
+  std::thread([&] {
+    entered = enter_network_of(1300);
+    if (!entered) return;
+    const auto sender =
+        UdpSocket::open({.local = {"127.0.0.1", 7500}, .remote = {"127.0.0.1", 7501}});
+    const auto other =
+        UdpSocket::open({.local = {"127.0.0.1", 7501}, .remote = {"127.0.0.1", 7500}});
+    ASSERT_TRUE(sender && other);
+    const std::vector<std::byte> three(3 * wire::packet_bytes);
+    EXPECT_TRUE((*sender)->send(three, wire::packet_bytes));
+    pollfd waiting{.fd = (*other)->descriptor(), .events = POLLIN, .revents = 0};
+    while (arrived < 3 && poll(&waiting, 1, 10'000) > 0) {
+      while ((*other)->receive()) ++arrived;
+    }
+  }).join();
+  if (!entered) GTEST_SKIP() << "needs the privilege to make a network";
+  EXPECT_EQ(arrived, 3U);
 }
 
 TEST(Ciphers, WithoutThemThereIsAReason) {
