@@ -257,6 +257,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> callback_servers(
 
 void bind_shaping(nb::module_& module) {
   using namespace nb::literals;
+  module.attr("MOST_RELEASES") = shaping::most_releases;
   module.def("simulated_latencies", &simulated_latencies, "text"_a, "source"_a, "options"_a,
              "progress"_a = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
              "The latencies of each chain in a simulation, in ns, in the order in which they\n"

@@ -25,10 +25,11 @@ namespace {
 constexpr Duration near = milliseconds(1);
 /// How often the gate checks whether it must stop.
 constexpr Duration patience = milliseconds(50);
-/// How many outputs a gate's queues hold: those that wait for their slot, and some that come
-/// meanwhile.
+/// How many messages the output's queue keeps for readers that are slow or join late, and the queue
+/// of the phase's topic.
 constexpr std::size_t depth = 16;
-/// The most outputs that may wait. With one more, the oldest leaves at once.
+/// The most outputs that may wait. With one more, the oldest leaves at once. The input's queue
+/// holds as many: a burst may come while the gate waits for the clock or publishes.
 constexpr std::size_t most_waiting = 1024;
 
 void sleep_until(Instant when) {
@@ -80,9 +81,11 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
   auto output = raw::RawPublisher::create(node_, settings_.topic, **offer);
   if (!output) return tl::unexpected(output.error());
   output_ = std::move(*output);
-  auto input = raw::RawSubscription::create(node_, settings_.input, **offer);
+  raw::Offer wanted = **offer;
+  wanted.quality.depth = most_waiting;
+  auto input = raw::RawSubscription::create(node_, settings_.input, wanted);
   if (!input) return tl::unexpected(input.error());
-  input_ = {settings_.input, **offer, std::move(*input)};
+  input_ = {settings_.input, wanted, std::move(*input)};
   if (settings_.phase_topic) {
     const auto told = await_offer(*settings_.phase_topic, stop);
     if (!told) return tl::unexpected(told.error());
@@ -152,7 +155,11 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
     if (!phase_) continue;
     if (Result<void> all = hear_all_publishers(*phase_); !all) return all;
   }
+  // What has come until now is not lost. It leaves before its slot, which is nothing that happened
+  // while the gate ran.
+  if (Result<void> taken = take_all(); !taken) return taken;
   while (!waiting_.empty()) {
+    waiting_.front().begin.reset();
     if (Result<void> released = release_front(); !released) return released;
   }
   return {};
@@ -187,7 +194,8 @@ Result<void> Republisher::take_all() {
     tracker_->observe(now);
   }
   if (external_) hear(now);
-  while (true) {
+  // A publisher that is faster than the gate does not keep it from its slots, nor from its end.
+  for (std::size_t left = most_waiting; left > 0; --left) {
     if (free_.empty()) free_.push_back(std::make_unique<raw::Bytes>());
     const Result<bool> taken = input_.subscription->take(*free_.back());
     if (!taken) return tl::unexpected(taken.error());
@@ -195,7 +203,10 @@ Result<void> Republisher::take_all() {
     std::unique_ptr<raw::Bytes> bytes = std::move(free_.back());
     free_.pop_back();
     admit(std::move(bytes), now);
+    if (waiting_.size() <= most_waiting) continue;
+    if (Result<void> released = release_early(); !released) return released;
   }
+  return {};
 }
 
 void Republisher::hear(Instant now) {
@@ -237,7 +248,6 @@ void Republisher::admit(std::unique_ptr<raw::Bytes> bytes, Instant ready) {
   if (!late) counts_.ready.record(ready - *begin);
   waiting_.push_back({std::move(bytes), std::max(*begin + decision.release, earliest),
                       late ? std::nullopt : begin});
-  if (waiting_.size() > most_waiting) waiting_.front().release = ready;
 }
 
 void Republisher::adapt(Duration ready) {
@@ -250,6 +260,11 @@ void Republisher::adapt(Duration ready) {
   gate_ = shaping::Gate(settings_.slots, settings_.period, settings_.publish_time,
                         settings_.shortest, settings_.overshoot);
   ++counts_.adaptations;
+}
+
+Result<void> Republisher::release_early() {
+  if (std::exchange(waiting_.front().begin, std::nullopt)) ++counts_.late;
+  return release_front();
 }
 
 Result<void> Republisher::release_front() {

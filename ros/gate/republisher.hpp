@@ -95,6 +95,8 @@ class Republisher {
   /// Learns from an output that was ready so long after the beginning of a cycle.
   void adapt(Duration ready);
   [[nodiscard]] Result<void> release_front();
+  /// Lets the oldest out before its slot, because too many wait: it is late.
+  [[nodiscard]] Result<void> release_early();
   [[nodiscard]] std::optional<Instant> begin_of_cycle(Instant now) const;
 
   Settings settings_;

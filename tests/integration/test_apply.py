@@ -21,8 +21,9 @@ import pytest
 from children import Child
 from recording import PROGRAMS, TAKT, until
 from takt import runtime
-from takt.documents import GatePhase
+from takt.documents import GatePhase, ServerSlot
 from takt.shaping import loops, plans
+from takt.shaping.dispatcher import INSIDE, Dispatcher
 
 Json = dict[str, Any]
 
@@ -95,6 +96,38 @@ def test_p32_every_message_leaves_once_with_the_same_content(tmp_path: Path) -> 
     assert chain["adaptations"] == 0
     assert chain["slots"] == [{key: slot[key] for key in ("start", "end")} for slot in slots]
     assert chain["ready"]["max"] <= slots[-1]["end"]
+
+
+def test_a_burst_is_not_lost(tmp_path: Path) -> None:
+    """Outputs that come all at once, while the gate waits for a slot or publishes."""
+    path, count = plan(tmp_path / "plan.json"), 1000
+    burst = [sys.executable, str(PROGRAMS / "burst.py"), str(count)]
+    done = subprocess.run(
+        [*TAKT, "apply", path, "--json", "--", *burst], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    (chain,) = json.loads(done.stdout)["chains"]
+    assert chain["received"] == chain["released"] == count
+    assert chain["dropped"] == 0
+
+
+def test_what_leaves_at_the_end_is_not_said_to_have_kept_its_slot(tmp_path: Path) -> None:
+    """The only slot is at the end of a day."""
+    day = 86400 * 10**9
+    made = json.loads(Path(plan(tmp_path / "plan.json")).read_text())
+    made["chains"][0]["period"] = made["cycle"] = day
+    made["chains"][0]["gate"]["slots"][0] |= {"start": day - MS, "end": day}
+    (tmp_path / "plan.json").write_text(json.dumps(made))
+    burst = [sys.executable, str(PROGRAMS / "burst.py"), "3"]
+    done = subprocess.run(
+        [*TAKT, "apply", str(tmp_path / "plan.json"), "--json", "--", *burst],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (chain,) = json.loads(done.stdout)["chains"]
+    assert chain["released"] == 3
+    assert chain["left"]["count"] == chain["delay"]["count"] == chain["late"] == 0
 
 
 def test_cycles_that_begin_with_messages_of_a_topic(tmp_path: Path) -> None:
@@ -284,12 +317,51 @@ def test_what_a_dispatched_program_starts_is_dispatched_and_left_as_it_was() -> 
         process.communicate(b"\n")
 
 
-def dispatcher_of(leader: int) -> Child[bytes]:
+@ROOT
+def test_a_cycle_of_days_does_not_keep_threads_from_their_slots() -> None:
+    """The cycle has begun at a time long ago, and ends long after the test."""
+    program = [
+        sys.executable,
+        "-c",
+        "input(); import threading as t; t.Thread(target=input).start()",
+    ]
+    with Child[bytes](program, stdin=subprocess.PIPE, start_new_session=True) as process:
+        with dispatcher_of(process.pid, cycle=10**18) as dispatching:
+            until(lambda: priority(process.pid) == 5)
+            # Threads that come later are found as well.
+            assert process.stdin is not None
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            tasks = Path(f"/proc/{process.pid}/task")
+            until(lambda: sorted(priority(int(task.name)) for task in tasks.iterdir()) == [5, 6])
+            dispatching.send_signal(signal.SIGTERM)
+        until(lambda: priority(process.pid) == 0)
+        process.communicate(b"\n")
+
+
+@ROOT
+def test_a_table_is_longer_than_an_argument_may_be() -> None:
+    made = plans.make(
+        MODEL, {"control": [30 * MS]}, "trace", plans.Request(grid=MS, publish_time=MS), "/command"
+    )
+    (server,) = made.servers
+    slots = tuple(ServerSlot(start=10 * MS * i, end=10 * MS * i + MS) for i in range(10_000))
+    long = made.model_copy(
+        update={"cycle": 10**11, "servers": (server.model_copy(update={"slots": slots}),)}
+    )
+    with Child[bytes](["sleep", "60"], start_new_session=True) as process:
+        with Dispatcher(long, process.pid) as dispatching:
+            until(lambda: priority(process.pid) == INSIDE)
+        process.kill()
+    assert dispatching.result["threads"] == 1
+
+
+def dispatcher_of(leader: int, cycle: int = MS) -> Child[bytes]:
     """Main threads have priority 5 nearly always, the others 6 always."""
     settings = {
         "leader": leader,
-        "cycle": MS,
-        "slots": [{"start": 1, "end": MS}],
+        "cycle": cycle,
+        "slots": [{"start": 1, "end": cycle}],
         "inside": 5,
         "middleware": 6,
         "priority": 7,

@@ -133,6 +133,24 @@ def test_chains_of_different_cores_have_tables_of_their_own(
     assert plan.chains[1].profile.max == (11 * MS if joint else 4 * MS)
 
 
+@pytest.mark.parametrize("logical", [None, "callback"])
+def test_tables_that_hardly_ever_repeat_are_refused(logical: str | None) -> None:
+    """The periods of a recording, on cores of their own: 50 million slots."""
+    model = chain_model([6.0, 4.0])
+    model["edges"] = []
+    model["chains"] = [{"id": f"chain {one}", "callbacks": [one]} for one in ("cb1", "cb2")]
+    for number, period in enumerate((33_333_333, 50 * MS)):
+        timer = {"kind": "periodic", "period": period, "jitter": 0}
+        model["callbacks"][number].update(kind="timer", topic=None, activation=timer)
+        model["executors"][number]["cpu"] = number
+    seen = {"chain cb1": [6 * MS], "chain cb2": [4 * MS]}
+    if logical:
+        seen = {f"{chain}: {chain.split()[1]}": times for chain, times in seen.items()}
+    request = plans.Request(grid=MS, slack=MS, publish_time=MS, logical=logical)
+    with pytest.raises(UserError, match="a plan for each chain"):
+        plans.make(model, seen, "trace", request)
+
+
 @pytest.mark.parametrize("bands", [1, 2, 4])
 def test_the_simulated_gate_does_what_the_plan_predicts(bands: int) -> None:
     model = chain_model(FIVE)
@@ -154,6 +172,14 @@ def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
         takt_native.parse_model(json.dumps(gated), "gated")
         assert f"{callback}/gate" in gated["chains"][0]["callbacks"]
         assert len(gated["edges"]) == len(model["edges"]) + 1
+
+
+def test_a_model_need_not_list_edges() -> None:
+    model = chain_model([1.0])
+    del model["edges"]
+    gated = gates.insert(model, "cb1", [(0, 10)], MS, 1)
+    assert [(edge["from"], edge["to"]) for edge in gated["edges"]] == [("cb1", "cb1/gate")]
+    assert "edges" not in model
 
 
 def test_a_gate_before_an_inferred_join_is_named_wherever_its_callback_was() -> None:

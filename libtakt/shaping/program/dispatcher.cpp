@@ -81,21 +81,34 @@ Dispatcher::Dispatcher(Settings settings, linux_os::Guard& guard)
 }
 
 Result<void> Dispatcher::run(const std::vector<int>& descriptors) {
-  Instant begin = linux_os::monotonic_now();
-  begin -= begin.time_since_epoch() % settings_.cycle;
-  Instant next_look = begin;
+  const Instant start = linux_os::monotonic_now();
+  Instant begin = start - start.time_since_epoch() % settings_.cycle;
+  // A cycle may be minutes long: boundaries that are over tell whether this is within a slot.
+  is_in_slot_ = !boundaries_.front().begins_slot;
+  auto next = boundaries_.begin();
+  for (; next != boundaries_.end() && begin + next->at <= start; ++next) {
+    is_in_slot_ = next->begins_slot;
+  }
+  look();
   while (guard_.is_alive()) {
-    begin += settings_.cycle;
-    for (const Boundary& boundary : boundaries_) {
-      if (!sleep_until(begin + boundary.at, descriptors)) return {};
-      pass(boundary);
+    if (next == boundaries_.end()) {
+      begin += settings_.cycle;
+      next = boundaries_.begin();
     }
-    if (begin >= next_look) {
-      look();
-      next_look = begin + look_interval;
-    }
+    if (!wait_until(begin + next->at, descriptors)) return {};
+    pass(*next++);
+    // Here most time is left until the next boundary.
+    if (linux_os::monotonic_now() >= next_look_) look();
   }
   return error("the process that restores threads was killed; all threads are as they were");
+}
+
+bool Dispatcher::wait_until(Instant when, const std::vector<int>& descriptors) {
+  while (when - linux_os::monotonic_now() > look_interval) {
+    if (!sleep_until(next_look_, descriptors)) return false;
+    look();
+  }
+  return sleep_until(when, descriptors);
 }
 
 bool Dispatcher::sleep_until(Instant when, const std::vector<int>& descriptors) {
@@ -113,12 +126,14 @@ bool Dispatcher::sleep_until(Instant when, const std::vector<int>& descriptors) 
 
 void Dispatcher::pass(const Boundary& boundary) {
   ++switches_;
+  is_in_slot_ = boundary.begins_slot;
   for (const auto& [thread, main] : main_threads_) {
     main.schedule(boundary.begins_slot ? at_priority(settings_.inside) : main.former());
   }
 }
 
 void Dispatcher::look() {
+  next_look_ = linux_os::monotonic_now() + look_interval;
   std::set<linux_os::ThreadIdentity> alive;
   for (const pid_t process : family(settings_.leader)) {
     for (const pid_t number : numbers_in(fmt::format("/proc/{}/task", process))) {
@@ -144,6 +159,7 @@ void Dispatcher::take_on(const linux_os::ThreadIdentity& thread) {
   if (!is_main) {
     (void)linux_os::set_scheduling(thread.thread, at_priority(settings_.middleware));
   } else if (main) {
+    if (is_in_slot_) main->schedule(at_priority(settings_.inside));
     main_threads_.emplace(thread, std::move(*main));
   }
 }

@@ -38,6 +38,8 @@ class Dispatcher {
 
   void look();
   void take_on(const linux_os::ThreadIdentity& thread);
+  /// Sleeps, and looks for threads meanwhile. False: it is time to end.
+  [[nodiscard]] bool wait_until(Instant when, const std::vector<int>& descriptors);
   /// False: it is time to end.
   [[nodiscard]] static bool sleep_until(Instant when, const std::vector<int>& descriptors);
   void pass(const Boundary& boundary);
@@ -49,6 +51,8 @@ class Dispatcher {
   std::set<linux_os::ThreadIdentity> threads_;
   /// Threads that go by the table.
   std::map<linux_os::ThreadIdentity, MainThread> main_threads_;
+  bool is_in_slot_ = false;
+  Instant next_look_ = Instant::min();
   std::int64_t switches_ = 0;
 };
 

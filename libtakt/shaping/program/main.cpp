@@ -2,6 +2,8 @@
 // `takt apply --dispatch`, which starts it:
 //
 //   takt-dispatch SETTINGS        a JSON object (settings.hpp)
+//   takt-dispatch -               reads it from the first line of standard input, as the kernel
+//                                 limits how long an argument is
 //
 // It writes {"event": "started"}, and {"event": "stopped", …} at its end. It ends when its standard
 // input does, or by SIGINT or SIGTERM. Then all threads are scheduled as they were, also if it is
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <iostream>
+#include <string>
 
 #include "dispatcher.hpp"
 #include "takt/linux/ending.hpp"
@@ -19,7 +23,7 @@
 namespace takt::shaping {
 namespace {
 
-Result<void> main(const char* text) {
+Result<void> main(const std::string& text) {
   const auto settings = parse_settings(text);
   if (!settings) return tl::unexpected(settings.error());
   const auto guard = linux_os::Guard::start();  // before this process has another priority
@@ -46,7 +50,9 @@ Result<void> main(const char* text) {
 }  // namespace takt::shaping
 
 int main(int count, char** arguments) {
-  const takt::Result<void> result = takt::shaping::main(count == 2 ? arguments[1] : "");
+  std::string settings = count == 2 ? arguments[1] : "";
+  if (settings == "-") std::getline(std::cin, settings);
+  const takt::Result<void> result = takt::shaping::main(settings);
   if (result) return 0;
   fmt::print(stderr, "takt-dispatch: {}\n", result.error().message);
   return 2;

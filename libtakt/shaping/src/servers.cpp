@@ -11,7 +11,6 @@ namespace takt::shaping {
 
 namespace {
 
-constexpr std::int64_t most_jobs = 100'000;
 /// Observations of a chain in a joint table; those of its profile are thinned to that many.
 constexpr std::size_t most_latencies = std::size_t{1} << 20U;
 
@@ -24,7 +23,7 @@ std::optional<Duration> hyperperiod(std::span<const Demand> demands) {
   }
   std::int64_t jobs = 0;
   for (const Demand& demand : demands) jobs += cycle / demand.period.count();
-  if (jobs > most_jobs) return {};
+  if (jobs > most_releases) return {};
   return Duration(cycle);
 }
 
@@ -159,7 +158,7 @@ Result<JointTable> joint_table(std::span<const Demand> demands, Duration grid, D
     return error(
         "the periods have more than {} releases before they meet again; choose periods "
         "that divide each other",
-        most_jobs);
+        most_releases);
   }
   JointTable table{
       .cycle = *cycle, .jobs = Timeline(demands, lengths, *cycle).run(), .latencies = {}};

@@ -6,6 +6,7 @@ it; this starts it and hears of it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from types import TracebackType
@@ -66,7 +67,8 @@ class Dispatcher:
 
     def __enter__(self) -> Dispatcher:
         self._process = subprocess.Popen(
-            [str(runtime.dispatcher()), json.dumps(self._settings)],
+            # A long table is no argument: the kernel limits how long one is.
+            [str(runtime.dispatcher()), "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -74,7 +76,11 @@ class Dispatcher:
             # The terminal's Ctrl-C reaches only us, and we end it.
             start_new_session=True,
         )
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # It says why it has ended.
+            self._process.stdin.write(json.dumps(self._settings) + "\n")
+            self._process.stdin.flush()
         if not self._process.stdout.readline():
             raise UserError(self._complaint())
         return self

@@ -82,6 +82,7 @@ def insert(
     which is within a slot.
     """
     result = copy.deepcopy(model)
+    result.setdefault("edges", [])
     gate = callback + SUFFIX
     node = f"{NODE}_{number}" if number else NODE
     moved = [

@@ -110,7 +110,7 @@ def _logical(
     """A gate behind every callback, by its latencies (alone()) as those of a chain."""
     shaped: list[ShapedChain] = []
     servers: list[ShapingServer] = []
-    cycle = math.lcm(*(gates.period_of(model, chain["id"]) for chain in _led(model, latencies)))
+    cycle = _cycle([gates.period_of(model, chain["id"]) for chain in _led(model, latencies)])
     for chain in _led(model, latencies):
         steps = {step: one for step, one in alone(chain).items() if step in latencies}
         period = gates.period_of(model, chain["id"])
@@ -372,7 +372,7 @@ def _tables(
     paths = [gates.chain_of(model, chain)["callbacks"] for chain in chains]
     cores = [gates.cores_of(model, path) for path in paths]
     within = list(lengths)
-    cycle = math.lcm(*periods)
+    cycle = _cycle(periods)
     slots: list[tuple[ServerSlot, ...]] = [()] * len(chains)
     for group in _sharing(cores):
         if len(group) == 1:
@@ -398,6 +398,18 @@ def _tables(
         for chain, core, served in zip(chains, cores, slots, strict=True)
     )
     return within, cycle, servers
+
+
+def _cycle(periods: Sequence[int]) -> int:
+    """After which the tables of chains with these periods repeat. UserError if that is too long."""
+    cycle = math.lcm(*periods)
+    most = takt_native.MOST_RELEASES
+    if sum(cycle // period for period in periods) > most:
+        raise UserError(
+            f"the periods of the chains have more than {most} releases before they meet "
+            "again; choose periods that divide each other, or a plan for each chain"
+        )
+    return cycle
 
 
 def _sharing(cores: Sequence[tuple[int, ...]]) -> list[list[int]]:

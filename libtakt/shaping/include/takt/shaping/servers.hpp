@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct Job {
   std::vector<Slot> slots;
 };
 
+/// Of the chains of a joint table before it repeats.
+inline constexpr std::int64_t most_releases = 100'000;
+
 /// One table for all chains of a core.
 struct JointTable {
   /// The least common multiple of the periods, after which it repeats.
@@ -56,7 +60,7 @@ struct JointTable {
 /// the slack before its next release: earliest deadline first over the hyperperiod, which needs no
 /// more than a utilisation of 1 (Liu and Layland 1973, Theorem 7). The slots of a single chain are
 /// those of its server R_γ (Def. 4.3.1). O(jobs · chains).
-/// Errors: the utilisation is above 1; the periods have more than 100 000 releases before they
+/// Errors: the utilisation is above 1; the periods have more than most_releases before they
 /// meet.
 [[nodiscard]] Result<JointTable> joint_table(std::span<const Demand> demands, Duration grid,
                                              Duration slack);
