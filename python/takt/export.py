@@ -59,14 +59,14 @@ def _tables(
 ) -> Json:
     """Writes a folder with a table for each event that occurs, one for each kind of object, those
     of takt.recording (runs, publications, takes, flows and their parts, which name each other and
-    the callbacks by number), and info.json with what the trace lost. Returns the takt/info
-    document.
+    the callbacks by number; none if no callback ran), and info.json with what the trace lost.
+    Returns the takt/info document.
     """
     pyarrow = trace.arrow()
-    happened = recording.tables(traces)
+    happened, failure = _happened(traces)
     callbacks = [
         {key: row[key] for key in ("callback", "process", "pid", "host")}
-        for row in happened.pop("callbacks").to_pylist()
+        for row in (happened.pop("callbacks").to_pylist() if happened else ())
     ]
     info: Json = {}
     tables: dict[str, _TableFile] = {}
@@ -78,16 +78,21 @@ def _tables(
             if name not in tables:
                 tables[name] = new_file(folder / (_file_name(name) + suffix), batch.schema)
             tables[name].write(batch)
+        if failure is not None:
+            if any(callback["count"] for callback in info["callbacks"]):
+                raise failure
+            info["warnings"].append("no callback ran, so there are no tables of what happened")
         (folder / OBJECTS).mkdir()
         for kind, objects in trace.objects(info).items():
             if objects:
                 flat = _flat(objects)
-                if kind == "callbacks":
+                if kind == "callbacks" and happened:
                     flat = [key | row for key, row in zip(callbacks, flat, strict=True)]
                 rows = pyarrow.Table.from_pylist(flat)
                 tables[kind] = new_file(folder / OBJECTS / (kind + suffix), rows.schema)
                 tables[kind].write(rows)
-        (folder / HAPPENED).mkdir()
+        if happened:
+            (folder / HAPPENED).mkdir()
         for kind, rows in happened.items():
             tables[kind] = new_file(folder / HAPPENED / (kind + suffix), rows.schema)
             tables[kind].write(rows)
@@ -95,6 +100,14 @@ def _tables(
             table.close(info)
         (folder / INFO).write_text(json.dumps(info, ensure_ascii=False), encoding="utf-8")
     return info
+
+
+def _happened(traces: list[str]) -> tuple[dict[str, Any], takt_native.InputError | None]:
+    """The tables of takt.recording, or none and why there are none."""
+    try:
+        return recording.tables(traces), None
+    except takt_native.InputError as error:
+        return {}, error
 
 
 def _file_name(event: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import takt_native
 
@@ -115,13 +115,14 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
 
     def do_GET(self) -> None:
-        address = urlsplit(self.path)
-        token, _, question = address.path.removeprefix("/").partition("/")
+        # Not urlsplit(), which raises for some addresses.
+        path, _, query = self.path.partition("?")
+        token, _, question = path.removeprefix("/").partition("/")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or self.headers.get("Host") != f"{HOST}:{self.server.server_port}":
             self._refuse(HTTPStatus.NOT_FOUND)
             return
-        values = {name: found[-1] for name, found in parse_qs(address.query).items()}
+        values = {name: found[-1] for name, found in parse_qs(query).items()}
         try:
             answer = self.server.answer(question, values)
         except (KeyError, ValueError, OverflowError, TypeError):

@@ -50,6 +50,8 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
     """Indexes the traces. Raises takt_native.InputError."""
     text = inputs.model_of(given, goals)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.exists() and not is_complete(folder):  # its removal was interrupted
+        shutil.rmtree(folder)
     with files.replacement_folder(folder) as written:
         index, measured = pipeline.store_view(given.traces, text.text, text.source, str(written))
         measurement = given.measurement or measured
@@ -97,5 +99,11 @@ def _facts(path: Path) -> Iterator[str]:
     if path.is_dir():
         found += sorted(path.rglob("*"))
     for file in found:
-        status = file.stat()
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            if file == path:
+                raise
+            # A link to nothing, or what a recording that still runs has removed.
+            continue
         yield f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"

@@ -110,6 +110,28 @@ def test_tables_hold_the_events_and_objects_that_info_counts(format_: str, tmp_p
     assert again.stderr == f"takt: {output}: exists; remove it, or name another folder\n"
 
 
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_a_trace_in_which_no_callback_ran_has_tables_of_its_events(
+    format_: str, tmp_path: Path
+) -> None:
+    """Such as one of a program whose callbacks the recorder does not see."""
+    trace = unpacked("pipeline-ring", tmp_path)
+    ran = takt.open(str(trace)).events("ros2:callback_start").read_all()
+    for thread in ran.column("vtid").unique().to_pylist():
+        for stream in trace.rglob(f"thread_{thread}"):
+            stream.unlink()
+    folder = tmp_path / "tables"
+    done = export(str(trace), format_, folder)
+    assert done.returncode == 0, done.stderr
+    assert "no callback ran, so there are no tables of what happened" in done.stderr
+    info = json.loads((folder / "info.json").read_text())
+    assert sum(info["by_name"].values()) > 0
+    names = {name.replace(":", "_") for name in info["by_name"]}
+    assert {file.stem for file in folder.glob(f"*.{format_}")} == names
+    assert (folder / "objects" / f"nodes.{format_}").exists()
+    assert not (folder / "happened").exists()
+
+
 def damaged(folder: Path) -> Path:
     trace = unpacked("autoware", folder)
     stream = max(trace.rglob("takt_*[0-9]"), key=lambda path: path.stat().st_size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +63,46 @@ def test_perfetto_has_every_switch_and_wakeup(tmp_path: Path) -> None:
     threads = {event.thread for event in recorded if event.process}
     ran = {e.fields["next_tid"] for e in recorded if e.name == "sched_switch"}
     assert threads & ran
+
+
+@needs_privileges
+def test_perfetto_keeps_the_processors_of_two_hosts_apart(tmp_path: Path) -> None:
+    """A recording beside itself, as if made on another host."""
+    run = Run.of(
+        tmp_path / "one",
+        [sys.executable, str(PROGRAMS / "talk.py"), "20"],
+        backend="ring",
+        options=["--kernel"],
+    )
+    other = shutil.copytree(run.trace, tmp_path / "other")
+    for metadata in other.rglob("metadata"):
+        text = metadata.read_bytes()
+        metadata.write_bytes(re.sub(rb'hostname = "[^"]*"', b'hostname = "another"', text))
+
+    def switches(*traces: Path) -> dict[int, list[tuple[int, int, int]]]:
+        """By processor: when, and from which thread to which."""
+        exported = tmp_path / "trace.pftrace"
+        command = [*TAKT, "export", *map(str, traces), "--format", "perfetto", "-o", str(exported)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        trace = perfetto_trace_pb2.Trace()
+        trace.ParseFromString(exported.read_bytes())
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for packet in trace.packet:
+            for event in packet.ftrace_events.event:
+                if event.HasField("sched_switch"):
+                    change = event.sched_switch
+                    row = event.timestamp, change.prev_pid, change.next_pid
+                    found.setdefault(packet.ftrace_events.cpu, []).append(row)
+        return found
+
+    alone, both = switches(run.trace), switches(run.trace, other)
+    assert len(both) == 2 * len(alone) > 0
+    # Those of the first host are as they were.
+    assert {processor: both[processor] for processor in alone} == alone
+    first, second = (
+        {row[2] for processor, rows in both.items() if (processor in alone) == own for row in rows}
+        for own in (True, False)
+    )
+    # Only the idle thread has one number everywhere.
+    assert first & second <= {0}

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from takt import inputs, pipeline, stored
+
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
 
 
@@ -47,7 +49,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_behind(tmp_path: Path, large
     assert list(cache.iterdir()) == []
 
 
-def test_a_browser_that_resets_its_connection_is_no_error(tmp_path: Path) -> None:
+def test_what_strangers_and_browsers_do_to_connections_is_no_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "takt", "serve", str(unpacked(tmp_path))]
     with subprocess.Popen(
         [*command, "--cache", str(tmp_path / "cache")],
@@ -65,6 +67,10 @@ def test_a_browser_that_resets_its_connection_is_no_error(tmp_path: Path) -> Non
                 # Closed by a reset of the connection.
                 linger = struct.pack("ii", 1, 0)
                 browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        # Nor is an address that is none, which anyone on this machine may ask for.
+        with socket.create_connection(("127.0.0.1", port or 0)) as stranger:
+            stranger.sendall(b"GET http://[/ HTTP/1.0\r\n\r\n")
+            assert b"404" in stranger.recv(100)
         # A request that comes now is served after them.
         with socket.create_connection(("127.0.0.1", port or 0)) as browser:
             browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
@@ -82,3 +88,32 @@ def test_what_is_ended_while_it_indexes_leaves_nothing_behind(tmp_path: Path) ->
             time.sleep(0.001)
         server.send_signal(signal.SIGTERM)
     assert not [path for path in cache.iterdir() if path.name.startswith(".")]
+
+
+def test_two_at_once_share_the_index(tmp_path: Path) -> None:
+    trace, cache = unpacked(tmp_path), tmp_path / "cache"
+    # What a recording has left behind is no part of the trace.
+    (trace / "dangling").symlink_to("nothing")
+    command = [sys.executable, "-m", "takt", "serve", str(trace), "--cache", str(cache)]
+    servers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    addresses = []
+    for server in servers:
+        assert server.stdout is not None
+        addresses.append(server.stdout.readline())
+        server.send_signal(signal.SIGTERM)
+    ended = [server.communicate() for server in servers]
+    assert all(address.startswith("http://127.0.0.1:") for address in addresses), ended
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_what_is_left_of_an_index_makes_room(tmp_path: Path) -> None:
+    """Somebody ended the removal of an index that was not used any more."""
+    trace, cache = unpacked(tmp_path), tmp_path / "cache"
+    folder = stored.folder_of([str(trace)], pipeline.DEFAULT_ANALYSIS, None, cache)
+    folder.mkdir(parents=True)
+    (folder / "runs.column").write_bytes(b"")
+    stored.make(folder, inputs.Given([str(trace)]), pipeline.DEFAULT_ANALYSIS, None)
+    assert stored.is_complete(folder)

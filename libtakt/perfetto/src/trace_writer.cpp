@@ -33,10 +33,18 @@ constexpr std::size_t bundle_size = 1 << 16;
 /// differ.
 constexpr std::size_t most_unmatched = 1 << 16;
 
+/// The processors of a host count from so many above those of the host before: Perfetto has one
+/// list of processors, with at most 4096.
+constexpr std::uint32_t processors_of_a_host = 256;
+
 /// Perfetto's default clock is CLOCK_BOOTTIME. Trace clocks count CLOCK_MONOTONIC, which differs
 /// from it by the time that the host slept: none while it was recorded.
 std::uint64_t timestamp(Instant time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time.time_since_epoch().count(), 0));
+}
+
+std::int64_t processor(events::HostIndex host, std::int64_t cpu) {
+  return cpu + static_cast<std::int64_t>(host.value()) * processors_of_a_host;
 }
 
 }  // namespace
@@ -64,8 +72,9 @@ class TraceWriter::Implementation {
   void begin_slice(const Database& database, const CallbackInstance& instance);
   void write(Instant time, Message event, events::ThreadIndex thread);
   /// Adds an event of the scheduler, on behalf of a thread, to those of its processor.
-  void write_scheduled(const Event& event, std::int32_t thread, Message scheduled);
-  void write_bundle(std::uint16_t processor, Message& events);
+  void write_scheduled(const Event& event, std::int64_t thread, Message scheduled);
+  void write_bundle(std::uint32_t processor, Message& events);
+  [[nodiscard]] events::HostIndex host_of(const Event& event) const;
 
   const events::EventStream& source_;
   PacketFile file_;
@@ -78,7 +87,7 @@ class TraceWriter::Implementation {
   execution::CallbackIds callback_ids_;
   std::vector<std::uint64_t> callback_names_;     // 0: not known yet
   std::vector<std::uint64_t> publication_names_;  // likewise
-  std::map<std::uint16_t, Message> bundles_;      // by processor
+  std::map<std::uint32_t, Message> bundles_;      // by processor
   /// The end of an arrow whose beginning is not known yet.
   struct End {
     Instant time;
@@ -226,18 +235,23 @@ void TraceWriter::Implementation::add(const Event& event, const events::Batch& b
   if (!first_) {
     first_ = event.time;
   }
+  const auto thread_id = [&](std::int32_t id) {
+    // Every processor's idle thread has the number 0.
+    return id == 0 ? std::int64_t{0} : Tracks::unique(host_of(event), id);
+  };
   if (event.type == EventType::sched_switch) {
     const auto fields = events::fields_of<tracepoints::SchedSwitch>(event, batch);
-    write_scheduled(event, fields.prev_tid,
-                    Message().message(ftrace_event::sched_switch,
-                                      Message()
-                                          .text(sched_switch::prev_comm, fields.prev_comm)
-                                          .number(sched_switch::prev_pid, fields.prev_tid)
-                                          .number(sched_switch::prev_prio, fields.prev_prio)
-                                          .number(sched_switch::prev_state, fields.prev_state)
-                                          .text(sched_switch::next_comm, fields.next_comm)
-                                          .number(sched_switch::next_pid, fields.next_tid)
-                                          .number(sched_switch::next_prio, fields.next_prio)));
+    write_scheduled(
+        event, thread_id(fields.prev_tid),
+        Message().message(ftrace_event::sched_switch,
+                          Message()
+                              .text(sched_switch::prev_comm, fields.prev_comm)
+                              .number(sched_switch::prev_pid, thread_id(fields.prev_tid))
+                              .number(sched_switch::prev_prio, fields.prev_prio)
+                              .number(sched_switch::prev_state, fields.prev_state)
+                              .text(sched_switch::next_comm, fields.next_comm)
+                              .number(sched_switch::next_pid, thread_id(fields.next_tid))
+                              .number(sched_switch::next_prio, fields.next_prio)));
   } else if (event.type == EventType::sched_wakeup) {
     const auto fields = events::fields_of<tracepoints::SchedWakeup>(event, batch);
     // On whose behalf the kernel wakes a thread is not recorded.
@@ -245,29 +259,35 @@ void TraceWriter::Implementation::add(const Event& event, const events::Batch& b
                     Message().message(ftrace_event::sched_wakeup,
                                       Message()
                                           .text(sched_wakeup::comm, fields.comm)
-                                          .number(sched_wakeup::pid, fields.tid)
+                                          .number(sched_wakeup::pid, thread_id(fields.tid))
                                           .number(sched_wakeup::prio, fields.prio)
                                           .number(sched_wakeup::success, 1u)
-                                          .number(sched_wakeup::target_cpu, fields.target_cpu)));
+                                          .number(sched_wakeup::target_cpu,
+                                                  processor(host_of(event), fields.target_cpu))));
   }
 }
 
-void TraceWriter::Implementation::write_scheduled(const Event& event, std::int32_t thread,
+events::HostIndex TraceWriter::Implementation::host_of(const Event& event) const {
+  return source_.threads()[source_.threads()[event.thread].process].host;
+}
+
+void TraceWriter::Implementation::write_scheduled(const Event& event, std::int64_t thread,
                                                   Message scheduled) {
   if (!begun_) {
     begin_trace(event.time);
   }
   scheduled.number(ftrace_event::timestamp, timestamp(event.time))
       .number(ftrace_event::pid, thread);
-  Message& bundle = bundles_[event.cpu];
+  const auto here = static_cast<std::uint32_t>(processor(host_of(event), event.cpu));
+  Message& bundle = bundles_[here];
   bundle.message(ftrace_event_bundle::event, scheduled);
   if (bundle.bytes().size() >= bundle_size) {
-    write_bundle(event.cpu, bundle);
+    write_bundle(here, bundle);
   }
 }
 
-void TraceWriter::Implementation::write_bundle(std::uint16_t processor, Message& events) {
-  events.number(ftrace_event_bundle::cpu, std::uint32_t{processor});
+void TraceWriter::Implementation::write_bundle(std::uint32_t processor, Message& events) {
+  events.number(ftrace_event_bundle::cpu, processor);
   file_.add(Message().message(trace_packet::ftrace_events, std::exchange(events, {})));
 }
 

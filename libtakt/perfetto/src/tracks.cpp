@@ -32,8 +32,8 @@ std::uint64_t Tracks::of(events::ThreadIndex thread) {
   return thread.value() + 1;
 }
 
-std::int64_t Tracks::unique(const events::Process& process, std::int64_t id) const {
-  return id + (static_cast<std::int64_t>(process.host.value()) << id_bits);
+std::int64_t Tracks::unique(events::HostIndex host, std::int64_t id) {
+  return id + (static_cast<std::int64_t>(host.value()) << id_bits);
 }
 
 void Tracks::describe_process(events::ProcessIndex index) {
@@ -43,7 +43,7 @@ void Tracks::describe_process(events::ProcessIndex index) {
   const events::Process& process = threads_[index];
   const bool is_elsewhere = process.host != events::HostIndex(0);
   Message described;
-  described.number(process_descriptor::pid, unique(process, process.id))
+  described.number(process_descriptor::pid, unique(process.host, process.id))
       .text(process_descriptor::process_name,
             is_elsewhere ? fmt::format("{} on {}", process.name, threads_[process.host].name)
                          : process.name);
@@ -57,8 +57,8 @@ void Tracks::describe_thread(events::ThreadIndex index) {
   const events::Thread& thread = threads_[index];
   const events::Process& process = threads_[thread.process];
   Message described;
-  described.number(thread_descriptor::pid, unique(process, process.id))
-      .number(thread_descriptor::tid, unique(process, thread.id))
+  described.number(thread_descriptor::pid, unique(process.host, process.id))
+      .number(thread_descriptor::tid, unique(process.host, thread.id))
       .text(thread_descriptor::thread_name, thread.name);
   Message track;
   track.number(track_descriptor::uuid, std::uint64_t{index.value() + 1})

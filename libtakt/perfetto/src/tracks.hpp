@@ -16,11 +16,12 @@ class Tracks {
   /// The number by which events name the thread's track.
   std::uint64_t of(events::ThreadIndex thread);
 
+  /// Ids of processes and threads of several hosts must not meet in one trace.
+  [[nodiscard]] static std::int64_t unique(events::HostIndex host, std::int64_t id);
+
  private:
   void describe_process(events::ProcessIndex process);
   void describe_thread(events::ThreadIndex thread);
-  /// Process ids of several hosts must not meet in one trace.
-  [[nodiscard]] std::int64_t unique(const events::Process& process, std::int64_t id) const;
 
   const events::Threads& threads_;
   PacketFile& file_;

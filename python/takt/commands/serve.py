@@ -60,7 +60,12 @@ def serve(
     if not stored.is_complete(folder):
         # SIGTERM acts as Ctrl-C, so that no half-made index is left behind.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        stored.make(folder, given, analysis, goals)
+        try:
+            stored.make(folder, given, analysis, goals)
+        except UserError:
+            # Another takt serve may have made the same index meanwhile.
+            if not stored.is_complete(folder):
+                raise
     page, document = stored.open_page(folder)
     try:
         server = Server(page, document, port)
