@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -56,12 +57,18 @@ class Drawing:
         self.model = model
         self._position = {callback.id: i for i, callback in enumerate(model.callbacks)}
         self._joins = {join.callback: join for join in model.joins}
+        self._edges_to: dict[str, list[Edge]] = defaultdict(list)
+        for edge in model.edges:
+            self._edges_to[edge.target].append(edge)
         self._readers: dict[tuple[str, str], str] = {}
         self._served: dict[str, dict[str, str]] = {}
         """For each service with several callers, the vertex drawn for each caller."""
         self.vertices = [v for callback in model.callbacks for v in self._vertices(callback)]
         drawn = (arrow for edge in model.edges for arrow in self._arrows(edge))
         self.arrows = [*self._within_joins(), *drawn]
+        self._arrows_of: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for i, arrow in enumerate(self.arrows):
+            self._arrows_of[arrow.step].append(i)
 
     def _vertices(self, callback: Callback) -> Iterator[Vertex]:
         name = f"node{self._position[callback.id]}"
@@ -90,10 +97,10 @@ class Drawing:
         """The callers of a service that nothing else activates; empty for other callbacks."""
         if callback.kind != "service" or callback.activation is not None:
             return []
-        return list(dict.fromkeys(e.source for e in self.model.edges if e.target == callback.id))
+        return list(dict.fromkeys(edge.source for edge in self._edges_to[callback.id]))
 
     def _edges_between(self, source: str, target: str) -> list[Edge]:
-        return [e for e in self.model.edges if (e.source, e.target) == (source, target)]
+        return [edge for edge in self._edges_to[target] if edge.source == source]
 
     def _within_joins(self) -> Iterator[Arrow]:
         for (callback, _), reader in self._readers.items():
@@ -128,12 +135,12 @@ class Drawing:
         nodes = {f"node{self._position[c]}" for c in chain.callbacks if c not in self._served}
         arrows = {
             i
-            for i, arrow in enumerate(self.arrows)
-            if arrow.step in steps
-            and (arrow.caller is None or (arrow.caller, arrow.step[0]) in steps)
+            for step in steps
+            for i in self._arrows_of[step]
+            if (caller := self.arrows[i].caller) is None or (caller, step[0]) in steps
         }
         readers = {self.arrows[i].target for i in arrows} - nodes
-        within = (i for i, arrow in enumerate(self.arrows) if arrow.step[0] == arrow.step[1])
+        within = (i for callback in chain.callbacks for i in self._arrows_of[callback, callback])
         arrows |= {i for i in within if self.arrows[i].source in readers}
         return nodes | readers, arrows
 
@@ -197,8 +204,11 @@ def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:
     yield '        color="#555555", margin="0.1,0.05"]'
     yield '  edge [fontname=Helvetica, fontsize=8, arrowsize=0.6, color="#888888"]'
     titles = executor_labels(drawing.model)
+    run_by: dict[str, list[Vertex]] = defaultdict(list)
+    for vertex in drawing.vertices:
+        run_by[vertex.callback.executor].append(vertex)
     for i, executor in enumerate(drawing.model.executors):
-        members = [v for v in drawing.vertices if v.callback.executor == executor.id]
+        members = run_by[executor.id]
         if not members:
             continue
         threads = f", {executor.threads} threads" if executor.threads > 1 else ""

@@ -7,6 +7,7 @@ standard input, one JSON object on its standard output.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -197,26 +198,38 @@ class _Processes:
         self._names = [process["name"] for process in planned.processes]
 
     def __enter__(self) -> _Processes:
-        for name in self._names:
-            priority = self._priorities.get(name)
-            given = [] if priority is None else ["--priority", str(priority)]
-            popen = subprocess.Popen(
-                [*self._start, name, self._model, *given, *self._options],
-                env=runtime.environment(loopback.environment()),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # The terminal's Ctrl-C reaches only us, and we end all of them together.
-                start_new_session=True,
-            )
-            process = _Process(name, popen)
-            self._processes.append(process)
-            for stream in (popen.stdout, popen.stderr):
-                assert stream is not None
-                os.set_blocking(stream.fileno(), False)
-                process.unread[stream] = b""
-                self._selector.register(stream, selectors.EVENT_READ, process)
+        try:
+            for name in self._names:
+                self._begin(name)
+        except OSError as error:
+            self.__exit__()
+            begun = len(self._processes)
+            hint = "; raise the limit with 'ulimit -n'" if error.errno == errno.EMFILE else ""
+            raise UserError(
+                f"process {self._names[begun]}, number {begun + 1} of {len(self._names)}, cannot "
+                f"be started: {error.strerror}{hint}"
+            ) from None
         return self
+
+    def _begin(self, name: str) -> None:
+        priority = self._priorities.get(name)
+        given = [] if priority is None else ["--priority", str(priority)]
+        popen = subprocess.Popen(
+            [*self._start, name, self._model, *given, *self._options],
+            env=runtime.environment(loopback.environment()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # The terminal's Ctrl-C reaches only us, and we end all of them together.
+            start_new_session=True,
+        )
+        process = _Process(name, popen)
+        self._processes.append(process)
+        for stream in (popen.stdout, popen.stderr):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            process.unread[stream] = b""
+            self._selector.register(stream, selectors.EVENT_READ, process)
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes:

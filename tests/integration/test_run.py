@@ -45,6 +45,25 @@ def may_reserve() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def test_more_processes_than_may_be_started_are_one_line(tmp_path: Path) -> None:
+    timer = {"kind": "timer", "activation": {"kind": "periodic", "period": 50_000_000}}
+    document = {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": f"e{i}", "kind": "events"} for i in range(30)],
+        "callbacks": [
+            {"id": f"c{i}", "executor": f"e{i}", "execution_time": {"curve": [1000]}, **timer}
+            for i in range(30)
+        ],
+    }
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(document))
+    done = run(str(model), "--duration", "1", before=["prlimit", "--nofile=48", "--"])
+    assert done.returncode == 2
+    *_, complaint = done.stderr.splitlines()
+    assert "of 30, cannot be started: Too many open files; raise the limit with" in complaint
+
+
 def test_nothing_is_lost_between_processes() -> None:
     ran = counts(document("pipeline", "--duration", "1"))
     assert ran["camera"] > 0
