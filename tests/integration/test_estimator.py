@@ -88,9 +88,11 @@ class Robot:
             rclpy.spin_once(self.node, timeout_sec=0.01)
 
     def hand_over(self, value: float, state: float) -> None:
-        """Sends until one more hand-over has ended."""
+        """Sends until one more hand-over has ended, and the mode after it has been heard."""
         count = self.diagnostics["handovers"]
-        self.until(lambda: self.diagnostics["handovers"] > count, value, state)
+        self.until(
+            lambda: self.diagnostics["handovers"] > count and self.mode != "linear", value, state
+        )
 
     def request(self, mode: str, value: float, state: float) -> tuple[bool, str]:
         """Asks for a mode while input and state stay as they are."""
