@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -112,14 +113,19 @@ void shorten_callback_ids(model::Model& model) {
 
 std::vector<bool> replaced(const std::vector<Executor>& executors,
                            const execution::Objects& objects, const HasEnded& has_ended) {
-  std::set<std::string> running;
+  std::set<std::string> taken;  // by what runs, and by what came later
+  std::map<events::ProcessIndex, std::set<std::string>> ended;
   for (const Executor& executor : executors) {
-    if (!has_ended(executor.process)) running.merge(nodes_of(executor, objects));
+    auto& nodes = has_ended(executor.process) ? ended[executor.process] : taken;
+    nodes.merge(nodes_of(executor, objects));
+  }
+  std::set<events::ProcessIndex> former;
+  for (auto& [process, nodes] : ended | std::views::reverse) {
+    if (overlap(nodes, taken)) former.insert(process);
+    taken.merge(nodes);
   }
   std::vector<bool> result;
-  for (const Executor& executor : executors) {
-    result.push_back(has_ended(executor.process) && overlap(nodes_of(executor, objects), running));
-  }
+  for (const Executor& executor : executors) result.push_back(former.contains(executor.process));
   return result;
 }
 

@@ -11,8 +11,8 @@ namespace takt::live {
 
 using HasEnded = std::function<bool(events::ProcessIndex)>;
 
-/// By executor, whether its program has ended and one that runs has a node of the same name: it was
-/// started again.
+/// By executor, whether its program has ended, and one that runs or came later has a node of the
+/// same name: it was started again.
 [[nodiscard]] std::vector<bool> replaced(const std::vector<execution::Executor>& executors,
                                          const execution::Objects& objects,
                                          const HasEnded& has_ended);

@@ -127,6 +127,21 @@ TEST_F(ReplacedTest, ARobotThatIsStartedAgainHasOneChainWithItsNames) {
   }
 }
 
+TEST_F(ReplacedTest, OfARobotThatHasEndedAgainAndAgainTheLastIsKept) {
+  for (std::int64_t process = 1; process <= 5; process += 2) {
+    const Sensor sensing = sensor(process);
+    const Motor moving = motor(process + 1);
+    run(sensing, moving, 200);
+    end(sensing.program);
+    end(moving.program);
+  }
+  std::vector<execution::Executor> executors;
+  EXPECT_EQ(present(executors).callbacks.size(), 2U);
+  ASSERT_EQ(executors.size(), 2U);
+  EXPECT_EQ(process_of(executors[0]), 5);
+  EXPECT_EQ(process_of(executors[1]), 6);
+}
+
 TEST_F(ReplacedTest, AProgramThatIsStartedAgainAloneTakesItsPlaceAmongTheOthers) {
   const Sensor sensor1 = sensor(1);
   const Motor motor1 = motor(2);
