@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "takt/base/capabilities.hpp"
 #include "takt/base/isolated.hpp"
@@ -22,14 +23,22 @@ struct Close {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
+/// The parts of the library that are loaded from its file. A header may say that there are billions
+/// of them; those that are not in the file end the list.
+std::vector<GElf_Phdr> loaded_segments(Elf* elf) {
+  std::vector<GElf_Phdr> segments;
+  GElf_Phdr segment;
+  for (int i = 0; i < PN_XNUM && gelf_getphdr(elf, i, &segment) != nullptr; ++i) {
+    if (segment.p_type == PT_LOAD) segments.push_back(segment);
+  }
+  return segments;
+}
+
 /// The position in the file of an address in the library.
-std::optional<std::uint64_t> file_offset(Elf* elf, std::uint64_t address) {
-  std::size_t count = 0;
-  elf_getphdrnum(elf, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD &&
-        address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
+std::optional<std::uint64_t> file_offset(std::span<const GElf_Phdr> segments,
+                                         std::uint64_t address) {
+  for (const GElf_Phdr& segment : segments) {
+    if (address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
       return address - segment.p_vaddr + segment.p_offset;
     }
   }
@@ -51,6 +60,7 @@ FunctionOffsets function_offsets(int file, std::span<const std::string> names) {
   if (section == nullptr || header.sh_size > symbols_limit) {
     return offsets;
   }
+  const std::vector<GElf_Phdr> segments = loaded_segments(elf.get());
   Elf_Data* data = elf_getdata(section, nullptr);
   GElf_Sym symbol;
   for (int i = 0; gelf_getsym(data, i, &symbol) != nullptr; ++i) {
@@ -62,7 +72,7 @@ FunctionOffsets function_offsets(int file, std::span<const std::string> names) {
     const auto wanted = std::ranges::find(names, std::string_view(name));
     if (wanted != names.end()) {
       offsets[static_cast<std::size_t>(wanted - names.begin())] =
-          file_offset(elf.get(), symbol.st_value);
+          file_offset(segments, symbol.st_value);
     }
   }
   return offsets;
