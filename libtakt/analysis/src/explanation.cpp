@@ -91,6 +91,12 @@ Explanation::Segment explain(const Segment& bounded, const Stretch& stretch,
                              .instances = term.instances,
                              .time = term.time});
   }
+  if (segment.terms.empty()) {  // all that it consists of takes no time
+    segment.terms.push_back({.kind = Kind::execution,
+                             .callback = segment.callbacks.back(),
+                             .instances = 1,
+                             .time = {}});
+  }
   return segment;
 }
 

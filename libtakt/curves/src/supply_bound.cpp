@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "takt/base/int128.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::curves {
@@ -44,6 +45,16 @@ SupplyBound SupplyBound::slots(std::span<const Slot> slots, Duration cycle) {
 /// The wait of the last step below `demand`, 0 < demand <= budget_.
 Duration SupplyBound::wait_for(Duration demand) const {
   return std::prev(std::ranges::lower_bound(waits_, demand, {}, &Wait::demand))->wait;
+}
+
+Duration SupplyBound::line_delay() const {
+  Duration delay = blackout_;
+  // Where supply stands still longest, it falls farthest behind the line.
+  for (const Wait& step : waits_) {
+    const Int128 in_line = Int128{step.demand.count()} * period_.count() / budget_.count();
+    delay = std::max(delay, step.wait + step.demand - Duration{static_cast<std::int64_t>(in_line)});
+  }
+  return delay;
 }
 
 Duration SupplyBound::supply_with_waits(Duration window) const {

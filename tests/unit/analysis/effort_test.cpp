@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/explanation.hpp"
 #include "takt/model/model.hpp"
@@ -38,6 +39,18 @@ TEST(Effort, AModelThatTakesTooMuchIsBoundedCoarsely) {
     EXPECT_EQ(coarse.callbacks[i].by, "linear");
     EXPECT_GE(coarse.callbacks[i].bound, exact.callbacks[i].bound);
   }
+}
+
+/// A window may have the small slot alone, and waits for both gaps.
+TEST(Effort, CoarseBoundsWaitForEachGapBetweenSlots) {
+  model::ModelBuilder builder;
+  const auto e = builder.executor(model::SlotSupply{
+      Duration{1000}, {{Duration{0}, Duration{100}}, {Duration{600}, Duration{610}}}});
+  for (int i = 0; i < 4; ++i) builder.timer(e, Duration{5}, model::every(Duration{1'000'000}));
+  const Bounds coarse = analyze(builder.model(), {.effort = 100});
+  ASSERT_THAT(coarse.coarse, ElementsAre("e0"));
+  // 490 and 390 without supply, 10 in the small slot, and the last 10 of 20.
+  EXPECT_GE(coarse.callbacks.back().bound, Duration{900});
 }
 
 TEST(Effort, PrioritiesCountInCoarseBoundsToo) {

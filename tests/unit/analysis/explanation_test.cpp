@@ -145,6 +145,18 @@ TEST(Explanation, TellsSupplyDelayAndSampling) {
   EXPECT_EQ(explanation.dominating_segment, 2U);
 }
 
+TEST(Explanation, OfWhatTakesNoTimeHasATerm) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto source = builder.timer(e, Duration{0}, model::every(Duration{100}));
+  const auto sink = builder.subscription(e, Duration{0});
+  builder.edge(source, sink);
+  builder.chain({source, sink});
+  const Explanation explanation = explained(builder.model());
+  EXPECT_THAT(lines(explanation.segments[0]), testing::ElementsAre("execution c1 1 0"));
+  EXPECT_THAT(explanation.to_json(), testing::HasSubstr("dominating"));
+}
+
 TEST(Explanation, SaysWhatItCannotExplain) {
   ModelBuilder builder;
   const auto e = builder.executor();

@@ -164,6 +164,26 @@ TEST(SupplyBound, SlotsMatchEveryAlignment) {
   }
 }
 
+TEST(SupplyBound, TheLineBelowSupplyTouchesIt) {
+  const std::vector<std::vector<SupplyBound::Slot>> tables{
+      {{Duration{0}, Duration{100}}, {Duration{600}, Duration{610}}},
+      {{Duration{0}, Duration{10}}, {Duration{20}, Duration{30}}, {Duration{900}, Duration{999}}},
+      {{Duration{300}, Duration{700}}},
+      {{Duration{0}, Duration{1000}}}};
+  for (const auto& slots : tables) {
+    const auto supply = SupplyBound::slots(slots, Duration{1000});
+    const auto below = [&](Duration delay) {
+      for (Duration window{0}; window < Duration{3000}; window += epsilon) {
+        const auto in_line = supply.budget() * (window - delay).count();
+        if (supply.supply(window) * supply.period().count() < in_line) return false;
+      }
+      return true;
+    };
+    EXPECT_TRUE(below(supply.line_delay()));
+    EXPECT_FALSE(below(supply.line_delay() - epsilon));
+  }
+}
+
 /// performance-engineering Table 4.3: a server of 23 ms to 33 ms and one of 86 ms to 87 ms per
 /// cycle of 100 ms.
 TEST(SupplyBound, SlotsOfDifferentLengths) {

@@ -54,15 +54,15 @@ Linear::Linear(const Round& round, ExecutorIndex executor)
     : ExecutorAnalysis(round, executor),
       by_priority_(executor_.description.policy.rule == scheduling::Rule::priority) {}
 
-/// With the demand at most A·Δ + B, and sbf(Δ) >= s·(Δ - blackout): the least x with
-/// sbf(x) >= demand(x) is at most (B + s·blackout) / (s - A).
+/// With the demand at most A·Δ + B, and sbf(Δ) >= s·(Δ - d): the least x with sbf(x) >= demand(x)
+/// is at most (B + s·d) / (s - A).
 Duration Linear::longest_window(const std::optional<Line>& demand) const {
   const curves::SupplyBound& supply = executor_.supply;
   const Int128 share = supply.budget().count() * one_processor / supply.period().count();
   if (!demand || demand->slope >= share) return unbounded_time;
   const Int128 left = share - demand->slope;
   const Int128 length = (demand->start + epsilon.count() * one_processor +
-                         share * supply.blackout().count() + left - 1) /
+                         share * supply.line_delay().count() + left - 1) /
                         left;
   return length > horizon().count() ? unbounded_time : Duration{static_cast<std::int64_t>(length)};
 }

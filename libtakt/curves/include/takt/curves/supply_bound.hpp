@@ -56,6 +56,9 @@ class SupplyBound {
   /// For slots, the budget is their sum in every cycle.
   [[nodiscard]] Duration blackout() const { return blackout_; }
   [[nodiscard]] Duration budget() const { return budget_; }
+  /// The least d with sbf(Δ) >= budget() / period() · (Δ - d) for all Δ: the blackout if whole
+  /// budgets come, more if a budget comes in parts, of which the last are small.
+  [[nodiscard]] Duration line_delay() const;
   [[nodiscard]] Duration period() const { return period_; }
   /// Whether after the blackout each budget comes in one piece, as that of a reservation does.
   [[nodiscard]] bool whole_budgets() const { return waits_.empty(); }
