@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from takt import losses
-from takt.documents import Activation, Chain, Executor, Measurement, Model, ObservedThread
+from takt.documents import (
+    Activation,
+    Bounds,
+    Chain,
+    Executor,
+    Measurement,
+    Model,
+    ObservedThread,
+)
 from takt.formatting import count, duration
 from takt.names import executor_labels, label
 
@@ -49,7 +57,9 @@ class Finding:
     """
 
 
-def examine(model: Model, measurement: Measurement, cores: int | None = None) -> list[Finding]:
+def examine(
+    model: Model, bounds: Bounds, measurement: Measurement, cores: int | None = None
+) -> list[Finding]:
     """All assumptions of the model's bounds that the measurement does not support.
 
     `cores`: the processors of the recorded machine; by default those in the measurement's
@@ -62,6 +72,7 @@ def examine(model: Model, measurement: Measurement, cores: int | None = None) ->
         *_supplies(model, measurement, cores),
         *_execution_times(model, measurement),
         *_activations(model, measurement),
+        *_phases(bounds),
         *_delays(model, measurement),
         *_losses(measurement),
         *_unnamed_work(model),
@@ -236,6 +247,15 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
                 break
 
 
+def _phases(bounds: Bounds) -> Iterator[Finding]:
+    if bounds.depends_on_phases:
+        text = (
+            "the timers are assumed to keep the phases of the model, which nothing guaranteed: "
+            "they differ whenever programs are started"
+        )
+        yield Finding(Subject.ACTIVATION, Standing.UNSECURED, text, None)
+
+
 def shortest_span(activation: Activation, n: int) -> int:
     """δ(n): the shortest span, in nanoseconds, that holds n ≥ 1 consecutive activations.
 
@@ -258,9 +278,12 @@ def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
     callbacks = {callback.id: callback for callback in model.callbacks}
     sampling = _sampling(model)
     assumed: dict[tuple[str, str], int] = {}
+    # The time on a link comes on top of the delay, and is not measured by itself.
+    on_links = {(edge.source, edge.target) for edge in model.edges if edge.link}
     for edge in model.edges:
         key = (edge.source, edge.target)
-        assumed[key] = max(edge.delay, assumed.get(key, 0))
+        if key not in on_links:
+            assumed[key] = max(edge.delay, assumed.get(key, 0))
     for measured in measurement.edges:
         limit = assumed.get((measured.source, measured.target))
         longest = measured.delay.max

@@ -77,6 +77,8 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     replaced. UserError if the file cannot be written.
     """
     target = Path(os.path.realpath(path))
+    if not target.exists() and Path(path).exists():
+        target = Path(path)  # a pipe behind /dev/stdout, whose name is no path
     try:
         former = _status(target)
         if former is None or stat.S_ISREG(former.st_mode):

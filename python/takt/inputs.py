@@ -5,6 +5,7 @@ Where a command reads a model it takes traces too, and synthesises the model fro
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -64,6 +65,8 @@ def cores(text: str) -> list[int]:
         first, _, last = part.partition("-")
         if not (first.isdecimal() and (last or first).isdecimal() and len(part) <= 9):
             raise typer.BadParameter(f"{text!r} is not like 1-3,5, nor 'none'", param_hint="--pin")
+        if int(last or first) < int(first):
+            raise typer.BadParameter(f"{part!r} ends before it begins", param_hint="--pin")
         numbers |= set(range(int(first), int(last or first) + 1))
     return sorted(numbers)
 
@@ -122,6 +125,8 @@ class Evaluation:
     model: Model
     bounds: Bounds
     measurement: Measurement | None
+    analysis: str
+    """Which one the bounds are of."""
     title: str
     """The name of the recording, else of the model."""
     warnings: tuple[str, ...]
@@ -214,6 +219,8 @@ def evaluate(given: Given, analysis: str, goals: str | None = None) -> Evaluatio
     """
     text = model_of(given, goals)
     bounds, measurement = given.bounds, given.measurement
+    if bounds is not None and given.model is not None:
+        _check_origin(bounds, given.model)
     if bounds is None:
         bounds = pipeline.analyze(text.text, text.source, analysis)
     if measurement is None and given.traces:
@@ -225,9 +232,25 @@ def evaluate(given: Given, analysis: str, goals: str | None = None) -> Evaluatio
         parsed,
         bounds,
         measurement,
+        analysis=bounds.analysis if bounds.analysis in pipeline.ANALYSES else analysis,
         title=title(given.traces) or parsed.name or "Timing report",
         warnings=tuple(dict.fromkeys(w for origin in origins for w in origin.get("warnings", []))),
     )
+
+
+def _check_origin(bounds: Bounds, model: ModelText) -> None:
+    """UserError if the bounds say that they are those of another model."""
+    origins = bounds.provenance.get("inputs")
+    known = {
+        origin.get("sha256")
+        for origin in (origins if isinstance(origins, list) else [])
+        if isinstance(origin, dict)
+    }
+    if known and pipeline.digest(model.text) not in known:
+        raise UserError(
+            f"{model.source}: the bounds are those of another model; leave them out, or make them "
+            "anew with takt analyze"
+        )
 
 
 def _synthesized(traces: Sequence[str]) -> ModelText:
@@ -251,7 +274,10 @@ def is_document(path: str) -> bool:
     # A pipe from the shell can be read only once, so its first bytes cannot be inspected.
     if path.endswith(".json") or not is_lasting(path):
         return True
-    if not Path(path).is_file():
-        return False
-    with Path(path).open("rb") as file:
-        return file.read(64).lstrip()[:1] == b"{"
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            return file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
+    except OSError:
+        return False  # what reads it as a trace says why

@@ -131,11 +131,41 @@ def _executors(models: Sequence[Json]) -> list[Json]:
             executor["overhead"] = merge_costs(executor["overhead"], other["overhead"])
             if other["threads"] > executor["threads"]:
                 executor["threads"], executor["kind"] = other["threads"], other["kind"]
+            elif other["threads"] == executor["threads"]:
+                _same("executor", executor, other, "kind")
+            _same("executor", executor, other, "timers")
+            executor["release_overhead"] = max(
+                executor.get("release_overhead", 0), other.get("release_overhead", 0)
+            )
+            executor["supply"] = _merged_supply(executor, other)
             executor["unclassifiable"] = executor.get("unclassifiable") or other.get(
                 "unclassifiable"
             )
         merged.append(executor)
     return merged
+
+
+def _same(what: str, one: Json, other: Json, *settings: str) -> None:
+    """UserError if a setting differs that has no value which stands for both."""
+    for setting in settings:
+        if one.get(setting) != other.get(setting):
+            raise UserError(
+                f'--merge: the {setting} of {what} "{one["id"]}" differs between the runs; '
+                "make it the same"
+            )
+
+
+def _merged_supply(executor: Json, other: Json) -> Json:
+    """A supply that gives no more processor time than either."""
+    supplies = [one.get("supply") or {"kind": "dedicated"} for one in (executor, other)]
+    a, b = sorted(supplies, key=lambda supply: supply["kind"] == "dedicated")
+    if b["kind"] == "dedicated" or a == b:
+        return a
+    if a["kind"] != "reservation" or b["kind"] != "reservation":
+        _same("executor", executor, other, "supply")
+    period = max(a["period"], b["period"])
+    deadline = max(supply.get("deadline") or supply["period"] for supply in (a, b))
+    return {**a, "budget": min(a["budget"], b["budget"]), "period": period, "deadline": deadline}
 
 
 def _callbacks(models: Sequence[Json]) -> list[Json]:
@@ -148,6 +178,10 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
             )
             callback["execution_time"] = {**callback["execution_time"], "curve": curve}
             callback["activation"] = _merged_activation(callback["activation"], other["activation"])
+            _same("callback", callback, other, "priority", "deadline")
+            depths = [one["queue_depth"] for one in (callback, other) if one.get("queue_depth")]
+            if depths:
+                callback["queue_depth"] = max(depths)
         merged.append(callback)
     return merged
 
@@ -217,6 +251,11 @@ def _chains(models: Sequence[Json]) -> list[Json]:
         for chain in model["chains"]:
             path = tuple(chain["callbacks"])
             if path in merged:
+                for urgency in ("goal", "rank"):
+                    given = [one.get(urgency) for one in (merged[path], chain)]
+                    known = [value for value in given if value is not None]
+                    if known:
+                        merged[path][urgency] = min(known)
                 continue
             unique, number = chain["id"], 1
             while unique in ids:

@@ -174,14 +174,18 @@ def with_origin(document: AnyDocument, model_text: str, source: str) -> AnyDocum
     return document.model_copy(update={"provenance": provenance})
 
 
+def digest(model_text: str) -> str:
+    """What tells a model from others in the documents that were made of it."""
+    return hashlib.sha256(model_text.encode()).hexdigest()
+
+
 def _origin(model_text: str, source: str) -> Json:
     """Where a document came from: a model by this version on this host now."""
-    digest = hashlib.sha256(model_text.encode()).hexdigest()
     return {
         "takt": __version__,
         "host": platform.node(),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "inputs": [{"path": source, "sha256": digest}],
+        "inputs": [{"path": source, "sha256": digest(model_text)}],
     }
 
 

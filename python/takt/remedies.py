@@ -90,14 +90,14 @@ class _Search:
 
     def _by_delays(self) -> str | None:
         document = json.loads(self._text.text)
-        given = document.get("edges", [])
-        longest = max((edge.get("delay", 0) for edge in given), default=0)
+        given = document.get("edges") or []
+        longest = max((edge.get("delay") or 0 for edge in given), default=0)
 
         def limit(step: int) -> int:
             return longest * (STEPS - step) // STEPS
 
         def holds(step: int) -> bool:
-            edges = [{**edge, "delay": min(edge.get("delay", 0), limit(step))} for edge in given]
+            edges = [{**edge, "delay": min(edge.get("delay") or 0, limit(step))} for edge in given]
             text = json.dumps({**document, "edges": edges})
             return self._is_within(takt_native.analyze(text, self._text.source, self._analysis))
 

@@ -157,14 +157,16 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:
     """A verdict on every chain of the model, in the model's order."""
-    findings = assumptions.examine(model, measurement) if measurement else []
+    findings = assumptions.examine(model, bounds, measurement) if measurement else []
     bound_of = {bound.id: bound for bound in bounds.chains}
     measured_of = {chain.id: chain for chain in measurement.chains} if measurement else {}
     verdicts = []
     for chain in model.chains:
         relevant = assumptions.of_chain(model, chain, findings)
         verdict = _judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant)
-        if verdict.status is Status.UNSEEN and (reason := _never_completing(model, chain)):
+        has_begun = verdict.measured is not None and verdict.measured.incomplete > 0
+        is_unseen = verdict.status is Status.UNSEEN and has_begun
+        if is_unseen and (reason := _never_completing(model, chain)):
             verdict = replace(verdict, explanation=f"{verdict.explanation}; {reason}")
         verdicts.append(verdict)
     return verdicts

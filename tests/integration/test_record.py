@@ -158,6 +158,18 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path, backend: str) -> No
         assert ticks(tmp_path / name, process) == list(range(int(printed)))
 
 
+def test_the_trace_may_be_beside_this_folder(
+    tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    talk = [sys.executable, str(PROGRAMS / "talk.py"), "1"]
+    run = Run.of(Path("../trace"), talk, backend=backend)
+    assert run.document["trace"] == "../trace"
+    assert (tmp_path / "trace").is_dir()
+
+
 def test_what_already_runs(tmp_path: Path, backend: str) -> None:
     with Child(TICK, stdout=subprocess.PIPE, text=True) as program:
         process = int(line(program))

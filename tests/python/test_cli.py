@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from robot import run_takt
 from takt import cli
 from takt.errors import UserError
 
+Json = dict[str, object]
 ROOT = Path(__file__).parents[2]
 PIPELINE = str(ROOT / "models" / "pipeline.json")
 UNWRITABLE = "takt: standard output: cannot be written: Bad file descriptor\n"
@@ -198,3 +200,81 @@ def test_control_c_is_one_line() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (130, "takt: interrupted\n")
+
+
+def test_what_cannot_be_opened_is_told_in_a_line() -> None:
+    for command in ("analyze", "latency"):
+        done = run_takt(command, "a" * 300)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_mark_of_byte_order_makes_no_trace_of_a_document(tmp_path: Path) -> None:
+    marked = tmp_path / "model"
+    marked.write_bytes(b"\xef\xbb\xbf" + Path(PIPELINE).read_bytes())
+    assert run_takt("analyze", marked).returncode == 0
+
+
+def test_a_pipe_may_be_called_by_its_name() -> None:
+    named = run_takt("analyze", PIPELINE, "-o", "/dev/stdout")
+    assert (named.returncode, named.stderr) == (0, "")
+    assert '"format": "takt/bounds"' in named.stdout
+
+
+def test_bounds_of_another_model_are_refused(tmp_path: Path) -> None:
+    bounds, slower = tmp_path / "bounds.json", tmp_path / "slower.json"
+    page = str(tmp_path / "page.html")
+    assert run_takt("analyze", PIPELINE, "--analysis", "round_robin", "-o", bounds).returncode == 0
+    told = run_takt("report", PIPELINE, bounds, "--json", "-o", page)
+    assert json.loads(told.stdout)["analysis"] == "round_robin"
+    model = json.loads(Path(PIPELINE).read_text())
+    model["callbacks"][0]["execution_time"]["curve"] = [10_000_000]
+    slower.write_text(json.dumps(model))
+    refused = run_takt("report", slower, bounds, "-o", page)
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        f"takt: {slower}: the bounds are those of another model; leave them out, or make them anew "
+        "with takt analyze\n"
+    )
+
+
+def test_cores_from_the_last_to_the_first_are_refused(tmp_path: Path) -> None:
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: [{name: c, from: /a, to: /b, latency: 1s}]\n")
+    done = run_takt("manage", "--goals", goals, "--pin", "3-1")
+    assert done.returncode == 2
+    assert "'3-1' ends before it begins" in done.stderr
+
+
+@pytest.mark.parametrize("edges", [None, [{"from": "camera", "to": "detect", "delay": None}]])
+def test_remedies_are_looked_for_where_fields_are_null(
+    edges: list[Json] | None, tmp_path: Path
+) -> None:
+    model = {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": "e"}],
+        "callbacks": [
+            {
+                "id": "camera",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": [5]},
+                "activation": {"kind": "periodic", "period": 100},
+            },
+            {
+                "id": "detect",
+                "executor": "e",
+                "kind": "timer",
+                "execution_time": {"curve": [5]},
+                "activation": {"kind": "periodic", "period": 100},
+            },
+        ],
+        "edges": edges,
+        "chains": [{"id": "c", "callbacks": ["camera"], "goal": 1}],
+    }
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    done = run_takt("analyze", path)
+    assert "internal error" not in done.stderr
+    assert done.returncode == 1

@@ -261,3 +261,48 @@ def test_commands_take_what_is_merged(tmp_path: Path) -> None:
     alone = run_takt("model", paths[0], "--merge")
     assert alone.returncode == 2
     assert "needs several traces or models" in alone.stderr
+
+
+def differing(part: str, one: Json, other: Json) -> list[Json]:
+    """Two runs whose first element of that part differs so."""
+    runs = [model([1]), model([1])]
+    for run, changes in zip(runs, (one, other), strict=True):
+        run[part][0] |= changes
+    return runs
+
+
+def test_a_merged_supply_gives_no_more_than_either() -> None:
+    dedicated = {"supply": {"kind": "dedicated"}}
+    small = {"kind": "reservation", "budget": 2, "period": 20, "deadline": None}
+    fast = {"kind": "reservation", "budget": 1, "period": 5, "deadline": 4}
+    weakest = {"kind": "reservation", "budget": 1, "period": 20, "deadline": 20}
+    for one, other, expected in (
+        (dedicated, {"supply": small}, small),
+        ({"supply": small}, dedicated, small),
+        ({"supply": small}, {"supply": fast}, weakest),
+    ):
+        merged = merging.merge(differing("executors", one, other), "m")
+        assert merged["executors"][0]["supply"] == expected
+
+
+def test_settings_that_nothing_stands_for_must_be_the_same() -> None:
+    for part, name, one, other in (
+        ("executors", "kind", "events", "fixed_priority"),
+        ("callbacks", "priority", 9, 0),
+    ):
+        with pytest.raises(UserError, match=f"the {name} of"):
+            merging.merge(differing(part, {name: one}, {name: other}), "m")
+
+
+def test_larger_queues_and_costs_stay_in_the_merged_model() -> None:
+    queues = differing("callbacks", {"queue_depth": 3}, {"queue_depth": 10})
+    assert merging.merge(queues, "m")["callbacks"][0]["queue_depth"] == 10
+    costs = differing("executors", {"release_overhead": 0}, {"release_overhead": 7})
+    assert merging.merge(costs, "m")["executors"][0]["release_overhead"] == 7
+
+
+def test_a_merged_chain_has_the_strictest_goal() -> None:
+    path = {"id": "c", "callbacks": ["/n:timer-10ms"]}
+    chains = [path, {**path, "goal": 9, "rank": 4}, {**path, "goal": 5, "rank": 6}]
+    merged = merging.merge([model([1], chains=[chain]) for chain in chains], "m")
+    assert [(c["goal"], c["rank"]) for c in merged["chains"]] == [(5, 4)]

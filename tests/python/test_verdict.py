@@ -294,3 +294,17 @@ def test_of_many_assumptions_that_failed_the_first_are_named() -> None:
     blamed = verdict(measured=slow(65, document)).explanation or ""
     assert blamed.count(" ran for 1.00 s, longer than") + blamed.count(" ran for 1 s, longer") == 3
     assert blamed.endswith("; and 1 other")
+
+
+def test_bounds_for_phases_of_timers_are_conditional() -> None:
+    found = verdict(bounds_json=changed(BOUNDS, "depends_on_phases", value=True))
+    assert found.status is Status.MET
+    assert ["phases" in condition.text for condition in found.conditions] == [True]
+
+
+def test_a_message_over_a_link_may_take_longer_than_the_delay_beside_the_link() -> None:
+    delayed = changed(MEASUREMENT, "edges", 0, "delay", "max", value=900_000_000)
+    assert verdict(measured=delayed).refuted
+    linked = changed(MODEL, "edges", 0, "link", value="lan")
+    linked = changed(linked, "links", value=[{"id": "lan", "bandwidth": 10**9}])
+    assert not verdict(linked, measured=delayed).refuted

@@ -107,7 +107,9 @@ Result<Partial> make_partial(const fs::path& output) {
     return error("{}: exists already; name another directory with -o, or remove it",
                  output.string());
   }
+  // LTTng takes no path with "..", and the parent may be a link.
   fs::path place = fs::absolute(output, failed);
+  if (!failed) place = fs::weakly_canonical(place.parent_path(), failed) / place.filename();
   if (failed) {
     return error("{}: cannot be found: {}", output.string(), failed.message());
   }

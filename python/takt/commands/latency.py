@@ -47,9 +47,9 @@ def latency(
     for warning in evaluation.warnings:
         console.say(f"takt: warning: {warning}")
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    verdicts = remedies.with_remedies(evaluation, judged, evaluation.analysis)
     if json:
-        console.print_json(verdict.document(evaluation.title, analysis, verdicts))
+        console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
         console.output().print(tables.chains(verdicts))
         for line in (*tables.idle_chains(verdicts), *tables.conditions(verdicts)):

@@ -47,13 +47,13 @@ def report(
     for warning in evaluation.warnings:
         console.say(f"takt: warning: {warning}")
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    verdicts = remedies.with_remedies(evaluation, judged, analysis)
+    verdicts = remedies.with_remedies(evaluation, judged, evaluation.analysis)
     page = view.page_of(given.traces, evaluation, verdicts, evaluation.title)
     if json and output == files.STANDARD_STREAM:
         raise UserError("--json and -o - both want standard output; name a file for the page")
     files.write_text(output, page)
     if json:
-        console.print_json(verdict.document(evaluation.title, analysis, verdicts))
+        console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     if output != files.STANDARD_STREAM:
         console.say(f"wrote {output}")
     missed = [judged.chain.id for judged in verdicts if judged.missed]

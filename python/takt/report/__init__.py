@@ -44,7 +44,7 @@ def render(
         raise UserError(
             f"reports need {missing.name}, which is not installed: pip install 'takt-ros[report]'"
         ) from missing
-    findings = assumptions.examine(model, measurement) if measurement else []
+    findings = assumptions.examine(model, bounds, measurement) if measurement else []
     if verdicts is None:
         verdicts = verdict.judge(model, bounds, measurement)
     charts: dict[str, figures.Figure] = {}

@@ -92,7 +92,7 @@ def complete(
     explained: Mapping[str, Explanation] | None = None,
 ) -> None:
     """Adds to the index of a recording what bounds, goals and verdicts say of it."""
-    findings = assumptions.examine(model, measurement)
+    findings = assumptions.examine(model, bounds, measurement)
     index["title"] = title
     index["facts"] = provenance(bounds, measurement)
     _add_bounds(index, bounds)
