@@ -58,7 +58,7 @@ class Daemon {
   std::unique_ptr<linux_os::Guard> guard_;
   std::optional<Enactor> enactor_;
   goals::Goals goals_;
-  /// Of the goals file that it started with.
+  /// These concern the goals file that it started with.
   std::vector<std::string> warnings_;
   budget::Cores cores_;
   Manager manager_;

@@ -43,7 +43,7 @@ struct Job {
   std::vector<Slot> slots;
 };
 
-/// Of the chains of a joint table before it repeats.
+/// The chains of a joint table have at most so many before it repeats.
 inline constexpr std::int64_t most_releases = 100'000;
 
 /// One table for all chains of a core.
