@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+LONGEST_DEADLINE: int
+"""In nanoseconds; plans have no longer one."""
 MOST_WAITING: int
 """Expiries of a timer that wait to run, at most."""
 

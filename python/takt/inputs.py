@@ -206,21 +206,27 @@ def with_goals(model: ModelText, goals: str | None) -> ModelText:
 
 def model_of(given: Given, goals: str | None = None) -> ModelText:
     """The model that is given, else that of the traces, with the chains of `goals` if a file is
-    named. UserError if there is neither.
+    named. UserError if there is neither, or if bounds of another model are given.
     """
     if given.model is None and not given.traces:
         raise UserError("no model: add the takt/model document, or a trace")
-    return with_goals(given.model or _synthesized(given.traces), goals)
+    found = with_goals(given.model or _synthesized(given.traces), goals)
+    # A model that is made of traces depends on where they are.
+    if given.model is not None and given.bounds is not None:
+        _check_origin(given.bounds, found)
+    return found
 
 
 def evaluate(given: Given, analysis: str, goals: str | None = None) -> Evaluation:
     """What is not among the inputs is made from them: the model and the measurement from the
     traces, the bounds from the model.
     """
-    text = model_of(given, goals)
+    return evaluate_model(given, model_of(given, goals), analysis)
+
+
+def evaluate_model(given: Given, text: ModelText, analysis: str) -> Evaluation:
+    """The same of a model that model_of() found."""
     bounds, measurement = given.bounds, given.measurement
-    if bounds is not None and given.model is not None:
-        _check_origin(bounds, given.model)
     if bounds is None:
         bounds = pipeline.analyze(text.text, text.source, analysis)
     if measurement is None and given.traces:

@@ -14,6 +14,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import takt_native
@@ -55,8 +56,8 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
     with files.replacement_folder(folder) as written:
         index, measured = pipeline.store_view(given.traces, text.text, text.source, str(written))
         measurement = given.measurement or measured
-        known = inputs.Given(given.traces, text, given.bounds, measurement)
-        evaluation = inputs.evaluate(known, analysis)
+        known = replace(given, measurement=measurement)
+        evaluation = inputs.evaluate_model(known, text, analysis)
         for warning in evaluation.warnings:
             console.say(f"takt: warning: {warning}")
         model, bounds = evaluation.model, evaluation.bounds

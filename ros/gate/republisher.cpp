@@ -155,8 +155,8 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
     if (!phase_) continue;
     if (Result<void> all = hear_all_publishers(*phase_); !all) return all;
   }
-  // What has come until now is not lost. It leaves before its slot, which is nothing that happened
-  // while the gate ran.
+  // The gate loses nothing at its end: outputs that have come leave at once. The statistics of
+  // slots do not count them.
   if (Result<void> taken = take_all(); !taken) return taken;
   while (!waiting_.empty()) {
     waiting_.front().begin.reset();

@@ -663,7 +663,8 @@ def test_what_a_waitable_raises_comes_out_of_spin(node: Node, kind: type[Excepti
         with pytest.raises(kind, match="of the waitable"):
             until(executor, lambda: False)
     node.remove_waitable(broken)
-    # What is left works again. The failure may have come once more before it was removed.
+    # Without the waitable the executor works again, after one more failure at most: it may have
+    # been waited for just before it was removed.
     guard.trigger()
     with contextlib.suppress(kind):
         executor.spin_once(0.1)

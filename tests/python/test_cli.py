@@ -18,7 +18,6 @@ from robot import run_takt
 from takt import cli
 from takt.errors import UserError
 
-Json = dict[str, object]
 ROOT = Path(__file__).parents[2]
 PIPELINE = str(ROOT / "models" / "pipeline.json")
 UNWRITABLE = "takt: standard output: cannot be written: Bad file descriptor\n"
@@ -238,6 +237,16 @@ def test_bounds_of_another_model_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_bounds_belong_to_the_model_with_its_goals(tmp_path: Path) -> None:
+    goals, bounds = tmp_path / "goals.yaml", tmp_path / "bounds.json"
+    goals.write_text("chains: [{name: image, from: /camera, to: /motor, latency: 1s}]\n")
+    page = str(tmp_path / "page.html")
+    assert run_takt("analyze", PIPELINE, "--goals", goals, "-o", bounds).returncode == 0
+    told = run_takt("report", PIPELINE, bounds, "--goals", goals, "-o", page)
+    assert told.returncode == 0, told.stderr
+    assert run_takt("report", PIPELINE, bounds, "-o", page).returncode == 2
+
+
 def test_cores_from_the_last_to_the_first_are_refused(tmp_path: Path) -> None:
     goals = tmp_path / "goals.yaml"
     goals.write_text("chains: [{name: c, from: /a, to: /b, latency: 1s}]\n")
@@ -246,35 +255,16 @@ def test_cores_from_the_last_to_the_first_are_refused(tmp_path: Path) -> None:
     assert "'3-1' ends before it begins" in done.stderr
 
 
-@pytest.mark.parametrize("edges", [None, [{"from": "camera", "to": "detect", "delay": None}]])
-def test_remedies_are_looked_for_where_fields_are_null(
-    edges: list[Json] | None, tmp_path: Path
-) -> None:
-    model = {
-        "format": "takt/model",
-        "version": 1,
-        "executors": [{"id": "e"}],
-        "callbacks": [
-            {
-                "id": "camera",
-                "executor": "e",
-                "kind": "timer",
-                "execution_time": {"curve": [5]},
-                "activation": {"kind": "periodic", "period": 100},
-            },
-            {
-                "id": "detect",
-                "executor": "e",
-                "kind": "timer",
-                "execution_time": {"curve": [5]},
-                "activation": {"kind": "periodic", "period": 100},
-            },
-        ],
-        "edges": edges,
-        "chains": [{"id": "c", "callbacks": ["camera"], "goal": 1}],
-    }
+def test_remedies_are_looked_for_where_fields_are_null(tmp_path: Path) -> None:
+    model = json.loads(Path(PIPELINE).read_text())
+    for chain in model["chains"]:
+        chain["goal"] = 1
+    model["edges"][0]["delay"] = None
+    source = model["callbacks"][0]
+    alone = {**model, "callbacks": [source], "edges": None, "joins": None}
+    alone["chains"] = [{"id": "source", "callbacks": [source["id"]], "goal": 1}]
     path = tmp_path / "model.json"
-    path.write_text(json.dumps(model))
-    done = run_takt("analyze", path)
-    assert "internal error" not in done.stderr
-    assert done.returncode == 1
+    for document in (model, alone):
+        path.write_text(json.dumps(document))
+        done = run_takt("analyze", path)
+        assert done.returncode == 1, done.stderr

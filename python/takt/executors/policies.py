@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import takt_executors
 from takt.executors.kinds import Entity, Json
 from takt.executors.planned import MOST_URGENT, PlannedExecutor
 from takt.executors.plans import planned_callbacks
-
-LONGEST_DEADLINE = 100 * 365 * 24 * 3600.0
-"""In seconds; plans have no longer one."""
 
 
 class EventsExecutor(PlannedExecutor):
@@ -60,7 +58,7 @@ class EdfExecutor(PlannedExecutor):
 
     def set_deadline(self, entity: Entity, seconds: float) -> None:
         """From now on the entity's callback has this relative deadline, above 0."""
-        if not 1e-9 <= seconds <= LONGEST_DEADLINE:
+        if not 1e-9 <= seconds <= takt_executors.LONGEST_DEADLINE / 1e9:
             raise ValueError(f"set_deadline: {seconds} s is not above 0 and at most 100 years")
         self._set(self._deadlines, entity, round(seconds * 1e9))
 

@@ -198,8 +198,8 @@ class Motion:
 
 
 def affine_inputs(plant: Plant) -> list[bool]:
-    """Of each input, whether the plant is affine in it while the others are held; then the ends of
-    its interval suffice for an adversary.
+    """Returns for each input whether the plant is affine in it while the others are held; then the
+    ends of its interval suffice for an adversary.
     """
     return [
         all(sympy.simplify(sympy.diff(one, symbol, 2)) == 0 for one in plant.dynamics)

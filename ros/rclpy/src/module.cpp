@@ -6,6 +6,7 @@
 
 #include "entities.hpp"
 #include "executor.hpp"
+#include "takt/scheduling/description.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -17,6 +18,7 @@ NB_MODULE(takt_executors, module) {
       "The core of takt.executors. Handles are addresses of rcl's structures, which must outlive\n"
       "their scheduling. Callbacks are called with the number of older messages to pass over.";
 
+  module.attr("LONGEST_DEADLINE") = takt::scheduling::PolicyDescription::longest_deadline.count();
   module.attr("MOST_WAITING") = takt::executor::TimerExecutable::most_waiting;
 
   nb::class_<takt::executor::Executable>(module, "Executable");
