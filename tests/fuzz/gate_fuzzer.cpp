@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -90,6 +91,16 @@ int connected(const std::string& path) {
   return gate;
 }
 
+/// Waits until the gate has closed the connection. The fuzzer's alarm may interrupt this.
+void wait_for_end(int peer) {
+  char nothing = 0;
+  ssize_t size = 0;
+  do {
+    size = read(peer, &nothing, 1);
+  } while (size < 0 && errno == EINTR);
+  require(size <= 0);
+}
+
 int open_descriptors() {
   DIR* directory = opendir("/proc/self/fd");
   int count = 0;
@@ -118,8 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       send(peer, choices);
     }
     shutdown(peer, SHUT_WR);
-    char nothing = 0;
-    require(read(peer, &nothing, 1) <= 0);
+    wait_for_end(peer);
     close(peer);
   }
   require(open_descriptors() == before);

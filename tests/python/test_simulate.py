@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from robot import run_takt
 from takt import documents, gantt, perfetto
 from takt.documents import Instance, Model
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Json = dict[str, Any]
 
@@ -118,6 +121,18 @@ def test_document_says_where_it_comes_from(model_file: Path) -> None:
     digest = hashlib.sha256(model_file.read_bytes()).hexdigest()
     assert provenance["inputs"] == [{"path": str(model_file), "sha256": digest}]
     assert (provenance["releases"], provenance["execution"]) == ("synchronous", "worst_case")
+
+
+def test_a_recorded_run_is_repeated(tmp_path: Path) -> None:
+    """Also where one polling point admits both inputs of a join, as it does here 29 times."""
+    with tarfile.open(ROOT / "tests" / "recordings" / "autoware.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    model = ROOT / "models" / "autoware_reference_system.json"
+    result = run_takt("simulate", model, "--replay", tmp_path / "autoware", "--json")
+    executors = json.loads(result.stdout)["executors"]
+    assert [executor["first_difference"] for executor in executors] == [None] * 4
+    assert sum(executor["agreeing"] for executor in executors) == 2208
+    assert result.returncode == 0
 
 
 def test_executor_kind_is_replaced(model_file: Path) -> None:

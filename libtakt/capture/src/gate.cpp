@@ -53,7 +53,11 @@ std::optional<Greeting> receive_greeting(int peer) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (recvmsg(peer, &message, MSG_CMSG_CLOEXEC) != 1) {
+  ssize_t size = 0;
+  do {
+    size = recvmsg(peer, &message, MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size != 1) {
     return std::nullopt;
   }
   greeting.waits = text == gate_waiting;

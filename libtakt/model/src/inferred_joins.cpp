@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "takt/model/order.hpp"
+
 namespace takt::model {
 
 namespace {
@@ -20,6 +22,7 @@ class Separation {
     result_.callback_of.reserve(model.callbacks.size());
     for (std::size_t i = 0; i < model.callbacks.size(); ++i) result_.callback_of.emplace_back(i);
     for (const Callback& callback : model.callbacks) ids_.insert(callback.id);
+    number_registrations(result_.model);
   }
 
   SeparatedModel run() {
@@ -63,7 +66,7 @@ class Separation {
         variants[input] = join.callback;
         continue;
       }
-      Callback copy = original_[join.callback];
+      Callback copy = result_.model[join.callback];
       copy.activation.reset();  // its own activations stay with the original
       for (std::size_t n = 2; !ids_.insert(copy.id).second; ++n) {
         copy.id = fmt::format("{} (input {})", original_[join.callback].id, n);

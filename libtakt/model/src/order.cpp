@@ -56,4 +56,12 @@ std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model
   return order;
 }
 
+void number_registrations(Model& model) {
+  for (const std::vector<CallbackIndex>& callbacks : callbacks_by_executor(model)) {
+    for (std::size_t place = 0; place < callbacks.size(); ++place) {
+      model.callbacks[callbacks[place].value()].registration = static_cast<std::int64_t>(place);
+    }
+  }
+}
+
 }  // namespace takt::model

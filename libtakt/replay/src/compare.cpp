@@ -5,6 +5,7 @@
 #include <ranges>
 #include <utility>
 
+#include "entities.hpp"
 #include "takt/model/names.hpp"
 #include "takt/simulation/simulate.hpp"
 
@@ -35,14 +36,21 @@ model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
   return result;
 }
 
-/// The instances that a decision chose. An executor that chooses among kept messages runs the
-/// instances that only add to a join at once, without a decision.
+using Message = ExecutorRecord::Instance::Message;
+
+/// Whether the executor takes messages when they come and chooses among those that it keeps. Then
+/// it runs the instances that only add to a join at once, without a decision.
+bool keeps_messages(const ExecutorRecord& record) {
+  return std::ranges::find(record.instances, Message::taken_and_chosen,
+                           &ExecutorRecord::Instance::message) != record.instances.end();
+}
+
+/// The instances that a decision chose.
 Instances decided(const ExecutorRecord& record) {
-  using enum ExecutorRecord::Instance::Message;
   Instances instances = record.instances;
-  if (std::ranges::find(instances, taken_and_chosen, &ExecutorRecord::Instance::message) !=
-      instances.end()) {
-    std::erase_if(instances, [](const auto& instance) { return instance.message == taken; });
+  if (keeps_messages(record)) {
+    std::erase_if(instances,
+                  [](const auto& instance) { return instance.message == Message::taken; });
   }
   std::ranges::sort(instances, {}, &ExecutorRecord::Instance::start);
   return instances;
@@ -171,7 +179,7 @@ void compare_orders(const Instances& recorded,
 
 Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index,
                            const execution::Objects& objects, ExecutorRecord record) {
-  const model::Model recorded = as_recorded(model, index, objects);
+  model::Model recorded = as_recorded(model, index, objects);
   const model::Executor& executor = recorded[index];
   Comparison result;
   result.executor = index;
@@ -191,6 +199,8 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
         "the recording has no takt:callback_release of it; record takt run with all events";
     return result;
   }
+  std::vector<CallbackIndex> stands_for;
+  if (!keeps_messages(record)) stands_for = separate_entities(recorded, record);
   Instances instances = with_release(record, result.without_release);
   if (instances.empty()) return result;
   if (has(executor.kind, model::ExecutorTrait::wait_set)) {
@@ -216,6 +226,11 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
   const auto simulated = simulation::simulate(recorded, options);
   if (!simulated) return tl::unexpected(simulated.error());
   compare_orders(instances, simulated->timeline, result);
+  if (!stands_for.empty() && result.first_difference) {
+    auto& [decision, when, ran, chosen] = *result.first_difference;
+    ran = stands_for[ran.value()];
+    if (chosen) chosen = stands_for[chosen->value()];
+  }
   return result;
 }
 

@@ -7,6 +7,7 @@ void Recording::on_release(const execution::Database& database, const execution:
   if (!match) return;
   executors_[model_[match->callback].executor.value()].releases.push_back(
       {.callback = match->callback,
+       .entity = release.callback,
        .time = release.time,
        .activation = release.activation,
        .origin = release.origin,
@@ -25,6 +26,7 @@ void Recording::on_instance(const execution::Database& database,
       database.objects()[instance.callback].kind == execution::CallbackKind::subscription;
   executors_[model_[match->callback].executor.value()].instances.push_back(
       {.callback = match->callback,
+       .entity = instance.callback,
        .start = instance.start,
        .end = instance.end,
        .message = !is_subscription || !instance.taken ? none

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "takt/model/json.hpp"
+#include "takt/model/order.hpp"
 #include "takt/model/validate.hpp"
 
 namespace takt::model {
@@ -113,6 +114,13 @@ TEST(InferredJoins, InputsThatAreOnlyKeptSendNothing) {
   const auto kept = std::ranges::find(separated.model.callbacks, "ab (input 2)", &Callback::id);
   EXPECT_THAT(kept->execution_time, ElementsAre(Duration{2}));
   EXPECT_EQ(parse(to_json(model), "again")->model.joins[0].keeping_time, Duration{2});
+}
+
+/// Also where registrations are equal and the order of the document counts.
+TEST(InferredJoins, CallbacksForInputsHaveThePlaceOfTheOneThatJoined) {
+  const SeparatedModel separated = separate_inferred_joins(nested(inferred, ""));
+  EXPECT_THAT(ids_of(separated.model, callbacks_by_executor(separated.model)[0]),
+              ElementsAre("a", "b", "c", "ab", "ab (input 2)", "abc", "abc (input 2)", "sink"));
 }
 
 TEST(InferredJoins, TakeDeclaredOnesBehindThemAlong) {

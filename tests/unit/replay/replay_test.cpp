@@ -26,6 +26,22 @@ constexpr const char* model_text = R"({"format": "takt/model", "version": 1,
     {"id": "c", "node": "/n", "executor": "e", "kind": "timer", "priority": 3, "registration": 2,
      "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 7000000}}]})";
 
+/// Joins what two sources send, before a further subscription.
+constexpr const char* joined_text = R"({"format": "takt/model", "version": 1,
+  "executors": [{"id": "s"}, {"id": "e"}],
+  "callbacks": [
+    {"id": "left", "node": "/s", "executor": "s", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}},
+    {"id": "right", "node": "/s", "executor": "s", "kind": "timer",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 6000000}},
+    {"id": "join", "node": "/n", "executor": "e", "kind": "subscription",
+     "execution_time": {"curve": [1]}},
+    {"id": "after", "node": "/n", "executor": "e", "kind": "subscription", "topic": "/after",
+     "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}}],
+  "edges": [{"from": "left", "to": "join", "topic": "/left"},
+            {"from": "right", "to": "join", "topic": "/right"}],
+  "joins": [{"callback": "join", "kind": "and", "inputs": ["left", "right"]}]})";
+
 /// A recording made by hand. Times are in microseconds.
 class ReplayTest : public testing::Test {
  protected:
@@ -183,6 +199,29 @@ TEST_F(ReplayTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
   const json compared = replayed();
   EXPECT_EQ(compared["at_end_of_slot"], 1);
   expect_agreement(compared, 2);
+}
+
+/// A polling point admits a message of each input, though both are one callback of the model.
+TEST_F(ReplayTest, InputsOfAJoinHavePlacesOfTheirOwnInAWaitSet) {
+  model_ = model::parse(joined_text, "test").value().model;
+  const auto left = scenario_.subscription(program_, node_, "/left");
+  const auto right = scenario_.subscription(program_, node_, "/right");
+  const auto after = scenario_.subscription(program_, node_, "/after");
+  announce("single_threaded");
+  const auto release = [&](std::uint64_t callback) {
+    const auto now = static_cast<std::uint64_t>(scenario_.now) * 1000;
+    scenario_.add(program_, EventType::callback_release, {callback, now, now, 0});
+    ++scenario_.now;
+  };
+  const auto callbacks = {left.callback, right.callback, after.callback};
+  for (const std::uint64_t callback : callbacks) release(callback);
+  for (const std::uint64_t callback : callbacks) {
+    scenario_.start(program_, callback);
+    scenario_.now += 10;
+    scenario_.end(program_, callback);
+    ++scenario_.now;
+  }
+  expect_agreement(replayed(), 3);
 }
 
 TEST_F(ReplayTest, SeveralThreadsAreNotCompared) {

@@ -16,4 +16,8 @@ namespace takt::model {
 /// within a category by registration, and equal registrations in the order of the document.
 [[nodiscard]] std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model);
 
+/// Gives each callback its place in that order as its registration, so that a copy which is added
+/// at the end of the document comes right after its original.
+void number_registrations(Model& model);
+
 }  // namespace takt::model

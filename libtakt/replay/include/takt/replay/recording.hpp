@@ -11,10 +11,11 @@
 namespace takt::replay {
 
 /// The releases of an executor and the instances that it ran, in the order of time. Callbacks are
-/// the model's.
+/// the model's, entities the objects of the recording that stand for them: several at joins.
 struct ExecutorRecord {
   struct Release {
     model::CallbackIndex callback;
+    execution::ObservedCallbackIndex entity;
     Instant time;
     Instant activation;
     Instant origin;
@@ -22,6 +23,7 @@ struct ExecutorRecord {
   };
   struct Instance {
     model::CallbackIndex callback;
+    execution::ObservedCallbackIndex entity;
     Instant start;
     Instant end;
     /// What the executor did with the message that a subscription's instance handles.
