@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import struct
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,27 @@ def test_what_a_recording_lost_is_said_whatever_it_was() -> None:
     assert run.lost() == 0
     run.__dict__["_info"] = damaged
     assert run.lost() == 2
+
+
+@pytest.mark.parametrize("kept", [0, 1, 4])
+def test_a_copy_that_ends_between_two_packets_has_lost_the_others(
+    tmp_path: Path, kept: int
+) -> None:
+    """In a recording by LTTng: its index lists the packets of each file."""
+    with tarfile.open(AUTOWARE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (stream,) = tmp_path.rglob("takt_0")
+    index = (stream.parent / "index" / "takt_0.idx").read_bytes()
+    packets = [struct.unpack_from(">QQQ", index, at) for at in range(16, len(index), 72)]
+    if kept == 0:
+        stream.unlink()
+    else:
+        os.truncate(stream, packets[kept][0])
+    info = takt.open(tmp_path / "autoware").info()
+    assert info["unreadable_bytes"] == sum(content // 8 for _, _, content in packets[kept:])
+    missing = f"takt_0: {len(packets) - kept} packets with "
+    assert sum(warning.startswith(missing) for warning in info["warnings"]) == 1
+    assert "none lost" not in headline(info)
 
 
 def test_exported_columns_do_not_depend_on_the_first_row() -> None:

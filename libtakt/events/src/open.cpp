@@ -6,6 +6,7 @@
 
 #include "archive.hpp"
 #include "babeltrace_source.hpp"
+#include "ctf_index.hpp"
 #include "ctf_source.hpp"
 #include "layout.hpp"
 #include "takt/base/isolated.hpp"
@@ -128,8 +129,9 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
     if (!input) {
       return tl::unexpected(input.error());
     }
-    given.push_back({std::move(*input), std::move(*traces)});
     lost += without_metadata(*root);
+    for (const fs::path& directory : *traces) lost += ctf::listed_beyond_end(directory);
+    given.push_back({std::move(*input), std::move(*traces)});
   }
   auto source = open_with_a_decoder(given, std::move(unpacked), options);
   if (source) {

@@ -1,0 +1,90 @@
+#include "ctf_index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "mapped_file.hpp"
+
+namespace takt::events::ctf {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::span<const std::uint8_t>;
+
+// LTTng's format of index files, version 1: a head of four integers of 32 bits, then entries that
+// begin with those of 64 bits named below. All are big endian.
+constexpr std::uint64_t index_magic = 0xc1f1dcc1;
+constexpr std::size_t head_size = 16;
+constexpr std::size_t shortest_entry = 56;
+constexpr std::size_t at_offset = 0;    // of the packet within the stream file, bytes
+constexpr std::size_t at_content = 16;  // size of what is in the packet, bits
+
+std::uint64_t integer(Bytes bytes, std::size_t place, std::size_t size) {
+  std::uint64_t value = 0;
+  for (const std::uint8_t byte : bytes.subspan(place, size)) value = value << 8 | byte;
+  return value;
+}
+
+struct Missing {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+};
+
+Missing listed_from(Bytes index, std::uint64_t end) {
+  Missing missing;
+  if (index.size() < head_size || integer(index, 0, 4) != index_magic ||
+      integer(index, 4, 4) != 1) {
+    return missing;
+  }
+  const auto entry_size = static_cast<std::size_t>(integer(index, 12, 4));
+  if (entry_size < shortest_entry) return missing;
+  for (Bytes left = index.subspan(head_size); left.size() >= entry_size;
+       left = left.subspan(entry_size)) {
+    if (integer(left, at_offset, 8) < end) continue;
+    ++missing.packets;
+    const std::uint64_t bytes = integer(left, at_content, 8) / 8;
+    missing.bytes += std::min(bytes, UINT64_MAX - missing.bytes);
+  }
+  return missing;
+}
+
+}  // namespace
+
+StreamLosses listed_beyond_end(const fs::path& directory) {
+  std::vector<fs::path> indexes;
+  std::error_code code;
+  for (fs::directory_iterator entry(directory / "index", code);
+       !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    std::error_code unreadable;
+    if (entry->path().extension() == ".idx" && entry->is_regular_file(unreadable)) {
+      indexes.push_back(entry->path());
+    }
+  }
+  std::ranges::sort(indexes);
+  StreamLosses losses;
+  for (const fs::path& path : indexes) {
+    const auto index = MappedFile::open(path);
+    if (!index) continue;
+    std::error_code absent;
+    const std::uintmax_t size = fs::file_size(directory / path.stem(), absent);
+    const Missing missing = listed_from(index->bytes(), absent ? 0 : size);
+    if (missing.packets == 0) continue;
+    StreamLosses fault;
+    fault.unreadable_bytes = missing.bytes;
+    fault.faults.push_back(
+        fmt::format("{}: {} packets with {} bytes that its index lists are not there: the {}",
+                    path.stem().string(), missing.packets, missing.bytes,
+                    absent ? "file is missing" : "file ends before them"));
+    losses += fault;
+  }
+  return losses;
+}
+
+}  // namespace takt::events::ctf
