@@ -187,9 +187,9 @@ class Activation(Document):
     jitter: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
     """Longest delay of an activation."""
     phase: Annotated[int, Field(ge=0, le=1000000000000000)] | None = None
-    """When the first activation is due, on a clock that all phases count from; null: not known.
-    Only the analysis "exact", whose bounds then hold for these phases alone, and takt
-    simulate go by it.
+    """When the first activation is due, on a clock that all phases count from, less than the
+    period; null: not known. Only the analysis "exact", whose bounds then hold for these
+    phases alone, and takt simulate go by it.
     """
     min_separation: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
     """Least time from one activation to the next."""

@@ -137,6 +137,7 @@ class Validator {
       return fault;
     }
     if (auto fault = check_each(model_.edges, &Validator::check_hop); !fault.empty()) return fault;
+    if (auto fault = check_each(model_.edges, &Validator::check_share); !fault.empty()) return fault;
     if (auto fault = check_each(model_.edges, &Validator::check_triggers); !fault.empty()) {
       return fault;
     }
@@ -226,6 +227,13 @@ class Validator {
         auto fault = check_min_distance(spans->values, path + ".activation.values");
         if (!fault.empty()) return fault;
       }
+      const auto* periodic = std::get_if<PeriodicActivation>(&*callback.activation);
+      if (periodic != nullptr && periodic->phase && *periodic->phase >= periodic->period) {
+        return fmt::format(
+            "{}.activation.phase: {} ns is not below the period, {} ns; give the remainder, since "
+            "phases only say how timers lie to each other",
+            path, periodic->phase->count(), periodic->period.count());
+      }
     } else if (samples_messages(callback)) {
       return fmt::format(
           "{}.activation: missing; {} \"{}\" is activated by no message, so say how "
@@ -288,6 +296,16 @@ class Validator {
         "{}.message_size: {} bytes take longer than the longest time on link \"{}\", {} ns (11.5 "
         "days)",
         path, edge.message_size, link.id, curves::longest_time.count());
+  }
+
+  std::string check_share(const Edge& edge, std::size_t i) {
+    if (edge.messages.has_value() != edge.instances.has_value()) {
+      return fmt::format("edges[{}].{}: missing; a share of instances that send needs both fields",
+                         i, edge.messages ? "instances" : "messages");
+    }
+    if (!edge.messages || *edge.messages <= *edge.instances) return {};
+    return fmt::format("edges[{}].messages: {} of {} instances cannot send", i, *edge.messages,
+                       *edge.instances);
   }
 
   std::string check_triggers(const Edge& edge, std::size_t i) {

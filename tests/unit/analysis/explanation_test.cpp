@@ -157,6 +157,27 @@ TEST(Explanation, OfWhatTakesNoTimeHasATerm) {
   EXPECT_THAT(explanation.to_json(), testing::HasSubstr("dominating"));
 }
 
+/// Instances of a callback without a bound gather for ever, but keep one of two threads busy.
+TEST(Explanation, CountsNoMoreOfAnOverloadedCallbackThanThereIsTimeFor) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  builder.timer(e, Duration{12}, model::every(Duration{10}));
+  const auto source = builder.timer(e, Duration{5}, model::every(Duration{1000}));
+  const auto sink = builder.subscription(e, Duration{7});
+  builder.edge(source, sink);
+  builder.chain({source, sink});
+  model::Model model = builder.model();
+  model.executors[0].kind = multi_threaded;
+  model.executors[0].threads = 2;
+  for (model::Callback& callback : model.callbacks) callback.node = "/" + callback.id;
+  const Explanation explanation = explained(model);
+  for (const Explanation::Term& term : explanation.segments[0].terms) {
+    EXPECT_LE(term.instances, 20) << term.callback;
+    EXPECT_LE(term.time, Duration{100}) << term.callback;
+    EXPECT_GE(term.time, Duration{-100}) << term.callback;
+  }
+}
+
 TEST(Explanation, SaysWhatItCannotExplain) {
   ModelBuilder builder;
   const auto e = builder.executor();

@@ -157,6 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "longest execution times"},
         Mistake{"/callbacks/0/activation/period", "0",
                 "callbacks[0].activation.period: must be at least 1 ns, is 0 ns"},
+        Mistake{"/callbacks/0/activation/phase", "1000000000000000",
+                "callbacks[0].activation.phase: 1000000000000000 ns is not below the period, 100 "
+                "ns; give the remainder, since phases only say how timers lie to each other"},
         Mistake{"/callbacks/0/activation", "null",
                 "callbacks[0].activation: missing; timer \"c0\" is activated by no message, so say "
                 "how often it is activated"},
@@ -177,6 +180,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "how often it is activated or add the edge"},
         Mistake{"/edges/0/to", "\"c9\"", "edges[0].to: there is no callback \"c9\""},
         Mistake{"/edges/0/delay", "-3", "edges[0].delay: must not be negative, is -3 ns"},
+        Mistake{"/edges/0/messages", "1",
+                "edges[0].instances: missing; a share of instances that send needs both fields"},
+        Mistake{"/edges/0/instances", "2",
+                "edges[0].messages: missing; a share of instances that send needs both fields"},
+        Mistake{"/edges/0", R"({"from": "c0", "to": "c1", "messages": 3, "instances": 2})",
+                "edges[0].messages: 3 of 2 instances cannot send"},
         Mistake{"/edges/0/triggered_by", "[\"c1\"]",
                 "edges[0].triggered_by[0]: \"c1\" is not a predecessor of \"c0\"; no edge leads "
                 "from it"},

@@ -224,22 +224,8 @@ Terms DefaultExecutor::direct_terms(const Direct& direct, Duration start) const 
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == direct.victim) continue;
     const Member& other = members_[j];
-    const std::int64_t most = instances(direct, j, start, first);
-    // The most instances for which there is time, by bisection: `most` may be any number.
-    std::int64_t whole = 0;
-    for (std::int64_t above = most; whole < above;) {
-      const std::int64_t middle = above - (above - whole) / 2;
-      if (other.task->cost(middle) <= left) {
-        whole = middle;
-      } else {
-        above = middle - 1;
-      }
-    }
-    terms.add_cost(Kind::interference, other.callback, other.task->cost, 0, whole);
-    left -= other.task->cost(whole);
-    if (whole == most) continue;
-    terms.add(Kind::interference, left, other.callback, 1);
-    left = Duration{0};
+    left = terms.add_within(left, Kind::interference, other.callback, other.task->cost,
+                            instances(direct, j, start, first));
   }
   terms.add(Kind::supply, finish - terms.total());
   return terms;

@@ -466,9 +466,12 @@ Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBoun
   }
   const Waiting waiting = witnessed(chain, witness);
   if (waiting.from == From::quiet_group) derive_from_quiet(waiting);
+  const Duration all_busy = before(waiting, witness.offset, witness.start).all_busy;
   Terms terms(round_.system);
   Duration shared{0};
   for (std::size_t u = 0; u < units_.size(); ++u) {
+    // Of a unit without a bound, no more counts than keeps all threads busy.
+    Duration left = saturating_multiply(all_busy, threads());
     for (const Member* each : units_[u].members) {
       std::int64_t count = instances(waiting, *each, witness.offset, witness.start);
       if (!waiting.own[u] && waiting.from == From::quiet_group) {
@@ -485,12 +488,16 @@ Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBoun
         const std::int64_t earlier = marginal ? count : 0;
         terms.add_cost(Kind::execution, each->callback, cost, earlier, earlier + 1);
       }
-      const Duration before = terms.total();
-      terms.add_cost(of_chain ? Kind::earlier : Kind::interference, each->callback, cost, 0, count);
-      if (!waiting.own[u]) shared += terms.total() - before;
+      const Kind kind = of_chain ? Kind::earlier : Kind::interference;
+      if (waiting.own[u]) {
+        terms.add_cost(kind, each->callback, cost, 0, count);
+        continue;
+      }
+      const Duration before = left;
+      left = terms.add_within(left, kind, each->callback, cost, count);
+      shared += before - left;
     }
   }
-  const Duration all_busy = before(waiting, witness.offset, witness.start).all_busy;
   terms.add(Kind::parallel, std::min(Duration{0}, all_busy - shared));
   if (waiting.from == From::quiet_group && waiting.victim != nullptr) {
     terms.add(Kind::elapsed, -witness.offset);

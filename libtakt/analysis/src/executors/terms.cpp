@@ -40,6 +40,24 @@ void Terms::add_longest(Kind kind, CallbackIndex callback, const Cost& cost,
   }
 }
 
+Duration Terms::add_within(Duration time, Kind kind, CallbackIndex callback, const Cost& cost,
+                           std::int64_t most) {
+  std::int64_t whole = 0;
+  for (std::int64_t above = most; whole < above;) {
+    const std::int64_t middle = above - (above - whole) / 2;
+    if (cost(middle) <= time) {
+      whole = middle;
+    } else {
+      above = middle - 1;
+    }
+  }
+  add_cost(kind, callback, cost, 0, whole);
+  const Duration left = time - cost(whole);
+  if (whole == most) return left;
+  add(kind, left, callback, 1);
+  return Duration{0};
+}
+
 void Terms::append(const Terms& others) {
   for (const Term& term : others.terms_) add(term.kind, term.time, term.callback, term.instances);
 }

@@ -37,6 +37,11 @@ class Terms {
   /// Adds `instances` instances, each with the longest cost of one.
   void add_longest(Kind kind, CallbackIndex callback, const Cost& cost, std::int64_t instances);
 
+  /// Adds as many of the first `most` instances of a callback as fit into `time`, the last one in
+  /// part. Returns the time that is left. O(log most).
+  Duration add_within(Duration time, Kind kind, CallbackIndex callback, const Cost& cost,
+                      std::int64_t most);
+
   void append(const Terms& others);
 
   [[nodiscard]] const std::vector<Term>& list() const { return terms_; }
