@@ -38,7 +38,7 @@ def read_document(path: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path}: not a text file (byte {error.start} is no UTF-8); expected a JSON document"
+            f"{path}: not a text file (byte {error.start} is no UTF-8); expected a document"
         ) from error
 
 

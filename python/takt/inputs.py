@@ -130,7 +130,7 @@ class Evaluation:
     title: str
     """The name of the recording, else of the model."""
     warnings: tuple[str, ...]
-    """The warnings of the documents about what the traces lost; each line once."""
+    """Of the documents about what the traces lost, and whether they fit together; each once."""
 
 
 def sort(paths: Sequence[str]) -> Given:
@@ -233,6 +233,12 @@ def evaluate_model(given: Given, text: ModelText, analysis: str) -> Evaluation:
         measurement = pipeline.measure(given.traces, text.text, text.source)
     parsed = text.parsed()
     origins = [parsed.provenance] + ([measurement.provenance] if measurement else [])
+    warnings = [w for origin in origins for w in origin.get("warnings", [])]
+    ran = [callback.count > 0 for callback in measurement.callbacks] if measurement else []
+    if ran and not any(ran):
+        warnings.append(
+            f"no callback of {text.source} ran in the recording: is it a model of this system?"
+        )
     return Evaluation(
         text,
         parsed,
@@ -240,7 +246,7 @@ def evaluate_model(given: Given, text: ModelText, analysis: str) -> Evaluation:
         measurement,
         analysis=bounds.analysis if bounds.analysis in pipeline.ANALYSES else analysis,
         title=title(given.traces) or parsed.name or "Timing report",
-        warnings=tuple(dict.fromkeys(w for origin in origins for w in origin.get("warnings", []))),
+        warnings=tuple(dict.fromkeys(warnings)),
     )
 
 

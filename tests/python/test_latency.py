@@ -63,6 +63,17 @@ def test_chains_without_an_instance_or_a_goal_stand_below_the_table(tmp_path: Pa
     )
 
 
+def test_a_model_of_another_system_is_warned_of() -> None:
+    recording = PIPELINE.parents[1] / "tests" / "recordings" / "autoware.tar.xz"
+    result = run_takt("latency", PIPELINE, recording)
+    assert result.stderr == (
+        f"takt: warning: no callback of {PIPELINE} ran in the recording: is it a model of this "
+        "system?\n"
+    )
+    assert "never completed" in result.stdout
+    assert result.returncode == 1
+
+
 @pytest.mark.parametrize("command", ["latency", "report"])
 def test_a_missed_goal_is_status_1(tmp_path: Path, command: str) -> None:
     strict = changed(raw("model"), "chains", 0, "goal", value=9_000_000)
