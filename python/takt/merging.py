@@ -40,6 +40,9 @@ def merge(models: Sequence[Json], name: str) -> Json:
     merged["joins"] = _joins(models)
     merged["chains"] = _chains(models)
     merged["provenance"] = _provenance(models, merged)
+    for model in models:  # what no version of ours knows
+        for field in model:
+            merged.setdefault(field, model[field])
     return merged
 
 
@@ -133,7 +136,7 @@ def _executors(models: Sequence[Json]) -> list[Json]:
                 executor["threads"], executor["kind"] = other["threads"], other["kind"]
             elif other["threads"] == executor["threads"]:
                 _same("executor", executor, other, "kind")
-            _same("executor", executor, other, "timers")
+            _same("executor", executor, other, "timers", "cpu")
             executor["release_overhead"] = max(
                 executor.get("release_overhead", 0), other.get("release_overhead", 0)
             )
@@ -178,7 +181,13 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
             )
             callback["execution_time"] = {**callback["execution_time"], "curve": curve}
             callback["activation"] = _merged_activation(callback["activation"], other["activation"])
-            _same("callback", callback, other, "priority", "deadline")
+            _same("callback", callback, other, "executor", "priority", "deadline")
+            # Models name the groups where executors have several threads.
+            if callback.get("callback_group") and other.get("callback_group"):
+                _same("callback", callback, other, "callback_group")
+            callback["callback_group"] = callback.get("callback_group") or other.get(
+                "callback_group"
+            )
             depths = [one["queue_depth"] for one in (callback, other) if one.get("queue_depth")]
             if depths:
                 callback["queue_depth"] = max(depths)
@@ -285,16 +294,20 @@ def _provenance(models: Sequence[Json], merged: Json) -> Json:
         "observed": observed(models),
         "threads": [threads for run in runs for threads in run.get("threads", [])],
         "unnamed_work": [work for run in runs for work in run.get("unnamed_work", [])],
-        "runs": [
-            {
-                "name": model["name"],
-                "recorded": run.get("recorded"),
-                "inputs": run.get("inputs", []),
-            }
-            for model, run in zip(models, runs, strict=True)
-        ],
+        "runs": [one for model in models for one in _runs(model)],
         "convergence": convergence(models),
     }
+
+
+def _runs(model: Json) -> list[Json]:
+    """The runs that the model is of: several if it was merged itself."""
+    run = model["provenance"]
+    own = {
+        "name": model["name"],
+        "recorded": run.get("recorded"),
+        "inputs": run.get("inputs", []),
+    }
+    return run.get("runs") or [own]
 
 
 def _not_found(runs: Sequence[Json]) -> Json:
@@ -321,10 +334,18 @@ def _sums(counts: Sequence[Json]) -> Json:
 
 
 def _disagreements(models: Sequence[Json], merged: Json) -> list[str]:
-    """Lines on joins that some runs show and others do not. The model then has their callbacks
-    twice, which makes bounds larger, not smaller.
-    """
+    """Lines on what does not fit together in the runs."""
     lines = []
+    if all(len(same) == 1 for same in _by_id(models, "callbacks").values()):
+        lines.append("no callback is in two of the runs: are they of one system?")
+    for executor in merged["executors"]:
+        orders = [_registered(model, executor["id"]) for model in models]
+        if any(_in_another_order(orders[0], order) for order in orders[1:]):
+            lines.append(
+                f"executor {executor['id']}: its callbacks were registered in another order in "
+                "some runs; bounds of the default executor hold for that of the first"
+            )
+    # The model has the callbacks of such a join twice, which makes bounds larger, not smaller.
     for join in merged["joins"]:
         runs = sum(any(j["callback"] == join["callback"] for j in m["joins"]) for m in models)
         node, _, topics = join["callback"].partition(":")
@@ -336,6 +357,20 @@ def _disagreements(models: Sequence[Json], merged: Json) -> list[str]:
                 f"{count(others, 'run')}: both are in the model"
             )
     return lines
+
+
+def _registered(model: Json, executor: str) -> list[str]:
+    """The ids of the executor's callbacks in the order of their registration."""
+    here = [callback for callback in model["callbacks"] if callback["executor"] == executor]
+    here.sort(key=lambda callback: callback.get("registration", 0))
+    return [callback["id"] for callback in here]
+
+
+def _in_another_order(first: list[str], other: list[str]) -> bool:
+    """Whether the callbacks that both have are ordered otherwise."""
+    return [one for one in first if one in set(other)] != [
+        one for one in other if one in set(first)
+    ]
 
 
 def observed(models: Sequence[Json]) -> Json:
@@ -361,19 +396,26 @@ def observed(models: Sequence[Json]) -> Json:
 def convergence(models: Sequence[Json]) -> Json:
     """How the largest execution time of each callback grew from run to run.
 
-    `maxima`: the largest so far, run by run. `runs_since_growth`: runs after the last that raised
-    it. `next_exceeds`: the probability that another run has a larger one, if runs are exchangeable:
-    1 / (n + 1). `gumbel_next_exceeds`: the same by an extreme-value distribution fitted to the
-    maxima of the runs, with a 95 % interval (`gumbel_interval`); null for fewer than 5 runs. For
-    information: none of it enters a bound.
+    `longest`: the largest of each run. `maxima`: the largest so far, run by run.
+    `runs_since_growth`: runs after the last that raised it. `next_exceeds`: the probability that
+    another run has a larger one, if runs are exchangeable: 1 / (n + 1). `gumbel_next_exceeds`: the
+    same by an extreme-value distribution fitted to the maxima of the runs, with a 95 % interval
+    (`gumbel_interval`); null for fewer than 5 runs. For information: none of it enters a bound.
     """
     report: Json = {}
-    for id_, same in _by_id(models, "callbacks").items():
-        longest = [(callback["execution_time"]["curve"] or [0])[0] for callback in same]
+    longest_of: dict[str, list[int]] = {}
+    for model in models:
+        merged = model["provenance"].get("convergence", {})
+        for callback in model["callbacks"]:
+            alone = [(callback["execution_time"]["curve"] or [0])[0]]
+            known = merged.get(callback["id"], {}).get("longest", alone)
+            longest_of.setdefault(callback["id"], []).extend(known)
+    for id_, longest in longest_of.items():
         maxima = [max(longest[: i + 1]) for i in range(len(longest))]
         fitted = gumbel_exceedance(longest)
         report[id_] = {
             "runs": len(longest),
+            "longest": longest,
             "maxima": maxima,
             "runs_since_growth": len(maxima) - 1 - maxima.index(maxima[-1]),
             "next_exceeds": 1 / (len(longest) + 1),

@@ -289,9 +289,47 @@ def test_settings_that_nothing_stands_for_must_be_the_same() -> None:
     for part, name, one, other in (
         ("executors", "kind", "events", "fixed_priority"),
         ("callbacks", "priority", 9, 0),
+        ("callbacks", "executor", "e", "f"),
+        ("executors", "cpu", 0, None),
     ):
         with pytest.raises(UserError, match=f"the {name} of"):
             merging.merge(differing(part, {name: one}, {name: other}), "m")
+
+
+def test_a_merged_model_is_merged_again_as_its_runs() -> None:
+    runs = [model([longest], name=f"run{longest}") for longest in (5, 3, 8, 4)]
+    at_once = merging.merge(runs, "m")
+    in_two_steps = merging.merge([merging.merge(runs[:3], "some"), runs[3]], "m")
+    assert in_two_steps["provenance"] == at_once["provenance"]
+    assert [run["name"] for run in in_two_steps["provenance"]["runs"]] == [
+        "run5",
+        "run3",
+        "run8",
+        "run4",
+    ]
+
+
+def test_runs_of_different_systems_are_warned_of() -> None:
+    merged = merging.merge([model([1]), model([1], callback="/other:timer-10ms")], "m")
+    assert merged["provenance"]["warnings"] == [
+        "no callback is in two of the runs: are they of one system?"
+    ]
+
+
+def test_another_order_of_registration_is_warned_of() -> None:
+    def run(*order: str) -> Json:
+        (callback,) = model([1])["callbacks"]
+        callbacks = [{**callback, "id": id_, "registration": n} for n, id_ in enumerate(order)]
+        return model([1], callbacks=callbacks)
+
+    same = merging.merge([run("a", "b", "c"), run("a", "c"), run("x", "b", "c")], "m")
+    assert same["provenance"]["warnings"] == []
+    (warning,) = merging.merge([run("a", "b"), run("b", "a")], "m")["provenance"]["warnings"]
+    assert warning.startswith("executor e: its callbacks were registered in another order")
+
+
+def test_fields_of_others_stay_in_the_merged_model() -> None:
+    assert merging.merge([model([1]), model([1], team="perception")], "m")["team"] == "perception"
 
 
 def test_larger_queues_and_costs_stay_in_the_merged_model() -> None:
