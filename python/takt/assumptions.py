@@ -7,6 +7,7 @@ recording itself is complete. Each function here holds one of these against a me
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -23,6 +24,9 @@ from takt.documents import (
 )
 from takt.formatting import count, duration
 from takt.names import executor_labels, label
+
+LONGEST_USUAL_QUEUE = 10
+"""Messages that wait where a model does not say how many may: the depth that rclcpp proposes."""
 
 
 class Standing(Enum):
@@ -72,6 +76,7 @@ def examine(
         *_supplies(model, measurement, cores),
         *_execution_times(model, measurement),
         *_activations(model, measurement),
+        *_senders(model, measurement),
         *_phases(bounds),
         *_delays(model, measurement),
         *_losses(measurement),
@@ -245,6 +250,39 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
                     callback.executor,
                 )
                 break
+
+
+def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Subscriptions that ran for messages which none of the model's senders has sent, as its curves
+    follow from those of its senders.
+    """
+    measured = {callback.id: callback for callback in measurement.callbacks}
+    brought = Counter[str]()
+    for edge in measurement.edges:
+        brought[edge.target] += edge.count
+    senders: dict[str, list[str]] = {}
+    for along in model.edges:
+        senders.setdefault(along.target, []).append(along.source)
+    joining = {join.callback for join in model.joins}
+    for callback in model.callbacks:
+        known = callback.activation is None and callback.id not in joining
+        if not known or callback.kind != "subscription" or callback.id not in measured:
+            continue
+        # A sender that did not run may be on a host that was not recorded.
+        if not all(
+            sender in measured and measured[sender].count for sender in senders.get(callback.id, [])
+        ):
+            continue
+        others = measured[callback.id].count - brought[callback.id]
+        # So many messages may have waited when the recording began.
+        if others > (callback.queue_depth or LONGEST_USUAL_QUEUE):
+            yield Finding(
+                Subject.ACTIVATION,
+                Standing.UNSECURED if losses.in_words(measurement.losses) else Standing.VIOLATED,
+                f"callback {label(callback)} ran {count(others, 'time')} for messages that no "
+                "sender of the model sent",
+                callback.executor,
+            )
 
 
 def _phases(bounds: Bounds) -> Iterator[Finding]:

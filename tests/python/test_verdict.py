@@ -96,6 +96,18 @@ def test_a_denser_activation_is_blamed() -> None:
     )
 
 
+def test_messages_of_others_are_blamed() -> None:
+    dense = changed(MEASUREMENT, "callbacks", 1, "count", value=230)
+    assert verdict(measured=slow(65, dense)).explanation == (
+        "callback /detector (/image) ran 30 times for messages that no sender of the model sent"
+    )
+    # So many may have waited when the recording began, or come from a host that is not in it.
+    few = changed(MEASUREMENT, "callbacks", 1, "count", value=210)
+    elsewhere = changed(dense, "callbacks", 0, "count", value=0)
+    for document in (few, elsewhere):
+        assert "no sender" not in str(verdict(measured=slow(65, document)))
+
+
 def test_a_slow_message_is_blamed() -> None:
     delayed = changed(MEASUREMENT, "edges", 0, "delay", "max", value=3_000_000)
     assert verdict(measured=slow(65, delayed)).explanation == (
