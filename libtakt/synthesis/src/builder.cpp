@@ -589,8 +589,8 @@ void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) 
     model_.edges.pop_back();
     const model::CallbackIndex receiver = edges[e].to;
     warnings_.push_back(
-        fmt::format("messages of \"{}\" to \"{}\" are left out: {} would be a cycle without end, "
-                    "which shows that events are missing",
+        fmt::format("messages of \"{}\" to \"{}\" are left out: {} would be a cycle without end; "
+                    "they count as if they came from outside, as often as was seen",
                     model_[edges[e].from].id, model_[receiver].id, cycle));
     for (const auto& [callback, known] : callback_of_) {
       if (known != receiver) continue;
