@@ -175,7 +175,8 @@ void describe(Fields& fields, T& activation) {
                {.text = "Longest delay of an activation.", .least = 0});
   fields.field("phase", activation.phase,
                {.text = "When the first activation is due, on a clock that all phases count from, "
-                        "less than the period; null: not known. Only the analysis \"exact\", whose bounds then hold for "
+                        "less than the period; null: not known. Only the analysis \"exact\", whose "
+                        "bounds then hold for "
                         "these phases alone, and takt simulate go by it.",
                 .least = 0});
 }

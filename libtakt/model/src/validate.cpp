@@ -137,7 +137,8 @@ class Validator {
       return fault;
     }
     if (auto fault = check_each(model_.edges, &Validator::check_hop); !fault.empty()) return fault;
-    if (auto fault = check_each(model_.edges, &Validator::check_share); !fault.empty()) return fault;
+    if (auto fault = check_each(model_.edges, &Validator::check_share); !fault.empty())
+      return fault;
     if (auto fault = check_each(model_.edges, &Validator::check_triggers); !fault.empty()) {
       return fault;
     }
