@@ -158,8 +158,10 @@ class Search {
         const auto period = static_cast<std::int64_t>(words[i + 4]);
         const auto previous = static_cast<std::int64_t>(words[i + 5]);
         const auto next = static_cast<std::int64_t>(words[i + 6]);
+        // At most two periods, which may be any number here, lie between the calls.
+        const std::int64_t longest = std::max(period, second);
         if (clock && (*clock & 0xffffffff) >= 1 && (*clock & 0xffffffff) <= 3 && period >= 0 &&
-            previous > 0 && next >= previous && next - previous <= 2 * std::max(period, second)) {
+            previous > 0 && next >= previous && next - previous - longest <= longest) {
           periods[begin + (i - 1) * 8] = period;
         }
       }
