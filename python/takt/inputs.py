@@ -130,7 +130,7 @@ class Evaluation:
     title: str
     """The name of the recording, else of the model."""
     warnings: tuple[str, ...]
-    """Of the documents about what the traces lost, and whether they fit together; each once."""
+    """They say what the traces lost, and whether the documents fit together; each line once."""
 
 
 def sort(paths: Sequence[str]) -> Given:

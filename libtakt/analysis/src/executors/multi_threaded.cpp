@@ -470,7 +470,7 @@ Terms MultiThreaded::terms(std::span<const CallbackIndex> chain, const LocalBoun
   Terms terms(round_.system);
   Duration shared{0};
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    // Of a unit without a bound, no more counts than keeps all threads busy.
+    // A unit without a bound counts for no more than what keeps all threads busy.
     Duration left = saturating_multiply(all_busy, threads());
     for (const Member* each : units_[u].members) {
       std::int64_t count = instances(waiting, *each, witness.offset, witness.start);
