@@ -368,9 +368,8 @@ def _registered(model: Json, executor: str) -> list[str]:
 
 def _in_another_order(first: list[str], other: list[str]) -> bool:
     """Whether the callbacks that both have are ordered otherwise."""
-    return [one for one in first if one in set(other)] != [
-        one for one in other if one in set(first)
-    ]
+    common = set(first) & set(other)
+    return [one for one in first if one in common] != [one for one in other if one in common]
 
 
 def observed(models: Sequence[Json]) -> Json:
