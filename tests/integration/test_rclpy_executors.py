@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -556,7 +556,8 @@ def test_a_coroutine_holds_up_a_hundred_expiries_at_most(node: Node) -> None:
     ran.clear()
     until(executor, lambda: len(beats) >= 50)
     assert ran == []
-    assert len(executor._deferred) <= 100
+    kept = Counter(entry for entry, _ in executor._deferred)
+    assert 0 < max(kept.values()) <= 100
     future.set_result(None)
     executor.shutdown()
 

@@ -98,27 +98,30 @@ std::int64_t take_out_withdrawn(const model::Model& model, const Instances& inst
   return withdrawn;
 }
 
-/// How long before `time` the last slot of the callback ended; zero within one.
-Duration since_slot(const model::SlotTable& table, CallbackIndex callback, Instant time) {
+/// How long before `time` the last slot of the callback ended: zero within one, none without any.
+std::optional<Duration> since_slot(const model::SlotTable& table, CallbackIndex callback,
+                                   Instant time) {
   const Duration offset = time.time_since_epoch() % table.cycle;
-  Duration least = table.cycle;
+  std::optional<Duration> least;
   for (const auto& [slot, of] : table.entries) {
     if (of != callback) continue;
     if (offset >= slot.start && offset < slot.end) return Duration{0};
     // The instant of its end is no part of a slot.
-    least = std::min(least, (offset - slot.end + table.cycle) % table.cycle + epsilon);
+    const Duration late = (offset - slot.end + table.cycle) % table.cycle + epsilon;
+    if (!least || late < *least) least = late;
   }
   return least;
 }
 
-/// Moves starts that come right after the end of their slot back into it, and returns their number.
+/// Moves starts that come after the end of their slot back into it, where the executor had nothing
+/// to do at that end. Returns their number.
 std::int64_t move_into_slots(const model::SlotTable& table, Instances& instances) {
   std::int64_t moved = 0;
   for (std::size_t i = 0; i < instances.size(); ++i) {
-    const Duration late = since_slot(table, instances[i].callback, instances[i].start);
-    if (late == Duration{0} || late > decision_to_start) continue;
-    if (i > 0 && instances[i].start - late <= instances[i - 1].start) continue;
-    instances[i].start -= late;
+    const auto late = since_slot(table, instances[i].callback, instances[i].start);
+    if (!late || *late == Duration{0}) continue;
+    if (i > 0 && instances[i].start - *late <= instances[i - 1].end) continue;
+    instances[i].start -= *late;
     ++moved;
   }
   return moved;

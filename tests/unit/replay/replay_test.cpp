@@ -180,17 +180,23 @@ TEST_F(ReplayTest, ATimerThatWasStoppedWhenItWasReadyIsWithdrawn) {
   expect_agreement(compared, 2);
 }
 
-TEST_F(ReplayTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
-  announce("table_driven");
-  // A slot of 100 us for each callback, in their order.
-  model::SlotTable& table = model_.executors[0].table.emplace();
-  table.cycle = std::chrono::microseconds(300);
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Duration start = std::chrono::microseconds(100 * i);
-    table.entries.push_back(
-        {{start, start + std::chrono::microseconds(100)}, model::CallbackIndex(i)});
+/// A slot of 100 us for each callback, in their order.
+class ReplayOfATableTest : public ReplayTest {
+ protected:
+  ReplayOfATableTest() {
+    announce("table_driven");
+    model::SlotTable& table = model_.executors[0].table.emplace();
+    table.cycle = std::chrono::microseconds(300);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Duration start = std::chrono::microseconds(100 * i);
+      table.entries.push_back(
+          {{start, start + std::chrono::microseconds(100)}, model::CallbackIndex(i)});
+    }
+    scenario_.now = 3000;
   }
-  scenario_.now = 3000;
+};
+
+TEST_F(ReplayOfATableTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
   release("ab");
   scenario_.now = 3102;
   run("a");
@@ -199,6 +205,37 @@ TEST_F(ReplayTest, AStartRightAfterItsSlotWasDecidedWithinIt) {
   const json compared = replayed();
   EXPECT_EQ(compared["at_end_of_slot"], 1);
   expect_agreement(compared, 2);
+}
+
+/// As if the thread had lost its processor between decision and start.
+TEST_F(ReplayOfATableTest, AStartLongAfterASlotThatFoundTheExecutorIdleWasDecidedWithinIt) {
+  release("ab");
+  scenario_.now = 3250;
+  run("a");
+  scenario_.now = 3400;
+  run("b");
+  const json compared = replayed();
+  EXPECT_EQ(compared["at_end_of_slot"], 1);
+  expect_agreement(compared, 2);
+}
+
+TEST_F(ReplayOfATableTest, AStartAfterASlotThatFoundTheExecutorBusyIsADifference) {
+  release("abc");
+  start('a');
+  scenario_.now = 3250;
+  end('a');
+  run("b");
+  const json compared = replayed();
+  EXPECT_EQ(compared["at_end_of_slot"], 0);
+  EXPECT_EQ(compared["first_difference"]["decision"], 1);
+}
+
+TEST_F(ReplayOfATableTest, AStartOfWhatWasReleasedAfterItsSlotIsADifference) {
+  scenario_.now = 3150;
+  release("ab");
+  run("a");
+  run("b");
+  EXPECT_EQ(replayed()["first_difference"]["decision"], 0);
 }
 
 /// A polling point admits a message of each input, though both are one callback of the model.

@@ -27,8 +27,9 @@ struct Comparison {
   std::int64_t decisions = 0;
   std::int64_t agreeing = 0;
   std::optional<Difference> first_difference;
-  /// Instances of a table-driven executor that started right after the end of their slot: the
-  /// decision, which is not recorded, precedes the start. They count as decided within the slot.
+  /// Instances of a table-driven executor that started after the end of their slot, though the
+  /// executor was idle at that end. The decision, which is not recorded, precedes the start, and a
+  /// thread may lose its processor in between. They count as decided within the slot.
   std::int64_t at_end_of_slot = 0;
   /// Timers of a default executor that were stopped when they were ready but had not run yet. rcl
   /// does not call them any more.
@@ -38,9 +39,6 @@ struct Comparison {
   /// Why the order was not compared.
   std::string reason;
 };
-
-/// How long after a decision its callback starts at most (Comparison::at_end_of_slot).
-inline constexpr Duration decision_to_start = std::chrono::milliseconds{1};
 
 /// Simulates each executor that ran anything, as the kind that it announced. Releases are as
 /// recorded, and each instance lasts from its recorded start to the start of the next one. An
