@@ -7,6 +7,7 @@ recording itself is complete. Each function here holds one of these against a me
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ def checked(measurement: Measurement) -> set[Subject]:
 def of_chain(model: Model, chain: Chain, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings about what the bound of a chain rests on."""
     executors = influencing(model, chain.callbacks)
-    along = set(zip(chain.callbacks, chain.callbacks[1:], strict=False))
+    along = set(itertools.pairwise(chain.callbacks))
     return tuple(
         finding
         for finding in findings
@@ -109,23 +110,27 @@ def of_chain(model: Model, chain: Chain, findings: Iterable[Finding]) -> tuple[F
 
 
 def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
-    """Executors on which the bounds of `callbacks` depend: their own, and, transitively, those
-    whose callbacks activate a callback of one that they depend on. A callback that samples its
-    edges is not activated by them.
+    """Executors on which the bounds of a chain of `callbacks` depend: their own, and, transitively,
+    those whose callbacks activate a callback of one that they depend on, or send messages over a
+    link that such messages or those of the chain take. A callback that samples its edges is not
+    activated by them.
     """
     executor_of = {callback.id: callback.executor for callback in model.callbacks}
     activated = executor_of.keys() - _sampling(model)
-    feeds: dict[str, set[str]] = {}
-    for edge in model.edges:
-        if edge.source in executor_of and edge.target in activated:
-            feeds.setdefault(executor_of[edge.target], set()).add(executor_of[edge.source])
-    reached: set[str] = set()
-    frontier = {executor_of[callback] for callback in callbacks if callback in executor_of}
-    while frontier:
-        executor = frontier.pop()
-        reached.add(executor)
-        frontier |= feeds.get(executor, set()) - reached
-    return reached
+    along = set(itertools.pairwise(callbacks))
+    executors = {executor_of[callback] for callback in callbacks if callback in executor_of}
+    links: set[str] = set()
+    edges = [edge for edge in model.edges if edge.source in executor_of]
+    found = 0
+    while found < len(executors) + len(links):
+        found = len(executors) + len(links)
+        for edge in edges:
+            activates = edge.target in activated and executor_of[edge.target] in executors
+            if activates or edge.link in links:
+                executors.add(executor_of[edge.source])
+            if edge.link and (activates or (edge.source, edge.target) in along):
+                links.add(edge.link)
+    return executors
 
 
 def _sampling(model: Model) -> set[str]:

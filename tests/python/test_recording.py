@@ -60,7 +60,7 @@ def test_a_copy_that_ends_between_two_packets_has_lost_the_others(
         os.truncate(stream, packets[kept][0])
     info = takt.open(tmp_path / "autoware").info()
     assert info["unreadable_bytes"] == sum(content // 8 for _, _, content in packets[kept:])
-    missing = f"takt_0: {len(packets) - kept} packets with "
+    missing = f"takt_0: its index lists {len(packets) - kept} packets with "
     assert sum(warning.startswith(missing) for warning in info["warnings"]) == 1
     assert "none lost" not in headline(info)
 

@@ -320,3 +320,23 @@ def test_a_message_over_a_link_may_take_longer_than_the_delay_beside_the_link() 
     linked = changed(MODEL, "edges", 0, "link", value="lan")
     linked = changed(linked, "links", value=[{"id": "lan", "bandwidth": 10**9}])
     assert not verdict(linked, measured=delayed).refuted
+
+
+def test_senders_that_share_a_link_with_a_chain_influence_it() -> None:
+    """The edges of the model lead over links, and those of "other" and "far" over the first one."""
+    first, *rest = MODEL["edges"]
+    beside = dict(MODEL["callbacks"][0], id="other", executor="e2")
+    far = dict(MODEL["callbacks"][-1], id="far", executor="e3")
+    shared = changed(MODEL, "callbacks", value=[*MODEL["callbacks"], beside, far])
+    executors = [dict(MODEL["executors"][0], id=name) for name in ("e2", "e3")]
+    shared = changed(shared, "executors", value=[*MODEL["executors"], *executors])
+    links = [{"id": name, "bandwidth": 10**9} for name in ("lan", "wan")]
+    shared = changed(shared, "links", value=links)
+
+    def over(link: str) -> set[str]:
+        sent = {"from": "other", "to": "far", "link": link}
+        edges = [dict(first, link="lan"), *rest, sent]
+        chain = (first["from"], first["to"])
+        return assumptions.influencing(model(changed(shared, "edges", value=edges)), chain)
+
+    assert over("lan") - over("wan") == {"e2"}

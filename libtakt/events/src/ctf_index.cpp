@@ -78,10 +78,10 @@ StreamLosses listed_beyond_end(const fs::path& directory) {
     if (missing.packets == 0) continue;
     StreamLosses fault;
     fault.unreadable_bytes = missing.bytes;
-    fault.faults.push_back(
-        fmt::format("{}: {} packets with {} bytes that its index lists are not there: the {}",
-                    path.stem().string(), missing.packets, missing.bytes,
-                    absent ? "file is missing" : "file ends before them"));
+    fault.faults.push_back(fmt::format(
+        "{}: its index lists {} {} with {} bytes that are not there: the file {}",
+        path.stem().string(), missing.packets, missing.packets == 1 ? "packet" : "packets",
+        missing.bytes, absent ? "is missing" : "ends before them"));
     losses += fault;
   }
   return losses;

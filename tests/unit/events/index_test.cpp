@@ -54,17 +54,19 @@ TEST_P(IndexTest, AFileWithAllThatIsListedIsWhole) {
 TEST_P(IndexTest, PacketsBehindTheEndOfTheFileAreLost) {
   const std::uint64_t size = packet.size();
   scratch.write("trace/index/ros2_0.idx", index_of({0, size, 2 * size}, size).bytes());
-  EXPECT_THAT(losses().faults,
-              ElementsAre("ros2_0: 2 packets with 168 bytes that its index lists are not "
-                          "there: the file ends before them"));
+  EXPECT_THAT(
+      losses().faults,
+      ElementsAre("ros2_0: its index lists 2 packets with 168 bytes that are not there: the "
+                  "file ends before them"));
   EXPECT_EQ(losses().unreadable_bytes, 168U);
 }
 
 TEST_P(IndexTest, AFileThatIsNotThereIsLost) {
   scratch.write("trace/index/ros2_1.idx", index_of({0}, packet.size()).bytes());
-  EXPECT_THAT(losses().faults,
-              ElementsAre("ros2_1: 1 packets with 84 bytes that its index lists are not there: "
-                          "the file is missing"));
+  EXPECT_THAT(
+      losses().faults,
+      ElementsAre("ros2_1: its index lists 1 packet with 84 bytes that are not there: the file "
+                  "is missing"));
 }
 
 TEST_P(IndexTest, WhatIsNoIndexSaysNothing) {
