@@ -231,7 +231,8 @@ for _ in range(1_000_000):
 """
 
 
-def test_a_bridge_that_never_stops_talking_ends_in_time() -> None:
+def test_a_bridge_that_never_stops_talking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridging, "PATIENCE", 120)  # it has to start first
     read, write = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-c", CHATTER],

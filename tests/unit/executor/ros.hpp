@@ -37,7 +37,7 @@ inline void must(const Result<void>& result) {
 
 /// Waits for something that is sure to come soon.
 inline void wait_until(const std::function<bool()>& come) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!come()) {
     if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("it never came");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -106,10 +106,11 @@ class LinkThreads : public testing::TestWithParam<Medium> {
     ASSERT_TRUE(started) << started.error().message;
     receiver = std::move(*started);
     const auto end = std::chrono::steady_clock::now() + patience;
-    while (!sender->connected({}) && std::chrono::steady_clock::now() < end) {
+    bool connected = false;
+    while (!(connected = sender->connected({})) && std::chrono::steady_clock::now() < end) {
       std::this_thread::yield();
     }
-    ASSERT_TRUE(sender->connected({}));
+    ASSERT_TRUE(connected);
   }
 
   /// How the end at that place reaches the other one.
@@ -126,7 +127,7 @@ class LinkThreads : public testing::TestWithParam<Medium> {
   }
 
   const Key key = make_key();
-  std::array<std::uint16_t, 2> ports{free_port(SOCK_DGRAM), free_port(SOCK_DGRAM)};
+  const std::array<std::uint16_t, 2> ports = free_ports(SOCK_DGRAM);
   const std::array<SharedMemoryOptions, 2> names = new_names();
   const std::array<VerbsOptions, 2> addresses = new_addresses();
   std::array<ChannelIndex, 2> channels;

@@ -192,19 +192,24 @@ inline std::array<SharedMemoryOptions, 2> new_names() {
   return {SharedMemoryOptions{ends[0], ends[1]}, SharedMemoryOptions{ends[1], ends[0]}};
 }
 
-/// A port that is free for datagrams (SOCK_DGRAM) or connections (SOCK_STREAM).
-inline std::uint16_t free_port(int type) {
-  const Descriptor made(socket(AF_INET, type | SOCK_CLOEXEC, 0));
-  SocketAddress address = resolve({"127.0.0.1", 0}, false).value();
-  EXPECT_EQ(bind(made.get(), address.get(), address.length), 0);
-  getsockname(made.get(), reinterpret_cast<sockaddr*>(&address.address), &address.length);
-  return address.port();
+/// Two ports that are free for datagrams (SOCK_DGRAM) or connections (SOCK_STREAM).
+inline std::array<std::uint16_t, 2> free_ports(int type) {
+  const std::array<Descriptor, 2> made{Descriptor(socket(AF_INET, type | SOCK_CLOEXEC, 0)),
+                                       Descriptor(socket(AF_INET, type | SOCK_CLOEXEC, 0))};
+  std::array<std::uint16_t, 2> ports{};
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    SocketAddress address = resolve({"127.0.0.1", 0}, false).value();
+    EXPECT_EQ(bind(made[i].get(), address.get(), address.length), 0);
+    getsockname(made[i].get(), reinterpret_cast<sockaddr*>(&address.address), &address.length);
+    ports[i] = address.port();
+  }
+  return ports;
 }
 
 /// Addresses on the loopback interface of the two ends; the first one waits to be called.
 inline std::array<VerbsOptions, 2> new_addresses() {
-  std::array<Address, 2> ends{Address{"127.0.0.1", free_port(SOCK_STREAM)},
-                              Address{"127.0.0.1", free_port(SOCK_STREAM)}};
+  const auto ports = free_ports(SOCK_STREAM);
+  std::array<Address, 2> ends{Address{"127.0.0.1", ports[0]}, Address{"127.0.0.1", ports[1]}};
   if (ends[1].port < ends[0].port) std::swap(ends[0], ends[1]);
   return {VerbsOptions{.local = ends[0], .remote = ends[1]},
           VerbsOptions{.local = ends[1], .remote = ends[0]}};
