@@ -14,8 +14,14 @@ Duration nearest_multiple(Duration duration, Duration unit) {
 
 }  // namespace
 
-void ExpiryTimes::set(Instant monotonic, Duration own, Duration period) {
+std::uint64_t ExpiryTimes::resets() const {
   const std::scoped_lock lock(mutex_);
+  return resets_;
+}
+
+void ExpiryTimes::set(Instant monotonic, Duration own, Duration period, std::uint64_t resets) {
+  const std::scoped_lock lock(mutex_);
+  if (resets != resets_) return;
   monotonic_ = monotonic;
   own_ = own;
   period_ = period;
@@ -26,6 +32,7 @@ void ExpiryTimes::set(Instant monotonic, Duration own, Duration period) {
 void ExpiryTimes::reset() {
   const std::scoped_lock lock(mutex_);
   is_reset_ = true;
+  ++resets_;
 }
 
 std::optional<Duration> ExpiryTimes::own(Instant expiry) const {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
@@ -60,6 +61,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
   if (!timer) return std::nullopt;
   try {
+    const std::uint64_t resets = expiries_.resets();
     const std::shared_ptr<void> called = timer->call();
     if (!called) return std::nullopt;
     const auto& info = *static_cast<const rcl_timer_call_info_t*>(called.get());
@@ -71,7 +73,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
       // rcl skips the expiries that have passed as well. Simulated time may leap over any number.
       expiry.missed = static_cast<std::size_t>((late - epsilon) / period_);
     }
-    expiries_.set(expiry.when, Duration(info.expected_call_time), period_);
+    expiries_.set(expiry.when, Duration(info.expected_call_time), period_, resets);
     return expiry;
   } catch (const std::exception& thrown) {
     return error("cannot call a timer: {}", thrown.what());

@@ -139,6 +139,7 @@ Result<std::optional<Duration>> Timer::time_until_expiry() const {
 }
 
 Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
+  const std::uint64_t resets = expiries_.resets();
   rcl_timer_call_info_t info{};
   const rcl_ret_t code = rcl_timer_call_with_info(handle_, &info);
   if (code == RCL_RET_TIMER_CANCELED) {
@@ -157,7 +158,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
     // A simulated clock may jump as it likes: nothing was missed on it.
     expiry.missed = static_cast<std::size_t>((late - epsilon) / expiry.period);
   }
-  expiries_.set(expiry.when, Duration(info.expected_call_time), expiry.period);
+  expiries_.set(expiry.when, Duration(info.expected_call_time), expiry.period, resets);
   return expiry;
 }
 

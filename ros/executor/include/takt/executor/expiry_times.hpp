@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 
@@ -11,8 +12,12 @@ namespace takt::executor {
 /// thread.
 class ExpiryTimes {
  public:
-  /// The timer, which has this period, has expired: when, by both clocks.
-  void set(Instant monotonic, Duration own, Duration period);
+  /// How often the timer has been reset. Ask for it before the timer is called.
+  [[nodiscard]] std::uint64_t resets() const;
+
+  /// The timer, which has this period, has expired: when, by both clocks. Without effect if it has
+  /// been reset since it was called, as the expiry is void then.
+  void set(Instant monotonic, Duration own, Duration period, std::uint64_t resets);
 
   /// The timer has been reset: the expiries so far are void.
   void reset();
@@ -28,6 +33,7 @@ class ExpiryTimes {
   /// The oldest expiry that is not void; while `is_reset_`, all are.
   Instant first_;
   bool is_reset_ = false;
+  std::uint64_t resets_ = 0;
 };
 
 }  // namespace takt::executor
