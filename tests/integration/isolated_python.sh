@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Python in namespaces of its own: tests of several workers see neither each other's ROS 2 programs,
-# processes and shared memory nor each other's LTTng. Needs root.
+# processes and shared memory nor each other's LTTng and recorders. Needs root.
 set -euo pipefail
 if [ "$1" != inside ]; then
   exec unshare --net --mount --ipc --pid --fork --kill-child --mount-proc "$0" inside "$@"
@@ -11,5 +11,21 @@ for folder in /dev/shm /run/lttng /run/netns; do
   mkdir -p "$folder"
   mount -t tmpfs tmpfs "$folder"
 done
+
+# Recorders and robots meet below /tmp/takt-*. Else /tmp has the folders that it had.
+shared=$(mktemp -d /dev/shm/XXXXXX)
+mount --bind /tmp "$shared"
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+for folder in "$shared"/*/; do
+  name=$(basename "$folder")
+  case $name in
+    takt-* | '*') continue ;;
+  esac
+  mkdir "/tmp/$name"
+  mount --bind "$folder" "/tmp/$name" 2>/dev/null || rmdir "/tmp/$name" # it has just gone
+done
+umount "$shared"
+rmdir "$shared"
+
 # Not in place of this shell, which is the first process: it takes note of the end of orphans.
 python "$@"

@@ -10,7 +10,15 @@ if ! reason=$(./isolated_python.sh -c '' 2>&1); then
   echo "one test at a time, as there are no namespaces to be had: $reason"
   exec python -m pytest .
 fi
+# Made before the workers, whose /tmp has the folders that are there when they start.
+scratch=$(mktemp -d)
 failed=0
-python -m pytest . -m "not alone" --dist loadfile --tx "$workers*popen//python=$PWD/isolated_python.sh" || failed=1
-python -m pytest . -m alone || failed=1
+python -m pytest . -m "not alone" --basetemp "$scratch/together" \
+  --dist loadfile --tx "$workers*popen//python=$PWD/isolated_python.sh" || failed=1
+python -m pytest . -m alone --basetemp "$scratch/alone" || failed=1
+if [ $failed -eq 0 ]; then
+  rm -rf "$scratch"
+else
+  echo "what the tests wrote: $scratch" >&2
+fi
 exit $failed

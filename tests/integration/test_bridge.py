@@ -172,7 +172,10 @@ def test_what_waits_for_a_killed_bridge_comes_once_and_in_order(
         robot.publish("/count", [str(n) for n in range(100, 150)])
         base.hears("/count", [str(n) for n in range(150)])
         sent = sender.stop()["sent"][0]
-        assert (sent["taken"], sent["delivered"], sent["dropped"]) == (150, 150, 0)
+        # It may have ended before it learned that the last one came.
+        assert (sent["taken"], sent["delivered"] + sent["waiting"]) == (150, 150)
+        assert sent["waiting"] <= 1
+        assert sent["dropped"] == 0
         assert receiver.stop()["received"][0]["published"] == 100
 
 
@@ -240,7 +243,7 @@ def test_who_has_another_key_is_nobody(network: Make, tmp_path: Path) -> None:
         bridging.make_key(str(tmp_path / "bridge.key"))
         base = net.bridge("base")
         base.says("MB for messages")
-        time.sleep(0.5)
+        time.sleep(3)  # for many attempts of each
         reports = [robot.stop(), base.stop()]
         assert not any("connected" in line for line in robot.said + base.said)
     for report in reports:

@@ -19,7 +19,8 @@ from takt.formatting import duration
 from takt.names import labels
 from takt.verdict import Status
 
-pytestmark = pytest.mark.alone
+# The first test waits for the whole demo.
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
 MODELS = Path(__file__).resolve().parents[2] / "models"
 
 

@@ -121,7 +121,7 @@ def test_fact_8_an_event_of_the_c_library_preloads_its_helper_for_every_program(
     )
     options = ["--event", "ros2:rcl_node_init", "--event", "lttng_ust_libc:free"]
     run = Run.of(tmp_path / "trace", ["sh", "-c", script], backend="lttng", options=options)
-    events = babeltrace.events(run.trace)
+    events = babeltrace.events(run.trace, lossy=True)  # more of them than any disk takes
     talkers = {event.process for event in events if event.name == "ros2:rcl_node_init"}
     freeing = {event.process for event in events if event.name == "lttng_ust_libc:free"}
     assert len(talkers) == 2

@@ -13,6 +13,8 @@ from bridged import namespaces_of_experiment
 if os.geteuid() != 0 or shutil.which("tc") is None:
     pytest.skip("network namespaces need root, ip and tc", allow_module_level=True)
 
+# Threads with real-time priorities hold up whatever runs beside.
+pytestmark = pytest.mark.alone
 LARGE = 32_000_000
 
 

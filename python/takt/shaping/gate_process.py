@@ -18,8 +18,8 @@ from takt.shaping import loops
 
 Json = dict[str, Any]
 
-PATIENCE = 10.0
-"""Seconds for a gate to end."""
+PATIENCE = 60.0
+"""Seconds for a gate to end, also for one that has not finished starting."""
 COMPLAINT = "takt-gate: "
 
 
