@@ -152,8 +152,8 @@ def run(
     _check_callbacks(planned, surges)
     options = [*(["--log"] if log else []), *_options(executor)]
     with (
-        _Processes(model, planned, options, priorities or {}) as processes,
         wake_on_signals() as signals,
+        _Processes(model, planned, options, priorities or {}) as processes,
     ):
         processes.listen(signals)
         if processes.expect("connected", "to find each other") is None:

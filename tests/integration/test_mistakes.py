@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,9 @@ def test_a_large_archive_of_nothing_is_no_burden(tmp_path: Path, trace: Path) ->
 def test_a_cut_stream_gives_its_readable_part_and_says_so(tmp_path: Path, trace: Path) -> None:
     copied = tmp_path / "trace"
     shutil.copytree(trace, copied)
-    cut(part_of(copied, "*_[0-9]*"), 0.5)
+    stream = part_of(copied, "*_[0-9]*")
+    # Packets are whole pages, so this is not the end of one.
+    os.truncate(stream, stream.stat().st_size // 2 // 4096 * 4096 + 2048)
     done = takt("info", "--json", copied)
     assert done.returncode == 0, done.stderr
     assert 0 < json.loads(done.stdout)["events"] < 1000
@@ -488,7 +491,10 @@ def name_of(pid: int) -> str:
 
 def below(pid: int) -> Iterator[int]:
     """The processes that a process has started, and those that they have."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            yield child
-            yield from below(child)
+    children: list[int] = []
+    with suppress(OSError):  # it, or a thread of it, has just ended
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            children += map(int, task.read_text().split())
+    for child in children:
+        yield child
+        yield from below(child)

@@ -189,12 +189,19 @@ Result<void> Gate::listen_for_processes() {
 }
 
 void Gate::serve() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds patience_at_end{1};
+  std::optional<Clock::time_point> last_moment;
   std::array<pollfd, 2> sources{{{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}}};
   for (;;) {
     if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) {
       return;
     }
-    if (sources[0].revents != 0) {
+    // Who came before the end is let through and counted; who comes again and again does not keep
+    // the gate from closing.
+    const bool ends = sources[0].revents != 0;
+    if (ends && !last_moment) last_moment = Clock::now() + patience_at_end;
+    if (ends && (sources[1].revents == 0 || Clock::now() > *last_moment)) {
       return;
     }
     if (sources[1].revents == 0) {
@@ -203,7 +210,7 @@ void Gate::serve() {
     const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer) {  // too many files are open, for instance; the process stays in the queue
       constexpr int pause = 10;  // milliseconds
-      poll(sources.data(), 1, pause);
+      poll(nullptr, 0, pause);
       continue;
     }
     ucred who{};  // from the kernel, not from the process

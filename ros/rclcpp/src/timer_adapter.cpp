@@ -62,6 +62,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
   if (!timer) return std::nullopt;
   try {
     const std::uint64_t resets = expiries_.resets();
+    if (!timer->is_ready()) return std::nullopt;  // it has just been reset
     const std::shared_ptr<void> called = timer->call();
     if (!called) return std::nullopt;
     const auto& info = *static_cast<const rcl_timer_call_info_t*>(called.get());

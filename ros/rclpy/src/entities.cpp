@@ -140,6 +140,10 @@ Result<std::optional<Duration>> Timer::time_until_expiry() const {
 
 Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
   const std::uint64_t resets = expiries_.resets();
+  bool is_due = false;
+  Result<void> result = check(rcl_timer_is_ready(handle_, &is_due), "ask for a timer's expiry");
+  if (!result) return tl::unexpected(result.error());
+  if (!is_due) return std::nullopt;  // it has just been reset
   rcl_timer_call_info_t info{};
   const rcl_ret_t code = rcl_timer_call_with_info(handle_, &info);
   if (code == RCL_RET_TIMER_CANCELED) {
@@ -147,7 +151,7 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
     return std::nullopt;
   }
   std::int64_t period = 0;
-  Result<void> result = check(code, "call a timer");
+  result = check(code, "call a timer");
   if (result) result = check(rcl_timer_get_period(handle_, &period), "ask for a timer's period");
   if (!result) return tl::unexpected(result.error());
   const Duration late(info.actual_call_time - info.expected_call_time);

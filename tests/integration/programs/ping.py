@@ -52,8 +52,12 @@ else:
         sys.stdin.read()
         rclpy.try_shutdown()
 
-    node.create_subscription(Int64MultiArray, "there", answer, 10)
     Thread(target=end_with_input).start()
+    # `ping` sends when it sees this subscription, and must hear the answer.
+    while rclpy.ok() and publisher.get_subscription_count() == 0:
+        rclpy.spin_once(node, timeout_sec=0.1)
+    if rclpy.ok():
+        node.create_subscription(Int64MultiArray, "there", answer, 10)
     while rclpy.ok():
         rclpy.spin_once(node, timeout_sec=0.1)
 

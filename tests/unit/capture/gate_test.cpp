@@ -9,9 +9,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -108,6 +110,26 @@ TEST(Gate, KeepsNoDescriptorThatItDidNotAskFor) {
   (*gate)->close();
   EXPECT_EQ(with_ring, 1);
   EXPECT_LE(open_descriptors(), before);
+}
+
+/// Also if the gate learns of its end first, as its thread got no processor before.
+TEST(Gate, AdmitsWhoCameBeforeItsEnd) {
+  std::atomic<int> admitted = 0;
+  std::binary_semaphore goes_on(0);
+  const auto gate = Gate::open([&](pid_t, const Descriptor&) {
+    if (++admitted == 1) goes_on.acquire();
+  });
+  ASSERT_TRUE(gate.has_value());
+  for (int i = 0; i < 2; ++i) {
+    const int peer = connected((*gate)->address());
+    ASSERT_EQ(write(peer, "", 1), 1);
+    close(peer);
+  }
+  std::jthread closing([&] { (*gate)->close(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it has said so
+  goes_on.release();
+  closing.join();
+  EXPECT_EQ(admitted, 2);
 }
 
 TEST(Gate, CountsWhoDoesNotWait) {
