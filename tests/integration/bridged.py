@@ -115,7 +115,8 @@ class Bridge:
             start_new_session=True,
         )
         self.said: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self._process.stderr is not None
@@ -123,7 +124,13 @@ class Bridge:
             self.said.append(line.rstrip())
 
     def says(self, text: str) -> None:
-        until(lambda: any(text in line for line in self.said))
+        def has_said() -> bool:
+            goes_on = self._reader.is_alive()
+            said = any(text in line for line in self.said)
+            assert said or goes_on, self.said
+            return said
+
+        until(has_said)
 
     def stop(self) -> Json:
         """Ends it as Ctrl-C does; what it reports."""
