@@ -79,7 +79,8 @@ def examine(
         *_activations(model, measurement),
         *_senders(model, measurement),
         *_phases(bounds),
-        *_delays(model, measurement),
+        *_delays(model, bounds, measurement),
+        *_links(model),
         *_losses(measurement),
         *_unnamed_work(model),
     ]
@@ -258,8 +259,9 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
-    """Subscriptions that ran for messages which none of the model's senders has sent, as its curves
-    follow from those of its senders.
+    """Subscriptions that ran for messages which none of the model's senders has sent, as far as the
+    recording shows: their curves follow from those of its senders. A gate, a bridge, or a sender
+    that was started again may have sent them no more densely.
     """
     measured = {callback.id: callback for callback in measurement.callbacks}
     brought = Counter[str]()
@@ -268,9 +270,11 @@ def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
     senders: dict[str, list[str]] = {}
     for along in model.edges:
         senders.setdefault(along.target, []).append(along.source)
+    # What comes over a link is sent on by another program.
+    passed_on = {edge.target for edge in model.edges if edge.link}
     joining = {join.callback for join in model.joins}
     for callback in model.callbacks:
-        known = callback.activation is None and callback.id not in joining
+        known = callback.activation is None and callback.id not in joining | passed_on
         if not known or callback.kind != "subscription" or callback.id not in measured:
             continue
         # A sender that did not run may be on a host that was not recorded.
@@ -283,7 +287,7 @@ def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
         if others > (callback.queue_depth or LONGEST_USUAL_QUEUE):
             yield Finding(
                 Subject.ACTIVATION,
-                Standing.UNSECURED if losses.in_words(measurement.losses) else Standing.VIOLATED,
+                Standing.UNSECURED,
                 f"callback {label(callback)} ran {count(others, 'time')} for messages that no "
                 "sender of the model sent",
                 callback.executor,
@@ -317,16 +321,26 @@ def shortest_span(activation: Activation, n: int) -> int:
     return max(0, (n - 1) * separation - activation.jitter)
 
 
-def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
+def _delays(model: Model, bounds: Bounds, measurement: Measurement) -> Iterator[Finding]:
     callbacks = {callback.id: callback for callback in model.callbacks}
     sampling = _sampling(model)
+    # The time on a link comes on top of the delay.
+    on_link: dict[tuple[str, str], int] = {}
+    for hop in bounds.links:
+        for receiver in hop.target if hop.bound is not None else ():
+            key = (hop.source, receiver)
+            on_link[key] = max(hop.bound or 0, on_link.get(key, 0))
+    without_bound = {
+        (edge.source, edge.target)
+        for edge in model.edges
+        if edge.link and (edge.source, edge.target) not in on_link
+    }
     assumed: dict[tuple[str, str], int] = {}
-    # The time on a link comes on top of the delay, and is not measured by itself.
-    on_links = {(edge.source, edge.target) for edge in model.edges if edge.link}
     for edge in model.edges:
         key = (edge.source, edge.target)
-        if key not in on_links:
-            assumed[key] = max(edge.delay, assumed.get(key, 0))
+        if key not in without_bound:
+            most = edge.delay + (on_link[key] if edge.link else 0)
+            assumed[key] = max(most, assumed.get(key, 0))
     for measured in measurement.edges:
         limit = assumed.get((measured.source, measured.target))
         longest = measured.delay.max
@@ -342,6 +356,24 @@ def _delays(model: Model, measurement: Measurement) -> Iterator[Finding]:
                 target.executor,
                 sampled=(source.id, target.id) if target.id in sampling else None,
             )
+
+
+def _links(model: Model) -> Iterator[Finding]:
+    sampling = _sampling(model)
+    executor_of = {callback.id: callback.executor for callback in model.callbacks}
+    found: dict[Finding, None] = {}
+    for edge in model.edges:
+        if edge.link and edge.target in executor_of:
+            text = f"link {edge.link} is assumed to carry what the model says"
+            finding = Finding(
+                Subject.DELAY,
+                Standing.UNSECURED,
+                f"{text}, which nothing guaranteed",
+                executor_of[edge.target],
+                sampled=(edge.source, edge.target) if edge.target in sampling else None,
+            )
+            found[finding] = None
+    yield from found
 
 
 def _losses(measurement: Measurement) -> Iterator[Finding]:

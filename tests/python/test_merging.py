@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -289,8 +290,8 @@ def test_settings_that_nothing_stands_for_must_be_the_same() -> None:
     for part, name, one, other in (
         ("executors", "kind", "events", "fixed_priority"),
         ("callbacks", "priority", 9, 0),
-        ("callbacks", "executor", "e", "f"),
         ("executors", "cpu", 0, None),
+        ("executors", "table", None, {"cycle": 10, "slots": []}),
     ):
         with pytest.raises(UserError, match=f"the {name} of"):
             merging.merge(differing(part, {name: one}, {name: other}), "m")
@@ -322,10 +323,101 @@ def test_another_order_of_registration_is_warned_of() -> None:
         callbacks = [{**callback, "id": id_, "registration": n} for n, id_ in enumerate(order)]
         return model([1], callbacks=callbacks)
 
-    same = merging.merge([run("a", "b", "c"), run("a", "c"), run("x", "b", "c")], "m")
-    assert same["provenance"]["warnings"] == []
+    def merged_order(*runs: Json) -> str:
+        merged = merging.merge(runs, "m")
+        assert merged["provenance"]["warnings"] == []
+        callbacks = sorted(merged["callbacks"], key=lambda callback: callback["registration"])
+        return "".join(callback["id"] for callback in callbacks)
+
+    assert merged_order(run("a", "b", "c"), run("a", "c"), run("x", "b", "c")) == "axbc"
+    # What did not run in the first one has its place nevertheless.
+    assert merged_order(run("a", "c"), run("a", "b", "c")) == "abc"
+    assert merged_order(run("c", "d"), run("a", "c"), run("b", "a")) == "bacd"
+    runs = [run("a"), run("a", "b", "c"), run("a", "c", "b")]
+    assert len(merging.merge(runs, "m")["provenance"]["warnings"]) == 1
     (warning,) = merging.merge([run("a", "b"), run("b", "a")], "m")["provenance"]["warnings"]
     assert warning.startswith("executor e: its callbacks were registered in another order")
+
+
+def on_executors(*executors: dict[str, list[str]], **changes: Any) -> list[Json]:
+    """Runs of callbacks on executors of their names."""
+    (callback,) = model([1])["callbacks"]
+    return [
+        model(
+            [1],
+            executors=[
+                {"id": name, "kind": "single_threaded", "threads": 1, "overhead": [10 * len(ids)]}
+                for name, ids in run.items()
+            ],
+            callbacks=[
+                {**callback, **changes, "id": id_, "executor": name}
+                for name, ids in run.items()
+                for id_ in ids
+            ],
+        )
+        for run in executors
+    ]
+
+
+def test_executors_are_known_by_their_callbacks() -> None:
+    """Those that no program announced are numbered as they come."""
+    runs = on_executors(
+        {"container": ["a", "b"], "container#2": ["c"]},
+        {"container": ["c"], "container#2": ["b"], "container#3": ["d"]},
+    )
+    runs[1]["provenance"]["unnamed_work"] = [{"executor": "container#2"}]
+    merged = merging.merge(runs, "m")
+    owners = {callback["id"]: callback["executor"] for callback in merged["callbacks"]}
+    assert owners == {"a": "container", "b": "container", "c": "container#2", "d": "container#3"}
+    overhead = {executor["id"]: executor["overhead"] for executor in merged["executors"]}
+    assert overhead == {"container": [20], "container#2": [10], "container#3": [10]}
+    assert merged["provenance"]["unnamed_work"] == [{"executor": "container"}]
+
+
+def test_runs_of_other_compositions_are_refused() -> None:
+    together, apart = {"e": ["a", "b"]}, {"e": ["a"], "f": ["b"]}
+    for runs in (on_executors(together, apart), on_executors(apart, together)):
+        with pytest.raises(UserError, match='callbacks "a" and "b" is the same in some runs'):
+            merging.merge(runs, "m")
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from("abcd"), st.sampled_from([None, "/n 2", "/n 3", "reentrant"])
+        ),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_callbacks_that_a_run_keeps_apart_are_apart(groups: list[dict[str, str | None]]) -> None:
+    runs = []
+    for run in groups:
+        (document,) = on_executors({"e": list(run)})
+        for callback in document["callbacks"]:
+            callback["callback_group"] = run[callback["id"]]
+        runs.append(document)
+    merged = {c["id"]: c["callback_group"] for c in merging.merge(runs, "m")["callbacks"]}
+    for run in groups:
+        for one, other in itertools.combinations(run, 2):
+            excluded = merged[one] == merged[other] != "reentrant"
+            assert not excluded or run[one] == run[other] != "reentrant"
+        assert all(merged[one] == "reentrant" for one in run if run[one] == "reentrant")
+    given = {name: value for run in groups for name, value in run.items()}
+    if all(run.items() <= given.items() for run in groups):
+        assert merged == given
+
+
+def test_a_provenance_that_somebody_broke_is_one_line() -> None:
+    for field, value, where in (
+        ("runs", 3, "provenance.runs"),
+        ("convergence", {"x": None}, "provenance.convergence.x"),
+        ("losses", [1], "provenance.losses"),
+    ):
+        broken = model([1])
+        broken["provenance"][field] = value
+        with pytest.raises(UserError, match=f'--merge: {where} of "run": '):
+            merging.merge([model([1]), broken], "m")
 
 
 def test_fields_of_others_stay_in_the_merged_model() -> None:

@@ -3,6 +3,9 @@
 Callbacks of different runs are the same if their ids are: node, kind, topic, service or period, and
 order of registration, which survive restarts. What a merged model says holds in every run that was
 merged: execution times are the largest, distances of activations the shortest, delays the longest.
+
+alignment knows executors again, groups and order merge callback groups and orders of registration,
+provenance checks what users may have edited.
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ from typing import Any, NamedTuple
 
 from takt.errors import UserError
 from takt.formatting import count
+from takt.merging import provenance
+from takt.merging.alignment import aligned
+from takt.merging.groups import merged_groups
+from takt.merging.order import number_registrations
 
 Json = dict[str, Any]
 
@@ -32,14 +39,18 @@ def merge(models: Sequence[Json], name: str) -> Json:
     """The takt/model document of all runs; `models` as `takt model` writes them. The provenance
     names each run, and says how the largest execution times converged.
     """
+    for model in models:
+        provenance.check(model)
+    models = aligned(models)
     merged: Json = {"format": "takt/model", "version": 1, "name": name, "provenance": {}}
     merged["executors"] = _executors(models)
     merged["callbacks"] = _callbacks(models)
+    contradicting = number_registrations(models, merged["callbacks"])
     merged["links"] = _links(models)
     merged["edges"] = _edges(models)
     merged["joins"] = _joins(models)
     merged["chains"] = _chains(models)
-    merged["provenance"] = _provenance(models, merged)
+    merged["provenance"] = _provenance(models, merged, contradicting)
     for model in models:  # what no version of ours knows
         for field in model:
             merged.setdefault(field, model[field])
@@ -136,7 +147,7 @@ def _executors(models: Sequence[Json]) -> list[Json]:
                 executor["threads"], executor["kind"] = other["threads"], other["kind"]
             elif other["threads"] == executor["threads"]:
                 _same("executor", executor, other, "kind")
-            _same("executor", executor, other, "timers", "cpu")
+            _same("executor", executor, other, "timers", "cpu", "table")
             executor["release_overhead"] = max(
                 executor.get("release_overhead", 0), other.get("release_overhead", 0)
             )
@@ -173,21 +184,16 @@ def _merged_supply(executor: Json, other: Json) -> Json:
 
 def _callbacks(models: Sequence[Json]) -> list[Json]:
     merged = []
-    for same in _by_id(models, "callbacks").values():
-        callback = dict(same[0])
+    groups = merged_groups(models)
+    for id_, same in _by_id(models, "callbacks").items():
+        callback = {**same[0], "callback_group": groups[id_]}
         for other in same[1:]:
             curve = merge_costs(
                 callback["execution_time"]["curve"], other["execution_time"]["curve"]
             )
             callback["execution_time"] = {**callback["execution_time"], "curve": curve}
             callback["activation"] = _merged_activation(callback["activation"], other["activation"])
-            _same("callback", callback, other, "executor", "priority", "deadline")
-            # Models name the groups where executors have several threads.
-            if callback.get("callback_group") and other.get("callback_group"):
-                _same("callback", callback, other, "callback_group")
-            callback["callback_group"] = callback.get("callback_group") or other.get(
-                "callback_group"
-            )
+            _same("callback", callback, other, "priority", "deadline")
             depths = [one["queue_depth"] for one in (callback, other) if one.get("queue_depth")]
             if depths:
                 callback["queue_depth"] = max(depths)
@@ -275,10 +281,10 @@ def _chains(models: Sequence[Json]) -> list[Json]:
     return list(merged.values())
 
 
-def _provenance(models: Sequence[Json], merged: Json) -> Json:
+def _provenance(models: Sequence[Json], merged: Json, contradicting: Sequence[str]) -> Json:
     runs = [model["provenance"] for model in models]
     warnings = [warning for run in runs for warning in run.get("warnings", [])]
-    warnings += _disagreements(models, merged)
+    warnings += _disagreements(models, merged, contradicting)
     return {
         "tool": runs[0].get("tool"),
         "inputs": [source for run in runs for source in run.get("inputs", [])],
@@ -333,43 +339,28 @@ def _sums(counts: Sequence[Json]) -> Json:
     return total
 
 
-def _disagreements(models: Sequence[Json], merged: Json) -> list[str]:
-    """Lines on what does not fit together in the runs."""
+def _disagreements(models: Sequence[Json], merged: Json, contradicting: Sequence[str]) -> list[str]:
+    """Lines on what does not fit together in the runs. `contradicting`: executors whose callbacks
+    were registered in orders that contradict each other.
+    """
     lines = []
     if all(len(same) == 1 for same in _by_id(models, "callbacks").values()):
         lines.append("no callback is in two of the runs: are they of one system?")
-    for executor in merged["executors"]:
-        orders = [_registered(model, executor["id"]) for model in models]
-        if any(_in_another_order(orders[0], order) for order in orders[1:]):
-            lines.append(
-                f"executor {executor['id']}: its callbacks were registered in another order in "
-                "some runs; bounds of the default executor hold for that of the first"
-            )
+    lines += [
+        f"executor {executor}: its callbacks were registered in another order in some runs; bounds "
+        "of the default executor hold for that of the first"
+        for executor in contradicting
+    ]
     # The model has the callbacks of such a join twice, which makes bounds larger, not smaller.
     for join in merged["joins"]:
-        runs = sum(any(j["callback"] == join["callback"] for j in m["joins"]) for m in models)
         node, _, topics = join["callback"].partition(":")
         members = {f"{node}:{topic}" for topic in topics.split("+")}
-        others = sum(any(c["id"] in members for c in m["callbacks"]) for m in models)
-        if others:
+        if any(callback["id"] in members for callback in merged["callbacks"]):
             lines.append(
-                f"{join['callback']} joins its inputs in {count(runs, 'run')} and not in "
-                f"{count(others, 'run')}: both are in the model"
+                f"{join['callback']} joins its inputs in some runs and not in others: both are in "
+                "the model"
             )
     return lines
-
-
-def _registered(model: Json, executor: str) -> list[str]:
-    """The ids of the executor's callbacks in the order of their registration."""
-    here = [callback for callback in model["callbacks"] if callback["executor"] == executor]
-    here.sort(key=lambda callback: callback.get("registration", 0))
-    return [callback["id"] for callback in here]
-
-
-def _in_another_order(first: list[str], other: list[str]) -> bool:
-    """Whether the callbacks that both have are ordered otherwise."""
-    common = set(first) & set(other)
-    return [one for one in first if one in common] != [one for one in other if one in common]
 
 
 def observed(models: Sequence[Json]) -> Json:
