@@ -12,19 +12,23 @@ for folder in /dev/shm /run/lttng /run/netns; do
   mount -t tmpfs tmpfs "$folder"
 done
 
-# Recorders and robots meet below /tmp/takt-*. Else /tmp has the folders that it had.
+# Recorders and robots meet in /tmp/takt-USER. Else /tmp has what it had.
+shopt -s dotglob nullglob
 shared=$(mktemp -d /dev/shm/XXXXXX)
-mount --bind /tmp "$shared"
+mount --rbind /tmp "$shared"
 mount -t tmpfs -o mode=1777 tmpfs /tmp
-for folder in "$shared"/*/; do
-  name=$(basename "$folder")
-  case $name in
-    takt-* | '*') continue ;;
-  esac
-  mkdir "/tmp/$name"
-  mount --bind "$folder" "/tmp/$name" 2>/dev/null || rmdir "/tmp/$name" # it has just gone
+for entry in "$shared"/*; do
+  name=$(basename "$entry")
+  if [[ $name =~ ^takt-[0-9]+(-recorders)?$ ]]; then
+    continue
+  elif [ -L "$entry" ]; then
+    cp -P "$entry" /tmp/
+  elif [ -d "$entry" ]; then
+    mkdir "/tmp/$name"
+    mount --rbind "$entry" "/tmp/$name" 2>/dev/null || rmdir "/tmp/$name" # it has just gone
+  fi
 done
-umount "$shared"
+umount --recursive "$shared"
 rmdir "$shared"
 
 # Not in place of this shell, which is the first process: it takes note of the end of orphans.

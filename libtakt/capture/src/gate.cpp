@@ -42,7 +42,7 @@ struct Greeting {
 };
 
 /// None: the process connected and sent nothing.
-std::optional<Greeting> receive_greeting(int peer) {
+std::optional<Greeting> receive_greeting(int peer, const timeval& longest) {
   Greeting greeting;
   char text = 0;
   iovec bytes{&text, 1};
@@ -52,7 +52,7 @@ std::optional<Greeting> receive_greeting(int peer) {
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
   ssize_t size = 0;
   do {
     size = recvmsg(peer, &message, MSG_CMSG_CLOEXEC);
@@ -189,20 +189,13 @@ Result<void> Gate::listen_for_processes() {
 }
 
 void Gate::serve() {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds patience_at_end{1};
-  std::optional<Clock::time_point> last_moment;
   std::array<pollfd, 2> sources{{{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}}};
   for (;;) {
     if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) {
       return;
     }
-    // Who came before the end is let through and counted; who comes again and again does not keep
-    // the gate from closing.
-    const bool ends = sources[0].revents != 0;
-    if (ends && !last_moment) last_moment = Clock::now() + patience_at_end;
-    if (ends && (sources[1].revents == 0 || Clock::now() > *last_moment)) {
-      return;
+    if (sources[0].revents != 0) {
+      return serve_last();
     }
     if (sources[1].revents == 0) {
       continue;
@@ -210,18 +203,42 @@ void Gate::serve() {
     const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer) {  // too many files are open, for instance; the process stays in the queue
       constexpr int pause = 10;  // milliseconds
-      poll(nullptr, 0, pause);
+      poll(sources.data(), 1, pause);
       continue;
     }
-    ucred who{};  // from the kernel, not from the process
-    socklen_t size = sizeof who;
-    if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0) {
-      if (auto greeting = receive_greeting(peer.get())) {
-        admit_(who.pid, who.pid > 0 ? std::move(greeting->ring) : Descriptor());
-        late_ += greeting->waits && has_gone(peer.get()) ? 1 : 0;
-      }
-    }
+    let_through(peer.get(), patience);
     // Closing the connection lets the process go on.
+  }
+}
+
+void Gate::serve_last() {
+  using Clock = std::chrono::steady_clock;
+  const auto last_moment = Clock::now() + std::chrono::seconds{1};
+  constexpr timeval hurry{.tv_sec = 0, .tv_usec = 1000};
+  pollfd source{listener_.get(), POLLIN, 0};
+  // No more than had room in the queue: who comes again and again does not keep the gate open.
+  for (int i = 0; i < SOMAXCONN && poll(&source, 1, 0) > 0; ++i) {
+    const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!peer) {
+      return;
+    }
+    if (Clock::now() < last_moment) {
+      let_through(peer.get(), hurry);
+    } else {
+      late_ += receive_greeting(peer.get(), hurry) ? 1 : 0;
+    }
+  }
+}
+
+void Gate::let_through(int peer, const timeval& longest) {
+  ucred who{};  // from the kernel, not from the process
+  socklen_t size = sizeof who;
+  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+    return;
+  }
+  if (auto greeting = receive_greeting(peer, longest)) {
+    admit_(who.pid, who.pid > 0 ? std::move(greeting->ring) : Descriptor());
+    late_ += greeting->waits && has_gone(peer) ? 1 : 0;
   }
 }
 

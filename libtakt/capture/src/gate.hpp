@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -50,6 +51,10 @@ class Gate {
                                                                Descriptor lock, Admit admit);
   Result<void> listen_for_processes();
   void serve();
+  /// Who came before the end is let through, or counted as late, though the gate closes.
+  void serve_last();
+  /// Waits so long at most for the process's greeting, then for its admission.
+  void let_through(int peer, const timeval& longest);
 
   Descriptor lock_;                  // of this user's directory, if the gate is there
   std::unique_ptr<IfKilled> guard_;  // removes the directory if this process is killed

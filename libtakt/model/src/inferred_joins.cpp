@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -22,7 +24,13 @@ class Separation {
     result_.callback_of.reserve(model.callbacks.size());
     for (std::size_t i = 0; i < model.callbacks.size(); ++i) result_.callback_of.emplace_back(i);
     for (const Callback& callback : model.callbacks) ids_.insert(callback.id);
+    // Between two callbacks there is room for those that stand for the inputs of one.
+    std::size_t most_inputs = 1;
+    for (const Join& join : model.joins) most_inputs = std::max(most_inputs, join.inputs.size());
     number_registrations(result_.model);
+    for (Callback& callback : result_.model.callbacks) {
+      callback.registration *= static_cast<std::int64_t>(most_inputs);
+    }
   }
 
   SeparatedModel run() {
@@ -61,13 +69,17 @@ class Separation {
     };
     const auto first = std::ranges::find_if(join.inputs, completes);
     Variants& variants = variant_of_[join.callback];
+    std::int64_t place = result_.model[join.callback].registration;
     for (const CallbackIndex input : join.inputs) {
+      const std::int64_t registration = place++;
       if (first == join.inputs.end() ? variants.empty() : input == *first) {
         variants[input] = join.callback;
+        result_.model.callbacks[join.callback.value()].registration = registration;
         continue;
       }
       Callback copy = result_.model[join.callback];
       copy.activation.reset();  // its own activations stay with the original
+      copy.registration = registration;
       for (std::size_t n = 2; !ids_.insert(copy.id).second; ++n) {
         copy.id = fmt::format("{} (input {})", original_[join.callback].id, n);
       }

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "takt/model/order.hpp"
@@ -22,13 +24,17 @@ std::vector<CallbackIndex> separate_entities(model::Model& model, ExecutorRecord
   for (const auto& instance : record.instances) separate[{instance.callback, instance.entity}];
 
   model::number_registrations(model);
+  std::set<std::string> ids;
+  for (const model::Callback& callback : model.callbacks) ids.insert(callback.id);
   std::optional<CallbackIndex> before;
   for (auto& [entity, callback] : separate) {
     callback = entity.first;
     if (std::exchange(before, callback) != callback) continue;
     callback = CallbackIndex{model.callbacks.size()};
     model::Callback copy = model[entity.first];
-    copy.id = fmt::format("{} ({})", copy.id, callback.value());
+    for (std::size_t n = 2; !ids.insert(copy.id).second; ++n) {
+      copy.id = fmt::format("{} ({})", model[entity.first].id, n);
+    }
     model.callbacks.push_back(std::move(copy));
     stands_for.push_back(entity.first);
   }

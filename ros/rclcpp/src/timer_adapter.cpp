@@ -67,6 +67,10 @@ Result<std::optional<executor::TimerExecutable::Expiry>> TimerAdapter::expire() 
     if (!called) return std::nullopt;
     const auto& info = *static_cast<const rcl_timer_call_info_t*>(called.get());
     const Duration late(info.actual_call_time - info.expected_call_time);
+    if (late < Duration{0}) {  // in between: this was the expiry that it was reset for
+      timer->reset();
+      return std::nullopt;
+    }
     Expiry expiry{.when = linux_os::monotonic_now() - late, .period = period_};
     if (is_continuous()) {
       waits_ = true;

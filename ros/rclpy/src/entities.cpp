@@ -155,6 +155,11 @@ Result<std::optional<executor::TimerExecutable::Expiry>> Timer::expire() {
   if (result) result = check(rcl_timer_get_period(handle_, &period), "ask for a timer's period");
   if (!result) return tl::unexpected(result.error());
   const Duration late(info.actual_call_time - info.expected_call_time);
+  if (late < Duration{0}) {  // in between: this was the expiry that it was reset for
+    result = check(rcl_timer_reset(handle_), "start a timer");
+    if (!result) return tl::unexpected(result.error());
+    return std::nullopt;
+  }
   Expiry expiry{.when = linux_os::monotonic_now() - late, .period = Duration(period)};
   if (expiry.period < shortest_period) {
     waits_ = true;

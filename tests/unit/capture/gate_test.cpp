@@ -16,6 +16,7 @@
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "takt/capture/environment.hpp"
 
@@ -132,6 +133,29 @@ TEST(Gate, AdmitsWhoCameBeforeItsEnd) {
   EXPECT_EQ(admitted, 2);
 }
 
+/// Who is silent does not take the time of the others then.
+TEST(Gate, CountsWhoCameBeforeItsEndBehindManyThatAreSilent) {
+  std::atomic<int> admitted = 0;
+  std::binary_semaphore goes_on(0);
+  const auto gate = Gate::open([&](pid_t, const Descriptor&) {
+    if (++admitted == 1) goes_on.acquire();
+  });
+  ASSERT_TRUE(gate.has_value());
+  constexpr int silent = 20;
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < silent + 2; ++i) {
+    peers.emplace_back(connected((*gate)->address()));
+    if (i == 0 || i > silent) {
+      ASSERT_EQ(write(peers.back().get(), "", 1), 1);
+    }
+  }
+  std::jthread closing([&] { (*gate)->close(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it has said so
+  goes_on.release();
+  closing.join();
+  EXPECT_EQ(admitted + static_cast<int>((*gate)->late()), 2);
+}
+
 TEST(Gate, CountsWhoDoesNotWait) {
   std::atomic<int> admitted = 0;
   std::atomic<bool> go_on = false;
@@ -169,7 +193,7 @@ TEST(Gate, SaysOfAProcessFromOutsideThatItHasNoNumberHere) {
     if (inner == 0) {
       std::atomic<int> admitted = 0;
       std::atomic<bool> nameless = true;
-      const auto gate = Gate::open([&](pid_t process, const Descriptor& ring) {
+      auto gate = Gate::open([&](pid_t process, const Descriptor& ring) {
         nameless = nameless && process == 0 && !ring;
         ++admitted;
         admitted.notify_one();
@@ -179,7 +203,7 @@ TEST(Gate, SaysOfAProcessFromOutsideThatItHasNoNumberHere) {
         _exit(1);
       }
       admitted.wait(0);
-      (*gate)->close();
+      gate->reset();
       _exit(nameless && admitted == 1 ? 0 : 2);  // as the namespace's first process it ends all
     }
     int status = 0;

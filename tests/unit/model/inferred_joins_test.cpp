@@ -113,6 +113,9 @@ TEST(InferredJoins, InputsThatAreOnlyKeptSendNothing) {
                                    "abc>sink", "abc (input 2)>sink"));
   const auto kept = std::ranges::find(separated.model.callbacks, "ab (input 2)", &Callback::id);
   EXPECT_THAT(kept->execution_time, ElementsAre(Duration{2}));
+  // The input that is registered first comes first, whichever completes the sets.
+  EXPECT_THAT(ids_of(separated.model, callbacks_by_executor(separated.model)[0]),
+              ElementsAre("a", "b", "c", "ab (input 2)", "ab", "abc", "abc (input 2)", "sink"));
   EXPECT_EQ(parse(to_json(model), "again")->model.joins[0].keeping_time, Duration{2});
 }
 

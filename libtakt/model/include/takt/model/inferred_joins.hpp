@@ -19,10 +19,11 @@ struct SeparatedModel {
 [[nodiscard]] bool has_inferred_joins(const Model& model);
 
 /// Returns the other reading of a model's inferred joins: messages of different inputs are
-/// independent. One callback for each input replaces the callback that joins, in its place. If the
-/// input was seen to complete a set, its callback costs as much as the original and sends the same;
-/// otherwise it runs for the keeping time and sends nothing. An inference may be wrong: the bound
-/// to use is the larger of the bounds of both readings.
+/// independent. One callback for each input replaces the callback that joins, in its place and in
+/// the order of the inputs, which is that of their registration. If the input was seen to complete
+/// a set, its callback costs as much as the original and sends the same; otherwise it runs for the
+/// keeping time and sends nothing. An inference may be wrong: the bound to use is the larger of the
+/// bounds of both readings.
 ///
 /// A declared join behind an inferred one is separated too, because an input of a join is one
 /// callback. A chain through a separated callback passes the one for its input; it is left out if

@@ -102,7 +102,7 @@ class TimerExecutable : public virtual Executable {
   [[nodiscard]] virtual Result<std::optional<Duration>> time_until_expiry() const = 0;
 
   /// Moves on to the next expiry, one after the present. The one that was due; none: the timer does
-  /// not run any more.
+  /// not run any more, or has just been reset.
   [[nodiscard]] virtual Result<std::optional<Expiry>> expire() = 0;
 
   /// Calls `changed` whenever the next expiry may have come nearer, on the thread that started or
