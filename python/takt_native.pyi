@@ -185,6 +185,7 @@ def joint_table(
 def callback_servers(
     ids: list[str], cores: list[int], lengths: list[int], after: list[list[int]], cycle: int
 ) -> list[tuple[int, int]]: ...
+def lower_line(points: list[tuple[float, float]]) -> tuple[float, float, float] | None: ...
 
 class Watch:
     """Watches ROS 2 programs through their rings."""

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include "takt/shaping/placement.hpp"
 #include "takt/shaping/servers.hpp"
 #include "takt/simulation/simulate.hpp"
+#include "takt/statistics/lower_line.hpp"
 #include "traces.hpp"
 
 namespace nb = nanobind;
@@ -253,6 +256,15 @@ std::vector<std::pair<std::int64_t, std::int64_t>> callback_servers(
   return result;
 }
 
+std::optional<std::tuple<double, double, double>> lower_line(
+    const std::vector<std::pair<double, double>>& points) {
+  std::vector<statistics::Point> all;
+  for (const auto& [x, y] : points) all.push_back({x, y});
+  const auto line = statistics::lower_line(std::move(all));
+  if (!line) return std::nullopt;
+  return std::tuple(line->at.x, line->at.y, line->slope);
+}
+
 }  // namespace
 
 void bind_shaping(nb::module_& module) {
@@ -284,6 +296,9 @@ void bind_shaping(nb::module_& module) {
       "callback_servers", &callback_servers, "ids"_a, "cores"_a, "lengths"_a, "after"_a, "cycle"_a,
       "A slot (start, end) for each callback, one after the other on its core, when those at\n"
       "the positions `after` it waits for have ended. Raises InputError.");
+  module.def("lower_line", &lower_line, "points"_a,
+             "The straight line below all points (x, y) that is nearest to them: x and y of a\n"
+             "point on it, and its slope. None without points.");
 }
 
 }  // namespace takt::native

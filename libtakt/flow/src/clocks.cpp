@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace takt::flow {
 namespace {
@@ -60,31 +61,16 @@ std::optional<Duration> HostClock::uncertainty_at(Instant reference) const {
   return rounded(std::ceil(uncertainty[before] * (1 - share) + uncertainty[after] * share));
 }
 
-/// Keeps the points that a straight line can touch: the lower hull of points above it, else the
-/// upper.
+/// Keeps the points that a straight line below them can touch, or one above them.
 std::vector<ClockEstimator::Point> ClockEstimator::hull(std::vector<Point> points, bool is_above) {
-  const double sign = is_above ? 1 : -1;
-  std::ranges::sort(points, [sign](const Point& a, const Point& b) {
-    return a.time != b.time ? a.time < b.time : sign * a.difference < sign * b.difference;
-  });
-  std::vector<Point> kept;
-  for (const Point& point : points) {
-    if (!kept.empty() && kept.back().time == point.time) {
-      continue;
-    }
-    while (kept.size() > 1) {
-      const Point& a = kept[kept.size() - 2];
-      const Point& b = kept.back();
-      const double turn = (b.time - a.time) * (point.difference - a.difference) -
-                          (b.difference - a.difference) * (point.time - a.time);
-      if (sign * turn > 0) {
-        break;
-      }
-      kept.pop_back();
-    }
-    kept.push_back(point);
-  }
-  return kept;
+  const auto mirror = [&] {
+    if (is_above) return;
+    for (Point& point : points) point.y = -point.y;
+  };
+  mirror();
+  points = statistics::lower_hull(std::move(points));
+  mirror();
+  return points;
 }
 
 void ClockEstimator::add(std::vector<Point>& points, Point point, bool is_above) {
@@ -126,7 +112,7 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
   double end = 0;
   for (const auto* points : {&above, &below}) {
     for (const Point& point : *points) {
-      end = std::max(end, point.time);
+      end = std::max(end, point.x);
     }
   }
   clock.last = bounded(pair.origin + rounded(end));
@@ -134,14 +120,14 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
   const auto highest = [&](double slope) {
     double least = infinite;
     for (const Point& point : above) {
-      least = std::min(least, point.difference - slope * point.time);
+      least = std::min(least, point.y - slope * point.x);
     }
     return least;
   };
   const auto lowest = [&](double slope) {
     double most = -infinite;
     for (const Point& point : below) {
-      most = std::max(most, point.difference - slope * point.time);
+      most = std::max(most, point.y - slope * point.x);
     }
     return most;
   };
@@ -153,10 +139,10 @@ HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
     double flattest = -most_drift;
     for (const Point& low : below) {
       for (const Point& high : above) {
-        const double slope = (high.difference - low.difference) / (high.time - low.time);
-        if (high.time > low.time) {
+        const double slope = (high.y - low.y) / (high.x - low.x);
+        if (high.x > low.x) {
           steepest = std::min(steepest, slope);
-        } else if (high.time < low.time) {
+        } else if (high.x < low.x) {
           flattest = std::max(flattest, slope);
         }
       }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iterator>
 #include <utility>
+#include <vector>
+
+#include "takt/statistics/lower_line.hpp"
 
 namespace takt::shaping {
 
@@ -25,8 +27,8 @@ Duration PhaseTracker::Line::lateness(std::int64_t cycle) const {
 void PhaseTracker::observe(Instant when) {
   if (!first_) first_ = when;
   const Duration since = when - *first_;
-  const std::optional<Line> line = envelope();
-  // A loop whose period is another drifts away from our grid: the envelope says how far.
+  const std::optional<Line> line = earliest();
+  // A loop whose period is another drifts away from our grid: the line says how far.
   std::int64_t cycle = nearest_cycle(since - (line ? line->at.lateness : Duration{0}), period_);
   if (line) cycle = nearest_cycle(since - line->lateness(cycle), period_);
   const Message message{cycle, since - cycle * period_};
@@ -42,23 +44,26 @@ void PhaseTracker::observe(Instant when) {
   if (messages_.size() > window) messages_.pop_front();
 }
 
-std::optional<PhaseTracker::Line> PhaseTracker::envelope() const {
+std::optional<PhaseTracker::Line> PhaseTracker::earliest() const {
   if (messages_.size() < window / 2) return std::nullopt;
-  const auto half = messages_.begin() + static_cast<std::ptrdiff_t>(messages_.size() / 2);
-  const auto early = std::min_element(messages_.begin(), half, [](const auto& a, const auto& b) {
-    return a.lateness < b.lateness;
-  });
-  const auto late = std::min_element(
-      half, messages_.end(), [](const auto& a, const auto& b) { return a.lateness < b.lateness; });
-  // Two messages may have come in one cycle, and at first they may be anything.
-  const auto cycles = static_cast<double>(std::max<std::int64_t>(late->cycle - early->cycle, 1));
-  const auto rise = static_cast<double>((late->lateness - early->lateness).count());
+  // From the newest message on, so that the numbers are small and exact.
+  const Message& newest = messages_.back();
+  std::vector<statistics::Point> points;
+  points.reserve(messages_.size());
+  for (const Message& message : messages_) {
+    points.push_back({static_cast<double>(message.cycle - newest.cycle),
+                      static_cast<double>((message.lateness - newest.lateness).count())});
+  }
+  const statistics::Line line = *statistics::lower_line(std::move(points));
+  // At first messages may be anything.
   const auto steepest = static_cast<double>(period_.count()) / far_part;
-  return Line{*late, std::clamp(rise / cycles, -steepest, steepest)};
+  return Line{
+      {newest.cycle + std::llround(line.at.x), newest.lateness + Duration(std::llround(line.at.y))},
+      std::clamp(line.slope, -steepest, steepest)};
 }
 
 std::optional<Instant> PhaseTracker::begin(Instant now) const {
-  const std::optional<Line> line = envelope();
+  const std::optional<Line> line = earliest();
   if (!line) return std::nullopt;
   const auto beginning = [&](std::int64_t cycle) {
     return *first_ + cycle * period_ + line->lateness(cycle) - delay_;
@@ -71,7 +76,7 @@ std::optional<Instant> PhaseTracker::begin(Instant now) const {
 }
 
 std::optional<double> PhaseTracker::drift() const {
-  const std::optional<Line> line = envelope();
+  const std::optional<Line> line = earliest();
   if (!line) return std::nullopt;
   return line->slope / static_cast<double>(period_.count());
 }

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+import takt_native
 from takt.documents import GatePhase, ObservedPhase
 from takt.errors import UserError
 from takt.formatting import count, duration
@@ -65,20 +66,20 @@ def observe(told: Sequence[int], begins: Sequence[int], period: int, topic: str)
     """
     cycles = [round((when - told[0]) / period) for when in told]
     late = [when - told[0] - cycle * period for when, cycle in zip(told, cycles, strict=True)]
-    # The lower envelope, as the gate has it: messages come late, never early.
-    half = len(told) // 2
-    early_at = min(range(half), key=late.__getitem__)
-    late_at = min(range(half, len(told)), key=late.__getitem__)
-    apart = max(cycles[late_at] - cycles[early_at], 1)
-    slope = (late[late_at] - late[early_at]) / apart
+    # As the gate knows it: messages come late, never early.
+    line = takt_native.lower_line(list(zip(cycles, late, strict=True)))
+    assert line is not None, "there are messages"
+    at_cycle, at_lateness, slope = line
     usual = (told[-1] - told[0]) / max(len(told) - 1, 1)
     if abs(usual / period - 1) > LOOSE or abs(slope) > MOST_APART * period:
         raise UserError(
             f"--phase-of {topic}: its messages come every {duration(round(usual))}, the chain is "
             f"activated every {duration(period)}; name what comes once in each of its cycles"
         )
-    line = [late[late_at] + slope * (cycle - cycles[late_at]) for cycle in cycles]
-    above = [max(one - least, 0) for one, least in zip(late, line, strict=True)]
+    above = [
+        one - at_lateness - slope * (cycle - at_cycle)
+        for cycle, one in zip(cycles, late, strict=True)
+    ]
     offsets = sorted(_offsets(told, begins))
     return ObservedPhase(
         count=len(told),

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <random>
 
 namespace takt::shaping {
@@ -66,6 +68,19 @@ TEST(PhaseTracker, TellsTheDrift) {
   EXPECT_FALSE(tracker.drift().has_value());
   for (int i = 0; i < 100; ++i) tracker.observe(at(i * (period + microseconds(5))));
   EXPECT_NEAR(tracker.drift().value(), 50e-6, 1e-9);
+}
+
+/// Two messages side by side are the earliest: what is between them is not the loop's drift.
+TEST(PhaseTracker, TwoEarlyMessagesAreNoDrift) {
+  for (std::size_t count = PhaseTracker::window / 2; count <= PhaseTracker::window; count += 2) {
+    PhaseTracker tracker(period, delay);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Duration late = i == count / 2 ? Duration{0} : milliseconds(i + 1 == count / 2 ? 2 : 3);
+      tracker.observe(at(static_cast<std::int64_t>(i) * period + delay + late));
+    }
+    // Twice 3 ms over half a window of 100 ms each.
+    EXPECT_LE(std::abs(tracker.drift().value()), 2e-3) << count << " messages";
+  }
 }
 
 TEST(PhaseTracker, FollowsALoopThatBeganAnewAtAnotherPhase) {

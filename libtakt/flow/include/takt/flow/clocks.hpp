@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/events/threads.hpp"
+#include "takt/statistics/lower_line.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::flow {
@@ -63,11 +64,9 @@ class ClockEstimator {
   [[nodiscard]] std::vector<HostClock> estimate(std::size_t hosts) const;
 
  private:
-  struct Point {
-    double time = 0;
-    double difference = 0;
-  };
-  /// The points that bound the offset of a pair's second clock to its first, over the first's time.
+  using Point = statistics::Point;
+  /// The points that bound the offset of a pair's second clock to its first (y), over the first's
+  /// time (x).
   struct Pair {
     Instant origin;
     std::vector<Point> above;

@@ -10,9 +10,9 @@
 namespace takt::shaping {
 
 /// Estimates when the cycles of a foreign loop begin, from messages that come once in each: at the
-/// earliest a known time after the beginning, sometimes later. The lower envelope of a window of
-/// messages shows the phase, and its slope how much longer or shorter the loop's period is than
-/// ours. Messages that are far off change nothing, unless only such messages come for half a
+/// earliest a known time after the beginning, sometimes later. The line below a window of messages
+/// shows the phase, and its slope how much longer or shorter the loop's period is than ours.
+/// Messages that are far off change nothing, unless only such messages come for half a
 /// window: then the loop has another phase now, and they are all that is known of it.
 class PhaseTracker {
  public:
@@ -24,13 +24,13 @@ class PhaseTracker {
   /// `period` > 0: the nominal one. `delay`: the least time from the beginning to the message.
   PhaseTracker(Duration period, Duration delay) : period_(period), delay_(delay) {}
 
-  /// A message came. Times ascend. O(window).
+  /// A message came. Times ascend. O(window · log window), as what follows.
   void observe(Instant when);
 
-  /// The beginning of the cycle that `now` is in; none: not known yet. O(window).
+  /// The beginning of the cycle that `now` is in; none: not known yet.
   [[nodiscard]] std::optional<Instant> begin(Instant now) const;
 
-  /// By what share the loop's period is longer than ours; none: not known yet. O(window).
+  /// By what share the loop's period is longer than ours; none: not known yet.
   [[nodiscard]] std::optional<double> drift() const;
 
   /// How often the loop was found to have another phase.
@@ -44,8 +44,9 @@ class PhaseTracker {
     Duration lateness{};
   };
 
-  /// The lower envelope: a message that it touches, and its slope.
+  /// How late a cycle's message is at the earliest, over the cycles.
   struct Line {
+    /// A cycle, and the lateness there.
     Message at;
     /// How much later each cycle is than the one before, in ns.
     double slope = 0;
@@ -53,7 +54,7 @@ class PhaseTracker {
     [[nodiscard]] Duration lateness(std::int64_t cycle) const;
   };
 
-  [[nodiscard]] std::optional<Line> envelope() const;
+  [[nodiscard]] std::optional<Line> earliest() const;
 
   Duration period_;
   Duration delay_;
