@@ -9,6 +9,7 @@
 
 #include "sampling.hpp"
 #include "takt/base/grow.hpp"
+#include "takt/curves/activation_curve.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/model/names.hpp"
@@ -55,6 +56,28 @@ Duration in_range(Duration time) { return std::clamp(time, Duration(0), curves::
 std::vector<Duration> in_range(std::vector<Duration> times) {
   std::ranges::transform(times, times.begin(), [](Duration time) { return in_range(time); });
   return times;
+}
+
+/// The activations by several sources, at least one: n of them hold at least n / k of one of k.
+model::MinDistanceActivation together(const std::vector<model::MinDistanceActivation>& sources) {
+  if (sources.size() == 1) return sources.front();
+  std::vector<curves::ActivationCurve> curves;
+  std::size_t longest = 0;
+  for (const model::MinDistanceActivation& source : sources) {
+    curves.push_back(curves::ActivationCurve::min_distance(source.values));
+    longest = std::max(longest, source.values.size());
+  }
+  model::MinDistanceActivation all;
+  const std::size_t count = std::min(longest * sources.size(), curves::most_values);
+  for (std::size_t n = 1; n <= count; ++n) {
+    const auto of_one = static_cast<std::int64_t>((n + sources.size() - 1) / sources.size());
+    Duration shortest = curves::longest_time;
+    for (const curves::ActivationCurve& curve : curves) {
+      shortest = std::min(shortest, curve.distance(of_one));
+    }
+    all.values.push_back(shortest);
+  }
+  return all;
 }
 
 model::Supply supply_of(const std::optional<execution::ExecutorThread>& announced) {
@@ -308,8 +331,8 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
   return min_distance(index, activations);
 }
 
-model::Activation Builder::min_distance(Observed index,
-                                        const execution::DistanceCurve& activations) const {
+model::MinDistanceActivation Builder::min_distance(
+    Observed index, const execution::DistanceCurve& activations) const {
   const auto node = objects_.node_of(objects_[index]);
   const auto phases = node ? observations_.phases().find(*node) : observations_.phases().end();
   const Instant since = phases == observations_.phases().end() ? begin_ : phases->second.since;
@@ -582,21 +605,33 @@ void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) 
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](std::size_t e) { return observed_messages[e]; });
   const std::vector<model::Edge> edges = std::exchange(model_.edges, {});
+  std::map<model::CallbackIndex, std::set<Observed>> cut_off;
   for (const std::size_t e : order) {
-    model_.edges.push_back(edges[e]);
+    const model::Edge& edge = edges[e];
+    model_.edges.push_back(edge);
     const std::string cycle = model::trigger_order(model_).cycle;
     if (cycle.empty()) continue;
     model_.edges.pop_back();
-    const model::CallbackIndex receiver = edges[e].to;
     warnings_.push_back(
         fmt::format("messages of \"{}\" to \"{}\" are left out: {} would be a cycle without end; "
                     "they count as if they came from outside, as often as was seen",
-                    model_[edges[e].from].id, model_[receiver].id, cycle));
-    for (const auto& [callback, known] : callback_of_) {
-      if (known != receiver) continue;
-      model_.callbacks[receiver.value()].activation =
-          min_distance(callback, observations_.callback(callback)->activations);
+                    model_[edge.from].id, model_[edge.to].id, cycle));
+    for (const auto& [key, observed] : observations_.edges()) {
+      const auto& [from, to, topic] = key;
+      const auto sender = callback_of_.find(from);
+      const auto receiver = callback_of_.find(to);
+      if (sender != callback_of_.end() && sender->second == edge.from &&
+          receiver != callback_of_.end() && receiver->second == edge.to) {
+        cut_off[edge.to].insert(to);
+      }
     }
+  }
+  for (const auto& [receiver, members] : cut_off) {
+    std::vector<model::MinDistanceActivation> activations;
+    for (const Observed member : members) {
+      activations.push_back(min_distance(member, observations_.callback(member)->activations));
+    }
+    model_.callbacks[receiver.value()].activation = together(activations);
   }
   keep_what_edges_support();
 }

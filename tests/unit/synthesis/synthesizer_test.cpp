@@ -825,6 +825,31 @@ TEST_F(Fusion, IsTheDeclaredJoinIfEveryRunAgrees) {  // facts 25 and 26: the com
   EXPECT_EQ(model[model.joins[0].callback].execution_time[1], std::chrono::microseconds(916));
 }
 
+/// What the sink sends to the fusion would be a cycle without end. The message that begins it comes
+/// from elsewhere.
+TEST_F(Fusion, ActivationsOfACycleAreThoseWhereItsMessagesArrive) {
+  const auto back = scenario.publisher(program, sink, "/a");
+  for (int i = 0; i < 200; ++i) {
+    scenario.now = std::int64_t{1000} * i;
+    scenario.handle(program, on_a, i, 1);
+    scenario.now += 496;
+    scenario.run(program, timer_b, 1, std::pair(b, 1000 + i));
+    scenario.handle(program, on_b, 1000 + i, 1, std::pair(out, 1000 + i));
+    scenario.handle(program, on_out, 1000 + i, 1, std::pair(back, i + 1));
+  }
+  const Model model = model_of(scenario);
+  const auto fusion_callback =
+      std::ranges::find(model.callbacks, "/fusion", &model::Callback::node);
+  ASSERT_NE(fusion_callback, model.callbacks.end());
+  EXPECT_THAT(json::parse(model.provenance)["warnings"].dump(),
+              HasSubstr("would be a cycle without end"));
+  ASSERT_TRUE(fusion_callback->activation);
+  const auto& values = std::get<model::MinDistanceActivation>(*fusion_callback->activation).values;
+  ASSERT_GE(values.size(), 2u);
+  // From the first, which counts when it is taken, to the first that the sink sent.
+  EXPECT_EQ(values[1], std::chrono::microseconds(500));
+}
+
 // Whichever input of the first join comes last publishes, so either may be the second join's
 // sender.
 TEST_F(Fusion, IsAnInputOfAnotherThoughItsCompletingInputVaries) {
