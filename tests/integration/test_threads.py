@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,9 @@ def test_work_that_no_event_names_makes_bounds_conditional(tmp_path: Path) -> No
     assert "work that no event names" in report.stdout + report.stderr
 
 
+@pytest.mark.skipif(
+    find_spec("test_msgs") is None, reason="ROS 2's package test_msgs, an action, is not installed"
+)
 def test_an_actions_parts_are_one(tmp_path: Path) -> None:
     found = model(tmp_path, "action")
     (action,) = found["provenance"]["actions"]
