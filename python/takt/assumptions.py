@@ -79,6 +79,7 @@ def examine(
         *_activations(model, measurement),
         *_senders(model, measurement),
         *_phases(bounds),
+        *_queueing_joins(model, bounds),
         *_delays(model, bounds, measurement),
         *_links(model),
         *_losses(measurement),
@@ -301,6 +302,19 @@ def _phases(bounds: Bounds) -> Iterator[Finding]:
             "they differ whenever programs are started"
         )
         yield Finding(Subject.ACTIVATION, Standing.UNSECURED, text, None)
+
+
+def _queueing_joins(model: Model, bounds: Bounds) -> Iterator[Finding]:
+    queueing = set(bounds.queueing_joins)
+    for callback in model.callbacks:
+        if callback.id in queueing:
+            yield Finding(
+                Subject.ACTIVATION,
+                Standing.UNSECURED,
+                f"messages may wait at callback {label(callback)}, which joins the newest of each "
+                "input: the executor takes them one by one",
+                callback.executor,
+            )
 
 
 def shortest_span(activation: Activation, n: int) -> int:

@@ -487,6 +487,10 @@ class Bounds(Document):
     """
     depends_on_phases: bool = False
     """Some bounds hold for the phases of timers that the model gives, and for no others."""
+    queueing_joins: tuple[str, ...] = ()
+    """Callbacks that join the newest messages, and at which messages may wait as no bound counts
+    them: what depends on them has no guarantee.
+    """
     callbacks: tuple[CallbackBound, ...] = ()
     chains: tuple[ChainBound, ...] = ()
     links: tuple[LinkBound, ...] = ()

@@ -324,6 +324,13 @@ def test_bounds_for_phases_of_timers_are_conditional() -> None:
     assert ["phases" in condition.text for condition in found.conditions] == [True]
 
 
+def test_bounds_beside_joins_whose_messages_queue_are_conditional() -> None:
+    joining = [MODEL["callbacks"][1]["id"]]
+    found = verdict(bounds_json=changed(BOUNDS, "queueing_joins", value=joining))
+    assert found.status is Status.MET
+    assert ["one by one" in condition.text for condition in found.conditions] == [True]
+
+
 def test_a_message_over_a_link_may_take_longer_than_the_delay_beside_the_link() -> None:
     delayed = changed(MEASUREMENT, "edges", 0, "delay", "max", value=900_000_000)
     assert verdict(measured=delayed).refuted

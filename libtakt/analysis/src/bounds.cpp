@@ -79,6 +79,7 @@ std::string Bounds::to_json() const {
       {"coarse", coarse},
       {"unexplored", list(unexplored)},
       {"depends_on_phases", depends_on_phases},
+      {"queueing_joins", queueing_joins},
       {"callbacks", list(callbacks)},
       {"chains", list(chains)}};
   if (!links.empty()) document["links"] = list(links);

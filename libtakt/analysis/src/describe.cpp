@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chains/chains.hpp"
+#include "queueing_joins.hpp"
 #include "reasons.hpp"
 #include "takt/curves/saturating.hpp"
 
@@ -77,6 +78,7 @@ void solve(const model::Model& model, const System& system, FixedPoint& solution
     bounds.coarse.push_back(model.executors[e].id);
   }
   describe_explorations(model, system, solution, bounds);
+  bounds.queueing_joins = queueing_joins(model, system, solution);
   bounds.converged = std::ranges::all_of(
       bounds.callbacks, [](const CallbackBound& callback) { return callback.bound.has_value(); });
   bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -78,15 +78,16 @@ class Builder {
   void add_edges();
   void add_sampled_edges();
   /// Leaves out edges that close a cycle without end, the least observed first, and gives their
-  /// receivers all activations that were observed where such edges end as their own. Such cycles come of missing events: messages
-  /// are then taken for those of another instance. `observed_messages`: by edge.
+  /// receivers all activations that were observed where such edges end as their own. Such cycles
+  /// come of missing events: messages are then taken for those of another instance.
+  /// `observed_messages`: by edge.
   void break_cycles(const std::vector<std::uint64_t>& observed_messages);
   void keep_what_edges_support();
   [[nodiscard]] bool is_activated_from_outside(Observed index) const;
   [[nodiscard]] std::optional<model::Activation> activation(Observed index) const;
   /// The measured activations of the callback, as far as the curve holds them.
-  [[nodiscard]] model::MinDistanceActivation min_distance(Observed index,
-                                               const execution::DistanceCurve& activations) const;
+  [[nodiscard]] model::MinDistanceActivation min_distance(
+      Observed index, const execution::DistanceCurve& activations) const;
   /// Whether an edge leads from a sender of the callback's messages to it.
   [[nodiscard]] bool is_explained(Observed index, Observed sender) const;
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> triggers(Observed from,

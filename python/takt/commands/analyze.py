@@ -160,6 +160,17 @@ def analyze(
             console.say(f"takt: nor were {more} more executors")
     if bounds.depends_on_phases:
         console.say("takt: these bounds hold for the phases of timers in the model, and no others")
+    if bounds.queueing_joins:
+        names = labels(valid.callbacks)
+        few = ", ".join(names[callback] for callback in bounds.queueing_joins[:MOST_NAMED])
+        more = len(bounds.queueing_joins) - MOST_NAMED
+        console.say(
+            f"takt: messages may wait side by side at {few}"
+            + (f" and {more} more" if more > 0 else "")
+            + ": it joins the newest of each input, and its executor takes them one by one, so "
+            "more sets may be complete than these bounds count. Give the subscriptions a queue of "
+            "one message (queue_depth), or the join a confidence"
+        )
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)

@@ -97,6 +97,9 @@ struct Bounds {
   std::vector<Unexplored> unexplored;
   /// Whether some bounds hold only for the phases of timers in the model.
   bool depends_on_phases = false;
+  /// The ids of callbacks that join, and at which messages may wait as no bound counts them: what
+  /// depends on them has no guarantee.
+  std::vector<std::string> queueing_joins;
   std::vector<CallbackBound> callbacks;
   std::vector<ChainBound> chains;
   std::vector<LinkBound> links;
