@@ -41,10 +41,6 @@ endfunction()
 
 if(TAKT_SANITIZE)
   add_compile_options(-fsanitize=${TAKT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  if(TAKT_SANITIZE MATCHES address)
-    # A null pointer and a place behind an object end the program anyway; compiling takes less.
-    add_compile_options(-fno-sanitize=null,object-size)
-  endif()
   add_link_options(-fsanitize=${TAKT_SANITIZE})
 endif()
 
