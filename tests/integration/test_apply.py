@@ -169,8 +169,9 @@ def test_cycles_of_a_loop_outside_of_ros_2(tmp_path: Path, kind: str) -> None:
     phase = chain["phase"]
     assert phase["told"] >= 32
     # Pipe and memory tell the beginnings themselves, to the nanosecond. Datagrams are as late as
-    # the machine has them: the line below them tilts by that much if those of half a second are
-    # all 15 ms late. The kernel corrects clocks by up to half a thousandth.
+    # the machine has them: the line below them would tilt by a millisecond a cycle if each of 16
+    # in a row came late, the outermost by 16 ms. The kernel corrects clocks by up to half a
+    # thousandth.
     drift = 0 if kind == "clock" else 200e-6
     tolerance = {"udp": 2e-2, "clock": 1e-3}.get(kind, 1e-6)
     assert phase["drift"] == pytest.approx(drift, abs=tolerance)
