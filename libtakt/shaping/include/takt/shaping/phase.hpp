@@ -24,13 +24,14 @@ class PhaseTracker {
   /// `period` > 0: the nominal one. `delay`: the least time from the beginning to the message.
   PhaseTracker(Duration period, Duration delay) : period_(period), delay_(delay) {}
 
-  /// A message came. Times ascend. O(window · log window), as what follows.
+  /// A message came. Times ascend. O(window · log window).
   void observe(Instant when);
 
-  /// The beginning of the cycle that `now` is in; none: not known yet.
+  /// The beginning of the cycle that `now` is in; none: not known yet. O(window · log window).
   [[nodiscard]] std::optional<Instant> begin(Instant now) const;
 
   /// By what share the loop's period is longer than ours; none: not known yet.
+  /// O(window · log window).
   [[nodiscard]] std::optional<double> drift() const;
 
   /// How often the loop was found to have another phase.
