@@ -57,7 +57,7 @@ Missing listed_from(Bytes index, std::uint64_t end) {
 
 }  // namespace
 
-StreamLosses listed_beyond_end(const fs::path& directory) {
+Result<StreamLosses> listed_beyond_end(const fs::path& directory) {
   std::vector<fs::path> indexes;
   std::error_code code;
   for (fs::directory_iterator entry(directory / "index", code);
@@ -67,11 +67,14 @@ StreamLosses listed_beyond_end(const fs::path& directory) {
       indexes.push_back(entry->path());
     }
   }
+  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) {
+    return error("{}: cannot be read: {}", (directory / "index").string(), code.message());
+  }
   std::ranges::sort(indexes);
   StreamLosses losses;
   for (const fs::path& path : indexes) {
     const auto index = MappedFile::open(path);
-    if (!index) continue;
+    if (!index) return tl::unexpected(index.error());
     std::error_code absent;
     const std::uintmax_t size = fs::file_size(directory / path.stem(), absent);
     const Missing missing = listed_from(index->bytes(), absent ? 0 : size);

@@ -199,7 +199,11 @@ Result<void> CtfSource::add(const fs::path& directory) {
 }
 
 Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceContext& context) {
-  for (const fs::path& path : stream_files(directory)) {
+  const auto files = stream_files(directory);
+  if (!files) {
+    return tl::unexpected(files.error());
+  }
+  for (const fs::path& path : *files) {
     auto file = MappedFile::open(path);
     if (!file) {
       return tl::unexpected(file.error());

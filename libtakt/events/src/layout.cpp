@@ -24,6 +24,11 @@ bool begins_with_a_packet(const fs::path& path) {
   return file && (magic == ctf::packet_magic || __builtin_bswap32(magic) == ctf::packet_magic);
 }
 
+/// Whether a file is not there; any other failure leaves open what is.
+bool is_absent(const std::error_code& code) {
+  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory;
+}
+
 }  // namespace
 
 Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
@@ -42,6 +47,10 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
         fs::is_regular_file(entry->path() / "metadata", unreadable)) {
       found.push_back(entry->path());
     }
+    if (unreadable && !is_absent(unreadable)) {
+      code = unreadable;
+      break;
+    }
   }
   if (code) {
     return error("{}: cannot be read: {}", name, code.message());
@@ -56,14 +65,18 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
   return found;
 }
 
-StreamLosses without_metadata(const fs::path& root) {
+Result<StreamLosses> without_metadata(const fs::path& root) {
   StreamLosses losses;
-  const auto look_into = [&](const fs::path& directory) {
+  const auto look_into = [&](const fs::path& directory) -> Result<void> {
     std::error_code unreadable;
     if (fs::exists(directory / "metadata", unreadable)) {
-      return;
+      return {};
     }
-    for (const fs::path& file : stream_files(directory)) {
+    const auto files = stream_files(directory);
+    if (!files) {
+      return tl::unexpected(files.error());
+    }
+    for (const fs::path& file : *files) {
       const std::uint64_t size = fs::file_size(file, unreadable);
       if (unreadable || !begins_with_a_packet(file)) {
         continue;
@@ -74,32 +87,47 @@ StreamLosses without_metadata(const fs::path& root) {
                                             file.lexically_relative(root).string(), size));
       }
     }
+    return {};
   };
-  look_into(root);
+  auto looked = look_into(root);
   std::error_code code;
   fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
-  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+  for (; looked && !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
     if (entry.depth() >= max_depth) {
       entry.disable_recursion_pending();
     }
     std::error_code unreadable;
     if (fs::is_directory(entry->symlink_status(unreadable))) {
-      look_into(entry->path());
+      looked = look_into(entry->path());
     }
+  }
+  if (!looked) {
+    return tl::unexpected(looked.error());
+  }
+  if (code) {
+    return error("{}: cannot be read: {}", root.string(), code.message());
   }
   return losses;
 }
 
-std::vector<fs::path> stream_files(const fs::path& directory) {
+Result<std::vector<fs::path>> stream_files(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code code;
   for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator();
        entry.increment(code)) {
-    std::error_code unreadable;
     const std::string name = entry->path().filename().string();
-    if (name != "metadata" && !name.starts_with('.') && entry->is_regular_file(unreadable)) {
-      files.push_back(entry->path());
+    if (name == "metadata" || name.starts_with('.')) {
+      continue;
     }
+    std::error_code unreadable;
+    if (entry->is_regular_file(unreadable)) {
+      files.push_back(entry->path());
+    } else if (unreadable && !is_absent(unreadable)) {
+      return error("{}: cannot be read: {}", entry->path().string(), unreadable.message());
+    }
+  }
+  if (code) {
+    return error("{}: cannot be read: {}", directory.string(), code.message());
   }
   std::ranges::sort(files);
   return files;
@@ -108,7 +136,11 @@ std::vector<fs::path> stream_files(const fs::path& directory) {
 Result<Input> describe(const std::string& name, const std::vector<fs::path>& directories) {
   Input input{name, 0, {}};
   for (const fs::path& directory : directories) {
-    for (const fs::path& file : stream_files(directory)) {
+    const auto files = stream_files(directory);
+    if (!files) {
+      return tl::unexpected(files.error());
+    }
+    for (const fs::path& file : *files) {
       std::error_code code;
       const std::uint64_t size = fs::file_size(file, code);
       if (code) {
@@ -142,7 +174,11 @@ Result<std::string> fingerprint_of(const std::vector<fs::path>& directories) {
     return tl::unexpected(fingerprint.error());
   }
   for (const fs::path& directory : directories) {
-    for (const fs::path& path : stream_files(directory)) {
+    const auto files = stream_files(directory);
+    if (!files) {
+      return tl::unexpected(files.error());
+    }
+    for (const fs::path& path : *files) {
       const auto file = MappedFile::open(path);
       if (!file) {
         return tl::unexpected(file.error());

@@ -14,13 +14,14 @@ namespace takt::events {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_traces(
     const std::filesystem::path& root, const std::string& name);
 
-/// The files of a trace directory that hold packets, sorted.
-[[nodiscard]] std::vector<std::filesystem::path> stream_files(
+/// The files of a trace directory that hold packets, sorted. Error: what is there cannot be told.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> stream_files(
     const std::filesystem::path& directory);
 
 /// Counts as unreadable what lies at or below `root` in files that begin as CTF packets do and have
 /// no metadata beside them, so that nobody knows what is in them. Does not follow symbolic links.
-[[nodiscard]] StreamLosses without_metadata(const std::filesystem::path& root);
+/// Error: what is there cannot be told.
+[[nodiscard]] Result<StreamLosses> without_metadata(const std::filesystem::path& root);
 
 /// Size of the traces in `directories`, under the name the user gave. Error: a file cannot be read.
 [[nodiscard]] Result<Input> describe(const std::string& name,

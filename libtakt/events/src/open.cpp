@@ -49,7 +49,11 @@ Result<ClockCorrections> try_with_babeltrace(const std::vector<fs::path>& direct
                                              const std::function<void()>& waiting) {
   std::uint64_t memory = std::uint64_t{1} << 30;
   for (const fs::path& directory : directories) {
-    memory += stream_files(directory).size() << 24;  // the library maps a part of each
+    const auto files = stream_files(directory);
+    if (!files) {
+      return tl::unexpected(files.error());
+    }
+    memory += files->size() << 24;  // the library maps a part of each
   }
   const auto given = isolated(
       [&directories](const Output& output) {
@@ -129,8 +133,18 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
     if (!input) {
       return tl::unexpected(input.error());
     }
-    lost += without_metadata(*root);
-    for (const fs::path& directory : *traces) lost += ctf::listed_beyond_end(directory);
+    const auto unknown = without_metadata(*root);
+    if (!unknown) {
+      return tl::unexpected(unknown.error());
+    }
+    lost += *unknown;
+    for (const fs::path& directory : *traces) {
+      const auto missing = ctf::listed_beyond_end(directory);
+      if (!missing) {
+        return tl::unexpected(missing.error());
+      }
+      lost += *missing;
+    }
     given.push_back({std::move(*input), std::move(*traces)});
   }
   auto source = open_with_a_decoder(given, std::move(unpacked), options);

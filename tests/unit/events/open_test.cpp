@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <random>
 
 #include "archive.hpp"
+#include "ctf_index.hpp"
 #include "layout.hpp"
 #include "takt/events/event_stream.hpp"
 #include "trace_writer.hpp"
@@ -115,6 +117,28 @@ TEST_F(OpenTest, LinksToTracesAreNotFollowed) {
   std::filesystem::create_directory_symlink("ust-1", scratch.path() / "session/latest");
   EXPECT_THAT(find_traces(scratch.path() / "session", "session").value(),
               testing::ElementsAre(scratch.path() / "session/ust-1"));
+}
+
+/// A process that may open no further file.
+TEST_F(OpenTest, WhatCannotBeLookedIntoIsNotEmpty) {
+  writer.write(scratch, {}, "session/ust");
+  scratch.write("session/ust/index/ros2_0.idx", "no index");
+  const std::filesystem::path directory = scratch.path() / "session/ust";
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto traces = find_traces(scratch.path() / "session", "session");
+  const auto files = stream_files(directory);
+  const auto unknown = without_metadata(scratch.path() / "session");
+  const auto missing = ctf::listed_beyond_end(directory);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(traces);
+  EXPECT_FALSE(files);
+  EXPECT_FALSE(unknown);
+  EXPECT_FALSE(missing);
+  EXPECT_TRUE(stream_files(directory));
+  EXPECT_TRUE(ctf::listed_beyond_end(directory));
 }
 
 class ArchiveTest : public OpenTest, public testing::WithParamInterface<const char*> {};
