@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import shlex
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -141,13 +142,10 @@ def analyze(
             if lasting and remedies.can_be_reserved(model, valid, analysis):
                 _propose_budget(same, analysis)
     if bounds.coarse:
-        names = executor_labels(valid)
-        few = ", ".join(names[executor] for executor in bounds.coarse[:MOST_NAMED])
-        more = len(bounds.coarse) - MOST_NAMED
         console.say(
-            f"takt: after {bounds.steps:,} steps, bounds of executor {few}"
-            + (f" and {more} more" if more > 0 else "")
-            + " are coarser than they might be, or missing; --effort allows more"
+            f"takt: after {bounds.steps:,} steps, bounds of executor "
+            f"{_some(bounds.coarse, executor_labels(valid))} are coarser than they might be, or "
+            "missing; --effort allows more"
         )
     if bounds.unexplored:
         names = executor_labels(valid)
@@ -161,19 +159,23 @@ def analyze(
     if bounds.depends_on_phases:
         console.say("takt: these bounds hold for the phases of timers in the model, and no others")
     if bounds.queueing_joins:
-        names = labels(valid.callbacks)
-        few = ", ".join(names[callback] for callback in bounds.queueing_joins[:MOST_NAMED])
-        more = len(bounds.queueing_joins) - MOST_NAMED
         console.say(
-            f"takt: messages may wait side by side at {few}"
-            + (f" and {more} more" if more > 0 else "")
-            + ": it joins the newest of each input, and its executor takes them one by one, so "
-            "more sets may be complete than these bounds count. Give the subscriptions a queue of "
-            "one message (queue_depth), or the join a confidence"
+            "takt: messages may wait side by side at "
+            f"{_some(bounds.queueing_joins, labels(valid.callbacks))}: it joins the newest of each "
+            "input, and its executor takes them one by one, so more sets may be complete than "
+            "these bounds count. Give the subscriptions a queue of one message (queue_depth), or "
+            "the join a confidence"
         )
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _some(ids: Sequence[str], names: dict[str, str]) -> str:
+    """The names of the first few, and how many more there are."""
+    few = ", ".join(names[id_] for id_ in ids[:MOST_NAMED])
+    more = len(ids) - MOST_NAMED
+    return f"{few} and {more} more" if more > 0 else few
 
 
 def _hand_out(document: str, json: bool, output: str | None) -> bool:
