@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "layout.hpp"
 #include "mapped_file.hpp"
 
 namespace takt::events::ctf {
@@ -65,9 +66,11 @@ Result<StreamLosses> listed_beyond_end(const fs::path& directory) {
     std::error_code unreadable;
     if (entry->path().extension() == ".idx" && entry->is_regular_file(unreadable)) {
       indexes.push_back(entry->path());
+    } else if (unreadable && !is_absent(unreadable)) {
+      return error("{}: cannot be read: {}", entry->path().string(), unreadable.message());
     }
   }
-  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) {
+  if (code && !is_absent(code)) {
     return error("{}: cannot be read: {}", (directory / "index").string(), code.message());
   }
   std::ranges::sort(indexes);
@@ -77,6 +80,9 @@ Result<StreamLosses> listed_beyond_end(const fs::path& directory) {
     if (!index) return tl::unexpected(index.error());
     std::error_code absent;
     const std::uintmax_t size = fs::file_size(directory / path.stem(), absent);
+    if (absent && !is_absent(absent)) {
+      return error("{}: cannot be read: {}", path.stem().string(), absent.message());
+    }
     const Missing missing = listed_from(index->bytes(), absent ? 0 : size);
     if (missing.packets == 0) continue;
     StreamLosses fault;

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstring>
+#include <span>
 #include <system_error>
 
 #include "ctf_metadata.hpp"
@@ -17,25 +18,38 @@ namespace fs = std::filesystem;
 
 constexpr int max_depth = 16;  // LTTng's deepest layout has 8
 
-bool begins_with_a_packet(const fs::path& path) {
+bool begins_with_a_packet(std::span<const std::uint8_t> bytes) {
   std::uint32_t magic = 0;
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(&magic), sizeof magic);
-  return file && (magic == ctf::packet_magic || __builtin_bswap32(magic) == ctf::packet_magic);
+  if (bytes.size() < sizeof magic) {
+    return false;
+  }
+  std::memcpy(&magic, bytes.data(), sizeof magic);
+  return magic == ctf::packet_magic || __builtin_bswap32(magic) == ctf::packet_magic;
 }
 
-/// Whether a file is not there; any other failure leaves open what is.
-bool is_absent(const std::error_code& code) {
-  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory;
+/// Whether a directory holds a trace. `code`: it cannot be told.
+bool has_metadata(const fs::path& directory, std::error_code& code) {
+  const bool found = fs::is_regular_file(directory / "metadata", code);
+  if (is_absent(code)) {
+    code.clear();
+  }
+  return found;
 }
 
 }  // namespace
 
+bool is_absent(const std::error_code& code) {
+  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory;
+}
+
 Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
   std::vector<fs::path> found;
   std::error_code code;
-  if (fs::is_regular_file(root / "metadata", code)) {
+  if (has_metadata(root, code)) {
     found.push_back(root);
+  }
+  if (code) {
+    return error("{}: cannot be read: {}", name, code.message());
   }
   fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
   for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
@@ -44,7 +58,7 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
     }
     std::error_code unreadable;
     if (fs::is_directory(entry->symlink_status(unreadable)) &&
-        fs::is_regular_file(entry->path() / "metadata", unreadable)) {
+        has_metadata(entry->path(), unreadable)) {
       found.push_back(entry->path());
     }
     if (unreadable && !is_absent(unreadable)) {
@@ -69,18 +83,25 @@ Result<StreamLosses> without_metadata(const fs::path& root) {
   StreamLosses losses;
   const auto look_into = [&](const fs::path& directory) -> Result<void> {
     std::error_code unreadable;
-    if (fs::exists(directory / "metadata", unreadable)) {
+    if (has_metadata(directory, unreadable)) {
       return {};
+    }
+    if (unreadable) {
+      return error("{}: cannot be read: {}", directory.string(), unreadable.message());
     }
     const auto files = stream_files(directory);
     if (!files) {
       return tl::unexpected(files.error());
     }
     for (const fs::path& file : *files) {
-      const std::uint64_t size = fs::file_size(file, unreadable);
-      if (unreadable || !begins_with_a_packet(file)) {
+      const auto content = MappedFile::open(file);
+      if (!content) {
+        return tl::unexpected(content.error());
+      }
+      if (!begins_with_a_packet(content->bytes())) {
         continue;
       }
+      const std::uint64_t size = content->bytes().size();
       losses.unreadable_bytes += size;
       if (losses.faults.size() < StreamLosses::max_faults) {
         losses.faults.push_back(fmt::format("{}: {} bytes of events without metadata",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "fingerprint.hpp"
@@ -8,6 +9,9 @@
 #include "takt/events/event_stream.hpp"
 
 namespace takt::events {
+
+/// Whether a file is not there; after any other failure that cannot be told.
+[[nodiscard]] bool is_absent(const std::error_code& code);
 
 /// The directories at or below `root` that hold a CTF trace (a file named "metadata"), sorted.
 /// Does not follow symbolic links. `name` is what messages call the root.

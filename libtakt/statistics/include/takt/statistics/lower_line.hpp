@@ -18,7 +18,7 @@ struct Line {
 
 /// The points that a straight line below all of them can touch, by ascending x; of points with the
 /// same x, the lowest. O(n log n).
-std::vector<Point> lower_hull(std::vector<Point> points);
+[[nodiscard]] std::vector<Point> lower_hull(std::vector<Point> points);
 
 /// The straight line below all points whose distance to them is least on average; its point is one
 /// that it touches. None without points; flat if all have the same x. For times that are late but
@@ -26,6 +26,6 @@ std::vector<Point> lower_hull(std::vector<Point> points);
 /// Estimation and Removal of Clock Skew from Network Delay Measurements, INFOCOM 1999): if evenly
 /// spread points are up to d late, the line rises by at most 2 d too much or too little over their
 /// width, whichever of them are early. O(n log n).
-std::optional<Line> lower_line(std::vector<Point> points);
+[[nodiscard]] std::optional<Line> lower_line(std::vector<Point> points);
 
 }  // namespace takt::statistics
