@@ -1,15 +1,16 @@
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "archive.hpp"
 #include "ctf_index.hpp"
 #include "layout.hpp"
+#include "takt/base/capabilities.hpp"
 #include "takt/events/event_stream.hpp"
 #include "trace_writer.hpp"
 
@@ -119,25 +120,24 @@ TEST_F(OpenTest, LinksToTracesAreNotFollowed) {
               testing::ElementsAre(scratch.path() / "session/ust-1"));
 }
 
-/// A process that may open no further file.
+/// A directory that its reader may not enter. Root may without its capabilities no longer either,
+/// which a thread gives up alone.
 TEST_F(OpenTest, WhatCannotBeLookedIntoIsNotEmpty) {
   writer.write(scratch, {}, "session/ust");
   scratch.write("session/ust/index/ros2_0.idx", "no index");
   const std::filesystem::path directory = scratch.path() / "session/ust";
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const auto traces = find_traces(scratch.path() / "session", "session");
-  const auto files = stream_files(directory);
-  const auto unknown = without_metadata(scratch.path() / "session");
-  const auto missing = ctf::listed_beyond_end(directory);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_FALSE(traces);
-  EXPECT_FALSE(files);
-  EXPECT_FALSE(unknown);
-  EXPECT_FALSE(missing);
+  std::filesystem::permissions(directory, std::filesystem::perms::none);
+  std::thread([&] {
+    ASSERT_TRUE(keep_only_capabilities(0));
+    EXPECT_FALSE(find_traces(scratch.path() / "session", "session"));
+    EXPECT_FALSE(stream_files(directory));
+    EXPECT_FALSE(without_metadata(scratch.path() / "session"));
+    EXPECT_FALSE(ctf::listed_beyond_end(directory));
+  }).join();
+  std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
+  EXPECT_TRUE(find_traces(scratch.path() / "session", "session"));
   EXPECT_TRUE(stream_files(directory));
+  EXPECT_TRUE(without_metadata(scratch.path() / "session"));
   EXPECT_TRUE(ctf::listed_beyond_end(directory));
 }
 
