@@ -26,20 +26,20 @@ struct Arrival {
   LocalIndex callback;
 };
 
-/// An instance that ran. `job` is the arrival it descends from.
-struct Instance {
+/// What ran, to its end. `job` is the arrival it descends from.
+struct Completed {
   LocalIndex callback;
   std::size_t job = 0;
   Instant start;
   Instant end;
-  bool operator==(const Instance&) const = default;
+  bool operator==(const Completed&) const = default;
 };
 
 /// A single-threaded events executor in virtual time: releases at once, binds messages to
 /// instances. Arrivals in the order of time.
-inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>& callbacks,
-                                 const std::vector<Arrival>& arrivals) {
-  std::vector<Instance> runs;
+inline std::vector<Completed> run(Policy& policy, const std::vector<TestCallback>& callbacks,
+                                  const std::vector<Arrival>& arrivals) {
+  std::vector<Completed> runs;
   std::vector<std::deque<std::size_t>> messages(callbacks.size());
   std::size_t arrived = 0;
   Instant now{};
@@ -79,9 +79,9 @@ inline std::vector<Instance> run(Policy& policy, const std::vector<TestCallback>
 
 /// "a [0,3) b [3,7)"
 inline std::string describe(const std::vector<TestCallback>& callbacks,
-                            const std::vector<Instance>& runs) {
+                            const std::vector<Completed>& runs) {
   std::string text;
-  for (const Instance& run : runs) {
+  for (const Completed& run : runs) {
     text +=
         fmt::format("{}{} [{},{})", text.empty() ? "" : " ", callbacks[run.callback.value()].name,
                     run.start.time_since_epoch().count(), run.end.time_since_epoch().count());
