@@ -606,6 +606,27 @@ def test_lttng_is_not_installed(tmp_path: Path, ordinary_user: list[str]) -> Non
     assert not (tmp_path / "trace.partial").exists()
 
 
+def test_another_daemon_starts_at_the_same_moment(tmp_path: Path, ordinary_user: list[str]) -> None:
+    """Ours finds that one's lock, and ends before that one answers."""
+    ours = tmp_path / "ours"
+    ours.write_text(
+        "#!/bin/sh\n"
+        "(sleep 0.5; exec lttng-sessiond --daemonize) >/dev/null 2>&1 </dev/null &\n"
+        "echo 'another one runs' >&2\n"
+        "exit 1\n"
+    )
+    ours.chmod(0o755)
+    done = subprocess.run(
+        [
+            *(*ordinary_user, f"LTTNG_SESSIOND_PATH={ours}", *TAKT),
+            *("record", "-o", str(tmp_path / "trace"), "--duration", "0.5", "--", *TICK_FOR_SURE),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_daemon_cannot_start(tmp_path: Path, ordinary_user: list[str]) -> None:
     done = subprocess.run(
         [

@@ -9,11 +9,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace takt::capture::lttng {
 
@@ -28,6 +30,21 @@ std::string last_line(int file) {
     written.remove_suffix(1);
   }
   return std::string(written.substr(written.rfind('\n') + 1));
+}
+
+/// Another recorder may start a daemon at the same moment: ours then fails at once, and that one's
+/// does not answer yet.
+constexpr std::chrono::seconds patience{3};
+
+bool answers_within(std::chrono::nanoseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (lttng_session_daemon_alive() != 1) {
+    if (std::chrono::steady_clock::now() >= end) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
 }
 
 }  // namespace
@@ -74,8 +91,7 @@ Result<void> ensure_daemon() {
   if (failed != 0) {
     return error("cannot start LTTng's session daemon '{}': {}", program, std::strerror(failed));
   }
-  // Another user of the machine's daemon may have started one at the same moment: ours then fails.
-  if (lttng_session_daemon_alive() != 1) {
+  if (!answers_within(patience)) {
     return error(
         "LTTng's session daemon does not start{}{}; 'lttng-sessiond' in a terminal says more, and "
         "LTTNG_HOME may name a writable directory for it",
