@@ -611,7 +611,7 @@ def test_another_daemon_starts_at_the_same_moment(tmp_path: Path, ordinary_user:
     ours = tmp_path / "ours"
     ours.write_text(
         "#!/bin/sh\n"
-        "(sleep 0.5; exec lttng-sessiond --daemonize) >/dev/null 2>&1 </dev/null &\n"
+        "(sleep 0.1; exec lttng-sessiond --daemonize) >/dev/null 2>&1 </dev/null &\n"
         "echo 'another one runs' >&2\n"
         "exit 1\n"
     )

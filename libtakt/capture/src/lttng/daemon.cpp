@@ -34,7 +34,7 @@ std::string last_line(int file) {
 
 /// Another recorder may start a daemon at the same moment: ours then fails at once, and that one's
 /// does not answer yet.
-constexpr std::chrono::seconds patience{3};
+constexpr std::chrono::seconds patience{5};
 
 bool answers_within(std::chrono::nanoseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
