@@ -50,10 +50,10 @@ Outcome schedule(DeadlineRule rule, std::int64_t end) {
   std::vector<std::int64_t> periods(set.callbacks.size(), 0);
   periods[0] = periods[3] = 1000;
   const std::vector<Arrival> arrivals = periodic(periods, end);
-  const std::vector<Completed> runs = run(policy, set.callbacks, arrivals);
+  const std::vector<CompletedInstance> runs = run(policy, set.callbacks, arrivals);
   Outcome outcome;
   std::vector<bool> started(arrivals.size(), false);
-  for (const Completed& instance : runs) {
+  for (const CompletedInstance& instance : runs) {
     started[instance.job] = true;
     if (instance.callback == LocalIndex(2) || instance.callback == LocalIndex(9)) {
       outcome.finishes.push_back(instance.end.time_since_epoch().count());

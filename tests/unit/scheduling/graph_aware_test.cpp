@@ -94,8 +94,8 @@ std::vector<Arrival> random_arrivals(const Graph& graph, std::mt19937& random) {
   return arrivals;
 }
 
-std::vector<Completed> reference_schedule(const Graph& graph,
-                                          const std::vector<Arrival>& arrivals) {
+std::vector<CompletedInstance> reference_schedule(const Graph& graph,
+                                                  const std::vector<Arrival>& arrivals) {
   struct Ready {
     LocalIndex callback;
     std::size_t job = 0;
@@ -104,7 +104,7 @@ std::vector<Completed> reference_schedule(const Graph& graph,
     std::int64_t age = 0;  // the smaller runs first among equals
   };
   std::vector<Ready> ready;
-  std::vector<Completed> runs;
+  std::vector<CompletedInstance> runs;
   std::size_t arrived = 0;
   std::int64_t released = 0;
   Instant now{};
@@ -147,8 +147,8 @@ TEST(GraphAwarePolicy, SchedulesTheUnfoldedForestOnRandomGraphs) {
     }
     GraphAwarePolicy policy = graph.by_deadline ? GraphAwarePolicy::edf(deadlines, 64)
                                                 : GraphAwarePolicy::fixed_priority(graph.roots, 64);
-    const std::vector<Completed> runs = run(policy, graph.callbacks, arrivals);
-    const std::vector<Completed> expected = reference_schedule(graph, arrivals);
+    const std::vector<CompletedInstance> runs = run(policy, graph.callbacks, arrivals);
+    const std::vector<CompletedInstance> expected = reference_schedule(graph, arrivals);
     ASSERT_EQ(runs, expected) << "round " << round << "\n"
                               << describe(graph.callbacks, runs) << "\n"
                               << describe(graph.callbacks, expected);

@@ -26,20 +26,21 @@ struct Arrival {
   LocalIndex callback;
 };
 
-/// What ran, to its end. `job` is the arrival it descends from.
-struct Completed {
+/// `job` is the arrival it descends from.
+struct CompletedInstance {
   LocalIndex callback;
   std::size_t job = 0;
   Instant start;
   Instant end;
-  bool operator==(const Completed&) const = default;
+  bool operator==(const CompletedInstance&) const = default;
 };
 
 /// A single-threaded events executor in virtual time: releases at once, binds messages to
 /// instances. Arrivals in the order of time.
-inline std::vector<Completed> run(Policy& policy, const std::vector<TestCallback>& callbacks,
-                                  const std::vector<Arrival>& arrivals) {
-  std::vector<Completed> runs;
+inline std::vector<CompletedInstance> run(Policy& policy,
+                                          const std::vector<TestCallback>& callbacks,
+                                          const std::vector<Arrival>& arrivals) {
+  std::vector<CompletedInstance> runs;
   std::vector<std::deque<std::size_t>> messages(callbacks.size());
   std::size_t arrived = 0;
   Instant now{};
@@ -79,9 +80,9 @@ inline std::vector<Completed> run(Policy& policy, const std::vector<TestCallback
 
 /// "a [0,3) b [3,7)"
 inline std::string describe(const std::vector<TestCallback>& callbacks,
-                            const std::vector<Completed>& runs) {
+                            const std::vector<CompletedInstance>& runs) {
   std::string text;
-  for (const Completed& run : runs) {
+  for (const CompletedInstance& run : runs) {
     text +=
         fmt::format("{}{} [{},{})", text.empty() ? "" : " ", callbacks[run.callback.value()].name,
                     run.start.time_since_epoch().count(), run.end.time_since_epoch().count());
