@@ -15,7 +15,7 @@ namespace takt::deterministic_link {
 
 namespace {
 
-constexpr transport::Key key{};
+constexpr transport::Key direct_key{};
 
 /// One end of a connection, driven by whoever calls it.
 class DirectEnd {
@@ -57,7 +57,7 @@ class DirectEnd {
 
  private:
   DirectEnd(std::unique_ptr<transport::UdpSocket> socket, link::Sink& sink)
-      : socket_(std::move(socket)), connection_(key, {}, *socket_, transport::now()) {
+      : socket_(std::move(socket)), connection_(direct_key, {}, *socket_, transport::now()) {
     connection_.deliver_to(sink);
   }
 

@@ -23,6 +23,19 @@ using events::Threads;
 /// A table with more bytes than this in one of its fields is handed out, however few rows it has.
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 
+template <typename Things>
+Column names(const Things& things) {
+  std::vector<std::int64_t> ends{0};
+  std::string bytes;
+  for (const auto& thing : things) {
+    events::append_utf8(thing.name, bytes);
+    ends.push_back(static_cast<std::int64_t>(bytes.size()));
+  }
+  return texts("", std::move(ends), std::move(bytes));
+}
+
+}  // namespace
+
 /// One field of the rows, of whichever kind.
 struct FieldRows {
   events::Field field;
@@ -74,19 +87,6 @@ Column FieldRows::take() {
              ? lists(std::move(name), std::move(taken), std::exchange(handles, {}))
              : texts(std::move(name), std::move(taken), std::exchange(bytes, {}));
 }
-
-template <typename Things>
-Column names(const Things& things) {
-  std::vector<std::int64_t> ends{0};
-  std::string bytes;
-  for (const auto& thing : things) {
-    events::append_utf8(thing.name, bytes);
-    ends.push_back(static_cast<std::int64_t>(bytes.size()));
-  }
-  return texts("", std::move(ends), std::move(bytes));
-}
-
-}  // namespace
 
 class EventTables::Rows {
  public:

@@ -19,7 +19,7 @@ bool is_made_of_messages(const execution::Objects& objects,
 /// The window consists of so many parts. All but the last are followed when it is full, because
 /// runs that have not ended, or whose message becomes known late, are among the last; the first
 /// half is then forgotten.
-constexpr std::size_t parts = 8;
+constexpr std::size_t window_parts = 8;
 
 }  // namespace
 
@@ -38,19 +38,19 @@ void FlowTracker::on_instance(const execution::Database& database,
 
 void FlowTracker::make_room(const execution::Database& database) {
   const std::uint64_t rows = store_.rows() + states_.rows();
-  if (rows < (marks_.size() + 1) * options_.window / parts) {
+  if (rows < (marks_.size() + 1) * options_.window / window_parts) {
     return;
   }
   marks_.push_back({store_.end(), states_.counts()});
-  if (marks_.size() < parts) {
+  if (marks_.size() < window_parts) {
     return;
   }
   // A name that nothing has yet may appear later; finish() reports it if it does not.
-  static_cast<void>(evaluate(database, marks_[parts - 2].rows.run));
-  const Mark& middle = marks_[parts / 2 - 1];
+  static_cast<void>(evaluate(database, marks_[window_parts - 2].rows.run));
+  const Mark& middle = marks_[window_parts / 2 - 1];
   store_.drop_before(middle.rows);
   states_.drop_before(middle.times_off);
-  marks_.erase(marks_.begin(), marks_.begin() + parts / 2);
+  marks_.erase(marks_.begin(), marks_.begin() + window_parts / 2);
 }
 
 void FlowTracker::on_publication(const execution::Database& database,

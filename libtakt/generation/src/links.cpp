@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t most_links = 2;
 
 /// One nanosecond for each byte, so that ends of chunks and activations often coincide.
-constexpr std::int64_t bandwidth = 8'000'000'000;
+constexpr std::int64_t link_bandwidth = 8'000'000'000;
 
 /// Lets the edge share the message of another edge of its sender over a link, if there is one.
 void share_message(model::Model& model, model::Edge& edge) {
@@ -34,7 +34,7 @@ void add_links(Draft& draft) {
   for (std::size_t i = 0; i < count; ++i) {
     model::Link& link = model.links.emplace_back();
     link.id = "link" + std::to_string(i);
-    link.bandwidth = bandwidth;
+    link.bandwidth = link_bandwidth;
     link.chunk_bytes = draft.random.between(1, 4);
     link.overhead = Duration{draft.random.between(0, 2)};
   }

@@ -27,23 +27,24 @@ Json write(const model::Supply& supply) {
 
 Json write(const CallbackPlan& planned, const PolicyDescription::Callback& callback) {
   const Address& address = planned.address;
-  Json json = {{"id", planned.id}, {"node", address.node}, {"kind", to_string(address.kind)}};
-  if (!address.topics.empty()) json["topics"] = address.topics;
-  if (address.period) json["period"] = address.period->count();
+  Json document = {{"id", planned.id}, {"node", address.node}, {"kind", to_string(address.kind)}};
+  if (!address.topics.empty()) document["topics"] = address.topics;
+  if (address.period) document["period"] = address.period->count();
   const bool differ = std::ranges::count(address.ordinals, address.ordinals.front()) <
                       std::ranges::ssize(address.ordinals);
   if (differ) {
-    json["ordinals"] = address.ordinals;
+    document["ordinals"] = address.ordinals;
   } else {
-    json["ordinal"] = address.ordinals.front();
+    document["ordinal"] = address.ordinals.front();
   }
-  if (!planned.group.empty()) json["callback_group"] = planned.group;
-  if (callback.priority != PolicyDescription::least_priority) json["priority"] = callback.priority;
+  if (!planned.group.empty()) document["callback_group"] = planned.group;
+  if (callback.priority != PolicyDescription::least_priority)
+    document["priority"] = callback.priority;
   if (callback.deadline != PolicyDescription::longest_deadline) {
-    json["deadline"] = callback.deadline.count();
+    document["deadline"] = callback.deadline.count();
   }
-  if (!callback.is_root) json["root"] = false;
-  return json;
+  if (!callback.is_root) document["root"] = false;
+  return document;
 }
 
 Json write(const ExecutorPlan& planned) {
@@ -55,20 +56,20 @@ Json write(const ExecutorPlan& planned) {
   for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
     callbacks.push_back(write(planned.callbacks[i], policy.callbacks[i]));
   }
-  Json json = {{"id", planned.id},
-               {"kind", to_string(planned.kind)},
-               {"rule", to_string(policy.rule)},
-               {"threads", planned.threads},
-               {"cpu", or_null(planned.cpu)},
-               {"supply", write(planned.supply)}};
+  Json document = {{"id", planned.id},
+                   {"kind", to_string(planned.kind)},
+                   {"rule", to_string(policy.rule)},
+                   {"threads", planned.threads},
+                   {"cpu", or_null(planned.cpu)},
+                   {"supply", write(planned.supply)}};
   if (policy.rule == scheduling::Rule::ready_set) {
-    json["timers"] =
+    document["timers"] =
         policy.timers == scheduling::TimerHandling::privileged ? "privileged" : "polled";
   }
-  if (policy.own_origin) json["own_origin"] = true;
-  json["callbacks"] = std::move(callbacks);
+  if (policy.own_origin) document["own_origin"] = true;
+  document["callbacks"] = std::move(callbacks);
   if (!policy.chains.empty()) {
-    Json& chains = json["chains"] = Json::array();
+    Json& chains = document["chains"] = Json::array();
     for (const auto& chain : policy.chains) {
       Json ids = Json::array();
       for (const scheduling::LocalIndex callback : chain.callbacks) ids.push_back(id(callback));
@@ -84,9 +85,9 @@ Json write(const ExecutorPlan& planned) {
                        {"end", slot.end.count()},
                        {"callback", id(slot.callback)}});
     }
-    json["table"] = {{"cycle", policy.cycle.count()}, {"slots", std::move(slots)}};
+    document["table"] = {{"cycle", policy.cycle.count()}, {"slots", std::move(slots)}};
   }
-  return json;
+  return document;
 }
 
 }  // namespace
@@ -94,14 +95,15 @@ Json write(const ExecutorPlan& planned) {
 std::string to_json(const Plan& plan) {
   Json provenance = Json::parse(plan.provenance, nullptr, false);
   if (!provenance.is_object()) provenance = Json::object();
-  Json json = {{"format", "takt/plan"},
-               {"version", 1},
-               {"name", plan.name},
-               {"provenance", std::move(provenance)},
-               {"executors", Json::array()}};
-  for (const ExecutorPlan& executor : plan.executors) json["executors"].push_back(write(executor));
-  if (!plan.warnings.empty()) json["warnings"] = plan.warnings;
-  return json_text(json, 1);
+  Json document = {{"format", "takt/plan"},
+                   {"version", 1},
+                   {"name", plan.name},
+                   {"provenance", std::move(provenance)},
+                   {"executors", Json::array()}};
+  for (const ExecutorPlan& executor : plan.executors)
+    document["executors"].push_back(write(executor));
+  if (!plan.warnings.empty()) document["warnings"] = plan.warnings;
+  return json_text(document, 1);
 }
 
 }  // namespace takt::plan

@@ -15,9 +15,6 @@ namespace {
 using execution::ObservedCallbackIndex;
 using execution::PublicationId;
 
-/// Positions in the viewer's list of fates.
-enum class Fate : std::int64_t { taken, lost, unprocessed, beyond };
-
 std::int64_t number(std::size_t position) { return static_cast<std::int64_t>(position); }
 
 /// Until when each subscription is known to be there: until its address was used again, or the last
@@ -45,6 +42,9 @@ std::vector<Instant> known_until(const execution::Objects& objects, const Record
 }  // namespace
 
 struct Timeline::Row {
+  /// Positions in the viewer's list of fates.
+  enum class Fate : std::int64_t { taken, lost, unprocessed, beyond };
+
   const Sent& sent;
   std::int32_t source = -1;
   std::optional<Instant> taken;
@@ -238,8 +238,8 @@ void Timeline::add_messages(const execution::Database& database) {
     handlers.clear();
     for (const std::uint32_t target : handled[id]) {
       handlers.push_back(runs[target].callback);
-      add_message(
-          {message, source, runs[target].taken, static_cast<std::int32_t>(target), Fate::taken});
+      add_message({message, source, runs[target].taken, static_cast<std::int32_t>(target),
+                   Row::Fate::taken});
     }
     if (!message.to_all) {
       continue;
@@ -255,7 +255,7 @@ void Timeline::add_messages(const execution::Database& database) {
         continue;
       }
       if (const auto take = takers.find(reader->callback); take != takers.end()) {
-        add_message({message, source, take->second, -1, Fate::unprocessed});
+        add_message({message, source, take->second, -1, Row::Fate::unprocessed});
         continue;
       }
       // A message that nobody had taken when the recording ended may have been on its way, and one
@@ -265,7 +265,8 @@ void Timeline::add_messages(const execution::Database& database) {
                           (recording_.misses_some_of(reader->callback) &&
                            PublicationId(id) > newest_handled[reader->callback.value()]);
       if (beyond || message.time <= until[index.value()]) {
-        add_message({message, source, std::nullopt, -1, beyond ? Fate::beyond : Fate::lost});
+        add_message(
+            {message, source, std::nullopt, -1, beyond ? Row::Fate::beyond : Row::Fate::lost});
       }
     }
   }

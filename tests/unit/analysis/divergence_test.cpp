@@ -51,7 +51,7 @@ TEST(Divergence, RoundRobinShieldsOthersFromAnOverload) {
 }
 
 /// As far as times go: nothing is decided by the horizon.
-constexpr Options round_robin{.method = Method::round_robin, .horizon = curves::longest_time};
+constexpr Options by_round_robin{.method = Method::round_robin, .horizon = curves::longest_time};
 
 /// A callback alone on a processor, with release jitter.
 model::Model alone(Duration wcet, Duration period, Duration jitter) {
@@ -76,20 +76,20 @@ TEST(Divergence, OfTheRoundRobinAnalysisIsDecidedByLongRunRates) {
   for (const std::int64_t below : {2'000'000, 1'000'000, 100'000, 1'000, 10, 1}) {
     const std::int64_t wcet = period / 2 - below;
     const auto bounds =
-        analyze(alone(Duration{wcet}, Duration{period}, Duration{jitter}), round_robin);
+        analyze(alone(Duration{wcet}, Duration{period}, Duration{jitter}), by_round_robin);
     EXPECT_EQ(bounds.callbacks[0].bound, Duration{wcet * instances_in_bound(wcet, period, jitter)})
         << below << " ns below the threshold";
   }
   for (const std::int64_t above : {0, 1, 10, 1'000, 100'000, 1'000'000, 2'000'000}) {
     const auto bounds = analyze(
-        alone(Duration{period / 2 + above}, Duration{period}, Duration{jitter}), round_robin);
+        alone(Duration{period / 2 + above}, Duration{period}, Duration{jitter}), by_round_robin);
     EXPECT_EQ(bounds.callbacks[0].bound, std::nullopt) << above << " ns above the threshold";
     EXPECT_THAT(bounds.callbacks[0].reason, testing::HasSubstr("by the round-robin analysis"));
   }
 }
 
 TEST(Divergence, AtTheThresholdABoundIsFoundIfThereIsOne) {
-  const auto bounds = analyze(alone(Duration{5}, Duration{10}, Duration{0}), round_robin);
+  const auto bounds = analyze(alone(Duration{5}, Duration{10}, Duration{0}), by_round_robin);
   EXPECT_EQ(bounds.callbacks[0].bound, Duration{5});
 }
 
@@ -98,7 +98,7 @@ TEST(Divergence, RoundRobinSaysWhatTheProcessingWindowsOfACallbackNeed) {
   const auto e = builder.executor();
   builder.timer(e, Duration{17}, model::every(Duration{20}));
   builder.timer(e, Duration{10}, model::every(Duration{100}));
-  const auto bounds = analyze(builder.model(), round_robin);
+  const auto bounds = analyze(builder.model(), by_round_robin);
   // Twice 17/20 of its own; of the other, 10/100, as it is rarer than the polling points.
   EXPECT_EQ(bounds.callbacks[0].reason,
             "with what its processing windows admit, \"c0\" needs 1.80 of a processor by the "
@@ -120,7 +120,7 @@ TEST(Divergence, OfTheRoundRobinAnalysisIsAlwaysProved) {
                           .overhead = 20};
   int without_bound = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const auto bounds = analyze(generation::random_model(shape, seed), round_robin);
+    const auto bounds = analyze(generation::random_model(shape, seed), by_round_robin);
     for (const auto& callback : bounds.callbacks) {
       if (callback.bound) continue;
       ++without_bound;
@@ -211,8 +211,8 @@ TEST(Divergence, InfluenceCycleBetweenExecutorsTerminates) {
 /// Bounds that feed each other: on this side of the threshold there is one, however long, and on
 /// the other the proof that there is none. Periods of 10 ms; thresholds are those of the long-run
 /// rates.
-constexpr std::int64_t period = 10'000'000;
-constexpr Options no_limit{.method = Method::combined, .horizon = curves::longest_time};
+constexpr std::int64_t common_period = 10'000'000;
+constexpr Options unlimited{.method = Method::combined, .horizon = curves::longest_time};
 
 void expect_bounds(const Bounds& bounds, std::int64_t least) {
   EXPECT_TRUE(bounds.converged);
@@ -240,8 +240,8 @@ TEST(Divergence, OfTheMultiThreadedAnalysisIsDecidedByLongRunRates) {
     builder.model().executors.back().threads = threads;
     for (const char* node : {"n0", "n1", "n2"}) {
       builder.timer(e, Duration{wcet},
-                    model::PeriodicActivation{.period = Duration{period},
-                                              .jitter = Duration{9 * period / 10}});
+                    model::PeriodicActivation{.period = Duration{common_period},
+                                              .jitter = Duration{9 * common_period / 10}});
       builder.model().callbacks.back().node = node;
     }
     return builder.model();
@@ -252,12 +252,14 @@ TEST(Divergence, OfTheMultiThreadedAnalysisIsDecidedByLongRunRates) {
       EXPECT_THAT(callback.reason, testing::HasSubstr("needs 1.00 of a thread"));
     }
   };
-  expect_bounds(analyze(model(2, period / 2 - period / 100), no_limit), period);
-  expect_bounds(analyze(model(2, period / 2 - period / 10'000), no_limit), period);
-  expect_too_much(analyze(model(2, period / 2), no_limit));
-  expect_bounds(analyze(model(3, period - period / 100), no_limit), period);
-  expect_bounds(analyze(model(4, period - period / 100), no_limit), period);
-  expect_too_much(analyze(model(3, period), no_limit));
+  expect_bounds(analyze(model(2, common_period / 2 - common_period / 100), unlimited),
+                common_period);
+  expect_bounds(analyze(model(2, common_period / 2 - common_period / 10'000), unlimited),
+                common_period);
+  expect_too_much(analyze(model(2, common_period / 2), unlimited));
+  expect_bounds(analyze(model(3, common_period - common_period / 100), unlimited), common_period);
+  expect_bounds(analyze(model(4, common_period - common_period / 100), unlimited), common_period);
+  expect_too_much(analyze(model(3, common_period), unlimited));
 }
 
 TEST(Divergence, WhatAThreadCannotServeIsToldFromBoundsThatGrow) {
@@ -279,8 +281,8 @@ TEST(Divergence, OfCallbacksCoupledByTriggerSetsIsDecidedByLongRunRates) {
   const auto model = [](std::int64_t wcet) {
     ModelBuilder builder;
     const auto e = builder.executor();
-    const auto t1 = builder.timer(e, Duration{wcet}, model::every(Duration{period}));
-    const auto t2 = builder.timer(e, Duration{wcet}, model::every(Duration{period}));
+    const auto t1 = builder.timer(e, Duration{wcet}, model::every(Duration{common_period}));
+    const auto t2 = builder.timer(e, Duration{wcet}, model::every(Duration{common_period}));
     const auto a = builder.subscription(e, Duration{wcet});
     const auto b = builder.subscription(e, Duration{wcet});
     builder.edge(t1, a);
@@ -289,11 +291,11 @@ TEST(Divergence, OfCallbacksCoupledByTriggerSetsIsDecidedByLongRunRates) {
     builder.edge(b, a).triggered_by = {{t2}};
     return builder.model();
   };
-  constexpr std::int64_t threshold = period / 10;
-  expect_bounds(analyze(model(threshold - 100'000), round_robin), 30'000'000);
-  expect_bounds(analyze(model(threshold - 10), round_robin), 300'000'000'000);
+  constexpr std::int64_t threshold = common_period / 10;
+  expect_bounds(analyze(model(threshold - 100'000), by_round_robin), 30'000'000);
+  expect_bounds(analyze(model(threshold - 10), by_round_robin), 300'000'000'000);
   for (const std::int64_t above : {1, 10, 1'000, 100'000}) {
-    expect_endless(analyze(model(threshold + above), round_robin), {2, 3});
+    expect_endless(analyze(model(threshold + above), by_round_robin), {2, 3});
   }
   expect_endless(analyze(model(threshold + 100'000), {.method = Method::round_robin}), {2, 3});
 }
@@ -307,7 +309,8 @@ TEST(Divergence, OfExecutorsThatActivateEachOtherIsDecidedByLongRunRates) {
     std::vector<CallbackIndex> timers;
     for (int i = 0; i < 2; ++i) {
       const auto e = builder.executor(model::DedicatedSupply{}, ExecutorKind::fixed_priority);
-      timers.push_back(builder.timer(e, Duration{period / 10}, model::every(Duration{period})));
+      timers.push_back(
+          builder.timer(e, Duration{common_period / 10}, model::every(Duration{common_period})));
       builder.model().callbacks.back().priority = 1;
     }
     for (std::size_t i = 0; i < 2; ++i) {
@@ -317,7 +320,7 @@ TEST(Divergence, OfExecutorsThatActivateEachOtherIsDecidedByLongRunRates) {
     }
     return builder.model();
   };
-  constexpr std::int64_t threshold = period / 2;
+  constexpr std::int64_t threshold = common_period / 2;
   expect_bounds(analyze(model(threshold - 1'000'000)), 4'000'000);
   expect_bounds(analyze(model(threshold - 1'000)), 2'000'000'000);
   for (const std::int64_t above : {1'000, 10'000, 100'000, 300'000}) {
@@ -335,17 +338,17 @@ TEST(Divergence, OfDefaultExecutorsThatActivateEachOtherIsDecidedByLongRunRates)
     std::vector<CallbackIndex> timers;
     for (int i = 0; i < 2; ++i) {
       timers.push_back(
-          builder.timer(builder.executor(), Duration{wcet}, model::every(Duration{period})));
+          builder.timer(builder.executor(), Duration{wcet}, model::every(Duration{common_period})));
     }
     for (std::size_t i = 0; i < 2; ++i) {
       builder.edge(timers[1 - i], builder.subscription(model::ExecutorIndex{i}, Duration{wcet}));
     }
     return builder.model();
   };
-  constexpr std::int64_t threshold = period / 3;
-  expect_bounds(analyze(model(threshold - 100), round_robin), 100'000'000'000);
+  constexpr std::int64_t threshold = common_period / 3;
+  expect_bounds(analyze(model(threshold - 100), by_round_robin), 100'000'000'000);
   for (const std::int64_t above : {1'000, 100'000, 1'000'000}) {
-    const auto bounds = analyze(model(threshold + above), round_robin);
+    const auto bounds = analyze(model(threshold + above), by_round_robin);
     EXPECT_THAT(bounds.callbacks[0].reason, testing::HasSubstr("by the round-robin analysis"));
   }
 }
@@ -360,7 +363,7 @@ TEST(Divergence, SlowIsNotEndless) {
   const auto b1 = builder.timer(b, Duration{20 * minute}, model::every(Duration{60 * minute}));
   builder.edge(a1, builder.subscription(b, Duration{20 * minute}));
   builder.edge(b1, builder.subscription(a, Duration{20 * minute}));
-  const auto bounds = analyze(builder.model(), no_limit);
+  const auto bounds = analyze(builder.model(), unlimited);
   EXPECT_TRUE(bounds.converged);
   EXPECT_EQ(bounds.callbacks[0].bound, Duration{40 * minute});
   EXPECT_EQ(bounds.callbacks[2].bound, Duration{40 * minute});
@@ -382,7 +385,7 @@ TEST(Divergence, OfSeveralExecutorsIsAlwaysProved) {
   int slow = 0;
   int undecided = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const auto bounds = analyze(generation::random_model(shape, seed), round_robin);
+    const auto bounds = analyze(generation::random_model(shape, seed), by_round_robin);
     for (const auto& callback : bounds.callbacks) {
       slow += callback.bound > std::chrono::seconds{100};
       endless += callback.reason.find("grow for ever") != std::string::npos ||

@@ -13,7 +13,7 @@ using model::ModelBuilder;
 using model::Slot;
 using model::SlotTable;
 
-std::vector<std::optional<Duration>> bounds_of(const model::Model& model) {
+std::vector<std::optional<Duration>> all_bounds_of(const model::Model& model) {
   std::vector<std::optional<Duration>> bounds;
   for (const CallbackBound& callback : analyze(model).callbacks) bounds.push_back(callback.bound);
   return bounds;
@@ -42,7 +42,7 @@ TEST_F(Table, AnInstanceWaitsForASlotAndRunsToItsEnd) {
   const auto a = timer(15, 100);
   const auto b = timer(2, 100);
   set_table(100, {entry(0, 10, a), entry(60, 70, b)});
-  EXPECT_THAT(bounds_of(builder.model()),
+  EXPECT_THAT(all_bounds_of(builder.model()),
               testing::ElementsAre(Duration{90 + 15}, Duration{90 + 2}));
 }
 
@@ -52,7 +52,7 @@ TEST_F(Table, AnOverrunDelaysTheNextSlot) {
   const auto b = timer(2, 100);
   set_table(100, {entry(0, 10, a), entry(12, 40, b)});
   // a begins at 9 at the latest and runs until 24: b has [24, 40) of every 100 for sure.
-  EXPECT_EQ(bounds_of(builder.model())[1], Duration{84 + 2});
+  EXPECT_EQ(all_bounds_of(builder.model())[1], Duration{84 + 2});
 }
 
 /// Two instances of 6 start in a slot of 10; the third waits for the next one.
@@ -60,7 +60,7 @@ TEST_F(Table, InstancesThatFillASlotLeaveTheRestToTheNextCycle) {
   const auto a = builder.timer(executor, Duration{6}, model::bursts(3, Duration{1000}));
   set_table(100, {entry(0, 10, a)});
   // They start 90, 96 and 190 after the burst.
-  EXPECT_EQ(bounds_of(builder.model())[0], Duration{196});
+  EXPECT_EQ(all_bounds_of(builder.model())[0], Duration{196});
 }
 
 TEST_F(Table, WithoutSlotsThereIsNoBound) {
@@ -108,7 +108,7 @@ TEST(SlotSupplyTest, BoundsAsAnySupply) {
       Duration{100}, {{Duration{0}, Duration{10}}, {Duration{50}, Duration{60}}}});
   builder.timer(e, Duration{15}, model::every(Duration{1000}));
   // 40 until the next slot, 10 in it, 40 more, 5.
-  EXPECT_EQ(bounds_of(builder.model())[0], Duration{95});
+  EXPECT_EQ(all_bounds_of(builder.model())[0], Duration{95});
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace takt::analysis {
 namespace {
 
 using model::every;
+using model::ExecutorKind;
 using model::ModelBuilder;
-using Kind = model::ExecutorKind;
 
 constexpr Duration seldom{1000};
 
@@ -22,7 +22,7 @@ Bounds combined(const model::Model& model) { return analyze(model, {.method = Me
 /// What the first callback of a chain costs is over when the last one is activated.
 TEST(Tight, WhatHadToRunBeforeDoesNotDelay) {
   ModelBuilder builder;
-  const auto e = builder.executor({}, Kind::events);
+  const auto e = builder.executor({}, ExecutorKind::events);
   const auto first = builder.timer(e, Duration{10}, every(seldom));
   const auto second = builder.subscription(e, Duration{5});
   const auto third = builder.subscription(e, Duration{1});
@@ -35,7 +35,7 @@ TEST(Tight, WhatHadToRunBeforeDoesNotDelay) {
 /// once, sends.
 TEST(Tight, ASenderOutsideOfTheLevelRunsOnce) {
   ModelBuilder builder;
-  const auto e = builder.executor({}, Kind::fixed_priority);
+  const auto e = builder.executor({}, ExecutorKind::fixed_priority);
   const auto sender = builder.timer(
       e, Duration{10}, model::PeriodicActivation{.period = Duration{50}, .jitter = Duration{200}});
   const auto urgent = builder.subscription(e, Duration{7});
@@ -62,7 +62,7 @@ TEST(Tight, TheWindowHasComeToTheSender) {
 }
 
 TEST(Tight, AChainEndsWithItsWindow) {
-  for (const Kind kind : {Kind::events, Kind::fixed_priority}) {
+  for (const ExecutorKind kind : {ExecutorKind::events, ExecutorKind::fixed_priority}) {
     ModelBuilder builder;
     const auto e = builder.executor({}, kind);
     const auto first = builder.timer(e, Duration{10}, every(seldom));
@@ -74,9 +74,10 @@ TEST(Tight, AChainEndsWithItsWindow) {
 }
 
 TEST(Tight, IsNeverAboveCombined) {
-  for (const Kind kind :
-       {Kind::single_threaded, Kind::events, Kind::fixed_priority, Kind::edf, Kind::chain_priority,
-        Kind::graph_aware, Kind::multi_threaded, Kind::table_driven}) {
+  for (const ExecutorKind kind :
+       {ExecutorKind::single_threaded, ExecutorKind::events, ExecutorKind::fixed_priority,
+        ExecutorKind::edf, ExecutorKind::chain_priority, ExecutorKind::graph_aware,
+        ExecutorKind::multi_threaded, ExecutorKind::table_driven}) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
       const model::Model model = generation::random_model(generation::any_model(kind), seed);
       const Bounds before = combined(model);

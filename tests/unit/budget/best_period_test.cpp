@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 
@@ -9,9 +10,6 @@ namespace takt::budget {
 namespace {
 
 using model::ModelBuilder;
-using std::chrono::milliseconds;
-
-constexpr milliseconds ms(std::int64_t count) { return milliseconds{count}; }
 
 model::Model timer(Duration cost, Duration period, Duration goal) {
   ModelBuilder builder;

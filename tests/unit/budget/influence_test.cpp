@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 
 /// On which executors a chain's bound depends.
@@ -12,12 +13,12 @@ using model::CallbackIndex;
 using model::ExecutorIndex;
 using Executors = std::vector<ExecutorIndex>;
 
-constexpr Duration ms{1'000'000};
-
 class InfluenceTest : public ::testing::Test {
  protected:
-  CallbackIndex timer() { return builder_.timer(builder_.executor(), ms, model::every(100 * ms)); }
-  CallbackIndex subscription() { return builder_.subscription(builder_.executor(), ms); }
+  CallbackIndex timer() {
+    return builder_.timer(builder_.executor(), ms(1), model::every(ms(100)));
+  }
+  CallbackIndex subscription() { return builder_.subscription(builder_.executor(), ms(1)); }
 
   Executors of_chain() { return influencing(builder_.model(), builder_.model().chains.front()); }
 
@@ -27,7 +28,7 @@ class InfluenceTest : public ::testing::Test {
 TEST_F(InfluenceTest, ActivatorsOfTheOthersOnTheExecutorsCountToo) {
   const CallbackIndex first = timer();
   const CallbackIndex second = subscription();
-  const CallbackIndex beside = builder_.subscription(ExecutorIndex{1}, ms);
+  const CallbackIndex beside = builder_.subscription(ExecutorIndex{1}, ms(1));
   builder_.edge(timer(), beside);
   builder_.edge(second, subscription());  // the chain's successor does not count
   builder_.chain({first, second});
@@ -85,7 +86,7 @@ TEST_F(InfluenceOverLinksTest, SoDoThoseThatShareOneWithSampledMessagesOfTheChai
 
 TEST_F(InfluenceOverLinksTest, SoDoThoseThatShareOneWithMessagesToOthersOnTheExecutors) {
   const CallbackIndex alone = timer();
-  const CallbackIndex beside = builder_.subscription(ExecutorIndex{0}, ms);
+  const CallbackIndex beside = builder_.subscription(ExecutorIndex{0}, ms(1));
   over_link(0, timer(), beside);
   stream_over(0);
   builder_.chain({alone});

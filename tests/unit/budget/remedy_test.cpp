@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 
@@ -10,8 +11,6 @@ namespace {
 
 using model::ExecutorKind;
 using model::ModelBuilder;
-
-constexpr Duration ms{1'000'000};
 
 std::string cheapest(const model::Model& model) {
   const auto remedy = cheapest_remedy(model, 0);
@@ -29,9 +28,9 @@ class TwoCallbacks {
  public:
   TwoCallbacks(ExecutorKind kind, Duration goal, const model::Supply& supply = {}) {
     const auto e = builder_.executor(supply, kind);
-    const auto quick = builder_.subscription(e, 3 * ms, model::every(100 * ms));
-    builder_.subscription(e, 20 * ms, model::every(90 * ms));
-    builder_.subscription(e, 20 * ms, model::every(80 * ms));
+    const auto quick = builder_.subscription(e, ms(3), model::every(ms(100)));
+    builder_.subscription(e, ms(20), model::every(ms(90)));
+    builder_.subscription(e, ms(20), model::every(ms(80)));
     builder_.chain({quick}, goal);
   }
   model::Model& model() { return builder_.model(); }
@@ -41,11 +40,11 @@ class TwoCallbacks {
 };
 
 TEST(Remedy, IsNotWantedWhereTheGoalIsMet) {
-  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, 100 * ms).model()), "none");
+  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, ms(100)).model()), "none");
 }
 
 TEST(Remedy, IsAPriorityIfThatWillDo) {
-  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, ms(25));
   for (std::size_t c = 0; c < 3; ++c) {
     callbacks.model().callbacks[c].priority = static_cast<std::int64_t>(c);
   }
@@ -53,20 +52,20 @@ TEST(Remedy, IsAPriorityIfThatWillDo) {
 }
 
 TEST(Remedy, IsTheLeastBudgetThatSuffices) {
-  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
-  model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 60 * ms, supply).model();
+  const model::ReservationSupply supply{ms(5), ms(10), ms(10)};
+  model::Model model = TwoCallbacks(ExecutorKind::single_threaded, ms(60), supply).model();
   const auto remedy = cheapest_remedy(model, 0);
   ASSERT_TRUE(remedy);
   const auto budget = std::get<NewBudget>(remedy->change).budget;
-  EXPECT_LE(remedy->bound, 60 * ms);
-  std::get<model::ReservationSupply>(model.executors[0].supply).budget = budget - ms / 100;
-  EXPECT_GT(analysis::analyze(model).chains[0].bound, 60 * ms);
+  EXPECT_LE(remedy->bound, ms(60));
+  std::get<model::ReservationSupply>(model.executors[0].supply).budget = budget - ms(1) / 100;
+  EXPECT_GT(analysis::analyze(model).chains[0].bound, ms(60));
 }
 
 /// Two reservations of one processor: no budget may take what the other one has.
 TEST(Remedy, LeavesReservationsOfTheSameProcessorWhatTheyHave) {
-  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
-  TwoCallbacks callbacks(ExecutorKind::single_threaded, 60 * ms, supply);
+  const model::ReservationSupply supply{ms(5), ms(10), ms(10)};
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, ms(60), supply);
   model::Model& model = callbacks.model();
   model.executors.push_back(model.executors[0]);
   model.executors[1].id = "other";
@@ -76,22 +75,22 @@ TEST(Remedy, LeavesReservationsOfTheSameProcessorWhatTheyHave) {
 
 TEST(Remedy, IsAnotherKindOfExecutorElse) {
   // By deadlines the chain goes first, after one other callback.
-  TwoCallbacks callbacks(ExecutorKind::single_threaded, 25 * ms);
-  callbacks.model().callbacks[0].deadline = 10 * ms;
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, ms(25));
+  callbacks.model().callbacks[0].deadline = ms(10);
   EXPECT_EQ(cheapest(callbacks.model()), "executor(e0)=edf");
 }
 
 TEST(Remedy, IsAnExecutorOfItsOwnAtLast) {
-  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, 5 * ms).model()), "split(c0)");
+  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, ms(5)).model()), "split(c0)");
 }
 
 TEST(Remedy, IsNoneWhereOneChangeIsNotEnough) {
-  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, 2 * ms).model()), "none");
+  EXPECT_EQ(cheapest(TwoCallbacks(ExecutorKind::single_threaded, ms(2)).model()), "none");
 }
 
 /// What another chain has is not given away.
 TEST(Remedy, LosesNoOtherGoal) {
-  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, ms(25));
   model::Model& model = callbacks.model();
   for (std::size_t c = 0; c < 3; ++c) {
     model.callbacks[c].priority = static_cast<std::int64_t>(c);

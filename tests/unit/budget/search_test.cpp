@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/analyzer.hpp"
@@ -19,10 +20,7 @@ namespace {
 
 using model::ExecutorIndex;
 using model::ModelBuilder;
-using std::chrono::milliseconds;
 using State = ChainPlan::State;
-
-constexpr milliseconds ms(std::int64_t count) { return milliseconds{count}; }
 
 /// A timer on one executor activates a subscription on another.
 ModelBuilder relay(Duration goal) {

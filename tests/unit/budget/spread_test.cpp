@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 #include "takt/budget/search.hpp"
 
@@ -9,9 +10,6 @@ namespace takt::budget {
 namespace {
 
 using model::ModelBuilder;
-using std::chrono::milliseconds;
-
-constexpr milliseconds ms(std::int64_t count) { return milliseconds{count}; }
 
 /// Two timers on executors of their own, of 2 and 4 ms in every 50 ms.
 model::Model two_timers() {

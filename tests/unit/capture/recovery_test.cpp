@@ -14,7 +14,7 @@
 namespace takt::capture::ebpf {
 namespace {
 
-constexpr std::uint64_t library = 0x2000;
+constexpr std::uint64_t library_start = 0x2000;
 constexpr std::uint64_t heap = 0x4000;
 constexpr std::string_view middleware = "rmw_fastrtps_cpp";
 
@@ -40,7 +40,7 @@ class Heap {
   [[nodiscard]] ProcessMemory memory() const {
     const int file = memfd_create("memory", MFD_CLOEXEC);
     EXPECT_EQ(ftruncate(file, heap + 0x1000), 0);
-    EXPECT_GT(pwrite(file, middleware.data(), middleware.size(), library), 0);
+    EXPECT_GT(pwrite(file, middleware.data(), middleware.size(), library_start), 0);
     EXPECT_GT(pwrite(file, words_.data(), words_.size() * 8, heap), 0);
     std::istringstream maps(
         "2000-3000 r--p 00000000 00:00 0 /lib/librmw_fastrtps_cpp.so\n"
@@ -62,9 +62,9 @@ std::vector<std::uint64_t> quality(std::uint64_t depth) {
 
 /// An endpoint's object of the middleware, whose data hold a gid of an entity of a kind.
 std::uint64_t add_endpoint(Heap& memory, std::uint8_t entity_kind) {
-  const auto data =
-      memory.add(std::vector<std::uint64_t>{0, library, 7, std::uint64_t{entity_kind} << 56, 0});
-  return memory.add(std::vector<std::uint64_t>{library, data, memory.add("/course"), 0});
+  const auto data = memory.add(
+      std::vector<std::uint64_t>{0, library_start, 7, std::uint64_t{entity_kind} << 56, 0});
+  return memory.add(std::vector<std::uint64_t>{library_start, data, memory.add("/course"), 0});
 }
 
 /// What points to an endpoint's object and is no structure of rcl: a wait set, for example.
@@ -78,7 +78,7 @@ std::uint64_t add_context(Heap& memory) {
   const auto context = memory.add(std::vector<std::uint64_t>{memory.add("instance"), 0, 0});
   const auto name = memory.add("pilot");
   const auto space = memory.add("/bridge");
-  const auto node = memory.add(std::vector<std::uint64_t>{library, 1, name, space});
+  const auto node = memory.add(std::vector<std::uint64_t>{library_start, 1, name, space});
   memory.add(std::vector<std::uint64_t>{context, memory.add(std::vector<std::uint64_t>{0, node})});
   return context;
 }

@@ -4,19 +4,14 @@
 
 #include <random>
 
+#include "durations.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::curves {
 namespace {
 
-std::vector<Duration> durations(std::initializer_list<std::int64_t> values) {
-  std::vector<Duration> result;
-  for (const auto value : values) result.emplace_back(value);
-  return result;
-}
-
 /// Def. 10 word for word; element n is δ(n).
-std::vector<Duration> closure(const std::vector<Duration>& given, std::size_t length) {
+std::vector<Duration> closure_of_distances(const std::vector<Duration>& given, std::size_t length) {
   std::vector<Duration> values{Duration{0}};
   values.insert(values.end(), given.begin(), given.end());
   while (values.size() <= length) {
@@ -88,7 +83,7 @@ TEST(ActivationCurve, AgreesWithTheDefinitionFarBeyondThePrefix) {
   for (int round = 0; round < 100; ++round) {
     const auto given = random_distances(random, 2 + random() % 8);
     ASSERT_FALSE(find_super_additivity_violation(given));
-    const auto expected = closure(given, 300);
+    const auto expected = closure_of_distances(given, 300);
     const auto curve = ActivationCurve::min_distance(given);
     const auto other = ActivationCurve::min_distance(given);
     for (std::size_t n = 300; n > 0; --n) {

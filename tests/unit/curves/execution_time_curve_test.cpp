@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <random>
 
+#include "durations.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::curves {
 namespace {
 
-std::vector<Duration> durations(std::initializer_list<std::int64_t> values) {
-  std::vector<Duration> result;
-  for (const auto value : values) result.emplace_back(value);
-  return result;
-}
-
 /// Def. 9 word for word.
-std::vector<Duration> closure(const std::vector<Duration>& given, std::size_t length) {
+std::vector<Duration> closure_of_costs(const std::vector<Duration>& given, std::size_t length) {
   std::vector<Duration> values{Duration{0}};
   values.insert(values.end(), given.begin(), given.end());
   while (values.size() <= length) {
@@ -87,7 +82,7 @@ TEST(ExecutionTimeCurve, AgreesWithTheDefinitionFarBeyondThePrefix) {
   std::mt19937 random(2);
   for (int round = 0; round < 100; ++round) {
     const auto given = window_sums(random, 1 + random() % 9);
-    const auto expected = closure(given, 400);
+    const auto expected = closure_of_costs(given, 400);
     // Asked in descending and in ascending order: the table may be met in any state.
     const ExecutionTimeCurve downwards(given);
     const ExecutionTimeCurve upwards(given);

@@ -18,7 +18,7 @@ namespace {
 
 using scheduling::LocalIndex;
 
-constexpr int instances = 500;
+constexpr int most_runs = 500;
 
 class CountingPolicy final : public scheduling::Policy {
  public:
@@ -39,7 +39,7 @@ class CountingPolicy final : public scheduling::Policy {
     return next.has_value();
   }
 
-  scheduling::FifoPolicy policy_{1, instances};
+  scheduling::FifoPolicy policy_{1, most_runs};
   std::atomic<int>& decisions_;
 };
 
@@ -53,7 +53,7 @@ class DispatchCount : public RosTest {
 
   /// Releases one instance after the other, each when the one before has run.
   void release_one_by_one() {
-    for (int i = 0; i < instances; ++i) {
+    for (int i = 0; i < most_runs; ++i) {
       waitable_->trigger();
       ran_.acquire();
     }
@@ -69,15 +69,15 @@ class DispatchCount : public RosTest {
 class InstancesThatWait : public DispatchCount, public testing::WithParamInterface<std::size_t> {};
 
 TEST_P(InstancesThatWait, TakeOneDecisionEach) {
-  int left = instances;
+  int left = most_runs;
   waitable_ = must(Waitable::create(context_, "w", [&] {
     if (--left == 0) executor_->cancel();
   }));
   make(GetParam());
-  for (int i = 0; i < instances; ++i) waitable_->trigger();
+  for (int i = 0; i < most_runs; ++i) waitable_->trigger();
   must(executor_->spin());
   // Further threads, which must not run the callback beside the first, ask when they start.
-  EXPECT_LE(decisions_, instances + static_cast<int>(GetParam()) - 1);
+  EXPECT_LE(decisions_, most_runs + static_cast<int>(GetParam()) - 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, InstancesThatWait, testing::Values(1U, 4U));
@@ -89,7 +89,7 @@ TEST_F(DispatchCount, OneWakeUpForWhatComesToAThreadThatSleeps) {
   executor_->cancel();
   spinning.join();
   // One that finds the instance, one that finds nothing and lets the thread sleep.
-  EXPECT_LE(decisions_, 2 * instances + 1);
+  EXPECT_LE(decisions_, 2 * most_runs + 1);
 }
 
 TEST_F(DispatchCount, NoMoreThreadsWakeThanInstancesCome) {
@@ -100,15 +100,15 @@ TEST_F(DispatchCount, NoMoreThreadsWakeThanInstancesCome) {
   executor_->cancel();
   spinning.join();
   // Besides, one for a thread that sleeps on, as there is nothing for it.
-  EXPECT_LE(decisions_, 3 * instances + threads);
+  EXPECT_LE(decisions_, 3 * most_runs + threads);
 }
 
 TEST_F(DispatchCount, WhatARunningJobHoldsUpWakesOneThreadOnce) {
   constexpr int threads = 4;
   std::binary_semaphore goes_on(0);
-  int left = instances;
+  int left = most_runs;
   waitable_ = must(Waitable::create(context_, "w", [&] {
-    if (left == instances) {
+    if (left == most_runs) {
       ran_.release();
       goes_on.acquire();
     }
@@ -118,14 +118,14 @@ TEST_F(DispatchCount, WhatARunningJobHoldsUpWakesOneThreadOnce) {
   std::jthread spinning([this] { must(executor_->spin()); });
   waitable_->trigger();
   ran_.acquire();
-  for (int i = 1; i < instances; ++i) {
+  for (int i = 1; i < most_runs; ++i) {
     waitable_->trigger();
     // Time for a thread to look in vain.
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   // The one that chose the job, what each other thread did before it slept, and one in vain. A
   // thread that wakes late may meet the next arrival: far from one decision for each, though.
-  EXPECT_LE(decisions_, instances / 10);
+  EXPECT_LE(decisions_, most_runs / 10);
   goes_on.release();
   spinning.join();
   EXPECT_EQ(left, 0);

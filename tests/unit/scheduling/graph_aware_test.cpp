@@ -84,7 +84,7 @@ std::vector<Arrival> random_arrivals(const Graph& graph, std::mt19937& random) {
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < graph.roots.size(); ++i) {
     if (!graph.roots[i]) continue;
-    std::int64_t time = std::uniform_int_distribution(0, 10)(random);
+    int time = std::uniform_int_distribution(0, 10)(random);
     for (int n = 0; n < 8; ++n) {
       arrivals.push_back({at(time), LocalIndex(i)});
       time += std::uniform_int_distribution(0, 25)(random);

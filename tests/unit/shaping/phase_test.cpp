@@ -25,11 +25,11 @@ Duration greatest_error(Duration drift) {
   PhaseTracker tracker(period, delay);
   Duration worst{};
   Duration begin = milliseconds(37);
-  for (int cycle = 0; cycle < 1000; ++cycle, begin += period + drift) {
+  for (int round = 0; round < 1000; ++round, begin += period + drift) {
     if (random() % 10 == 0) continue;
     const Duration late(static_cast<std::int64_t>(random() % 4) * 1'000'000);
     tracker.observe(at(begin + delay + late));
-    if (cycle < 100) continue;
+    if (round < 100) continue;
     const Instant found = tracker.begin(at(begin + period / 2)).value();
     worst = std::max(worst, std::chrono::abs(found - at(begin)));
   }
@@ -57,9 +57,9 @@ TEST(PhaseTracker, FollowsADriftingLoop) {
 TEST(PhaseTracker, TheBeginningIsOfTheCycleAsked) {
   PhaseTracker tracker(period, delay);
   for (int i = 0; i < 40; ++i) tracker.observe(at(i * period + delay));
-  for (const int cycle : {-5, 0, 3, 39, 1000}) {
-    EXPECT_EQ(tracker.begin(at(cycle * period)), at(cycle * period));
-    EXPECT_EQ(tracker.begin(at((cycle + 1) * period - epsilon)), at(cycle * period));
+  for (const int round : {-5, 0, 3, 39, 1000}) {
+    EXPECT_EQ(tracker.begin(at(round * period)), at(round * period));
+    EXPECT_EQ(tracker.begin(at((round + 1) * period - epsilon)), at(round * period));
   }
 }
 

@@ -65,12 +65,12 @@ TEST(ShapingFact, P24_AnOutputLeavesInTheFirstSlotThatItDoesNotMiss) {
   for (const int start : {62, 77, 86}) {
     bands.push_back({.slot = {milliseconds(start), milliseconds(start + 1)}});
   }
-  const Duration publish = microseconds(100);
-  EXPECT_EQ(departure(bands, microseconds(50400), publish), microseconds(62100));
-  EXPECT_EQ(departure(bands, microseconds(63000), publish), microseconds(77100));
-  EXPECT_EQ(departure(bands, microseconds(78500), publish), microseconds(86100));
-  EXPECT_EQ(departure(bands, microseconds(62500), publish), microseconds(62600));
-  EXPECT_EQ(departure(bands, microseconds(87000), publish), std::nullopt);
+  const Duration copying = microseconds(100);
+  EXPECT_EQ(departure(bands, microseconds(50400), copying), microseconds(62100));
+  EXPECT_EQ(departure(bands, microseconds(63000), copying), microseconds(77100));
+  EXPECT_EQ(departure(bands, microseconds(78500), copying), microseconds(86100));
+  EXPECT_EQ(departure(bands, microseconds(62500), copying), microseconds(62600));
+  EXPECT_EQ(departure(bands, microseconds(87000), copying), std::nullopt);
 }
 
 TEST(ShapingFact, P25_ExpectedLatencyOfEquation41) {

@@ -236,10 +236,10 @@ TEST_F(ExtractionFact, F09_CurvesBoundEveryWindowAndOnlyGrow) {
 
 /// Start-up, the first event 5 min later, the second 1 ms after it.
 TEST_F(ExtractionFact, F11_ARareEventIsAsRareAsItWasWatched) {
-  const Duration ms = std::chrono::milliseconds(1);
+  const Duration unit = std::chrono::milliseconds(1);
   execution::DistanceCurve curve;
-  curve.add(Instant(300'000 * ms));
-  curve.add(Instant(300'001 * ms));
+  curve.add(Instant(300'000 * unit));
+  curve.add(Instant(300'001 * unit));
   EXPECT_THAT(curve.bounded_by(300'001 * ms), ElementsAre(Duration{0}, ms, 300'001 * ms));
 }
 

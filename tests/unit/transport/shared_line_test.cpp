@@ -186,9 +186,9 @@ TEST_F(Shared, OnlyMemoryThatStaysIsLookedAt) {
   const Descriptor small = made(sizeof(SharedArea));
   ASSERT_EQ(fcntl(small.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
   EXPECT_TRUE(refused(small.get()));
-  const Descriptor large = made(std::size_t{1} << 40);
-  ASSERT_EQ(fcntl(large.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_TRUE(refused(large.get()));
+  const Descriptor sparse = made(std::size_t{1} << 40);
+  ASSERT_EQ(fcntl(sparse.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_TRUE(refused(sparse.get()));
   const Descriptor device(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   EXPECT_TRUE(refused(device.get()));
   const Descriptor fine = made(4096);

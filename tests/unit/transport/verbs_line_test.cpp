@@ -21,13 +21,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr std::size_t chunk_bytes = 1000;
+constexpr std::size_t message_bytes = 1000;
 constexpr std::size_t said_bytes = wire::sealed_header_bytes + wire::memory_bytes + wire::tag_bytes;
 
 /// Somebody with the key, who says what the test wants.
-class Insider {
+class SpeakingInsider {
  public:
-  Insider(Descriptor socket, const Key& key)
+  SpeakingInsider(Descriptor socket, const Key& key)
       : key_(key), introduction_(std::move(socket), key_, 7, said_bytes) {}
 
   /// Says these words, one in each turn; keeps what it hears.
@@ -70,7 +70,7 @@ class Verbs : public testing::Test {
   }
 
   [[nodiscard]] std::unique_ptr<VerbsLine> open(std::size_t place,
-                                                std::size_t bytes = chunk_bytes) {
+                                                std::size_t bytes = message_bytes) {
     return std::move(VerbsLine::open(addresses[place],
                                      std::make_unique<PretendedFabric::Device>(fabric), bytes, key,
                                      {}, now)
@@ -115,7 +115,7 @@ class Verbs : public testing::Test {
     explicit Peer(Verbs& test)
         : insider(test.stranger(), test.key), pair(test.fabric, mine, theirs) {
       wire::Memory memory = pair.description();
-      memory.room = chunk_bytes;
+      memory.room = message_bytes;
       test.run(milliseconds(20), [&] { insider.turn({memory, memory, memory}); });
       EXPECT_TRUE(test.line->reachable());
       pair.connect(insider.heard.at(1));
@@ -123,9 +123,9 @@ class Verbs : public testing::Test {
     SharedArea& area() { return *reinterpret_cast<SharedArea*>(mine.data()); }
     void tell(std::uint32_t word) { pair.write(0, sizeof(SharedArea), word); }
 
-    alignas(SharedArea::line) std::array<std::byte, sizeof(SharedArea) + chunk_bytes> mine{};
-    alignas(SharedArea::line) std::array<std::byte, sizeof(SharedArea) + chunk_bytes> theirs{};
-    Insider insider;
+    alignas(SharedArea::line) std::array<std::byte, sizeof(SharedArea) + message_bytes> mine{};
+    alignas(SharedArea::line) std::array<std::byte, sizeof(SharedArea) + message_bytes> theirs{};
+    SpeakingInsider insider;
     PretendedFabric::Pair pair;
   };
 
@@ -133,7 +133,7 @@ class Verbs : public testing::Test {
   const Key key = make_key();
   Instant now{};
   PretendedFabric fabric;
-  Notes notes{chunk_bytes};
+  Notes notes{message_bytes};
   std::unique_ptr<VerbsLine> line;
 };
 
@@ -179,22 +179,22 @@ TEST_F(Verbs, ItsOwnWordsAreNoProof) {
 }
 
 TEST_F(Verbs, APeerOfTheKeyWhoSaysNonsenseIsHungUpAndLeavesNothingBehind) {
-  const wire::Memory sized{.room = chunk_bytes};
+  const wire::Memory sized{.room = message_bytes};
   const std::vector<std::vector<wire::Memory>> nonsense{
       {{.room = Connection::most_bytes + 1}},
       {{.room = 0xffff'ffff}},
       // No such number.
-      {sized, {.room = chunk_bytes, .queue_pair = 1U << 24}},
-      {sized, {.room = chunk_bytes, .packet = 1U << 24}},
+      {sized, {.room = message_bytes, .queue_pair = 1U << 24}},
+      {sized, {.room = message_bytes, .packet = 1U << 24}},
   };
   for (const auto& words : nonsense) {
-    Insider insider(stranger(), key);
+    SpeakingInsider insider(stranger(), key);
     run(milliseconds(20), [&] { insider.turn(words); });
     EXPECT_FALSE(line->reachable());
     EXPECT_EQ(fabric.pairs(), 0u);
   }
   fabric.refuses = true;
-  Insider insider(stranger(), key);
+  SpeakingInsider insider(stranger(), key);
   run(milliseconds(20), [&] { insider.turn({sized, sized, sized}); });
   EXPECT_FALSE(line->reachable()) << "a device without room";
   fabric.refuses = false;
@@ -204,8 +204,8 @@ TEST_F(Verbs, APeerOfTheKeyWhoSaysNonsenseIsHungUpAndLeavesNothingBehind) {
 TEST_F(Verbs, WhoEndsHalfwayLeavesNothingBehind) {
   for (std::size_t words = 0; words < 3; ++words) {
     {
-      Insider insider(stranger(), key);
-      const std::vector<wire::Memory> said(words, {.room = chunk_bytes});
+      SpeakingInsider insider(stranger(), key);
+      const std::vector<wire::Memory> said(words, {.room = message_bytes});
       run(milliseconds(20), [&] { insider.turn(said); });
     }
     run(milliseconds(200));
@@ -308,8 +308,8 @@ TEST_F(Verbs, ADeviceThatBreaksEndsTheSession) {
   // Where there is no memory.
   wire::Memory elsewhere = peer.pair.description();
   elsewhere.address = 0;
-  Insider insider(stranger(), key);
-  elsewhere.room = chunk_bytes;
+  SpeakingInsider insider(stranger(), key);
+  elsewhere.room = message_bytes;
   run(milliseconds(20), [&] { insider.turn({elsewhere, elsewhere, elsewhere}); });
   ASSERT_TRUE(line->reachable());
   const std::vector<std::byte> text(10);
@@ -319,11 +319,11 @@ TEST_F(Verbs, ADeviceThatBreaksEndsTheSession) {
 }
 
 TEST_F(Verbs, EachEndMayHaveChunksOfItsOwnLength) {
-  const auto peer = open(1, 10 * chunk_bytes);
+  const auto peer = open(1, 10 * message_bytes);
   run(milliseconds(200), [&] { turn(*peer); });
   ASSERT_TRUE(peer->reachable());
-  notes.memory.resize(10 * chunk_bytes);
-  const std::vector<std::byte> text(10 * chunk_bytes, std::byte{3});
+  notes.memory.resize(10 * message_bytes);
+  const std::vector<std::byte> text(10 * message_bytes, std::byte{3});
   const auto bytes = static_cast<std::uint32_t>(text.size());
   peer->send({.stream = 1, .message = 1, .message_bytes = bytes, .bytes = bytes}, text, now);
   run(milliseconds(5), [&] { turn(*peer); });
@@ -348,7 +348,7 @@ TEST_F(Verbs, WhatAPeerFinishedBeforeItsEndHasArrived) {
 TEST_F(Verbs, MistakesAreNamed) {
   const auto message = [&](const VerbsOptions& options) {
     const auto opened = VerbsLine::open(options, std::make_unique<PretendedFabric::Device>(fabric),
-                                        chunk_bytes, key, {}, now);
+                                        message_bytes, key, {}, now);
     return opened ? std::string("fine") : opened.error().message;
   };
   EXPECT_THAT(message({.local = {"192.0.2.1", 1}, .remote = {"127.0.0.1", 2}}),
@@ -369,7 +369,7 @@ TEST(VerbsDevice, WhereThereIsNoneOneLineSaysSo) {
   // An address for documentation, which no host has.
   const VerbsOptions options{
       .local = {"192.0.2.1", 7500}, .remote = {"192.0.2.2", 7500}, .beyond_loopback = true};
-  const auto opened = VerbsLine::open(options, chunk_bytes, make_key(), {}, Instant{});
+  const auto opened = VerbsLine::open(options, message_bytes, make_key(), {}, Instant{});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().message, HasSubstr("192.0.2.1: "));
   EXPECT_THAT(opened.error().message, testing::AnyOf(HasSubstr("no RDMA device has this address"),

@@ -147,7 +147,7 @@ class Gaps {
 };
 
 /// A time, or the reason why there is none.
-struct Time {
+struct Total {
   Duration value{};
   std::string reason;
 
@@ -215,8 +215,8 @@ class EndToEnd {
     age_.add(part);
   }
 
-  [[nodiscard]] const Time& reaction() const { return reaction_; }
-  [[nodiscard]] const Time& age() const { return age_; }
+  [[nodiscard]] const Total& reaction() const { return reaction_; }
+  [[nodiscard]] const Total& age() const { return age_; }
 
  private:
   void fail(const std::string& why) {
@@ -229,7 +229,7 @@ class EndToEnd {
                        model_[callback].id);
   }
 
-  Duration gap(CallbackIndex callback, Time& time) {
+  Duration gap(CallbackIndex callback, Total& time) {
     const Duration gap = gaps_.of(callback);
     if (gap == unbounded_time && solution_.response(callback) != unbounded_time) {
       time.fail(fmt::format(
@@ -409,8 +409,8 @@ class EndToEnd {
   const System& system_;
   FixedPoint& solution_;
   Gaps gaps_;
-  Time reaction_;
-  Time age_;
+  Total reaction_;
+  Total age_;
 };
 
 }  // namespace
@@ -419,7 +419,7 @@ void add_end_to_end(ChainBound& bound, const model::Model& model, const model::C
                     const System& system, FixedPoint& solution) {
   EndToEnd times(model, system, solution);
   times.find(chain.callbacks, bound.segments);
-  const auto take = [&](const Time& time, std::optional<Duration>& value, std::string& reason) {
+  const auto take = [&](const Total& time, std::optional<Duration>& value, std::string& reason) {
     if (time.value != unbounded_time) {
       value = time.value;
     } else {

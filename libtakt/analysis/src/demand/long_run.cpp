@@ -11,13 +11,13 @@ namespace {
 
 /// Values beyond these make no difference. With times of at most 2^66 units and at most 2^16
 /// callbacks in a component, no sum overflows.
-constexpr Int128 most_share = Int128{1} << 44;
+constexpr Int128 steepest = Int128{1} << 44;
 constexpr Int128 most_start = Int128{1} << 94;
 constexpr std::int64_t most_paths = 1 << 20;
 constexpr Int128 most_demand = Int128{1} << 110;
 
 Line cut_off(Line line, std::int64_t paths) {
-  return {.slope = std::min(line.slope * paths, most_share),
+  return {.slope = std::min(line.slope * paths, steepest),
           .start = std::min(line.start, most_start / paths) * paths};
 }
 
@@ -176,7 +176,7 @@ std::vector<LongRunDemand> long_run_demands(
         return executor->long_run_demand(callback, curve);
       };
       demands[callback.value()] = {.known = true,
-                                   .share = std::min(line(activations).slope, most_share),
+                                   .share = std::min(line(activations).slope, steepest),
                                    .cost = executor->long_run_cost_of(callback),
                                    .ordinary = upstream.start(callback, false, line),
                                    .busy = upstream.start(callback, true, line)};

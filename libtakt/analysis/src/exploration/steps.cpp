@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_waiting = 100;
 
 /// The most memory of the drafts that one step keeps: each choice may double their number.
-constexpr std::size_t most_bytes = std::size_t{1} << 28;
+constexpr std::size_t most_draft_bytes = std::size_t{1} << 28;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Steps::add(std::vector<Draft>& drafts, Draft draft) {
   const std::size_t columns = draft.state.zone.size();
   const std::size_t bytes = sizeof(Draft) + columns * columns * sizeof(Time) +
                             (draft.arrivals.size() + 1) * sizeof(Arrival);
-  if (drafts.size() > most_bytes / bytes) throw TooManyDrafts{};
+  if (drafts.size() > most_draft_bytes / bytes) throw TooManyDrafts{};
   drafts.push_back(std::move(draft));
 }
 

@@ -13,13 +13,13 @@ using curves::unbounded_time;
 
 namespace {
 
-constexpr int most_steps = 128;
+constexpr int most_iterations = 128;
 /// Growth is tested once in this many steps; at first after each step, because fast growth is soon
 /// beyond all times.
 constexpr int steps_per_test = 8;
 constexpr std::size_t most_callbacks = 1 << 16;  // so that no sum overflows, see long_run.cpp
 /// μ is counted in units of 2^-40.
-constexpr Int128 one = Int128{1} << 40;
+constexpr Int128 mu_one = Int128{1} << 40;
 
 Int128 beyond_all_times() { return Int128{curves::longest_time.count()} << time_bits; }
 
@@ -48,16 +48,16 @@ class Iteration {
   }
 
   void run(Growth& result) {
-    for (int step = 1; step <= most_steps; ++step) {
+    for (int step = 1; step <= most_iterations; ++step) {
       if (!grow()) return;
       if (step > steps_per_test && step % steps_per_test != 0) continue;
-      result.endless = growing(one);
+      result.endless = growing(mu_one);
       if (!result.endless.empty()) return;
     }
     // Extrapolate along the callbacks that grow most steeply, without those that hardly grow.
     constexpr std::array<int, 5> bits{30, 20, 10, 5, 1};
     for (const int b : bits) {
-      const auto support = growing(one - (one >> b));
+      const auto support = growing(mu_one - (mu_one >> b));
       if (support.empty()) continue;
       extrapolate(support);
       return;
@@ -118,20 +118,21 @@ class Iteration {
 
   /// G'(v) / v, in units of 2^-40.
   [[nodiscard]] Int128 ratio(CallbackIndex callback, const LongRunPoint& along) const {
-    return std::min(equation(callback, along), beyond_all_times()) * one / along.response(callback);
+    return std::min(equation(callback, along), beyond_all_times()) * mu_one /
+           along.response(callback);
   }
 
   void extrapolate(const std::vector<CallbackIndex>& support) {
     std::vector<Int128> direction(growth_.size(), 0);
     for (const CallbackIndex c : support) direction[c.value()] = growth_[c.value()];
     const LongRunPoint along(demands_, direction, true);
-    Int128 mu = one;
+    Int128 mu = mu_one;
     for (const CallbackIndex callback : support) mu = std::min(mu, ratio(callback, along));
-    assert(mu < one && "else the support would grow for ever");
+    assert(mu < mu_one && "else the support would grow for ever");
     // From x: 2·v / (1 - μ); v has been taken already.
     for (const CallbackIndex callback : support) {
       const Int128 step = direction[callback.value()];
-      point_[callback.value()] += 2 * step * one / (one - mu) - step;
+      point_[callback.value()] += 2 * step * mu_one / (mu_one - mu) - step;
     }
   }
 

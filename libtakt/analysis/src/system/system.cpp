@@ -241,7 +241,7 @@ void System::add_triggers(const model::Model& model) {
 }
 
 void System::order_propagation() {
-  using Kind = PropagationStep::Kind;
+  using Step = PropagationStep::Kind;
   for (LocalExecutor& executor : executors) {
     executor.propagation.clear();
     executor.successors.clear();
@@ -257,12 +257,12 @@ void System::order_propagation() {
     const auto join = (*this)[callback].join;
     if (!join || joined[*join]) return;
     joined[*join] = true;
-    steps(callback).push_back({Kind::join, *join});
+    steps(callback).push_back({Step::join, *join});
   };
   // As early as possible, so that bounds are known before they are passed on.
   const auto add_activations = [&](CallbackIndex callback) {
     add_join(callback);
-    steps(callback).push_back({Kind::activations, callback.value()});
+    steps(callback).push_back({Step::activations, callback.value()});
   };
   std::vector<CallbackIndex> sources;
   for (std::size_t c = 0; c < tasks.size(); ++c) {
@@ -285,7 +285,7 @@ void System::order_propagation() {
         add_join(edge.from);
       }
     }
-    steps(edge.from).push_back({Kind::edge, e});
+    steps(edge.from).push_back({Step::edge, e});
     if (--missing[edge.to.value()] == 0) add_activations(edge.to);
     const ExecutorIndex from = (*this)[edge.from].executor;
     const ExecutorIndex to = (*this)[edge.to].executor;

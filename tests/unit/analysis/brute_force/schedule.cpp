@@ -73,13 +73,6 @@ std::vector<std::int64_t> distances(const model::Activation& activation) {
   return result;
 }
 
-/// An edge that activates.
-struct TriggerEdge {
-  const model::Edge* edge;
-  /// Its index in the model.
-  std::size_t object;
-};
-
 constexpr std::size_t no_instance = std::numeric_limits<std::size_t>::max();
 
 struct Instance {
@@ -99,6 +92,13 @@ struct Message {
 }  // namespace
 
 struct CompiledModel {
+  /// An edge that activates.
+  struct TriggerEdge {
+    const model::Edge* edge;
+    /// Its index in the model.
+    std::size_t object;
+  };
+
   CompiledModel(const Model& m, Sending s, Supplying by) : model(m), sending(s), supplying(by) {
     policy::Describer describer(model);
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
@@ -522,7 +522,7 @@ class Run {
         overhead + choose_cost(costs_[callback.value()], 1, Freedom::cost, callback.value());
     thread.publications.clear();
     for (std::size_t n = 0; n < compiled_.edges.size(); ++n) {
-      const TriggerEdge& edge = compiled_.edges[n];
+      const CompiledModel::TriggerEdge& edge = compiled_.edges[n];
       if (edge.edge->from != callback || !triggers(*edge.edge, thread.running)) continue;
       // Chosen 0, at completion; the last choice is not to publish at all, and the one before it is
       // at the start. That is left out where another thread might take the message at once: it has
@@ -568,7 +568,7 @@ class Run {
   }
 
   void publish(std::size_t n, std::size_t sender, std::int64_t t) {
-    const TriggerEdge& edge = compiled_.edges[n];
+    const CompiledModel::TriggerEdge& edge = compiled_.edges[n];
     const std::int64_t most = edge.edge->delay.count();
     const std::int64_t delay = most - choices_(Freedom::delay, edge.object, most + 1);
     // Messages of an edge do not overtake each other.
